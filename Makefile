@@ -1,0 +1,47 @@
+# Two commands do all the set-up: `make demo` and `make test`.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+
+.DEFAULT_GOAL := help
+.PHONY: help setup test lint format types unit soak demo docs clean
+
+help:  ## list the verbs
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+$(READY): pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	@touch $(READY)
+
+setup: $(READY)  ## make the virtual environment
+
+test: lint types unit  ## everything that gates a change
+
+lint: $(READY)  ## style and format
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: $(READY)  ## rewrite the code in the project's format
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+types: $(READY)  ## mypy --strict
+	$(BIN)/mypy
+
+unit: $(READY)  ## the tests
+	$(BIN)/pytest -n 2 --dist worksteal -q
+
+soak: $(READY)  ## the property tests with many more examples (long)
+	HEADRACE_EXAMPLES=20000 $(BIN)/pytest -n 2 -q -m property --timeout 7200
+
+demo: $(READY)  ## make a small lake and stream its files
+	$(BIN)/python examples/demo.py
+
+docs: $(READY)  ## build the documentation into site/
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[docs]'
+	$(BIN)/mkdocs build --strict
+
+clean:  ## remove everything that was made
+	rm -rf $(VENV) site build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis demo-lake

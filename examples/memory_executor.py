@@ -1,0 +1,141 @@
+"""An executor of your own: Headrace on a log that is kept in memory.
+
+An executor answers plans; it never decides anything about Delta. This one has the files of a
+log in a dictionary and needs no Arrow. It knows no Parquet, so it refuses checkpoints in that
+format, and it does not evaluate predicates: keeping every file is always allowed.
+
+Run it: `python examples/memory_executor.py`
+"""
+
+from collections.abc import Iterator, Mapping
+from itertools import compress
+from types import SimpleNamespace
+
+import msgspec
+
+import headrace
+from headrace.errors import CorruptCheckpointError, ObjectNotFoundError
+from headrace.plan import (
+    ActionBatch,
+    AddBatch,
+    Batch,
+    Chain,
+    Document,
+    DropSeen,
+    Executor,
+    FileListing,
+    FirstOfEach,
+    ListFiles,
+    Node,
+    ReadDocument,
+    RecordSeen,
+    RowBatch,
+    ScanJson,
+    ScanParquet,
+    SkipFiles,
+)
+from headrace.protocol.action import ACTION_TYPES
+from headrace.protocol.key import key_of
+from headrace.protocol.log_file import LogFile
+
+
+class MemoryExecutor(Executor):
+    """Answers plans from a mapping of paths to bytes, and remembers what it was asked."""
+
+    def __init__(self, files: Mapping[str, bytes]) -> None:
+        self.files = files
+        self.asked: list[Node] = []
+
+    def execute(self, plan: Node) -> Iterator[Batch]:
+        """Execute one plan."""
+        self.asked.append(plan)
+        match plan:
+            case ListFiles(directory=directory, start_from=start):
+                first = f"{directory}/{start}"
+                names = [n for n in self.files if n.startswith(f"{directory}/") and n >= first]
+                yield FileListing(
+                    tuple(LogFile(path=n, size_bytes=len(self.files[n])) for n in sorted(names))
+                )
+            case ReadDocument(path=path):
+                if path in self.files:
+                    yield Document(path, self.files[path])
+            case ScanJson(files=files, columns=columns):
+                for file in files:
+                    yield self._scan_json(file, columns)
+            case ScanParquet(files=files):
+                for file in files:
+                    raise CorruptCheckpointError(path=file.path, reason="this engine has no Parquet")
+            case Chain(inputs=inputs):
+                for part in inputs:
+                    yield from self.execute(part)
+            case FirstOfEach(input=source, columns=columns):
+                missing = set(columns)
+                for batch in self._actions(source):
+                    yield batch
+                    missing -= {name for name in missing if batch.actions(name)}
+                    if not missing:
+                        return
+            case RecordSeen(input=source, seen=recording):
+                for batch in self._actions(source):
+                    adds = batch.actions("add")
+                    fresh = recording.admit(
+                        batch.source.path,
+                        adds=[key_of(add) for add in adds],
+                        removes=[key_of(remove) for remove in batch.actions("remove")],
+                    )
+                    yield AddBatch(batch.source, list(compress(adds, fresh)))
+            case DropSeen(input=source, seen=frozen):
+                for batch in self._actions(source):
+                    adds = [add for add in batch.actions("add") if key_of(add) not in frozen]
+                    yield AddBatch(batch.source, adds)
+            case SkipFiles(input=source):
+                yield from self.execute(source)
+
+    def _scan_json(self, file: LogFile, columns: tuple[str, ...]) -> RowBatch:
+        if file.path not in self.files:
+            raise ObjectNotFoundError(path=file.path)
+        rows = []
+        for line in self.files[file.path].splitlines():
+            action = msgspec.json.decode(line)
+            rows.append(
+                SimpleNamespace(
+                    **{
+                        name: msgspec.convert(action[name], ACTION_TYPES[name])
+                        for name in columns
+                        if name in action
+                    }
+                )
+            )
+        return RowBatch(file, rows)
+
+    def _actions(self, plan: Node) -> Iterator[ActionBatch]:
+        for batch in self.execute(plan):
+            assert isinstance(batch, ActionBatch)
+            yield batch
+
+
+def two_commits() -> dict[str, bytes]:
+    """A log of two commits: two files are added, then one of them is replaced."""
+    commits = [
+        [
+            {"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}},
+            {"metaData": {"id": "demo", "partitionColumns": [], "configuration": {}}},
+            {"add": {"path": "a.parquet", "partitionValues": {}, "size": 10}},
+            {"add": {"path": "b.parquet", "partitionValues": {}, "size": 20}},
+        ],
+        [
+            {"remove": {"path": "b.parquet"}},
+            {"add": {"path": "c.parquet", "partitionValues": {}, "size": 30}},
+        ],
+    ]
+    return {
+        f"_delta_log/{version:020}.json": b"\n".join(map(msgspec.json.encode, actions))
+        for version, actions in enumerate(commits)
+    }
+
+
+if __name__ == "__main__":
+    executor = MemoryExecutor(two_commits())
+    table = headrace.Table("/nowhere/at/all", executor=executor)
+    for live in table.snapshot().scan():
+        print(live.version, live.path, live.size_bytes)

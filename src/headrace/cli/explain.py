@@ -1,0 +1,28 @@
+"""`headrace explain`: the phases and plans behind an answer, without computing it."""
+
+import typer
+
+from headrace.cli.option import AsOf, Limit, TableUri, Version, Where
+from headrace.table import Table
+
+
+def explain(
+    table: TableUri,
+    *,
+    where: Where = None,
+    limit: Limit = None,
+    version: Version = None,
+    as_of: AsOf = None,
+) -> None:
+    """Print the phases that find a table's live files, and the plan of each.
+
+    No file list is computed: consuming phases run, partial results are only planned.
+
+    [dim]headrace explain /data/events --where "city = 'Bern'"[/]
+    """
+    source = Table(table)
+    snapshot = source.snapshot(version=version, as_of=as_of)
+    typer.echo(source.explain(version=snapshot.version))
+    typer.echo(snapshot.scan(where=where, limit=limit).explain())
+    if limit is not None:
+        typer.echo(f"and stop after {limit} files")

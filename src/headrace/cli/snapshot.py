@@ -1,0 +1,126 @@
+"""`headrace snapshot`: what a table is at one version, and how healthy its log is."""
+
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Annotated, Any
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.table import Table as Grid
+
+from headrace.cli.option import AsOf, TableUri, Version
+from headrace.table import Snapshot, Table
+
+
+class Format(StrEnum):
+    """How a snapshot is written."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+def snapshot(
+    table: TableUri,
+    *,
+    version: Version = None,
+    as_of: AsOf = None,
+    output: Annotated[
+        Format, typer.Option("--format", "-f", help="text for people, json for tools.")
+    ] = Format.TEXT,
+) -> None:
+    """Show a table at one version: protocol, schema, properties, and the health of its log.
+
+    [dim]headrace snapshot /data/events --as-of 2026-03-01T00:00:00Z[/]
+    """
+    facts = describe(Table(table).snapshot(version=version, as_of=as_of))
+    if output is Format.JSON:
+        typer.echo(msgspec.json.format(msgspec.json.encode(facts)).decode())
+    else:
+        _render(facts)
+
+
+def describe(taken: Snapshot) -> dict[str, Any]:
+    """The facts, as plain values."""
+    segment, protocol = taken.segment, taken.protocol
+    base = segment.checkpoint
+    return {
+        "table": taken.table.uri,
+        "version": taken.version,
+        "timestamp_ms": taken.timestamp_ms,
+        "protocol": {
+            "reader": protocol.min_reader_version,
+            "writer": protocol.min_writer_version,
+            "reader_features": sorted(protocol.reader_features or ()),
+            "writer_features": sorted(protocol.writer_features or ()),
+        },
+        "partition_columns": list(taken.partition_columns),
+        "schema": [
+            {"name": f.name, "type": str(f.type), "nullable": f.nullable}
+            for f in taken.logical_schema.fields
+        ],
+        "properties": taken.properties,
+        "log": {
+            "commits_since_checkpoint": len(segment.commits_newest_first),
+            "commit_bytes": sum(f.size_bytes for f in segment.commits_newest_first),
+            "compactions": len(segment.compactions),
+            "checkpoint_version": None if base is None else base.version,
+            "checkpoint_kind": None if base is None else base.kind.value,
+            "checkpoint_files": 0 if base is None else len(base.files),
+            "checkpoint_bytes": 0 if base is None else base.size_bytes,
+            "checksum": None if segment.checksum is None else segment.checksum.path,
+            "unreadable": sorted(segment.excluded),
+        },
+    }
+
+
+def _render(facts: dict[str, Any]) -> None:
+    grid = Grid.grid(padding=(0, 2))
+    grid.add_column(style="bold", no_wrap=True)
+    grid.add_column(overflow="fold")
+    protocol, log = facts["protocol"], facts["log"]
+    features = sorted({*protocol["reader_features"], *protocol["writer_features"]})
+    rows: list[tuple[str, str]] = [
+        ("table", facts["table"]),
+        ("version", str(facts["version"])),
+        ("committed", _time(facts["timestamp_ms"])),
+        ("protocol", f"reader {protocol['reader']}, writer {protocol['writer']}"),
+        ("features", ", ".join(features) or "none"),
+        ("partitioned by", ", ".join(facts["partition_columns"]) or "nothing"),
+        ("log", _health(log)),
+        ("checkpoint", _checkpoint(log)),
+        *(("unreadable", path) for path in log["unreadable"]),
+        *(("property", f"{name} = {value}") for name, value in sorted(facts["properties"].items())),
+        *(("column", _column(column)) for column in facts["schema"]),
+    ]
+    shown = ""
+    for label, value in rows:
+        grid.add_row("" if label == shown else label, value)
+        shown = label
+    Console(highlight=False, soft_wrap=False, markup=False).print(grid)
+
+
+def _time(timestamp_ms: int | None) -> str:
+    if timestamp_ms is None:
+        return "unknown (its commit file has been cleaned up)"
+    return datetime.fromtimestamp(timestamp_ms / 1000, tz=UTC).isoformat(timespec="milliseconds")
+
+
+def _health(log: dict[str, Any]) -> str:
+    commits = f"{log['commits_since_checkpoint']:,} commits since the checkpoint"
+    compacted = f", {log['compactions']} compaction files" if log["compactions"] else ""
+    checksum = ", with checksum" if log["checksum"] else ""
+    return f"{commits} ({log['commit_bytes']:,} bytes){compacted}{checksum}"
+
+
+def _checkpoint(log: dict[str, Any]) -> str:
+    if log["checkpoint_version"] is None:
+        return "none: every read replays the whole log"
+    return (
+        f"{log['checkpoint_kind']} at version {log['checkpoint_version']}, "
+        f"{log['checkpoint_files']} files, {log['checkpoint_bytes']:,} bytes"
+    )
+
+
+def _column(column: dict[str, Any]) -> str:
+    return f"{column['name']} {column['type']}{'' if column['nullable'] else ' not null'}"

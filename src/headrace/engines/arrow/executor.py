@@ -1,0 +1,156 @@
+"""Lowers plan nodes to the embedded engine. This module itself needs no Arrow."""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from itertools import compress
+from typing import Protocol, assert_never
+
+from headrace.engines.arrow.json_lines import scan_json
+from headrace.errors import CorruptLogError, ObjectNotFoundError, UnexpectedBatchError
+from headrace.expr.node import BoundPredicate
+from headrace.plan.batch import ActionBatch, AddBatch, Batch, Document, FileListing
+from headrace.plan.executor import Executor
+from headrace.plan.node import (
+    Chain,
+    DropSeen,
+    FirstOfEach,
+    ListFiles,
+    Node,
+    ReadDocument,
+    RecordSeen,
+    ScanJson,
+    ScanParquet,
+    SkipFiles,
+)
+from headrace.plan.seen import FrozenSeen, RecordingSeen
+from headrace.protocol.key import key_of
+from headrace.protocol.log_file import LogFile
+from headrace.storage.store import Store
+
+
+class Columnar(Protocol):
+    """The half of the engine that needs Arrow."""
+
+    def scan_parquet(self, file: LogFile, *, columns: tuple[str, ...]) -> Iterator[ActionBatch]:
+        """The actions of one Parquet file."""
+
+    def check_parquet(self, file: LogFile) -> None:
+        """Open a file and read its footer, so that a damaged one fails early."""
+
+    def skip_files(self, batch: ActionBatch, predicate: BoundPredicate) -> ActionBatch:
+        """The adds that may hold a matching row."""
+
+    def drop_seen(self, batch: ActionBatch, seen: FrozenSeen) -> ActionBatch:
+        """The adds whose key is not in the set."""
+
+
+class ArrowExecutor(Executor):
+    """Executes plans on this machine, over one store."""
+
+    def __init__(self, store: Store, *, load_columnar: Callable[[Store], Columnar]) -> None:
+        self._store = store
+        self._load_columnar = load_columnar
+
+    @cached_property
+    def _columnar(self) -> Columnar:
+        return self._load_columnar(self._store)
+
+    def execute(self, plan: Node) -> Iterator[Batch]:  # noqa: C901, PLR0912  (one case a node)
+        """Execute one plan, lazily and in order."""
+        match plan:
+            case ListFiles(directory=directory, start_from=start_from):
+                yield self._list(directory, start_from)
+            case ReadDocument(path=path):
+                yield from self._read(path)
+            case ScanJson(files=files, columns=columns):
+                for file in files:
+                    yield from scan_json(self._store, file, columns=columns)
+            case ScanParquet(files=files, columns=columns):
+                for file in files:
+                    yield from self._columnar.scan_parquet(file, columns=columns)
+            case Chain(inputs=inputs):
+                for part in inputs:
+                    yield from self.execute(part)
+            case FirstOfEach(input=source, columns=columns):
+                yield from _first_of_each(self._actions(source), columns)
+            case RecordSeen(input=source, seen=recording):
+                for batch in self._actions(source):
+                    yield _record(batch, recording)
+            case DropSeen(input=source, seen=frozen):
+                for batch in self._actions(source):
+                    yield self._columnar.drop_seen(batch, frozen)
+            case SkipFiles(input=source, predicate=predicate):
+                for batch in self._actions(source):
+                    yield self._columnar.skip_files(batch, predicate)
+            case _:
+                assert_never(plan)
+
+    def execute_leaves(self, leaves: Sequence[Node]) -> Iterator[Batch]:
+        """Execute the leaves in turn, once every file of theirs has shown a sound footer."""
+        for leaf in leaves:
+            for file in _parquet_files(leaf):
+                self._columnar.check_parquet(file)
+        for leaf in leaves:
+            yield from self.execute(leaf)
+
+    def _list(self, directory: str, start_from: str) -> FileListing:
+        found = self._store.list(directory, start_from=start_from)
+        return FileListing(
+            tuple(
+                LogFile(path=o.path, size_bytes=o.size_bytes, modified_ms=o.modified_ms)
+                for o in found
+            )
+        )
+
+    def _read(self, path: str) -> Iterator[Document]:
+        try:
+            content = self._store.read(path)
+        except ObjectNotFoundError:
+            return
+        yield Document(path, content)
+
+    def _actions(self, plan: Node) -> Iterator[ActionBatch]:
+        for batch in self.execute(plan):
+            if not isinstance(batch, ActionBatch):
+                raise UnexpectedBatchError(
+                    phase=type(plan).__name__, expected="ActionBatch", got=type(batch).__name__
+                )
+            yield batch
+
+
+def _record(batch: ActionBatch, seen: RecordingSeen) -> AddBatch:
+    adds = batch.actions("add")
+    try:
+        keep = seen.admit(
+            batch.source.path,
+            adds=[key_of(add) for add in adds],
+            removes=[key_of(remove) for remove in batch.actions("remove")],
+        )
+    except ValueError as error:
+        raise CorruptLogError(path=batch.source.path, line=None, reason=str(error)) from error
+    return AddBatch(batch.source, list(compress(adds, keep)))
+
+
+def _first_of_each(
+    batches: Iterator[ActionBatch], columns: tuple[str, ...]
+) -> Iterator[ActionBatch]:
+    missing = set(columns)
+    for batch in batches:
+        yield batch
+        missing -= {column for column in missing if batch.actions(column)}
+        if not missing:
+            return
+
+
+def _parquet_files(leaf: Node) -> tuple[LogFile, ...]:
+    match leaf:
+        case ScanParquet(files=files):
+            return files
+        case DropSeen() | SkipFiles() | RecordSeen() | FirstOfEach():
+            return _parquet_files(leaf.input)
+        case Chain(inputs=inputs):
+            return tuple(file for part in inputs for file in _parquet_files(part))
+        case ListFiles() | ReadDocument() | ScanJson():
+            return ()
+        case _:
+            assert_never(leaf)

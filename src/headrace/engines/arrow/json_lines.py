@@ -1,0 +1,90 @@
+"""Newline-delimited actions, read in bounded pieces and decoded only as far as asked."""
+
+from collections.abc import Iterator
+from functools import cache
+
+import msgspec
+
+from headrace.errors import CorruptLogError
+from headrace.plan.batch import RowBatch
+from headrace.protocol.action import ACTION_TYPES, ActionRow
+from headrace.protocol.log_file import LogFile
+from headrace.storage.store import Store
+
+CHUNK_BYTES = 4 << 20
+"""How much of a commit is held at once; a batch is what such a piece decodes to."""
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_UNDECODABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+
+
+def scan_json(store: Store, file: LogFile, *, columns: tuple[str, ...]) -> Iterator[RowBatch]:
+    """The actions of one file, piece by piece.
+
+    Raises:
+        CorruptLogError: a line is not an action, by its number.
+    """
+    decoder = _decoder(columns)
+    first_line = 1
+    for lines in _whole_lines(store, file):
+        if _may_hold(lines, columns):
+            try:
+                rows = decoder.decode_lines(lines)
+            except _UNDECODABLE as error:
+                raise _corrupt(file, lines, first_line, decoder, error) from error
+            yield RowBatch(file, rows)
+        first_line += lines.count(b"\n")
+
+
+def _whole_lines(store: Store, file: LogFile) -> Iterator[bytes]:
+    """Pieces of the file that end where a line ends."""
+    if file.sums_up is not None:
+        # A summary of commits may turn out to contradict itself, and must then be replaced as a
+        # whole: so nothing of it may be given out before all of it has been read.
+        yield store.read(file.path).removeprefix(_BYTE_ORDER_MARK)
+        return
+    rest = b""
+    at_start = True
+    for chunk in store.read_chunks(file.path, chunk_bytes=CHUNK_BYTES):
+        data = rest + chunk
+        if at_start:
+            data, at_start = data.removeprefix(_BYTE_ORDER_MARK), False
+        end = data.rfind(b"\n") + 1
+        if end:
+            yield data[:end]
+        rest = data[end:]
+    if rest:
+        yield rest
+
+
+def _may_hold(lines: bytes, columns: tuple[str, ...]) -> bool:
+    """Whether decoding is worth it: most commits have no metadata, and all have files.
+
+    A writer may escape the letters of a name; then only decoding tells.
+    """
+    if "add" in columns or b"\\u00" in lines:
+        return True
+    return any(f'"{column}"'.encode() in lines for column in columns)
+
+
+@cache
+def _decoder(columns: tuple[str, ...]) -> msgspec.json.Decoder[ActionRow]:
+    fields = [(name, ACTION_TYPES[name] | None, None) for name in columns]
+    return msgspec.json.Decoder(msgspec.defstruct("Line", fields, gc=False))
+
+
+def _corrupt(
+    file: LogFile,
+    lines: bytes,
+    first_line: int,
+    decoder: msgspec.json.Decoder[ActionRow],
+    error: Exception,
+) -> CorruptLogError:
+    """Find the line that did it."""
+    for number, line in enumerate(lines.split(b"\n"), start=first_line):
+        if line.strip():
+            try:
+                decoder.decode(line)
+            except _UNDECODABLE as cause:
+                return CorruptLogError(path=file.path, line=number, reason=str(cause))
+    return CorruptLogError(path=file.path, line=None, reason=str(error))

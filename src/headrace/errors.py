@@ -1,0 +1,349 @@
+"""Every error Headrace raises: a stable code, the facts as fields, and the next step.
+
+    HeadraceError
+    ├── TableError                     what the table is, or is not
+    │   ├── TableNotFoundError         TABLE_NOT_FOUND
+    │   ├── InvalidTableError          INVALID_TABLE
+    │   ├── UnsupportedFeatureError    UNSUPPORTED_FEATURE
+    │   ├── CatalogManagedError        CATALOG_MANAGED
+    │   ├── VersionNotFoundError       VERSION_NOT_FOUND
+    │   ├── TimestampNotFoundError     TIMESTAMP_NOT_FOUND
+    │   └── SnapshotExpiredError       SNAPSHOT_EXPIRED
+    ├── DamageError                    bytes that should not be there, or are not
+    │   ├── LogGapError                LOG_GAP
+    │   ├── CorruptLogError            CORRUPT_LOG
+    │   ├── CorruptCheckpointError     CORRUPT_CHECKPOINT
+    │   ├── PartitionValueError        PARTITION_VALUE
+    │   └── UnsafePathError            UNSAFE_PATH
+    ├── RequestError                   what was asked for cannot be answered
+    │   ├── InvalidArgumentError       INVALID_ARGUMENT
+    │   ├── PredicateSyntaxError       PREDICATE_SYNTAX
+    │   ├── PredicateTypeError         PREDICATE_TYPE
+    │   └── UnknownColumnError         UNKNOWN_COLUMN
+    ├── StorageError                   the store did not do what it was asked
+    │   ├── ObjectNotFoundError        OBJECT_NOT_FOUND
+    │   ├── StoreFailedError           STORE_FAILED
+    │   └── UnsupportedStoreError      UNSUPPORTED_STORE
+    └── MachineError                   phases and executors used against their contract
+        ├── NotTerminalError           NOT_TERMINAL
+        ├── NotFrozenError             NOT_FROZEN
+        └── UnexpectedBatchError       UNEXPECTED_BATCH
+
+Callers catch a family, tools switch on `code`, people read the text.
+"""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+
+class HeadraceError(Exception):
+    """The root: everything that Headrace raises on purpose."""
+
+    code: ClassVar[str] = "HEADRACE"
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The facts behind the text, by name."""
+        return dict(self.__dict__)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by fields, so that an error crosses processes whole."""
+        return _rebuild, (type(self), self.args, self.__dict__)
+
+
+def _rebuild(
+    kind: type[HeadraceError], args: tuple[Any, ...], fields: dict[str, Any]
+) -> HeadraceError:
+    error = kind.__new__(kind, *args)
+    error.args = args
+    error.__dict__.update(fields)
+    return error
+
+
+class TableError(HeadraceError):
+    """What the table is, or is not."""
+
+
+class TableNotFoundError(TableError):
+    """There is no Delta log where the table should be."""
+
+    code: ClassVar[str] = "TABLE_NOT_FOUND"
+
+    def __init__(self, *, table: str) -> None:
+        self.table = table
+        super().__init__(
+            f"{table}: no Delta table here (no commit or checkpoint in _delta_log); "
+            "check the path, which must name the folder that holds _delta_log"
+        )
+
+
+class InvalidTableError(TableError):
+    """The log breaks a rule that every table must keep."""
+
+    code: ClassVar[str] = "INVALID_TABLE"
+
+    def __init__(self, *, table: str, reason: str) -> None:
+        self.table, self.reason = table, reason
+        super().__init__(f"{table}: {reason}; the table must be repaired by its writer")
+
+
+class UnsupportedFeatureError(TableError):
+    """The table needs reader features that Headrace does not implement."""
+
+    code: ClassVar[str] = "UNSUPPORTED_FEATURE"
+
+    def __init__(self, *, table: str, features: Sequence[str]) -> None:
+        self.table, self.features = table, tuple(features)
+        super().__init__(
+            f"{table}: reading needs {', '.join(self.features)}, which this version of Headrace "
+            "does not implement; upgrade Headrace, or drop the feature from the table"
+        )
+
+
+class CatalogManagedError(TableError):
+    """Only a catalog knows which commits of this table are ratified."""
+
+    code: ClassVar[str] = "CATALOG_MANAGED"
+
+    def __init__(self, *, table: str) -> None:
+        self.table = table
+        super().__init__(
+            f"{table}: the table is managed by a catalog, and the files in its log do not tell "
+            "which commits are ratified; ask the catalog and pass them as log_tail=[...]"
+        )
+
+
+class VersionNotFoundError(TableError):
+    """The requested version does not exist, or can no longer be rebuilt."""
+
+    code: ClassVar[str] = "VERSION_NOT_FOUND"
+
+    def __init__(self, *, table: str, version: int, oldest: int | None, newest: int) -> None:
+        self.table, self.version, self.oldest, self.newest = table, version, oldest, newest
+        known = f"up to {newest}" if oldest is None else f"{oldest} to {newest}"
+        super().__init__(f"{table}: version {version} is not there; versions {known} can be read")
+
+
+class TimestampNotFoundError(TableError):
+    """The requested time lies before the first commit that is still there."""
+
+    code: ClassVar[str] = "TIMESTAMP_NOT_FOUND"
+
+    def __init__(self, *, table: str, timestamp_ms: int, oldest_ms: int) -> None:
+        self.table, self.timestamp_ms, self.oldest_ms = table, timestamp_ms, oldest_ms
+        super().__init__(
+            f"{table}: no commit at or before {timestamp_ms} ms; the oldest one that can be read "
+            f"is of {oldest_ms} ms: ask for that time or a later one"
+        )
+
+
+class SnapshotExpiredError(TableError):
+    """A file of the log vanished after the snapshot was taken."""
+
+    code: ClassVar[str] = "SNAPSHOT_EXPIRED"
+
+    def __init__(self, *, table: str, version: int, path: str) -> None:
+        self.table, self.version, self.path = table, version, path
+        super().__init__(
+            f"{table}: {path} is gone, so version {version} can no longer be read whole; the log "
+            "was cleaned up meanwhile: take a new snapshot"
+        )
+
+
+class DamageError(HeadraceError):
+    """Bytes that should not be there, or are not."""
+
+
+class LogGapError(DamageError):
+    """Commits are missing between the base and the requested version."""
+
+    code: ClassVar[str] = "LOG_GAP"
+
+    def __init__(self, *, table: str, missing: Sequence[int]) -> None:
+        self.table, self.missing = table, tuple(missing)
+        super().__init__(
+            f"{table}: commits {_ranges(self.missing)} are missing, so later versions cannot be "
+            "rebuilt; restore the files, or ask for a version that a complete checkpoint covers"
+        )
+
+
+class CorruptLogError(DamageError):
+    """A commit cannot be decoded, or contradicts itself."""
+
+    code: ClassVar[str] = "CORRUPT_LOG"
+
+    def __init__(self, *, path: str, line: int | None, reason: str) -> None:
+        self.path, self.line, self.reason = path, line, reason
+        where = path if line is None else f"{path} line {line}"
+        super().__init__(f"{where}: {reason}; restore the file from a backup")
+
+
+class CorruptCheckpointError(DamageError):
+    """A checkpoint, or a sidecar that it names, cannot be decoded."""
+
+    code: ClassVar[str] = "CORRUPT_CHECKPOINT"
+
+    def __init__(self, *, path: str, reason: str) -> None:
+        self.path, self.reason = path, reason
+        super().__init__(
+            f"{path}: {reason}; delete it if the commits before it are still there (it is only "
+            "a summary of them), else restore it from a backup"
+        )
+
+
+class PartitionValueError(DamageError):
+    """A partition value in the log is not of its column's type."""
+
+    code: ClassVar[str] = "PARTITION_VALUE"
+
+    def __init__(self, *, column: str, value: str, type_name: str) -> None:
+        self.column, self.value, self.type_name = column, value, type_name
+        super().__init__(
+            f"partition value {value!r} of column {column} is not a {type_name}; "
+            "read partition_values for the text as the log has it"
+        )
+
+
+class UnsafePathError(DamageError):
+    """A path of the log leads out of the table."""
+
+    code: ClassVar[str] = "UNSAFE_PATH"
+
+    def __init__(self, *, path: str, reason: str) -> None:
+        self.path, self.reason = path, reason
+        super().__init__(f"{path!r}: {reason}; a writer would not have made such a path")
+
+
+class RequestError(HeadraceError):
+    """What was asked for cannot be answered."""
+
+
+class InvalidArgumentError(RequestError):
+    """An argument is outside of what the call takes."""
+
+    code: ClassVar[str] = "INVALID_ARGUMENT"
+
+    def __init__(self, *, argument: str, reason: str) -> None:
+        self.argument, self.reason = argument, reason
+        super().__init__(f"{argument}: {reason}")
+
+
+class PredicateSyntaxError(RequestError):
+    """The text of a predicate is not SQL that we know."""
+
+    code: ClassVar[str] = "PREDICATE_SYNTAX"
+
+    def __init__(self, *, predicate: str, reason: str, position: int | None = None) -> None:
+        self.predicate, self.reason, self.position = predicate, reason, position
+        where = "" if position is None else f" at character {position}"
+        super().__init__(
+            f"cannot read the predicate {predicate!r}{where}: {reason}; write one Spark SQL "
+            "condition, for example \"date >= '2026-01-01' AND city IN ('Bern', 'Basel')\""
+        )
+
+
+class PredicateTypeError(RequestError):
+    """A literal cannot be compared with its column."""
+
+    code: ClassVar[str] = "PREDICATE_TYPE"
+
+    def __init__(self, *, column: str, type_name: str, literal: str) -> None:
+        self.column, self.type_name, self.literal = column, type_name, literal
+        super().__init__(
+            f"column {column} is of type {type_name} and cannot be compared with {literal}; "
+            f"write a {type_name} literal"
+        )
+
+
+class UnknownColumnError(RequestError):
+    """A predicate names a column that the table does not have."""
+
+    code: ClassVar[str] = "UNKNOWN_COLUMN"
+
+    def __init__(self, *, column: str, known: Sequence[str]) -> None:
+        self.column, self.known = column, tuple(known)
+        super().__init__(f"no column {column}; the table has {', '.join(self.known) or 'none'}")
+
+
+class StorageError(HeadraceError):
+    """The store did not do what it was asked."""
+
+
+class ObjectNotFoundError(StorageError):
+    """The store has no such object."""
+
+    code: ClassVar[str] = "OBJECT_NOT_FOUND"
+
+    def __init__(self, *, path: str) -> None:
+        self.path = path
+        super().__init__(f"{path}: no such object")
+
+
+class StoreFailedError(StorageError):
+    """The store answered with an error of its own."""
+
+    code: ClassVar[str] = "STORE_FAILED"
+
+    def __init__(self, *, path: str, reason: str) -> None:
+        self.path, self.reason = path, reason
+        super().__init__(f"{path}: {reason}; check that the store is there and may be read")
+
+
+class UnsupportedStoreError(StorageError):
+    """No store is known for this kind of address."""
+
+    code: ClassVar[str] = "UNSUPPORTED_STORE"
+
+    def __init__(self, *, uri: str, known: Sequence[str]) -> None:
+        self.uri, self.known = uri, tuple(known)
+        super().__init__(f"{uri}: no store for this address; known are {', '.join(self.known)}")
+
+
+class MachineError(HeadraceError):
+    """Phases and executors were used against their contract."""
+
+
+class NotTerminalError(MachineError):
+    """The terminal value was asked for before the machine had reached it."""
+
+    code: ClassVar[str] = "NOT_TERMINAL"
+
+    def __init__(self, *, phase: str) -> None:
+        self.phase = phase
+        super().__init__(
+            f"the machine stands at {phase} and has no value yet; iterate it to the end, or call "
+            "run_to_terminal()"
+        )
+
+
+class NotFrozenError(MachineError):
+    """A seen set that is still being filled was sent to another process."""
+
+    code: ClassVar[str] = "NOT_FROZEN"
+
+    def __init__(self) -> None:
+        super().__init__("a seen set can be pickled only once it is frozen: finish the commits")
+
+
+class UnexpectedBatchError(MachineError):
+    """An executor answered a plan with a batch of the wrong kind."""
+
+    code: ClassVar[str] = "UNEXPECTED_BATCH"
+
+    def __init__(self, *, phase: str, expected: str, got: str) -> None:
+        self.phase, self.expected, self.got = phase, expected, got
+        super().__init__(
+            f"{phase} asked for {expected} and got {got}; see the contract of "
+            "headrace.plan.Executor"
+        )
+
+
+def _ranges(versions: Sequence[int]) -> str:
+    """Write 3, 4, 5, 9 as "3-5, 9"."""
+    runs: list[list[int]] = []
+    for version in sorted(versions):
+        if runs and version == runs[-1][1] + 1:
+            runs[-1][1] = version
+        else:
+            runs.append([version, version])
+    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)

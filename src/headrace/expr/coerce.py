@@ -1,0 +1,225 @@
+"""Literals as values of a column's type, as Spark compares the two.
+
+Spark widens both sides to a common type and compares there. Here the literal is moved into
+the column's own type instead: exactly, by the column values that lie nearest to it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from math import isinf, isnan
+
+from headrace.expr.node import Value
+from headrace.protocol.cast import (
+    UnrepresentableError,
+    as_instant,
+    from_unscaled,
+    parse_boolean,
+    parse_date,
+    parse_float,
+    parse_integer,
+    parse_timestamp,
+    unscaled,
+)
+from headrace.protocol.schema import DataType, DecimalType, PrimitiveType
+from headrace.protocol.value import integer_range, single
+
+_LONG = integer_range("long")
+_DAY = timedelta(days=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """Where a literal lies among the values of a column's type.
+
+    `least` is the least value that is not below the literal, `greatest` the greatest that is
+    not above it; None where the type has no such value. They are equal if the type has the
+    literal itself. If no value equals it, `least` lies above `greatest`; if several do (they
+    become one number as doubles), it lies below.
+    """
+
+    least: Value
+    greatest: Value
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether exactly one value of the type equals the literal."""
+        return self.least is not None and self._same
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no value of the type equals the literal."""
+        if self.least is None or self.greatest is None:
+            return True
+        return not self._same and self.least > self.greatest  # type: ignore[operator]
+
+    @property
+    def _same(self) -> bool:
+        return self.least is self.greatest or self.least == self.greatest
+
+
+def fit(value: Value, data_type: DataType) -> Fit | None:
+    """Find the place of a literal, which is not null; None if Spark would cast the column.
+
+    Raises:
+        UnrepresentableError: the literal is legal, but beyond what Python values can hold.
+        ValueError: a text cannot be read as the column's type.
+        TypeError: Spark compares no such literal with the column.
+    """
+    match data_type:
+        case PrimitiveType("string"):
+            return Fit(value, value) if isinstance(value, str) else None
+        case PrimitiveType("boolean"):
+            return _exact(_boolean(value))
+        case PrimitiveType("float"):
+            return _fit_float(value)
+        case PrimitiveType("double"):
+            return _exact(as_double(value))
+        case PrimitiveType("date"):
+            return _fit_date(value)
+        case PrimitiveType("timestamp"):
+            return _exact(as_instant(_moment(value)))
+        case PrimitiveType("timestamp_ntz"):
+            return _exact(_wall_time(value))
+        case PrimitiveType("byte" | "short" | "integer" | "long" as name):
+            return _fit_number(_whole(value), Grid(*integer_range(name), scale=0, of=int))
+        case DecimalType(precision, scale):
+            # Spark reads a text as a double here, not as a decimal.
+            number = parse_float(value) if isinstance(value, str) else value
+            most = 10**precision - 1
+            grid = Grid(-most, most, scale, of=lambda units: from_unscaled(units, scale=scale))
+            return _fit_number(number, grid)
+        case _:
+            raise TypeError(f"{data_type} is not compared")
+
+
+def as_double(value: Value) -> float:
+    """The literal as a double, the common type of all numbers with one."""
+    match value:
+        case bool():
+            raise TypeError("a boolean is no number")
+        case str():
+            return parse_float(value)
+        case int() | float() | Decimal():
+            return float(value)
+        case _:
+            raise TypeError(f"{value!r} is no number")
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The values of a type as whole numbers of units, from the least to the greatest."""
+
+    least: int
+    greatest: int
+    scale: int
+    of: Callable[[int], Value]
+
+    def as_double(self, units: int) -> float:
+        """The value of that many units as a double, rounded as Spark rounds it."""
+        return float(units / 10**self.scale)
+
+
+def _exact(value: Value) -> Fit:
+    return Fit(value, value)
+
+
+def _boolean(value: Value) -> bool:
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return parse_boolean(value)
+    raise TypeError(f"{value!r} is no boolean")
+
+
+def _fit_float(value: Value) -> Fit | None:
+    number = as_double(value)
+    if isinstance(value, str) and not isnan(number) and single(number) != number:
+        return None  # with and without ANSI mode, Spark reads such a text differently
+    return _exact(number)
+
+
+def _whole(value: Value) -> Value:
+    if not isinstance(value, str):
+        return value
+    number = parse_integer(value)
+    if not _LONG[0] <= number <= _LONG[1]:
+        raise ValueError(f"{value!r} is not a long")
+    return number
+
+
+def _fit_number(value: Value, grid: Grid) -> Fit:
+    match value:
+        case bool():
+            raise TypeError("a boolean is no number")
+        case int():
+            units = value * 10**grid.scale
+            return _on_grid(units, units, grid)
+        case Decimal():
+            units, exact = unscaled(value, scale=grid.scale)
+            return _on_grid(units if exact else units + 1, units, grid)
+        case float() if isnan(value) or isinf(value):
+            above = isnan(value) or value > 0
+            return _on_grid(grid.greatest + 1, grid.greatest, grid) if above else _below(grid)
+        case float():
+            least = _first(grid, lambda units: grid.as_double(units) >= value)
+            return _on_grid(least, _first(grid, lambda u: grid.as_double(u) > value) - 1, grid)
+        case _:
+            raise TypeError(f"{value!r} is no number")
+
+
+def _on_grid(least: int, greatest: int, grid: Grid) -> Fit:
+    return Fit(
+        None if least > grid.greatest else grid.of(max(least, grid.least)),
+        None if greatest < grid.least else grid.of(min(greatest, grid.greatest)),
+    )
+
+
+def _below(grid: Grid) -> Fit:
+    return _on_grid(grid.least, grid.least - 1, grid)
+
+
+def _first(grid: Grid, holds: Callable[[int], bool]) -> int:
+    """The first number of units for which a condition holds that then holds for all above."""
+    low, high = grid.least, grid.greatest + 1
+    while low < high:
+        middle = (low + high) // 2
+        if holds(middle):
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+def _fit_date(value: Value) -> Fit:
+    if isinstance(value, str):
+        return _exact(parse_date(value))
+    if not isinstance(value, datetime):
+        return _exact(_moment(value).date())
+    day = _wall_time(value).date()
+    if _wall_time(value) == datetime.combine(day, time()):
+        return _exact(day)
+    if day == date.max:
+        raise UnrepresentableError(f"there is no day after {day}")
+    return Fit(day + _DAY, day)
+
+
+def _moment(value: Value) -> datetime:
+    match value:
+        case datetime():
+            return value
+        case date():
+            return datetime.combine(value, time())
+        case str():
+            return parse_timestamp(value)
+        case _:
+            raise TypeError(f"{value!r} is no time")
+
+
+def _wall_time(value: Value) -> datetime:
+    """The time on a clock in UTC; as in Spark, a text's own zone does not count."""
+    moment = _moment(value)
+    if isinstance(value, str) or moment.tzinfo is None:
+        return moment.replace(tzinfo=None)
+    return as_instant(moment).astimezone(UTC).replace(tzinfo=None)

@@ -1,0 +1,259 @@
+"""The closed set of nodes that a predicate is made of.
+
+One tree serves both forms: a predicate as written names a `Column`, a bound one holds a
+`BoundColumn` and literals of that column's own type. Nodes are immutable, can be pickled, and
+print as SQL.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from enum import Enum
+from typing import Generic, TypeAlias, TypeVar
+
+from headrace.protocol.schema import DataType
+
+Value: TypeAlias = None | bool | int | float | Decimal | str | bytes | date | datetime
+"""What a literal can be; its Python type tells its SQL type. A timestamp without a zone is naive."""
+
+_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_ESCAPES = str.maketrans({"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r", "\0": "\\0"})
+
+
+class CompareOp(Enum):
+    """How a column is compared with a literal."""
+
+    EQ = "="
+    NE = "<>"
+    LT = "<"
+    LE = "<="
+    GT = ">"
+    GE = ">="
+    SAFE_EQ = "<=>"
+
+    @property
+    def mirrored(self) -> "CompareOp":
+        """The operator that says the same with its sides exchanged."""
+        return _MIRRORED.get(self, self)
+
+
+_MIRRORED = {
+    CompareOp.LT: CompareOp.GT,
+    CompareOp.LE: CompareOp.GE,
+    CompareOp.GT: CompareOp.LT,
+    CompareOp.GE: CompareOp.LE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column as written: its name, or the names down to a member of a struct."""
+
+    parts: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return ".".join(map(_quoted_name, self.parts))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundColumn:
+    """A column of the table: what people call it, what files call it, and its type."""
+
+    path: tuple[str, ...]
+    physical_path: tuple[str, ...]
+    type: DataType
+    is_partition: bool
+
+    def __str__(self) -> str:
+        return ".".join(map(_quoted_name, self.path))
+
+
+C = TypeVar("C", Column, BoundColumn)
+P = TypeVar("P")
+
+
+@dataclass(frozen=True, slots=True)
+class Literal:
+    """A value as written, or, once bound, a value of its column's type."""
+
+    value: Value
+
+    def __str__(self) -> str:
+        return _sql(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """True, false or null, whatever the row."""
+
+    value: bool | None
+
+    def __str__(self) -> str:
+        return _sql(self.value)
+
+
+@dataclass(frozen=True, slots=True)
+class Compare(Generic[C]):
+    """A column against a literal; null where the column is, except for `<=>`."""
+
+    column: C
+    op: CompareOp
+    literal: Literal
+
+    def __str__(self) -> str:
+        return f"{self.column} {self.op.value} {self.literal}"
+
+
+@dataclass(frozen=True, slots=True)
+class In(Generic[C]):
+    """A column against a list; a null in the list turns every "no" into null."""
+
+    column: C
+    literals: tuple[Literal, ...]
+
+    def __str__(self) -> str:
+        return f"{self.column} IN ({', '.join(map(str, self.literals))})"
+
+
+@dataclass(frozen=True, slots=True)
+class IsNull(Generic[C]):
+    """Whether a column is null; never null itself."""
+
+    column: C
+
+    def __str__(self) -> str:
+        return f"{self.column} IS NULL"
+
+
+@dataclass(frozen=True, slots=True)
+class StartsWith(Generic[C]):
+    """Whether a text begins with `prefix`, taken literally; null where the column is."""
+
+    column: C
+    prefix: str
+
+    def __str__(self) -> str:
+        return f"startswith({self.column}, {_sql(self.prefix)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Opaque:
+    """Legal SQL that is never evaluated here: it may be true, false or null for any row."""
+
+    sql: str
+    columns: tuple[Column, ...]
+
+    def __str__(self) -> str:
+        return self.sql
+
+
+@dataclass(frozen=True, slots=True)
+class And(Generic[P]):
+    """True where all parts are, false where any is false, else null."""
+
+    parts: tuple[P, ...]
+
+    def __str__(self) -> str:
+        return " AND ".join(map(_nested, self.parts))
+
+
+@dataclass(frozen=True, slots=True)
+class Or(Generic[P]):
+    """True where any part is, false where all are false, else null."""
+
+    parts: tuple[P, ...]
+
+    def __str__(self) -> str:
+        return " OR ".join(map(_nested, self.parts))
+
+
+@dataclass(frozen=True, slots=True)
+class Not(Generic[P]):
+    """True where its part is false, false where it is true, else null."""
+
+    part: P
+
+    def __str__(self) -> str:
+        match self.part:
+            case IsNull(column):
+                return f"{column} IS NOT NULL"
+            case In(column, literals):
+                return f"{column} NOT IN ({', '.join(map(str, literals))})"
+            case other:
+                return f"NOT ({other})"
+
+
+Predicate: TypeAlias = (
+    Constant
+    | Column
+    | Compare[Column]
+    | In[Column]
+    | IsNull[Column]
+    | StartsWith[Column]
+    | Opaque
+    | And["Predicate"]
+    | Or["Predicate"]
+    | Not["Predicate"]
+)
+"""A predicate as written; a `Column` by itself is a boolean one."""
+
+BoundPredicate: TypeAlias = (
+    Constant
+    | Compare[BoundColumn]
+    | In[BoundColumn]
+    | IsNull[BoundColumn]
+    | StartsWith[BoundColumn]
+    | Opaque
+    | And["BoundPredicate"]
+    | Or["BoundPredicate"]
+    | Not["BoundPredicate"]
+)
+"""A predicate over the columns of one table."""
+
+
+def bound_columns(predicate: BoundPredicate) -> Iterator[BoundColumn]:
+    """Every column that evaluating the predicate looks at."""
+    match predicate:
+        case Compare(column) | In(column) | IsNull(column) | StartsWith(column):
+            yield column
+        case And(parts) | Or(parts):
+            for part in parts:
+                yield from bound_columns(part)
+        case Not(part):
+            yield from bound_columns(part)
+        case Constant() | Opaque():
+            pass
+
+
+def _nested(part: object) -> str:
+    return f"({part})" if isinstance(part, And | Or) else str(part)
+
+
+def _quoted_name(name: str) -> str:
+    return name if _PLAIN_NAME.fullmatch(name) else "`" + name.replace("`", "``") + "`"
+
+
+def _sql(value: Value) -> str:
+    """Write a value as the Spark literal of its type."""
+    match value:
+        case None:
+            return "NULL"
+        case bool():
+            return "TRUE" if value else "FALSE"
+        case int():
+            return str(value)
+        case float():
+            return f"{value!r}D" if abs(value) < float("inf") else f"DOUBLE('{value}')"
+        case Decimal():
+            return f"{value}BD"
+        case str():
+            return f"'{value.translate(_ESCAPES)}'"
+        case bytes():
+            return f"X'{value.hex().upper()}'"
+        case datetime():
+            kind = "TIMESTAMP_NTZ" if value.tzinfo is None else "TIMESTAMP"
+            return f"{kind} '{value}'"
+        case date():
+            return f"DATE '{value}'"

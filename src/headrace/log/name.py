@@ -1,0 +1,93 @@
+"""What the name of a file in `_delta_log` says. Names that say nothing are ignored."""
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+from typing import TypeAlias
+
+LOG_DIRECTORY = "_delta_log"
+SIDECAR_DIRECTORY = "_delta_log/_sidecars"
+HINT_PATH = "_delta_log/_last_checkpoint"
+
+_NAME = re.compile(r"(?P<version>\d{20})\.(?P<rest>.+)", re.ASCII)
+_COMPACTION = re.compile(r"(?P<end>\d{20})\.compacted\.json", re.ASCII)
+_PART = re.compile(r"checkpoint\.(?P<part>\d{10})\.(?P<parts>\d{10})\.parquet", re.ASCII)
+_UNIQUE = re.compile(r"checkpoint\.[0-9A-Za-z\-]+\.(?P<format>json|parquet)", re.ASCII)
+_STAGED = re.compile(r"(?P<version>\d{20})\.([0-9A-Za-z\-]+\.)?json", re.ASCII)
+
+
+class CheckpointKind(Enum):
+    """The four ways to name a checkpoint."""
+
+    CLASSIC = "classic"
+    MULTI_PART = "multi-part"
+    V2_PARQUET = "v2-parquet"
+    V2_JSON = "v2-json"
+
+
+@dataclass(frozen=True, slots=True)
+class CommitName:
+    """`N.json`."""
+
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChecksumName:
+    """`N.crc`."""
+
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionName:
+    """`X.Y.compacted.json`: the commits X to Y, reconciled."""
+
+    version: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointName:
+    """`N.checkpoint…`; only a multi-part one has more than one part."""
+
+    version: int
+    kind: CheckpointKind
+    part: int = 1
+    parts: int = 1
+
+
+LogName: TypeAlias = CommitName | ChecksumName | CompactionName | CheckpointName
+
+
+def parse_name(name: str) -> LogName | None:
+    """What a file name means; None where it means nothing to a reader."""
+    match = _NAME.fullmatch(name)
+    if match is None:
+        return None
+    version, rest = int(match["version"]), match["rest"]
+    if rest == "json":
+        return CommitName(version)
+    if rest == "crc":
+        return ChecksumName(version)
+    if rest == "checkpoint.parquet":
+        return CheckpointName(version, CheckpointKind.CLASSIC)
+    if found := _COMPACTION.fullmatch(rest):
+        return CompactionName(version, int(found["end"]))
+    if found := _PART.fullmatch(rest):
+        part, parts = int(found["part"]), int(found["parts"])
+        return CheckpointName(version, CheckpointKind.MULTI_PART, part, parts)
+    if found := _UNIQUE.fullmatch(rest):
+        return CheckpointName(version, CheckpointKind(f"v2-{found['format']}"))
+    return None
+
+
+def staged_version(path: str) -> int | None:
+    """The version of a commit that a catalog ratified: `N.json` or `N.<uuid>.json`."""
+    match = _STAGED.fullmatch(path.rpartition("/")[2])
+    return None if match is None else int(match["version"])
+
+
+def first_name(version: int) -> str:
+    """The name at which listing starts to see everything of that version and later."""
+    return f"{version:020}"

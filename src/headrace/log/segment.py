@@ -1,0 +1,174 @@
+"""The segment: the base and the commits after it that make up one version of a table."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+from headrace.errors import LogGapError, TableNotFoundError, VersionNotFoundError
+from headrace.log.checkpoint import Checkpoint, complete_checkpoints
+from headrace.log.name import (
+    CheckpointName,
+    ChecksumName,
+    CommitName,
+    CompactionName,
+    parse_name,
+)
+from headrace.protocol.log_file import LogFile
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Segment:
+    """What to read for one version: commits newest first, then the checkpoint below them."""
+
+    version: int
+    commits_newest_first: tuple[LogFile, ...]
+    compactions: tuple[LogFile, ...] = ()
+    checkpoint: Checkpoint | None = None
+    checksum: LogFile | None = None
+    commit: LogFile | None = None
+    """The commit file of `version` itself, also where a checkpoint makes it unnecessary."""
+    excluded: frozenset[str] = frozenset()
+    """Checkpoint files that turned out to be unreadable."""
+
+    @property
+    def replay_newest_first(self) -> tuple[LogFile, ...]:
+        """The commits, with runs of them replaced by the compaction files that sum them up."""
+        widest: dict[int, tuple[int, LogFile]] = {}
+        for file in self.compactions:
+            assert file.sums_up is not None
+            start, end = file.sums_up
+            if end not in widest or start < widest[end][0]:
+                widest[end] = (start, file)
+        chosen: list[LogFile] = []
+        next_version = self.version
+        for commit in self.commits_newest_first:
+            assert commit.version is not None
+            if commit.version > next_version:
+                continue
+            if commit.version in widest:
+                start, file = widest[commit.version]
+                chosen.append(file)
+                next_version = start - 1
+            else:
+                chosen.append(commit)
+                next_version = commit.version - 1
+        return tuple(chosen)
+
+    @property
+    def files(self) -> tuple[LogFile, ...]:
+        """Every file that the segment knows of."""
+        single = (file for file in (self.checksum, self.commit) if file is not None)
+        base = () if self.checkpoint is None else self.checkpoint.files
+        return (*self.commits_newest_first, *self.compactions, *base, *single)
+
+    def without_compactions(self) -> "Segment":
+        """The same version, read commit by commit."""
+        return replace(self, compactions=())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogIndex:
+    """A listing, sorted into what its names mean. Files in `excluded` are as if not there."""
+
+    table: str
+    excluded: frozenset[str] = frozenset()
+    commits: dict[int, LogFile] = field(default_factory=dict)
+    checksums: dict[int, LogFile] = field(default_factory=dict)
+    compactions: list[LogFile] = field(default_factory=list)
+    checkpoints: list[Checkpoint] = field(default_factory=list)
+
+    @property
+    def newest(self) -> int:
+        """The newest version that anything here speaks of.
+
+        Raises:
+            TableNotFoundError: nothing does.
+        """
+        versions = [*self.commits, *(c.version for c in self.checkpoints[:1])]
+        if not versions:
+            raise TableNotFoundError(table=self.table)
+        return max(versions)
+
+    def segment(self, version: int | None = None) -> Segment:
+        """What to read for a version (None: the newest).
+
+        Raises:
+            LogGapError: commits are missing between the base and the version.
+            VersionNotFoundError: the version is newer than the log, or older than its rest.
+        """
+        newest = self.newest
+        target = newest if version is None else version
+        if not 0 <= target <= newest:
+            raise self._not_found(target)
+        base = next((c for c in self.checkpoints if c.version <= target), None)
+        first = 0 if base is None else base.version + 1
+        missing = [v for v in range(first, target + 1) if v not in self.commits]
+        if missing:
+            if version is not None and base is None and self.checkpoints:
+                raise self._not_found(target)
+            raise LogGapError(table=self.table, missing=missing)
+        inside = [c for c in self.compactions if _lies_within(c, first, target)]
+        checksums = [v for v in self.checksums if first - 1 <= v <= target]
+        return Segment(
+            version=target,
+            commits_newest_first=tuple(self.commits[v] for v in range(target, first - 1, -1)),
+            compactions=tuple(inside),
+            checkpoint=base,
+            checksum=self.checksums[max(checksums)] if checksums else None,
+            commit=self.commits.get(target),
+            excluded=self.excluded,
+        )
+
+    def _not_found(self, version: int) -> VersionNotFoundError:
+        oldest = (
+            0 if 0 in self.commits else min((c.version for c in self.checkpoints), default=None)
+        )
+        return VersionNotFoundError(
+            table=self.table, version=version, oldest=oldest, newest=self.newest
+        )
+
+
+def index_log(
+    files: Iterable[LogFile],
+    *,
+    table: str,
+    tail: Sequence[LogFile] | None = None,
+    exclude: frozenset[str] = frozenset(),
+) -> LogIndex:
+    """Sort a listing by what its names mean; a ratified tail replaces the commits it covers."""
+    index = LogIndex(table=table, excluded=exclude)
+    checkpoints: list[tuple[CheckpointName, LogFile]] = []
+    for file in files:
+        if file.path in exclude:
+            continue
+        match parse_name(file.path.rpartition("/")[2]):
+            case CommitName(version):
+                index.commits[version] = replace(file, version=version)
+            case ChecksumName(version):
+                index.checksums[version] = replace(file, version=version)
+            case CompactionName(start, end):
+                index.compactions.append(replace(file, sums_up=(start, end)))
+            case CheckpointName() as name:
+                checkpoints.append((name, file))
+            case None:
+                pass
+    if tail:
+        _put_tail(index, tail)
+        newest = max(index.commits)
+        checkpoints = [(name, file) for name, file in checkpoints if name.version <= newest]
+    index.checkpoints.extend(complete_checkpoints(checkpoints))
+    return index
+
+
+def _lies_within(compaction: LogFile, first: int, last: int) -> bool:
+    """Whether all the commits that a file sums up are among those of a segment."""
+    assert compaction.sums_up is not None
+    start, end = compaction.sums_up
+    return first <= start <= end <= last
+
+
+def _put_tail(index: LogIndex, tail: Sequence[LogFile]) -> None:
+    """The catalog has the last word: what it does not name after its first commit is not there."""
+    ratified = {file.version: file for file in tail if file.version is not None}
+    for version in [v for v in index.commits if v >= min(ratified)]:
+        del index.commits[version]
+    index.commits.update(ratified)

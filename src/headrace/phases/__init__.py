@@ -1,0 +1,49 @@
+"""The state machines: what to read next, decided from what was read before.
+
+Batches enter, plans and terminal values leave. A phase does no I/O and knows no engine; the
+driver (`headrace.scan.run.Run`) brings the two together. What is exported here is public:
+phases can be stepped by hand.
+"""
+
+from headrace.phases.phase import Consume, Parallel, PartialResult, Phase, Sequential, Terminus
+from headrace.phases.refresh import RefreshLog
+from headrace.phases.scan import (
+    CheckpointManifest,
+    CheckpointReplay,
+    CommitReplay,
+    ScanOutcome,
+    ScanRequest,
+    SidecarReplay,
+    plan_scan,
+)
+from headrace.phases.snapshot import (
+    ListLog,
+    ReadChecksum,
+    ReadHint,
+    ReadProtocolAndMetadata,
+    SnapshotRequest,
+    TableVersion,
+)
+
+__all__ = [
+    "CheckpointManifest",
+    "CheckpointReplay",
+    "CommitReplay",
+    "Consume",
+    "ListLog",
+    "Parallel",
+    "PartialResult",
+    "Phase",
+    "ReadChecksum",
+    "ReadHint",
+    "ReadProtocolAndMetadata",
+    "RefreshLog",
+    "ScanOutcome",
+    "ScanRequest",
+    "Sequential",
+    "SidecarReplay",
+    "SnapshotRequest",
+    "TableVersion",
+    "Terminus",
+    "plan_scan",
+]

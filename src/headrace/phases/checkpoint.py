@@ -1,0 +1,24 @@
+"""How the files of a checkpoint are read, whatever their format."""
+
+from headrace.log.checkpoint import Checkpoint
+from headrace.log.name import CheckpointKind
+from headrace.plan.node import Node, ScanJson, ScanParquet
+from headrace.protocol.log_file import LogFile
+
+
+def scan_checkpoint(checkpoint: Checkpoint, *, columns: tuple[str, ...]) -> Node:
+    """Read some columns from all the checkpoint's own files."""
+    return scan_files(checkpoint.files, columns=columns)
+
+
+def scan_files(files: tuple[LogFile, ...], *, columns: tuple[str, ...]) -> Node:
+    """Read some columns from files of one format; JSON has no columns below the actions."""
+    if files[0].path.endswith(".json"):
+        actions = dict.fromkeys(column.partition(".")[0] for column in columns)
+        return ScanJson(files=files, columns=tuple(actions))
+    return ScanParquet(files=files, columns=columns)
+
+
+def may_have_sidecars(checkpoint: Checkpoint) -> bool:
+    """Whether its files may name leaves: only a multi-part checkpoint is surely of version 1."""
+    return checkpoint.kind is not CheckpointKind.MULTI_PART

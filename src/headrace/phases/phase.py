@@ -1,0 +1,118 @@
+"""What a phase is: `Consume`, `PartialResult` or `Terminus`.
+
+A driver asks a phase for its plan, has an executor run it, and calls `next`:
+
+- a `Consume` phase gets the batches: they are configuration, such as a listing;
+- a `PartialResult` phase gets nothing: its batches went to the caller, one by one. What the
+  next phase needs lives in the phase's own state;
+- a `Terminus` is the end, and holds the value that the machine was built for.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeAlias, TypeVar
+
+from headrace.errors import HeadraceError, UnexpectedBatchError
+from headrace.metrics.event import Event
+from headrace.plan.batch import ActionBatch, Batch, Document, FileListing
+from headrace.plan.node import Node
+from headrace.protocol.log_file import LogFile
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Terminus(Generic[T]):
+    """The machine has ended with a value. `events` tell what happened on the way to it."""
+
+    value: T
+    events: tuple[Event, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Consume(ABC, Generic[T]):
+    """Its batches are configuration: the driver collects them and hands them to `next`."""
+
+    events: tuple[Event, ...] = ()
+
+    @abstractmethod
+    def plan(self) -> Node:
+        """What to read."""
+
+    @abstractmethod
+    def next(self, data: Sequence[Batch]) -> "Phase[T]":
+        """Where to go from here, given everything that the plan has read."""
+
+    def failed(self, error: HeadraceError) -> "Phase[T]":
+        """Where to go when the plan could not be executed; raises where there is no way."""
+        raise error
+
+    def listed(self, data: Sequence[Batch]) -> list[LogFile]:
+        """The files, where the plan was to list some."""
+        files: list[LogFile] = []
+        for batch in data:
+            if not isinstance(batch, FileListing):
+                raise self._unexpected(batch, "FileListing")
+            files += batch.files
+        return files
+
+    def documents(self, data: Sequence[Batch]) -> list[Document]:
+        """The documents, where the plan was to read some."""
+        found: list[Document] = []
+        for batch in data:
+            if not isinstance(batch, Document):
+                raise self._unexpected(batch, "Document")
+            found.append(batch)
+        return found
+
+    def actions(self, data: Sequence[Batch]) -> list[ActionBatch]:
+        """The action batches, where the plan was to read actions."""
+        found: list[ActionBatch] = []
+        for batch in data:
+            if not isinstance(batch, ActionBatch):
+                raise self._unexpected(batch, "ActionBatch")
+            found.append(batch)
+        return found
+
+    def _unexpected(self, batch: Batch, expected: str) -> UnexpectedBatchError:
+        return UnexpectedBatchError(
+            phase=type(self).__name__, expected=expected, got=type(batch).__name__
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartialResult(ABC, Generic[T]):
+    """Its batches are results: the driver streams them to the caller."""
+
+    events: tuple[Event, ...] = ()
+
+    @abstractmethod
+    def plan(self) -> Node:
+        """What to read."""
+
+    @abstractmethod
+    def next(self) -> "Phase[T]":
+        """Where to go once all batches have been given out."""
+
+    def failed(self, error: HeadraceError, *, given: int) -> "Phase[T]":  # noqa: ARG002
+        """Where to go when the plan failed after `given` batches; raises where there is no way."""
+        raise error
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sequential(PartialResult[T]):
+    """Batches must be made in order, by one reader."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parallel(PartialResult[T]):
+    """The plan falls apart into leaves that any thread or machine may execute. It pickles."""
+
+    @abstractmethod
+    def leaves(self) -> tuple[Node, ...]:
+        """Independent plans; together they are `plan()`."""
+
+
+Phase: TypeAlias = Terminus[T] | Consume[T] | Sequential[T] | Parallel[T]
+AnyPhase: TypeAlias = Phase[Any]

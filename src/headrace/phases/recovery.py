@@ -1,0 +1,146 @@
+"""Going on from an older base when a checkpoint cannot be read.
+
+A checkpoint is only a summary of the commits before it. Where those are still there, the
+answer can be rebuilt exactly; where they are not, the error stands.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from headrace.errors import (
+    CorruptCheckpointError,
+    CorruptLogError,
+    HeadraceError,
+    LogGapError,
+    ObjectNotFoundError,
+    SnapshotExpiredError,
+    TableError,
+)
+from headrace.log.checkpoint import Checkpoint
+from headrace.log.name import LOG_DIRECTORY
+from headrace.log.segment import Segment, index_log
+from headrace.metrics.event import CheckpointAbandoned, CompactionAbandoned, Event
+from headrace.phases.phase import Consume, Phase
+from headrace.plan.batch import ActionBatch, Batch
+from headrace.plan.node import ListFiles, Node
+from headrace.protocol.log_file import LogFile
+
+T = TypeVar("T")
+
+
+class VersionRequest(Protocol):
+    """What every request for a version tells."""
+
+    @property
+    def table(self) -> str: ...  # noqa: D102
+
+    @property
+    def tail(self) -> tuple[LogFile, ...] | None: ...  # noqa: D102
+
+
+class Rebasable(Protocol[T]):
+    """A phase that reads a segment and can go on with another one of the same version."""
+
+    @property
+    def request(self) -> VersionRequest: ...  # noqa: D102
+
+    @property
+    def segment(self) -> Segment: ...  # noqa: D102
+
+    def rebased(self, segment: Segment, events: tuple[Event, ...]) -> Phase[T]:
+        """The phase to go on with, on that segment."""
+
+
+def recover(phase: Rebasable[T], error: HeadraceError) -> Phase[T]:
+    """Where to go when a phase could not read its segment and has given nothing out yet.
+
+    Raises:
+        HeadraceError: there is nowhere to go; the error itself, or what it means to the user.
+    """
+    segment = phase.segment
+    path = getattr(error, "path", None)
+    damaged = isinstance(error, CorruptLogError | CorruptCheckpointError | ObjectNotFoundError)
+    if not damaged or path is None:
+        raise error
+    if any(path == file.path for file in segment.compactions):
+        event = CompactionAbandoned(path=path, reason=str(error))
+        return phase.rebased(segment.without_compactions(), (event,))
+    if segment.checkpoint is None or any(path == f.path for f in segment.commits_newest_first):
+        raise meaning(error, phase)
+    return OlderBase(resume=phase, error=error)
+
+
+def contradiction(
+    batches: Sequence[ActionBatch], names: Mapping[str, Callable[[Any], object]]
+) -> CorruptLogError | None:
+    """Find a compaction file that speaks twice of one thing: which word is the last, it hides.
+
+    `names` maps an action to what identifies the thing that it speaks of.
+    """
+    told: dict[str, set[object]] = defaultdict(set)
+    for batch in batches:
+        if batch.source.sums_up is None:
+            continue
+        for name, identity in names.items():
+            for action in batch.actions(name):
+                thing = (name, identity(action))
+                if thing in told[batch.source.path]:
+                    reason = f"it has two {name} actions for one thing"
+                    return CorruptLogError(path=batch.source.path, line=None, reason=reason)
+                told[batch.source.path].add(thing)
+    return None
+
+
+def meaning(error: HeadraceError, phase: Rebasable[Any]) -> HeadraceError:
+    """What an error says to someone who holds a snapshot.
+
+    A file that vanished has expired it; a line that cannot be decoded is a damaged checkpoint
+    where that is what the file was.
+    """
+    said = error
+    base = phase.segment.checkpoint
+    if isinstance(error, ObjectNotFoundError):
+        said = SnapshotExpiredError(
+            table=phase.request.table, version=phase.segment.version, path=error.path
+        )
+    elif isinstance(error, CorruptLogError) and base is not None and _is_of(error.path, base):
+        said = CorruptCheckpointError(path=error.path, reason=error.reason)
+    if said is not error:
+        said.__cause__ = error
+    return said
+
+
+def _is_of(path: str, base: Checkpoint) -> bool:
+    return any(path == file.path for file in base.files)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OlderBase(Consume[T]):
+    """Lists the whole log, to find a base that is not the one which failed."""
+
+    resume: Rebasable[T]
+    error: HeadraceError
+
+    def plan(self) -> Node:
+        """The whole log: a listing that began at the hint does not show older bases."""
+        return ListFiles(directory=LOG_DIRECTORY)
+
+    def next(self, data: Sequence[Batch]) -> Phase[T]:
+        """Go on from the next best base, or fail with what made us look for one."""
+        failed = self.resume.segment
+        assert failed.checkpoint is not None
+        files = self.listed(data)
+        index = index_log(
+            files,
+            table=self.resume.request.table,
+            tail=self.resume.request.tail,
+            exclude=failed.excluded | {file.path for file in failed.checkpoint.files},
+        )
+        try:
+            segment = index.segment(failed.version)
+        except (LogGapError, TableError) as nowhere:
+            raise meaning(self.error, self.resume) from nowhere
+        event = CheckpointAbandoned(path=failed.checkpoint.files[0].path, reason=str(self.error))
+        return self.resume.rebased(segment, (event,))

@@ -1,0 +1,73 @@
+"""From a snapshot to a newer one, by reading only what is new."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from headrace.errors import LogGapError, TableNotFoundError
+from headrace.log.name import LOG_DIRECTORY, first_name
+from headrace.log.segment import LogIndex, index_log
+from headrace.metrics.event import RefreshRestarted
+from headrace.phases.phase import Consume, Phase, Terminus
+from headrace.phases.snapshot import (
+    Known,
+    ReadHint,
+    ReadProtocolAndMetadata,
+    SnapshotRequest,
+    TableVersion,
+)
+from headrace.plan.batch import Batch
+from headrace.plan.node import ListFiles, Node
+from headrace.protocol.log_file import LogFile
+
+
+@dataclass(frozen=True, kw_only=True)
+class RefreshLog(Consume[TableVersion]):
+    """Lists the log from the old version on, and adds what is new to the old segment."""
+
+    old: TableVersion
+    tail: tuple[LogFile, ...] | None = None
+
+    def plan(self) -> Node:
+        """Everything of the old version and later."""
+        return ListFiles(directory=LOG_DIRECTORY, start_from=first_name(self.old.segment.version))
+
+    def next(self, data: Sequence[Batch]) -> Phase[TableVersion]:
+        """The same version is the same snapshot; else only the new commits are looked at."""
+        old = self.old
+        new = self.listed(data)
+        request = SnapshotRequest(table=old.table, tail=self.tail)
+        listed = index_log(new, table=old.table, tail=self.tail)
+        if reason := self._replaced(listed):
+            event = RefreshRestarted(table=old.table, reason=reason)
+            return ReadHint(request=request, events=(event,))
+        files = {file.path: file for file in (*old.segment.files, *new)}
+        index = index_log(
+            files.values(), table=old.table, tail=self.tail, exclude=old.segment.excluded
+        )
+        try:
+            segment = index.segment()
+        except (LogGapError, TableNotFoundError) as error:
+            event = RefreshRestarted(table=old.table, reason=str(error))
+            return ReadHint(request=request, events=(event,))
+        if segment.version == old.segment.version:
+            return Terminus(old)
+        base = -1 if segment.checkpoint is None else segment.checkpoint.version
+        known = Known(version=old.segment.version, protocol=old.protocol, metadata=old.metadata)
+        # A base newer than the old version stands between it and the new commits.
+        return ReadProtocolAndMetadata(
+            request=request,
+            segment=segment,
+            known=known if base <= known.version else None,
+        )
+
+    def _replaced(self, listed: LogIndex) -> str | None:
+        """Why the old snapshot cannot be built upon, if so."""
+        old = self.old.segment
+        if old.commit is None or self.tail is not None:
+            return None
+        now = listed.commits.get(old.version)
+        if now is None:
+            return f"commit {old.version} is gone"
+        if (now.size_bytes, now.modified_ms) != (old.commit.size_bytes, old.commit.modified_ms):
+            return f"commit {old.version} was written anew"
+        return None

@@ -1,0 +1,220 @@
+"""Scanning: commits newest first, then the checkpoint or its sidecars, then the end.
+
+Commit replay is sequential: it fills the seen set. What follows only probes the set, frozen,
+so that its leaves may be read in any order, by any thread or machine.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from urllib.parse import unquote
+
+from headrace.errors import CorruptCheckpointError, HeadraceError, ObjectNotFoundError
+from headrace.expr.node import BoundPredicate
+from headrace.log.name import SIDECAR_DIRECTORY
+from headrace.log.segment import Segment
+from headrace.metrics.event import CompactionAbandoned, Event
+from headrace.phases.checkpoint import may_have_sidecars, scan_checkpoint, scan_files
+from headrace.phases.phase import Consume, Parallel, Phase, Sequential, Terminus
+from headrace.phases.recovery import meaning, recover
+from headrace.plan.batch import Batch
+from headrace.plan.node import Chain, DropSeen, Node, RecordSeen, ScanJson, SkipFiles
+from headrace.protocol.log_file import LogFile
+from headrace.protocol.schema import StructType
+from headrace.replay.projection import add_columns
+from headrace.replay.seen import FrozenSeenSet, SeenSet
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScanRequest:
+    """What a scan is asked for; it is also what its terminal value tells."""
+
+    table: str
+    version: int
+    logical_schema: StructType
+    physical_schema: StructType
+    predicate: BoundPredicate | None = None
+    projection: tuple[str, ...]
+    """The fields of an add that the caller wants, by their name in the log."""
+    tail: tuple[LogFile, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScanOutcome:
+    """A scan that has given out every live file."""
+
+    request: ScanRequest
+    keys_seen: int
+    """How many keys the commits after the checkpoint have named."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CommitReplay(Sequential[ScanOutcome]):
+    """Replays commits, newest first, and fills the seen set."""
+
+    request: ScanRequest
+    segment: Segment
+    commits: tuple[LogFile, ...]
+    seen: SeenSet = field(default_factory=SeenSet)
+
+    def plan(self) -> Node:
+        """Deduplicate, then skip: a pruned add must still hide the older adds of its key."""
+        files = ScanJson(files=self.commits, columns=("add", "remove"))
+        return _skipping(RecordSeen(input=files, seen=self.seen), self.request)
+
+    def next(self) -> Phase[ScanOutcome]:
+        """The set is full: freeze it, and go on to the checkpoint."""
+        seen = self.seen.freeze()
+        checkpoint = self.segment.checkpoint
+        if checkpoint is None:
+            return Terminus(ScanOutcome(request=self.request, keys_seen=len(seen)))
+        if may_have_sidecars(checkpoint):
+            return CheckpointManifest(request=self.request, segment=self.segment, seen=seen)
+        return CheckpointReplay(
+            request=self.request, segment=self.segment, seen=seen, files=checkpoint.files
+        )
+
+    def failed(self, error: HeadraceError, *, given: int) -> Phase[ScanOutcome]:  # noqa: ARG002
+        """A compaction file that cannot be used is replaced by the commits that it sums up.
+
+        It is read as a whole, so that none of its adds has been given out yet.
+        """
+        path = getattr(error, "path", None)
+        for file in self.commits:
+            if file.path == path and file.sums_up is not None:
+                _, last = file.sums_up
+                older = self.segment.commits_newest_first
+                return CommitReplay(
+                    request=self.request,
+                    segment=self.segment.without_compactions(),
+                    commits=tuple(c for c in older if (c.version or 0) <= last),
+                    seen=self.seen.without(path),
+                    events=(CompactionAbandoned(path=path, reason=str(error)),),
+                )
+        raise meaning(error, self)
+
+    def rebased(self, segment: Segment, events: tuple[Event, ...]) -> Phase[ScanOutcome]:
+        """Start again: only what has given nothing out is rebased."""
+        return replace(plan_scan(self.request, segment), events=events)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckpointManifest(Consume[ScanOutcome]):
+    """Asks a checkpoint for the sidecars it names."""
+
+    request: ScanRequest
+    segment: Segment
+    seen: FrozenSeenSet
+
+    def plan(self) -> Node:
+        """Just the `sidecar` column, which a checkpoint of version 1 does not have."""
+        assert self.segment.checkpoint is not None
+        return scan_checkpoint(self.segment.checkpoint, columns=("sidecar",))
+
+    def next(self, data: Sequence[Batch]) -> Phase[ScanOutcome]:
+        """File actions are all in sidecars, or all in the checkpoint itself."""
+        assert self.segment.checkpoint is not None
+        sidecars = [s for b in self.actions(data) for s in b.actions("sidecar")]
+        files = tuple(
+            LogFile(
+                # Sidecars live in one place, so only the last part of the path tells something.
+                path=f"{SIDECAR_DIRECTORY}/{unquote(sidecar.path).rpartition('/')[2]}",
+                size_bytes=sidecar.size_in_bytes,
+                modified_ms=sidecar.modification_time,
+            )
+            for sidecar in sidecars
+        )
+        kind = SidecarReplay if files else CheckpointReplay
+        return kind(
+            request=self.request,
+            segment=self.segment,
+            seen=self.seen,
+            files=files or self.segment.checkpoint.files,
+        )
+
+    def failed(self, error: HeadraceError) -> Phase[ScanOutcome]:
+        """An unreadable checkpoint sends us to an older base."""
+        return recover(self, error)
+
+    def rebased(self, segment: Segment, events: tuple[Event, ...]) -> Phase[ScanOutcome]:
+        """Replay on, below where this checkpoint was to take over."""
+        return _replay_on(self.request, self.segment, segment, self.seen, events)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckpointReplay(Parallel[ScanOutcome]):
+    """Reads the adds of a checkpoint, less the keys that newer commits have named."""
+
+    request: ScanRequest
+    segment: Segment
+    seen: FrozenSeenSet
+    files: tuple[LogFile, ...]
+
+    def plan(self) -> Node:
+        """All leaves, one after the other."""
+        return Chain(inputs=self.leaves())
+
+    def leaves(self) -> tuple[Node, ...]:
+        """One a file. Skipping comes first here: it is cheap, and order does not matter."""
+        columns = add_columns(self.request.projection, predicate=self.request.predicate)
+        return tuple(
+            DropSeen(
+                input=_skipping(scan_files((file,), columns=columns), self.request),
+                seen=self.seen,
+            )
+            for file in self.files
+        )
+
+    def next(self) -> Phase[ScanOutcome]:
+        """The end."""
+        return Terminus(ScanOutcome(request=self.request, keys_seen=len(self.seen)))
+
+    def failed(self, error: HeadraceError, *, given: int) -> Phase[ScanOutcome]:
+        """Nothing given out yet: an older base gives the same answer."""
+        if given:
+            raise meaning(error, self)
+        return recover(self, error)
+
+    def rebased(self, segment: Segment, events: tuple[Event, ...]) -> Phase[ScanOutcome]:
+        """Replay on, below where this checkpoint was to take over."""
+        return _replay_on(self.request, self.segment, segment, self.seen, events)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SidecarReplay(CheckpointReplay):
+    """Reads the adds of a V2 checkpoint from its sidecars."""
+
+    def failed(self, error: HeadraceError, *, given: int) -> Phase[ScanOutcome]:
+        """A sidecar that is not there is damage: the checkpoint promised it."""
+        if isinstance(error, ObjectNotFoundError):
+            error = CorruptCheckpointError(path=error.path, reason="the sidecar is missing")
+        return super().failed(error, given=given)
+
+
+def plan_scan(request: ScanRequest, segment: Segment) -> CommitReplay:
+    """The first phase of a scan."""
+    return CommitReplay(request=request, segment=segment, commits=segment.replay_newest_first)
+
+
+def _skipping(node: Node, request: ScanRequest) -> Node:
+    if request.predicate is None:
+        return node
+    return SkipFiles(input=node, predicate=request.predicate)
+
+
+def _replay_on(
+    request: ScanRequest,
+    failed: Segment,
+    older: Segment,
+    seen: FrozenSeenSet,
+    events: tuple[Event, ...],
+) -> CommitReplay:
+    """Replay the commits between the older base and the one that failed: newest first still."""
+    assert failed.checkpoint is not None
+    below = tuple(
+        commit
+        for commit in older.commits_newest_first
+        if (commit.version or 0) <= failed.checkpoint.version
+    )
+    return CommitReplay(
+        request=request, segment=older, commits=below, seen=seen.thaw(), events=events
+    )

@@ -1,0 +1,229 @@
+"""Taking a snapshot: hint → listing → (checksum) → protocol and metadata → `TableVersion`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import msgspec
+
+from headrace.errors import (
+    CatalogManagedError,
+    HeadraceError,
+    InvalidTableError,
+    LogGapError,
+    TableNotFoundError,
+    VersionNotFoundError,
+)
+from headrace.log.name import HINT_PATH, LOG_DIRECTORY, first_name
+from headrace.log.segment import Segment, index_log
+from headrace.metrics.event import ChecksumIgnored, Event, HintIgnored
+from headrace.phases.checkpoint import scan_checkpoint
+from headrace.phases.phase import Consume, Phase, Terminus
+from headrace.phases.recovery import contradiction, recover
+from headrace.plan.batch import Batch
+from headrace.plan.node import Chain, FirstOfEach, ListFiles, Node, ReadDocument, ScanJson
+from headrace.protocol.action import Checksum, LastCheckpoint, Metadata, Protocol
+from headrace.protocol.feature import check_readable, is_catalog_managed
+from headrace.protocol.log_file import LogFile
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableVersion:
+    """One version of a table: what to read, and how it is to be understood."""
+
+    table: str
+    segment: Segment
+    protocol: Protocol
+    metadata: Metadata
+    tail: tuple[LogFile, ...] | None = None
+    checksum: Checksum | None = None
+    """What the writer claims about this very version, where a `.crc` says so."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotRequest:
+    """Which version of which table (None: the newest), and what its catalog ratified."""
+
+    table: str
+    version: int | None = None
+    tail: tuple[LogFile, ...] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadHint(Consume[TableVersion]):
+    """Reads `_last_checkpoint`, to list less. It is a hint: nothing depends on it."""
+
+    request: SnapshotRequest
+
+    def plan(self) -> Node:
+        """The hint, if it is there."""
+        return ReadDocument(path=HINT_PATH)
+
+    def next(self, data: Sequence[Batch]) -> Phase[TableVersion]:
+        """List from the version that the hint names, or everything."""
+        table, wanted = self.request.table, self.request.version
+        for document in self.documents(data):
+            try:
+                hint = msgspec.json.decode(document.content, type=LastCheckpoint)
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+                event = HintIgnored(table=table, reason=f"it cannot be decoded ({error})")
+                return ListLog(request=self.request, events=(event,))
+            if 0 < hint.version <= (hint.version if wanted is None else wanted):
+                return ListLog(request=self.request, start=hint.version)
+        return ListLog(request=self.request)
+
+    def failed(self, error: HeadraceError) -> Phase[TableVersion]:
+        """A hint that cannot be read is no hint."""
+        event = HintIgnored(table=self.request.table, reason=str(error))
+        return ListLog(request=self.request, events=(event,))
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListLog(Consume[TableVersion]):
+    """Lists the log from a version on and builds the segment."""
+
+    request: SnapshotRequest
+    start: int = 0
+
+    def plan(self) -> Node:
+        """The names at or after the first of the starting version."""
+        start_from = first_name(self.start) if self.start else ""
+        return ListFiles(directory=LOG_DIRECTORY, start_from=start_from)
+
+    def next(self, data: Sequence[Batch]) -> Phase[TableVersion]:
+        """Choose the base and the commits after it; a hint that misled us costs a new listing."""
+        request = self.request
+        files = self.listed(data)
+        index = index_log(files, table=request.table, tail=request.tail)
+        try:
+            segment = index.segment(request.version)
+        except (TableNotFoundError, VersionNotFoundError, LogGapError) as error:
+            if self.start == 0 or index.checkpoints:
+                raise
+            event = HintIgnored(table=request.table, reason=f"it misled the listing ({error})")
+            return ListLog(request=request, events=(event,))
+        return read_table(request, segment)
+
+
+def read_table(request: SnapshotRequest, segment: Segment) -> Phase[TableVersion]:
+    """Find protocol and metadata, from the writer's checksum file where there is one."""
+    if segment.checksum is not None:
+        return ReadChecksum(request=request, segment=segment, file=segment.checksum)
+    return ReadProtocolAndMetadata(request=request, segment=segment)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadChecksum(Consume[TableVersion]):
+    """Reads the newest `.crc`, which holds protocol and metadata as of its version."""
+
+    request: SnapshotRequest
+    segment: Segment
+    file: LogFile
+
+    def plan(self) -> Node:
+        """The file, whole."""
+        return ReadDocument(path=self.file.path)
+
+    def next(self, data: Sequence[Batch]) -> Phase[TableVersion]:
+        """Only the commits after it may know better."""
+        for document in self.documents(data):
+            try:
+                checksum = msgspec.json.decode(document.content, type=Checksum)
+            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+                return self._ignored(f"it cannot be decoded ({error})")
+            if checksum.protocol is None or checksum.metadata is None:
+                break
+            assert self.file.version is not None
+            return ReadProtocolAndMetadata(
+                request=self.request,
+                segment=self.segment,
+                known=Known(
+                    version=self.file.version,
+                    protocol=checksum.protocol,
+                    metadata=checksum.metadata,
+                    checksum=checksum,
+                ),
+            )
+        return ReadProtocolAndMetadata(request=self.request, segment=self.segment)
+
+    def failed(self, error: HeadraceError) -> Phase[TableVersion]:
+        """The log has it all."""
+        return self._ignored(str(error))
+
+    def _ignored(self, reason: str) -> Phase[TableVersion]:
+        event = ChecksumIgnored(path=self.file.path, reason=reason)
+        return ReadProtocolAndMetadata(request=self.request, segment=self.segment, events=(event,))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """Protocol and metadata as of an earlier version: only newer commits may differ."""
+
+    version: int
+    protocol: Protocol
+    metadata: Metadata
+    checksum: Checksum | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadProtocolAndMetadata(Consume[TableVersion]):
+    """Finds the newest protocol and the newest metadata, each by itself."""
+
+    request: SnapshotRequest
+    segment: Segment
+    known: Known | None = None
+
+    def plan(self) -> Node:
+        """Commits newest first, then the checkpoint; reading stops when both are found."""
+        columns = ("protocol", "metaData")
+        if self.known is not None:
+            commits = self.segment.commits_newest_first
+            newer = tuple(f for f in commits if (f.version or 0) > self.known.version)
+            return FirstOfEach(input=ScanJson(files=newer, columns=columns), columns=columns)
+        commits = self.segment.replay_newest_first
+        inputs: list[Node] = [ScanJson(files=commits, columns=columns)]
+        if self.segment.checkpoint is not None:
+            inputs.append(scan_checkpoint(self.segment.checkpoint, columns=columns))
+        return FirstOfEach(input=Chain(inputs=tuple(inputs)), columns=columns)
+
+    def next(self, data: Sequence[Batch]) -> Phase[TableVersion]:
+        """The first of each is the newest. A table that we cannot read is refused here."""
+        batches = self.actions(data)
+        if error := contradiction(batches, {"protocol": _only, "metaData": _only}):
+            return recover(self, error)
+        protocols = [p for batch in batches for p in batch.actions("protocol")]
+        metadatas = [m for batch in batches for m in batch.actions("metaData")]
+        if self.known is not None:
+            protocols.append(self.known.protocol)
+            metadatas.append(self.known.metadata)
+        for name, found in (("protocol", protocols), ("metaData", metadatas)):
+            if not found:
+                reason = f"the log has no {name} action up to version {self.segment.version}"
+                raise InvalidTableError(table=self.request.table, reason=reason)
+        protocol: Protocol = protocols[0]
+        check_readable(protocol, table=self.request.table)
+        if self.request.tail is None and is_catalog_managed(protocol):
+            raise CatalogManagedError(table=self.request.table)
+        known = self.known
+        exact = known is not None and known.version == self.segment.version
+        return Terminus(
+            TableVersion(
+                table=self.request.table,
+                segment=self.segment,
+                protocol=protocol,
+                metadata=metadatas[0],
+                tail=self.request.tail,
+                checksum=known.checksum if known is not None and exact else None,
+            )
+        )
+
+    def failed(self, error: HeadraceError) -> Phase[TableVersion]:
+        """An unreadable checkpoint sends us to an older base."""
+        return recover(self, error)
+
+    def rebased(self, segment: Segment, events: tuple[Event, ...]) -> Phase[TableVersion]:
+        """The same question to another segment of the same version."""
+        return replace(self, segment=segment, events=events)
+
+
+def _only(_: object) -> None:
+    """What identifies an action of which a table has one."""

@@ -1,0 +1,71 @@
+"""What a table remembers beside its files: application transactions and domains."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from headrace.errors import HeadraceError
+from headrace.log.segment import Segment
+from headrace.metrics.event import Event
+from headrace.phases.checkpoint import scan_checkpoint
+from headrace.phases.phase import Consume, Phase, Terminus
+from headrace.phases.recovery import contradiction, recover
+from headrace.phases.snapshot import SnapshotRequest
+from headrace.plan.batch import Batch
+from headrace.plan.node import Chain, Node, ScanJson
+from headrace.protocol.action import DomainMetadata, Txn
+
+_COLUMNS = ("txn", "domainMetadata")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableState:
+    """The latest transaction of each application, the live domains."""
+
+    txns: dict[str, Txn]
+    domains: dict[str, DomainMetadata]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadTableState(Consume[TableState]):
+    """Reads every commit, then the checkpoint: the newest word on each name wins."""
+
+    request: SnapshotRequest
+    segment: Segment
+
+    def plan(self) -> Node:
+        """These are never in sidecars."""
+        inputs: list[Node] = [ScanJson(files=self.segment.replay_newest_first, columns=_COLUMNS)]
+        if self.segment.checkpoint is not None:
+            inputs.append(scan_checkpoint(self.segment.checkpoint, columns=_COLUMNS))
+        return Chain(inputs=tuple(inputs))
+
+    def next(self, data: Sequence[Batch]) -> Phase[TableState]:
+        """The latest is not the largest: a transaction's version may go down."""
+        batches = self.actions(data)
+        if error := contradiction(batches, {"txn": _application, "domainMetadata": _domain}):
+            return recover(self, error)
+        txns: dict[str, Txn] = {}
+        domains: dict[str, DomainMetadata] = {}
+        for batch in batches:
+            for txn in batch.actions("txn"):
+                txns.setdefault(txn.app_id, txn)
+            for domain in batch.actions("domainMetadata"):
+                domains.setdefault(domain.domain, domain)
+        live = {name: domain for name, domain in domains.items() if not domain.removed}
+        return Terminus(TableState(txns=txns, domains=live))
+
+    def failed(self, error: HeadraceError) -> Phase[TableState]:
+        """An unreadable checkpoint sends us to an older base."""
+        return recover(self, error)
+
+    def rebased(self, segment: Segment, events: tuple[Event, ...]) -> Phase[TableState]:
+        """The same question to another segment of the same version."""
+        return replace(self, segment=segment, events=events)
+
+
+def _application(txn: Txn) -> str:
+    return txn.app_id
+
+
+def _domain(metadata: DomainMetadata) -> str:
+    return metadata.domain

@@ -1,0 +1,161 @@
+"""Which version was current at a given time, and at which time a version was committed.
+
+Where commits carry their own timestamps those count, from the version that enabled them;
+before it, and in other tables, the modification times of the commit files, each taken to be
+later than its predecessor's.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from headrace.errors import (
+    CorruptLogError,
+    HeadraceError,
+    ObjectNotFoundError,
+    SnapshotExpiredError,
+    TimestampNotFoundError,
+)
+from headrace.log.name import LOG_DIRECTORY
+from headrace.log.segment import index_log
+from headrace.phases.phase import Consume, Phase, Terminus
+from headrace.phases.snapshot import TableVersion
+from headrace.plan.batch import ActionBatch, Batch
+from headrace.plan.node import ListFiles, Node, ScanJson
+from headrace.protocol.log_file import LogFile
+from headrace.protocol.timestamp import in_commit_timestamps
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadCommitTime(Consume[int]):
+    """Reads the timestamp that a commit carries."""
+
+    table: str
+    commit: LogFile
+
+    def plan(self) -> Node:
+        """One commit, of which only its information matters."""
+        return _commit_info(self.commit)
+
+    def next(self, data: Sequence[Batch]) -> Phase[int]:
+        """The timestamp in milliseconds."""
+        return Terminus(_timestamp(self.actions(data), self.commit))
+
+    def failed(self, error: HeadraceError) -> Phase[int]:
+        """A commit that was listed and is gone has expired the snapshot."""
+        raise _expired(error, table=self.table, commit=self.commit)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListCommitTimes(Consume[int]):
+    """Lists all commits, to find the last one at or before a time."""
+
+    newest: TableVersion
+    timestamp_ms: int
+
+    def plan(self) -> Node:
+        """The whole log."""
+        return ListFiles(directory=LOG_DIRECTORY)
+
+    def next(self, data: Sequence[Batch]) -> Phase[int]:
+        """By file times at once, or by a search among the commits' own timestamps."""
+        table, newest = self.newest.table, self.newest.segment.version
+        files = self.listed(data)
+        index = index_log(files, table=table, tail=self.newest.tail)
+        versions = sorted(v for v in index.commits if v <= newest)
+        carried = in_commit_timestamps(self.newest.metadata)
+        if carried is None:
+            by_file = [index.commits[v] for v in versions]
+            return Terminus(_by_file_time(by_file, self.timestamp_ms, table=table))
+        if self.timestamp_ms >= carried.since_ms or not versions:
+            own = [index.commits[v] for v in versions if v >= carried.since_version]
+            return SearchCommitTimes(
+                table=table, timestamp_ms=self.timestamp_ms, commits=tuple(own), high=len(own)
+            )
+        before = [index.commits[v] for v in versions if v < carried.since_version]
+        return Terminus(_by_file_time(before, self.timestamp_ms, table=table))
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchCommitTimes(Consume[int]):
+    """Halves the range of commits that may be the last one at or before a time.
+
+    Commits below `low` are known to be early enough, those from `high` on to be too late.
+    """
+
+    table: str
+    timestamp_ms: int
+    commits: tuple[LogFile, ...]
+    high: int
+    low: int = 0
+    oldest_ms: int = 0
+
+    @property
+    def _middle(self) -> int:
+        return (self.low + self.high) // 2
+
+    def plan(self) -> Node:
+        """The commit in the middle; nothing where the search has ended before it began."""
+        if self.low >= self.high:
+            return ScanJson(files=(), columns=("commitInfo",))
+        return _commit_info(self.commits[self._middle])
+
+    def next(self, data: Sequence[Batch]) -> Phase[int]:
+        """Keep the half that holds the answer."""
+        if self.low < self.high:
+            middle = self._middle
+            time_ms = _timestamp(self.actions(data), self.commits[middle])
+            if time_ms <= self.timestamp_ms:
+                step = replace(self, low=middle + 1)
+            else:
+                step = replace(self, high=middle, oldest_ms=time_ms)
+            if step.low < step.high:
+                return step
+        else:
+            step = self
+        if step.low == 0:
+            raise TimestampNotFoundError(
+                table=self.table, timestamp_ms=self.timestamp_ms, oldest_ms=step.oldest_ms
+            )
+        version = self.commits[step.low - 1].version
+        assert version is not None
+        return Terminus(version)
+
+    def failed(self, error: HeadraceError) -> Phase[int]:
+        """A commit that was listed and is gone has expired the snapshot."""
+        raise _expired(error, table=self.table, commit=self.commits[self._middle])
+
+
+def _by_file_time(commits: Sequence[LogFile], timestamp_ms: int, *, table: str) -> int:
+    """The last commit at or before a time, clocks that went backwards made to go on."""
+    found: int | None = None
+    effective_ms = oldest_ms = commits[0].modified_ms if commits else 0
+    for position, commit in enumerate(commits):
+        if position:
+            effective_ms = max(commit.modified_ms, effective_ms + 1)
+        if effective_ms > timestamp_ms:
+            break
+        found = commit.version
+    if found is None:
+        raise TimestampNotFoundError(table=table, timestamp_ms=timestamp_ms, oldest_ms=oldest_ms)
+    return found
+
+
+def _commit_info(commit: LogFile) -> Node:
+    return ScanJson(files=(commit,), columns=("commitInfo",))
+
+
+def _timestamp(batches: Sequence[ActionBatch], commit: LogFile) -> int:
+    for batch in batches:
+        for info in batch.actions("commitInfo"):
+            if info.in_commit_timestamp is not None:
+                return int(info.in_commit_timestamp)
+    reason = "the table keeps in-commit timestamps, but this commit has none"
+    raise CorruptLogError(path=commit.path, line=1, reason=reason)
+
+
+def _expired(error: HeadraceError, *, table: str, commit: LogFile) -> HeadraceError:
+    if isinstance(error, ObjectNotFoundError):
+        expired = SnapshotExpiredError(table=table, version=commit.version or 0, path=commit.path)
+        expired.__cause__ = error
+        return expired
+    return error

@@ -1,0 +1,42 @@
+"""What is to be read, as data: declarative nodes, the batches they give, and the executor port.
+
+Phases make plans, engines execute them; this room knows neither and reads nothing. What is
+exported here is public: it is all that an executor of your own needs.
+"""
+
+from headrace.plan.batch import ActionBatch, AddBatch, Batch, Document, FileListing, RowBatch
+from headrace.plan.executor import Executor
+from headrace.plan.explain import explain_plan
+from headrace.plan.node import (
+    Chain,
+    DropSeen,
+    FirstOfEach,
+    ListFiles,
+    Node,
+    ReadDocument,
+    RecordSeen,
+    ScanJson,
+    ScanParquet,
+    SkipFiles,
+)
+
+__all__ = [
+    "ActionBatch",
+    "AddBatch",
+    "Batch",
+    "Chain",
+    "Document",
+    "DropSeen",
+    "Executor",
+    "FileListing",
+    "FirstOfEach",
+    "ListFiles",
+    "Node",
+    "ReadDocument",
+    "RecordSeen",
+    "RowBatch",
+    "ScanJson",
+    "ScanParquet",
+    "SkipFiles",
+    "explain_plan",
+]

@@ -1,0 +1,82 @@
+"""What flows out of a plan.
+
+An `ActionBatch` is opaque but for the few operations that phases need, so that lines decoded
+from JSON and columns read from Parquet may implement it in their own way.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+from headrace.protocol.action import ActionRow
+from headrace.protocol.log_file import LogFile
+
+
+@dataclass(frozen=True, slots=True)
+class FileListing:
+    """The files of a directory, sorted by name."""
+
+    files: tuple[LogFile, ...]
+
+    def __len__(self) -> int:
+        return len(self.files)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A small file, whole."""
+
+    path: str
+    content: bytes
+
+    def __len__(self) -> int:
+        return 1
+
+
+@runtime_checkable
+class ActionBatch(Protocol):
+    """Actions that were read from one file of the log."""
+
+    @property
+    def source(self) -> LogFile:
+        """The file that they come from."""
+
+    def __len__(self) -> int:
+        """How many rows there are."""
+
+    def actions(self, name: str) -> Sequence[Any]:
+        """The actions of that name in the log ("add", "protocol", …), decoded, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowBatch:
+    """The simplest action batch: decoded lines, each with one attribute per action."""
+
+    source: LogFile
+    rows: Sequence[ActionRow]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def actions(self, name: str) -> Sequence[Any]:
+        """The actions of that name, in the order of the lines."""
+        found = (getattr(row, name, None) for row in self.rows)
+        return [action for action in found if action is not None]
+
+
+@dataclass(frozen=True, slots=True)
+class AddBatch:
+    """Added files alone, decoded: what is left of a commit after replay."""
+
+    source: LogFile
+    adds: Sequence[Any]
+
+    def __len__(self) -> int:
+        return len(self.adds)
+
+    def actions(self, name: str) -> Sequence[Any]:
+        """The adds, or nothing."""
+        return self.adds if name == "add" else ()
+
+
+Batch: TypeAlias = FileListing | Document | ActionBatch

@@ -1,0 +1,33 @@
+"""The port: what an engine implements so that phases can run on it."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+
+from headrace.plan.batch import Batch
+from headrace.plan.node import Node
+
+
+class Executor(ABC):
+    """Executes plans.
+
+    The contract:
+
+    - Batches leave in the order that the node promises, lazily: nothing is read before the
+      first batch is asked for, and little more than what was asked for.
+    - Closing the iterator stops all work for it and releases what it holds.
+    - A failure is a `HeadraceError`: a missing file `ObjectNotFoundError`, an undecodable one
+      `CorruptLogError` or `CorruptCheckpointError`. Never a shorter answer.
+    """
+
+    @abstractmethod
+    def execute(self, plan: Node) -> Iterator[Batch]:
+        """Execute one plan in order."""
+
+    def execute_leaves(self, leaves: Sequence[Node]) -> Iterator[Batch]:
+        """Execute independent plans, in any order and on any thread or machine.
+
+        A leaf that cannot be opened should fail before the first batch is given, since until
+        then the scan can still go on from an older base.
+        """
+        for leaf in leaves:
+            yield from self.execute(leaf)

@@ -1,0 +1,72 @@
+"""Plans as text, for people."""
+
+from collections.abc import Iterator, Sequence
+from typing import assert_never
+
+from headrace.plan.node import (
+    Chain,
+    DropSeen,
+    FirstOfEach,
+    ListFiles,
+    Node,
+    ReadDocument,
+    RecordSeen,
+    ScanJson,
+    ScanParquet,
+    SkipFiles,
+)
+from headrace.protocol.log_file import LogFile
+
+_SHOWN = 3
+
+
+def explain_plan(plan: Node) -> str:
+    """The plan as an indented tree, one node a line, inputs below the node that reads them."""
+    return "\n".join(_lines(plan, 0))
+
+
+def _lines(node: Node, depth: int) -> Iterator[str]:
+    yield "  " * depth + _head(node)
+    for child in _inputs(node):
+        yield from _lines(child, depth + 1)
+
+
+def _head(node: Node) -> str:
+    match node:
+        case ListFiles(directory=directory, start_from=start):
+            return f"ListFiles {directory}" + (f" from {start}" if start else "")
+        case ReadDocument(path=path):
+            return f"ReadDocument {path}"
+        case ScanJson(files=files, columns=columns) | ScanParquet(files=files, columns=columns):
+            return f"{type(node).__name__} {_files(files)} [{', '.join(columns)}]"
+        case Chain():
+            return "Chain"
+        case FirstOfEach(columns=columns):
+            return f"FirstOfEach {', '.join(columns)}"
+        case RecordSeen(seen=recording):
+            return f"RecordSeen ({len(recording)} keys)"
+        case DropSeen(seen=frozen):
+            return f"DropSeen ({len(frozen)} keys)"
+        case SkipFiles(predicate=predicate):
+            return f"SkipFiles where {predicate}"
+        case _:
+            assert_never(node)
+
+
+def _inputs(node: Node) -> Sequence[Node]:
+    match node:
+        case Chain(inputs=inputs):
+            return inputs
+        case FirstOfEach() | RecordSeen() | DropSeen() | SkipFiles():
+            return (node.input,)
+        case ListFiles() | ReadDocument() | ScanJson() | ScanParquet():
+            return ()
+        case _:
+            assert_never(node)
+
+
+def _files(files: tuple[LogFile, ...]) -> str:
+    names = [file.path.rpartition("/")[2] for file in files[:_SHOWN]]
+    more = f", … {len(files) - _SHOWN} more" if len(files) > _SHOWN else ""
+    size = sum(file.size_bytes for file in files)
+    return f"{', '.join(names) or 'no file'}{more} ({len(files)} files, {size:,} bytes)"

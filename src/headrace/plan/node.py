@@ -1,0 +1,120 @@
+"""The closed set of plan nodes.
+
+A node is a value: it says what leaves it, and an engine finds out how. Engines lower a plan
+by a `match` over `Node` that ends in `assert_never`, so that a new node fails the type check
+in each of them.
+"""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from headrace.expr.node import BoundPredicate
+from headrace.plan.seen import FrozenSeen, RecordingSeen
+from headrace.protocol.log_file import LogFile
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListFiles:
+    """Lists a directory, not what is below it.
+
+    Output: one `FileListing`, sorted by name, of the names at or after `start_from`.
+    A directory that is not there is empty.
+    """
+
+    directory: str
+    start_from: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadDocument:
+    """Reads a small file whole.
+
+    Output: one `Document`; nothing where the file is not there.
+    """
+
+    path: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScanJson:
+    """Reads newline-delimited actions, file after file, in the order given.
+
+    Output: action batches with the actions named in `columns`; a batch never spans files.
+    """
+
+    files: tuple[LogFile, ...]
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScanParquet:
+    """Reads actions from Parquet, file after file, in the order given.
+
+    `columns` are dotted paths (`add.path`); what a file lacks is null. Output: action batches
+    without the rows in which every one of the columns is null.
+    """
+
+    files: tuple[LogFile, ...]
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chain:
+    """The batches of each input in turn; an input is not touched before those ahead of it end."""
+
+    inputs: tuple["Node", ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FirstOfEach:
+    """Passes batches on until every action in `columns` has been met, then stops reading."""
+
+    input: "Node"
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordSeen:
+    """Keeps the adds whose key no earlier file of the input has, and records all keys.
+
+    Order matters: the input must come newest first, and only one reader may fill the set.
+    Output: batches of adds. Removes are recorded and dropped.
+    """
+
+    input: "Node"
+    seen: RecordingSeen
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DropSeen:
+    """Keeps the adds whose key is not in a frozen set. Order does not matter.
+
+    Output: batches of adds.
+    """
+
+    input: "Node"
+    seen: FrozenSeen
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SkipFiles:
+    """Drops the adds that are proven to hold no row for which the predicate is true.
+
+    Unknown keeps a file: missing statistics, or a part that cannot be evaluated.
+    """
+
+    input: "Node"
+    predicate: BoundPredicate
+
+
+Node: TypeAlias = (
+    ListFiles
+    | ReadDocument
+    | ScanJson
+    | ScanParquet
+    | Chain
+    | FirstOfEach
+    | RecordSeen
+    | DropSeen
+    | SkipFiles
+)

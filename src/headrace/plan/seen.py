@@ -1,0 +1,41 @@
+"""The seen set as plans know it: a handle that a node carries and an engine applies.
+
+A sequential phase fills a `RecordingSeen`; a parallel phase probes a `FrozenSeen`, which
+never changes and may travel to other processes.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Protocol
+
+from headrace.protocol.key import FileKey
+
+
+class RecordingSeen(Protocol):
+    """Keys of the files met so far, newest first."""
+
+    def admit(
+        self, source: str, *, adds: Sequence[FileKey], removes: Iterable[FileKey]
+    ) -> Sequence[bool]:
+        """Tell which adds no earlier source has named, and record every key.
+
+        Calls for one source must follow each other: its own keys do not hide its adds.
+
+        Raises:
+            ValueError: a key stands twice in one source.
+        """
+
+    def __len__(self) -> int:
+        """How many keys are recorded."""
+
+
+class FrozenSeen(Protocol):
+    """Keys that hide older adds; it never changes."""
+
+    def __contains__(self, key: FileKey) -> bool:
+        """Whether an older add of this key is hidden."""
+
+    def __iter__(self) -> Iterator[FileKey]:
+        """Every key."""
+
+    def __len__(self) -> int:
+        """How many keys there are."""

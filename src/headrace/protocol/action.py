@@ -1,0 +1,139 @@
+"""The actions of a commit, as the protocol defines them.
+
+Field names are the protocol's in snake case. Unknown fields are ignored: the protocol action
+is what guards a reader. Numbers and booleans are strict, so a damaged line never passes.
+"""
+
+from typing import Any, TypeAlias
+
+import msgspec
+
+
+class Action(msgspec.Struct, rename="camel", frozen=True, gc=False, kw_only=True):
+    """What all actions share: immutable, camel case in JSON, invisible to the collector."""
+
+
+class DeletionVector(Action, frozen=True):
+    """Which rows of a file are deleted, and where that is written."""
+
+    storage_type: str
+    path_or_inline_dv: str
+    size_in_bytes: int
+    cardinality: int
+    offset: int | None = None
+
+    @property
+    def unique_id(self) -> str:
+        """The part of a file's key that tells one vector from another."""
+        base = self.storage_type + self.path_or_inline_dv
+        return base if self.offset is None else f"{base}@{self.offset}"
+
+
+class Add(Action, frozen=True):
+    """A file that belongs to the table from this commit on."""
+
+    path: str
+    size: int
+    partition_values: dict[str, str | None] = {}
+    modification_time: int = 0
+    stats: str | None = None
+    tags: dict[str, str | None] | None = None
+    deletion_vector: DeletionVector | None = None
+
+
+class Remove(Action, frozen=True):
+    """A file that no longer belongs to the table."""
+
+    path: str
+    deletion_vector: DeletionVector | None = None
+
+
+class Protocol(Action, frozen=True):
+    """What a client must be able to do."""
+
+    min_reader_version: int
+    min_writer_version: int = 0
+    reader_features: list[str] | None = None
+    writer_features: list[str] | None = None
+
+
+class Format(Action, frozen=True):
+    """How data files are encoded; always Parquet in practice."""
+
+    provider: str = "parquet"
+    options: dict[str, str | None] | None = None
+
+
+class Metadata(Action, frozen=True):
+    """The table's schema, partitioning and properties."""
+
+    id: str
+    schema_string: str | None = None
+    partition_columns: list[str] = []
+    configuration: dict[str, str | None] = {}
+    name: str | None = None
+    description: str | None = None
+    format: Format | None = None
+    created_time: int | None = None
+
+
+class Txn(Action, frozen=True):
+    """How far an application has got; the latest per application wins."""
+
+    app_id: str
+    version: int
+    last_updated: int | None = None
+
+
+class DomainMetadata(Action, frozen=True):
+    """Configuration of one named domain; the latest per domain wins."""
+
+    domain: str
+    configuration: str = ""
+    removed: bool = False
+
+
+class CommitInfo(Action, frozen=True):
+    """What the writer said about its commit; only the trusted timestamp matters here."""
+
+    in_commit_timestamp: int | None = None
+
+
+class Sidecar(Action, frozen=True):
+    """A leaf of a V2 checkpoint."""
+
+    path: str
+    size_in_bytes: int = 0
+    modification_time: int = 0
+
+
+class Checksum(Action, frozen=True):
+    """A `.crc` file: what the table looked like at one version, by its writer's account."""
+
+    protocol: Protocol | None = None
+    metadata: Metadata | None = None
+    num_files: int | None = None
+    table_size_bytes: int | None = None
+    in_commit_timestamp_opt: int | None = None
+
+
+class LastCheckpoint(Action, frozen=True):
+    """The `_last_checkpoint` file: a hint, never more."""
+
+    version: int
+
+
+ACTION_TYPES: dict[str, type[Action]] = {
+    "add": Add,
+    "remove": Remove,
+    "protocol": Protocol,
+    "metaData": Metadata,
+    "txn": Txn,
+    "domainMetadata": DomainMetadata,
+    "commitInfo": CommitInfo,
+    "sidecar": Sidecar,
+}
+"""The actions a plan may ask for, by their name in the log."""
+
+ActionRow: TypeAlias = Any
+"""A decoded line: a struct with one attribute for each action that was asked for."""

@@ -1,0 +1,16 @@
+"""A file of the log, as a listing shows it."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogFile:
+    """A file of the log."""
+
+    path: str
+    size_bytes: int = 0
+    modified_ms: int = 0
+    version: int | None = None
+    """Set where the file speaks of exactly one version."""
+    sums_up: tuple[int, int] | None = None
+    """The first and the last of the commits that a compaction file stands for."""

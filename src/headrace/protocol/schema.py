@@ -1,0 +1,163 @@
+"""The schema of a table: the JSON of `metaData.schemaString` as a small tree of values.
+
+Data files and statistics know a column by its physical name, people by its logical one;
+both are on the field, so that nothing further down needs to know the mapping mode.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import msgspec
+
+_PHYSICAL_NAME = "delta.columnMapping.physicalName"
+
+
+@dataclass(frozen=True, slots=True)
+class PrimitiveType:
+    """A type that a single word names, such as `long` or `timestamp_ntz`."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, slots=True)
+class DecimalType:
+    """An exact number with `scale` digits behind the point."""
+
+    precision: int
+    scale: int
+
+    def __str__(self) -> str:
+        return f"decimal({self.precision},{self.scale})"
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayType:
+    """A list of values of one type."""
+
+    element: "DataType"
+    contains_null: bool
+
+    def __str__(self) -> str:
+        return f"array<{self.element}>"
+
+
+@dataclass(frozen=True, slots=True)
+class MapType:
+    """Values by key."""
+
+    key: "DataType"
+    value: "DataType"
+    value_contains_null: bool
+
+    def __str__(self) -> str:
+        return f"map<{self.key},{self.value}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A named column or member of a struct."""
+
+    name: str
+    type: "DataType"
+    nullable: bool = True
+    metadata: dict[str, Any] = field(default_factory=dict, hash=False)
+
+    @property
+    def physical_name(self) -> str:
+        """The name in data files, statistics and partition values."""
+        return str(self.metadata.get(_PHYSICAL_NAME, self.name))
+
+
+@dataclass(frozen=True, slots=True)
+class StructType:
+    """An ordered set of fields; the schema of a table is one."""
+
+    fields: tuple[Field, ...] = ()
+
+    def __str__(self) -> str:
+        return f"struct<{','.join(f'{f.name}:{f.type}' for f in self.fields)}>"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The logical names, in order."""
+        return tuple(f.name for f in self.fields)
+
+    def find(self, name: str) -> Field | None:
+        """The field of that name; as in Spark, case does not matter unless it must."""
+        for candidate in self.fields:
+            if candidate.name == name:
+                return candidate
+        folded = [f for f in self.fields if f.name.casefold() == name.casefold()]
+        return folded[0] if len(folded) == 1 else None
+
+
+DataType: TypeAlias = PrimitiveType | DecimalType | ArrayType | MapType | StructType
+
+
+def parse_schema(text: str | None) -> StructType:
+    """Decode a schema string; a table without one has no columns yet.
+
+    Raises:
+        ValueError: the text is not a Delta schema.
+    """
+    if not text:
+        return StructType()
+    try:
+        parsed = _data_type(msgspec.json.decode(text))
+    except (msgspec.MsgspecError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError(f"the schema cannot be decoded ({error!r})") from error
+    if not isinstance(parsed, StructType):
+        raise ValueError(f"the schema is a {parsed}, not a struct")  # noqa: TRY004
+    return parsed
+
+
+def physical_schema(schema: StructType) -> StructType:
+    """The same tree under the names that data files use."""
+    return StructType(tuple(_physical_field(f) for f in schema.fields))
+
+
+def _physical_field(logical: Field) -> Field:
+    return Field(
+        logical.physical_name, _physical_type(logical.type), logical.nullable, logical.metadata
+    )
+
+
+def _physical_type(logical: DataType) -> DataType:
+    match logical:
+        case StructType():
+            return physical_schema(logical)
+        case ArrayType(element, contains_null):
+            return ArrayType(_physical_type(element), contains_null)
+        case MapType(key, value, value_contains_null):
+            return MapType(_physical_type(key), _physical_type(value), value_contains_null)
+        case _:
+            return logical
+
+
+def _data_type(spec: Any) -> DataType:
+    if isinstance(spec, str):
+        if spec.startswith("decimal"):
+            precision, _, scale = spec[len("decimal") :].strip("() ").partition(",")
+            return DecimalType(int(precision or 10), int(scale or 0))
+        return PrimitiveType(spec)
+    match spec["type"]:
+        case "struct":
+            return StructType(
+                tuple(
+                    Field(f["name"], _data_type(f["type"]), f["nullable"], f.get("metadata") or {})
+                    for f in spec["fields"]
+                )
+            )
+        case "array":
+            return ArrayType(_data_type(spec["elementType"]), spec["containsNull"])
+        case "map":
+            return MapType(
+                _data_type(spec["keyType"]),
+                _data_type(spec["valueType"]),
+                spec["valueContainsNull"],
+            )
+        case other:
+            raise ValueError(f"the schema has a nested type {other!r}")

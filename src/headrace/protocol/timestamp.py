@@ -1,0 +1,29 @@
+"""When a version was committed: by the commit itself where the table keeps such timestamps."""
+
+from dataclasses import dataclass
+
+from headrace.protocol.action import Metadata
+
+_ENABLED = "delta.enableInCommitTimestamps"
+_SINCE_VERSION = "delta.inCommitTimestampEnablementVersion"
+_SINCE_MS = "delta.inCommitTimestampEnablementTimestamp"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InCommitTimestamps:
+    """From which version, and which time, commits carry their own timestamp."""
+
+    since_version: int
+    since_ms: int
+
+
+def in_commit_timestamps(metadata: Metadata) -> InCommitTimestamps | None:
+    """How the table keeps time; None: by the modification time of its commit files."""
+    properties = metadata.configuration
+    if (properties.get(_ENABLED) or "").lower() != "true":
+        return None
+    return InCommitTimestamps(
+        # Both are absent where the table was created with the feature: then it always counts.
+        since_version=int(properties.get(_SINCE_VERSION) or 0),
+        since_ms=int(properties.get(_SINCE_MS) or 0),
+    )

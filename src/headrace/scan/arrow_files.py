@@ -1,0 +1,184 @@
+"""Live files as Arrow: the same content as `LiveFile`, column by column."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from headrace.engines.arrow.column_batch import ColumnBatch
+from headrace.errors import PartitionValueError
+from headrace.plan.batch import ActionBatch
+from headrace.protocol.arrow_schema import arrow_type
+from headrace.protocol.arrow_value import typed_array
+from headrace.scan.live_file import FileContext, PartitionColumn
+from headrace.storage.location import resolve
+
+_TEXT_MAP = pa.map_(pa.string(), pa.string())
+_VECTOR = pa.struct(
+    [
+        ("storage_type", pa.string()),
+        ("path_or_inline_dv", pa.string()),
+        ("offset", pa.int32()),
+        ("size_in_bytes", pa.int32()),
+        ("cardinality", pa.int64()),
+    ]
+)
+_VECTOR_FIELDS = ("storageType", "pathOrInlineDv", "offset", "sizeInBytes", "cardinality")
+_UNSAFE = r"[%:\x00-\x1f\x7f]|^/|\.\."
+"""Where one of these is in a path, resolving it takes more than putting the root in front."""
+
+
+def files_schema(context: FileContext) -> pa.Schema:
+    """The columns of a batch of live files."""
+    typed = [(c.name, arrow_type(c.type)) for c in context.partition_columns]
+    return pa.schema(
+        [
+            pa.field("path", pa.string(), nullable=False),
+            pa.field("uri", pa.string(), nullable=False),
+            pa.field("dv_id", pa.string()),
+            pa.field("deletion_vector", _VECTOR),
+            pa.field("size_bytes", pa.int64(), nullable=False),
+            pa.field("modified_ms", pa.int64(), nullable=False),
+            pa.field("partition_values", _TEXT_MAP, nullable=False),
+            pa.field("typed_partition_values", pa.struct(typed), nullable=False),
+            pa.field("stats", pa.string()),
+            pa.field("version", pa.int64()),
+            pa.field("tags", _TEXT_MAP),
+        ]
+    )
+
+
+def arrow_files(batch: ActionBatch, context: FileContext) -> pa.RecordBatch:
+    """The adds of a batch as one record batch.
+
+    Raises:
+        PartitionValueError: a partition value is not of its column's type.
+        UnsafePathError: a path leads out of the table.
+    """
+    columns = batch if isinstance(batch, ColumnBatch) else _as_columns(batch)
+    size = len(columns)
+    paths = columns.field("path")
+    vectors = _vectors(columns)
+    texts = {c.name: _partition_text(columns, c) for c in context.partition_columns}
+    return pa.RecordBatch.from_arrays(
+        [
+            paths,
+            _uris(paths, context.root),
+            _dv_ids(vectors),
+            vectors,
+            _or_null(columns.field("size"), size, pa.int64()),
+            _or_zero(columns.field("modificationTime"), size),
+            _text_map(texts, size),
+            _typed(texts, context.partition_columns, size),
+            _or_null(columns.field("stats"), size, pa.string()),
+            pa.array([batch.source.version] * size, pa.int64()),
+            _or_null(columns.field("tags"), size, _TEXT_MAP),
+        ],
+        schema=files_schema(context),
+    )
+
+
+def _as_columns(batch: ActionBatch) -> ColumnBatch:
+    adds = batch.actions("add")
+    vectors = [a.deletion_vector for a in adds]
+    rows: dict[str, Iterable[Any]] = {
+        "path": pa.array([a.path for a in adds], pa.string()),
+        "size": pa.array([a.size for a in adds], pa.int64()),
+        "modificationTime": pa.array([a.modification_time for a in adds], pa.int64()),
+        "partitionValues": pa.array([list(a.partition_values.items()) for a in adds], _TEXT_MAP),
+        "stats": pa.array([a.stats for a in adds], pa.string()),
+        "tags": pa.array(
+            [None if a.tags is None else list(a.tags.items()) for a in adds], _TEXT_MAP
+        ),
+        "deletionVector": pa.array(
+            [
+                None
+                if v is None
+                else {
+                    "storageType": v.storage_type,
+                    "pathOrInlineDv": v.path_or_inline_dv,
+                    "offset": v.offset,
+                    "sizeInBytes": v.size_in_bytes,
+                    "cardinality": v.cardinality,
+                }
+                for v in vectors
+            ],
+            pa.struct([(n, f.type) for n, f in zip(_VECTOR_FIELDS, _VECTOR, strict=True)]),
+        ),
+    }
+    struct = pa.StructArray.from_arrays(list(rows.values()), list(rows))
+    return ColumnBatch(batch.source, pa.RecordBatch.from_arrays([struct], ["add"]))
+
+
+def _uris(paths: pa.StringArray, root: str) -> pa.StringArray:
+    plain = pc.binary_join_element_wise(pa.scalar(root), paths, "/")
+    special = pc.match_substring_regex(paths, _UNSAFE)
+    if not pc.any(special).as_py():
+        return plain
+    resolved = [
+        resolve(root, path) if hard else None
+        for path, hard in zip(paths.to_pylist(), special.to_pylist(), strict=True)
+    ]
+    return pc.if_else(special, pa.array(resolved, pa.string()), plain)
+
+
+def _vectors(columns: ColumnBatch) -> pa.StructArray:
+    if columns.field("deletionVector") is None:
+        return pa.nulls(len(columns), _VECTOR)
+    fields = [
+        _or_null(columns.field("deletionVector", name), len(columns), target.type)
+        for name, target in zip(_VECTOR_FIELDS, _VECTOR, strict=True)
+    ]
+    # Some writers put a struct of nulls where there is no vector.
+    absent = pc.is_null(fields[0])
+    return pa.StructArray.from_arrays(fields, fields=list(_VECTOR), mask=absent)
+
+
+def _dv_ids(vectors: pa.StructArray) -> pa.StringArray:
+    kind, place, offset = (pc.struct_field(vectors, [i]) for i in range(3))
+    base = pc.binary_join_element_wise(kind, place, "")
+    with_offset = pc.binary_join_element_wise(base, offset.cast(pa.string()), "@")
+    return pc.if_else(pc.is_valid(offset), with_offset, base)
+
+
+def _partition_text(columns: ColumnBatch, column: PartitionColumn) -> pa.StringArray:
+    text = columns.partition_text(column.physical_name).cast(pa.string())
+    return pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
+
+
+def _text_map(texts: dict[str, pa.StringArray], size: int) -> pa.MapArray:
+    """Interleave the columns row by row: each map has the same keys in the same order."""
+    width = len(texts)
+    offsets = pa.array(np.arange(size + 1, dtype=np.int32) * np.int32(width))
+    names = pa.array(list(texts), pa.string())
+    keys = names.take(pa.array(np.tile(np.arange(width), size)))
+    stacked = pa.concat_arrays([pa.array([], pa.string()), *texts.values()])
+    order = np.arange(width * size).reshape(width, size).T.ravel()
+    return pa.MapArray.from_arrays(offsets, keys, stacked.take(pa.array(order)))
+
+
+def _typed(
+    texts: dict[str, pa.StringArray], columns: tuple[PartitionColumn, ...], size: int
+) -> pa.StructArray:
+    arrays, fields = [], []
+    for column in columns:
+        text = texts[column.name]
+        array, uncastable = typed_array(text, column.type)
+        if pc.any(uncastable).as_py():
+            bad = text.filter(uncastable)[0].as_py()
+            raise PartitionValueError(column=column.name, value=bad, type_name=str(column.type))
+        arrays.append(array)
+        fields.append(pa.field(column.name, array.type))
+    if not arrays:
+        return pa.array([{}] * size, pa.struct([]))
+    return pa.StructArray.from_arrays(arrays, fields=fields)
+
+
+def _or_null(array: pa.Array | None, size: int, kind: pa.DataType) -> pa.Array:
+    return pa.nulls(size, kind) if array is None else array.cast(kind)
+
+
+def _or_zero(array: pa.Array | None, size: int) -> pa.Array:
+    return pc.fill_null(_or_null(array, size, pa.int64()), 0)

@@ -1,0 +1,45 @@
+"""The phases of a machine and their plans, as text, without reading a single result."""
+
+from collections.abc import Generator
+from typing import TypeVar
+
+from headrace.errors import HeadraceError
+from headrace.phases.phase import Consume, Parallel, Phase, Terminus
+from headrace.plan.executor import Executor
+from headrace.plan.explain import explain_plan
+
+T = TypeVar("T")
+
+
+def explain_machine(phase: Phase[T], *, executor: Executor) -> Generator[str, None, T]:
+    """Yield one text a phase and return the terminal value.
+
+    Consuming phases are executed, since their data decides what comes next. Partial results
+    are not: what follows them depends on the log's shape alone.
+    """
+    while not isinstance(phase, Terminus):
+        plan = phase.plan()
+        yield f"{type(phase).__name__} ({_kind(phase)})\n{_indent(explain_plan(plan))}"
+        if isinstance(phase, Consume):
+            try:
+                data = list(executor.execute(plan))
+            except HeadraceError as error:
+                phase = phase.failed(error)
+            else:
+                phase = phase.next(data)
+        else:
+            phase = phase.next()
+    return phase.value
+
+
+def _kind(phase: Phase[T]) -> str:
+    if isinstance(phase, Consume):
+        return "consume"
+    if isinstance(phase, Parallel):
+        leaves = len(phase.leaves())
+        return f"partial result, parallel, {leaves} {'leaf' if leaves == 1 else 'leaves'}"
+    return "partial result, sequential"
+
+
+def _indent(text: str) -> str:
+    return "\n".join(f"  {line}" for line in text.splitlines())

@@ -1,0 +1,95 @@
+"""A live file, as a user sees it."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from headrace.plan.batch import ActionBatch
+from headrace.protocol.action import DeletionVector
+from headrace.protocol.schema import DataType
+from headrace.protocol.value import typed_value
+from headrace.storage.location import resolve
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionColumn:
+    """A partition column under both of its names."""
+
+    name: str
+    physical_name: str
+    type: DataType
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FileContext:
+    """What the files of one table share: where it is, and how it is partitioned."""
+
+    root: str
+    partition_columns: tuple[PartitionColumn, ...]
+
+
+class LiveFile(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A file that belongs to the table at the version that was scanned."""
+
+    path: str
+    """The path as the log has it: a URI, relative to the table or absolute."""
+    size_bytes: int
+    modified_ms: int
+    partition_values: Mapping[str, str | None]
+    """The text of each partition value by the column's (logical) name; null is None."""
+    deletion_vector: DeletionVector | None = None
+    stats: str | None = None
+    """The statistics as the log has them: JSON, or None."""
+    version: int | None = None
+    """The commit that added the file; None where only a summary of commits tells of it."""
+    tags: Mapping[str, str | None] | None = None
+    context: FileContext
+
+    @property
+    def uri(self) -> str:
+        """The address under which one opens the file: decoded and absolute.
+
+        Raises:
+            UnsafePathError: the path leads out of the table.
+        """
+        return resolve(self.context.root, self.path)
+
+    @property
+    def dv_id(self) -> str | None:
+        """The id of the deletion vector: with the path it identifies the file."""
+        return None if self.deletion_vector is None else self.deletion_vector.unique_id
+
+    @property
+    def typed_partition_values(self) -> dict[str, Any]:
+        """The partition values as Python values of their columns' types.
+
+        Raises:
+            PartitionValueError: a text is not of its column's type.
+        """
+        return {
+            column.name: typed_value(
+                self.partition_values[column.name], column.type, column=column.name
+            )
+            for column in self.context.partition_columns
+        }
+
+
+def live_files(batch: ActionBatch, context: FileContext) -> Iterator[LiveFile]:
+    """The adds of a batch, as a user sees them."""
+    version = batch.source.version
+    columns = [(c.name, c.physical_name) for c in context.partition_columns]
+    for add in batch.actions("add"):
+        values = add.partition_values
+        yield LiveFile(
+            path=add.path,
+            size_bytes=add.size,
+            modified_ms=add.modification_time,
+            partition_values={name: values.get(physical) or None for name, physical in columns},
+            deletion_vector=add.deletion_vector,
+            stats=add.stats,
+            version=version,
+            tags=add.tags,
+            context=context,
+        )

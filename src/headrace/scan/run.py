@@ -1,0 +1,123 @@
+"""The driver: one small iterator that runs a machine on an executor.
+
+It yields the batches of partial results as they are made, drives consuming phases by itself,
+holds the terminal value at the end, and can be closed at any point.
+"""
+
+from collections.abc import Generator, Iterator
+from types import TracebackType
+from typing import Generic, Self, TypeVar
+
+from headrace.errors import HeadraceError, NotTerminalError
+from headrace.metrics.reporter import Reporter, log_event
+from headrace.phases.phase import Consume, Parallel, PartialResult, Phase, Terminus
+from headrace.plan.batch import ActionBatch, Batch
+from headrace.plan.executor import Executor
+
+T = TypeVar("T")
+
+
+class Run(Generic[T]):
+    """A machine under way. Iterate it for batches; `terminal` is there at the end."""
+
+    def __init__(
+        self, phase: Phase[T], *, executor: Executor, reporter: Reporter = log_event
+    ) -> None:
+        self._executor = executor
+        self._reporter = reporter
+        self._phase = phase
+        self._batches = self._drive()
+
+    @property
+    def phase(self) -> Phase[T]:
+        """Where the machine stands."""
+        return self._phase
+
+    @property
+    def terminal(self) -> T:
+        """The value that the machine was built for.
+
+        Raises:
+            NotTerminalError: it has not been reached.
+        """
+        if isinstance(self._phase, Terminus):
+            return self._phase.value
+        raise NotTerminalError(phase=type(self._phase).__name__)
+
+    def run_to_terminal(self) -> T:
+        """Run to the end, let go of the batches, and give the value."""
+        for _ in self:
+            pass
+        return self.terminal
+
+    def collect(self) -> tuple[list[ActionBatch], T]:
+        """Run to the end and give both, the batches and the value."""
+        batches = list(self)
+        return batches, self.terminal
+
+    def close(self) -> None:
+        """Stop here: nothing more is read, and what is open is closed."""
+        self._batches.close()
+
+    def __iter__(self) -> Iterator[ActionBatch]:
+        return self
+
+    def __next__(self) -> ActionBatch:
+        return next(self._batches)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _drive(self) -> Generator[ActionBatch, None, None]:
+        self._report()
+        while not isinstance(self._phase, Terminus):
+            phase = self._phase
+            if isinstance(phase, Consume):
+                self._phase = self._consume(phase)
+            else:
+                self._phase = yield from self._stream(phase)
+            self._report()
+
+    def _consume(self, phase: Consume[T]) -> Phase[T]:
+        try:
+            data = list(self._executor.execute(phase.plan()))
+        except HeadraceError as error:
+            return phase.failed(error)
+        return phase.next(data)
+
+    def _stream(self, phase: PartialResult[T]) -> Generator[ActionBatch, None, Phase[T]]:
+        given = 0
+        batches = self._execute(phase)
+        try:
+            for batch in batches:
+                if len(batch):
+                    given += 1
+                    yield batch  # type: ignore[misc]
+        except HeadraceError as error:
+            return phase.failed(error, given=given)
+        finally:
+            _close(batches)
+        return phase.next()
+
+    def _execute(self, phase: PartialResult[T]) -> Iterator[Batch]:
+        if isinstance(phase, Parallel):
+            return self._executor.execute_leaves(phase.leaves())
+        return self._executor.execute(phase.plan())
+
+    def _report(self) -> None:
+        for event in self._phase.events:
+            self._reporter(event)
+
+
+def _close(batches: Iterator[Batch]) -> None:
+    close = getattr(batches, "close", None)
+    if close is not None:
+        close()

@@ -1,0 +1,43 @@
+"""Addresses: what a user calls a table, and where a path of its log leads."""
+
+import os
+import re
+from urllib.parse import unquote, urlsplit
+
+from headrace.errors import UnsafePathError
+
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]+)://?")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+
+def scheme_of(uri: str) -> str:
+    """The scheme of an address; a plain path is a file."""
+    match = _SCHEME.match(uri)
+    return match[1].lower() if match else "file"
+
+
+def local_root(uri: str) -> str:
+    """The folder that a plain path or a `file:` address names."""
+    if _SCHEME.match(uri):
+        uri = unquote(urlsplit(uri).path)
+    return os.path.abspath(os.path.expanduser(uri))  # noqa: PTH100, PTH111 (text in, text out)
+
+
+def resolve(root: str, path: str) -> str:
+    """Where one opens a file that the log of the table at `root` names.
+
+    A path of the log is a URI: it is percent-decoded exactly once.
+
+    Raises:
+        UnsafePathError: a relative path climbs out of the table, or holds control characters.
+    """
+    decoded = unquote(path) if "%" in path else path
+    if _CONTROL.search(decoded):
+        raise UnsafePathError(path=path, reason="it holds control characters")
+    if decoded.startswith("file:/"):
+        return "/" + decoded[len("file:") :].lstrip("/")
+    if decoded.startswith("/") or _SCHEME.match(decoded):
+        return decoded
+    if ".." in decoded.split("/"):
+        raise UnsafePathError(path=path, reason="it climbs out of the table")
+    return f"{root}/{decoded}"

@@ -1,0 +1,44 @@
+"""The port: what a store must be able to do.
+
+It asks for no more than every object store has: list a prefix, read an object whole, in
+chunks, or by ranges. Stores are safe to use from several threads.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import BinaryIO, Protocol
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ObjectMeta:
+    """An object as a listing shows it."""
+
+    path: str
+    size_bytes: int
+    modified_ms: int
+
+
+class Store(Protocol):
+    """The objects below one root. A missing object is an `ObjectNotFoundError`."""
+
+    @property
+    def root(self) -> str:
+        """The address of the root, without a slash at its end, as a user would open it."""
+
+    def list(self, directory: str, *, start_from: str = "") -> list[ObjectMeta]:
+        """The objects of one directory whose names are at or after `start_from`, by name.
+
+        A directory that is not there is empty.
+        """
+
+    def read(self, path: str) -> bytes:
+        """An object, whole."""
+
+    def read_chunks(self, path: str, *, chunk_bytes: int) -> Iterator[bytes]:
+        """An object in pieces of about that size; closing the iterator releases it."""
+
+    def open(self, path: str) -> BinaryIO:
+        """An object to seek in and read ranges from."""
+
+    def local_path(self, path: str) -> str | None:
+        """A path that the operating system can open, where there is one."""

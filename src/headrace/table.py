@@ -1,0 +1,271 @@
+"""What a user imports: `Table`, `Snapshot`, and through them `Scan` and `LiveFile`."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import Any, TypeAlias
+
+from headrace import wiring
+from headrace.errors import InvalidArgumentError, InvalidTableError
+from headrace.expr.bind import bind
+from headrace.log.name import LOG_DIRECTORY, staged_version
+from headrace.log.segment import Segment
+from headrace.metrics.reporter import Reporter, log_event
+from headrace.phases.phase import Phase
+from headrace.phases.refresh import RefreshLog
+from headrace.phases.scan import ScanRequest
+from headrace.phases.snapshot import ReadHint, SnapshotRequest, TableVersion
+from headrace.phases.table_state import ReadTableState, TableState
+from headrace.phases.time_travel import ListCommitTimes, ReadCommitTime
+from headrace.plan.executor import Executor
+from headrace.protocol.action import DomainMetadata, Metadata, Protocol, Txn
+from headrace.protocol.log_file import LogFile
+from headrace.protocol.schema import PrimitiveType, StructType, parse_schema, physical_schema
+from headrace.protocol.timestamp import in_commit_timestamps
+from headrace.replay.projection import ADD_FIELDS
+from headrace.scan.explain import explain_machine
+from headrace.scan.live_file import FileContext, PartitionColumn
+from headrace.scan.run import Run
+from headrace.scan.scan import Scan
+
+ArrowSchema: TypeAlias = Any
+"""A `pyarrow.Schema`, named so that importing Headrace does not import Arrow."""
+
+
+class Table:
+    """A Delta table at an address. Nothing is read before a snapshot is asked for."""
+
+    def __init__(
+        self,
+        uri: str,
+        *,
+        storage_options: Mapping[str, str] | None = None,
+        executor: Executor | None = None,
+        reporter: Reporter = log_event,
+    ) -> None:
+        """Name a table.
+
+        Args:
+            uri: A local path or `file://` address of the folder that holds `_delta_log`.
+            storage_options: Settings of the store; local disk has none.
+            executor: An engine of your own; by default the embedded one.
+            reporter: Takes the events of which one should hear; by default they are logged.
+        """
+        store = wiring.open_store(uri, options=storage_options)
+        self.uri = store.root
+        self.executor = executor or wiring.open_executor(store)
+        self.reporter = reporter
+
+    def __repr__(self) -> str:
+        return f"Table({self.uri!r})"
+
+    def snapshot(
+        self,
+        *,
+        version: int | None = None,
+        as_of: datetime | str | None = None,
+        log_tail: Sequence[str] | None = None,
+    ) -> "Snapshot":
+        """Take a snapshot: the newest, that of a version, or that of a time.
+
+        Args:
+            version: The version to read.
+            as_of: The time whose version to read, as a datetime or as ISO 8601 text; without a
+                zone it is UTC. The last commit at or before it counts.
+            log_tail: For tables that a catalog manages: the paths of the ratified commits,
+                relative to `_delta_log`, oldest first. An empty one says that every ratified
+                commit is published.
+        """
+        tail = None if log_tail is None else _ratified(log_tail)
+        if as_of is not None:
+            if version is not None:
+                raise InvalidArgumentError(argument="as_of", reason="give it or version, not both")
+            newest = self._run(ReadHint(request=SnapshotRequest(table=self.uri, tail=tail)))
+            version = self._run(ListCommitTimes(newest=newest, timestamp_ms=_millis(as_of)))
+        if version is not None and version < 0:
+            raise InvalidArgumentError(argument="version", reason="it starts at 0")
+        request = SnapshotRequest(table=self.uri, version=version, tail=tail)
+        return Snapshot(self, self._run(ReadHint(request=request)))
+
+    def explain(self, *, version: int | None = None) -> str:
+        """The phases that take a snapshot, and their plans."""
+        phase = ReadHint(request=SnapshotRequest(table=self.uri, version=version))
+        return "\n".join(explain_machine(phase, executor=self.executor))
+
+    def _run(self, phase: "Phase[Any]") -> Any:
+        return Run(phase, executor=self.executor, reporter=self.reporter).run_to_terminal()
+
+
+class Snapshot:
+    """One version of a table, pinned: later commits do not change it."""
+
+    def __init__(self, table: Table, state: TableVersion) -> None:
+        """Wrap what the machine found; users get snapshots from `Table.snapshot`."""
+        self.table = table
+        self.state = state
+
+    def __repr__(self) -> str:
+        return f"Snapshot({self.table.uri!r}, version={self.version})"
+
+    @property
+    def version(self) -> int:
+        """The version."""
+        return self.state.segment.version
+
+    @property
+    def segment(self) -> Segment:
+        """Which files of the log make it up."""
+        return self.state.segment
+
+    @property
+    def protocol(self) -> Protocol:
+        """What a client must be able to do."""
+        return self.state.protocol
+
+    @property
+    def metadata(self) -> Metadata:
+        """Schema, partitioning and properties as the log has them."""
+        return self.state.metadata
+
+    @property
+    def properties(self) -> dict[str, str | None]:
+        """The table's properties."""
+        return dict(self.state.metadata.configuration)
+
+    @property
+    def partition_columns(self) -> tuple[str, ...]:
+        """The names of the columns that the table is partitioned by."""
+        return tuple(self.state.metadata.partition_columns)
+
+    @cached_property
+    def schema(self) -> ArrowSchema:
+        """The table's columns as a `pyarrow.Schema`, made when it is first asked for."""
+        try:
+            return wiring.arrow_schema(self.logical_schema)
+        except ValueError as error:
+            raise InvalidTableError(table=self.table.uri, reason=str(error)) from error
+
+    @cached_property
+    def logical_schema(self) -> StructType:
+        """The table's columns as the log has them."""
+        try:
+            return parse_schema(self.state.metadata.schema_string)
+        except ValueError as error:
+            raise InvalidTableError(table=self.table.uri, reason=str(error)) from error
+
+    @cached_property
+    def timestamp_ms(self) -> int | None:
+        """When the version was committed; None where its commit file has been cleaned up."""
+        commit = self.segment.commit
+        if commit is None:
+            checksum = self.state.checksum
+            return None if checksum is None else checksum.in_commit_timestamp_opt
+        carried = in_commit_timestamps(self.metadata)
+        if carried is None or self.version < carried.since_version:
+            return commit.modified_ms
+        phase = ReadCommitTime(table=self.table.uri, commit=commit)
+        return int(self.table._run(phase))  # noqa: SLF001
+
+    @property
+    def txns(self) -> dict[str, Txn]:
+        """The latest transaction of each application."""
+        return self._beside.txns
+
+    @property
+    def domains(self) -> dict[str, DomainMetadata]:
+        """The live metadata domains."""
+        return self._beside.domains
+
+    def scan(self, *, where: str | None = None, limit: int | None = None) -> Scan:
+        """Plan a scan of the live files; nothing is read before it is iterated.
+
+        Args:
+            where: A SQL condition; files that cannot hold a matching row are left out.
+            limit: Stop after so many files.
+
+        Raises:
+            PredicateSyntaxError, UnknownColumnError, PredicateTypeError: `where` is wrong.
+        """
+        if limit is not None and limit < 0:
+            raise InvalidArgumentError(argument="limit", reason="it cannot be negative")
+        schema = self.logical_schema
+        predicate = None
+        if where is not None:
+            parsed = wiring.parse_predicate(where)
+            predicate = bind(parsed, schema=schema, partition_columns=self.partition_columns)
+        return Scan(
+            request=ScanRequest(
+                table=self.table.uri,
+                version=self.version,
+                logical_schema=schema,
+                physical_schema=physical_schema(schema),
+                predicate=predicate,
+                projection=ADD_FIELDS,
+                tail=self.state.tail,
+            ),
+            segment=self.segment,
+            context=self._context,
+            executor=self.table.executor,
+            reporter=self.table.reporter,
+            arrow=wiring.LazyArrowFiles(),
+            limit=limit,
+            checksum=self.state.checksum,
+        )
+
+    def refresh(self, *, log_tail: Sequence[str] | None = None) -> "Snapshot":
+        """The newest snapshot, made by reading only what is new; itself where nothing is.
+
+        Args:
+            log_tail: As for `Table.snapshot`: what the catalog has ratified by now.
+        """
+        tail = self.state.tail if log_tail is None else _ratified(log_tail)
+        state = self.table._run(RefreshLog(old=self.state, tail=tail))  # noqa: SLF001
+        return self if state is self.state else Snapshot(self.table, state)
+
+    @cached_property
+    def _beside(self) -> TableState:
+        request = SnapshotRequest(table=self.table.uri, version=self.version, tail=self.state.tail)
+        phase = ReadTableState(request=request, segment=self.segment)
+        found: TableState = self.table._run(phase)  # noqa: SLF001
+        return found
+
+    @cached_property
+    def _context(self) -> FileContext:
+        columns = []
+        for name in self.partition_columns:
+            field = self.logical_schema.find(name)
+            columns.append(
+                PartitionColumn(name=name, physical_name=name, type=PrimitiveType("string"))
+                if field is None
+                else PartitionColumn(
+                    name=field.name, physical_name=field.physical_name, type=field.type
+                )
+            )
+        return FileContext(root=self.table.uri, partition_columns=tuple(columns))
+
+
+def _ratified(paths: Sequence[str]) -> tuple[LogFile, ...]:
+    """The commits that a catalog names, as files of the log."""
+    files = []
+    for path in paths:
+        version = staged_version(path)
+        if version is None:
+            raise InvalidArgumentError(
+                argument="log_tail", reason=f"{path!r} is not the name of a commit"
+            )
+        files.append(LogFile(path=f"{LOG_DIRECTORY}/{path}", version=version))
+    return tuple(files)
+
+
+def _millis(as_of: datetime | str) -> int:
+    if isinstance(as_of, str):
+        try:
+            as_of = datetime.fromisoformat(as_of)
+        except ValueError as error:
+            reason = f"{as_of!r} is not a time in ISO 8601, such as 2026-03-01T12:00:00Z"
+            raise InvalidArgumentError(argument="as_of", reason=reason) from error
+    if as_of.tzinfo is None:
+        as_of = as_of.replace(tzinfo=UTC)
+    since = as_of - datetime(1970, 1, 1, tzinfo=UTC)
+    # Rounded down: a commit of the same millisecond counts, a later one does not.
+    return (since.days * 86_400 + since.seconds) * 1000 + since.microseconds // 1000

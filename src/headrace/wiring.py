@@ -1,0 +1,72 @@
+"""Where the parts are put together.
+
+The only module that constructs stores and engines, and the only one below the command line
+that may import inside functions: so `import headrace` stays light, and a cloud client, Arrow
+or a SQL parser is paid for by those who use it.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from headrace.engines.arrow.executor import ArrowExecutor, Columnar
+from headrace.errors import UnsupportedStoreError
+from headrace.expr.node import Predicate
+from headrace.plan.batch import ActionBatch
+from headrace.plan.executor import Executor
+from headrace.protocol.schema import StructType
+from headrace.scan.live_file import FileContext
+from headrace.storage.local import LocalStore
+from headrace.storage.location import local_root, scheme_of
+from headrace.storage.store import Store
+
+
+def open_store(uri: str, *, options: Mapping[str, str] | None = None) -> Store:  # noqa: ARG001
+    """The store that an address belongs to, rooted there.
+
+    Raises:
+        UnsupportedStoreError: no store is known for the scheme.
+    """
+    if scheme_of(uri) == "file":
+        return LocalStore(local_root(uri))
+    raise UnsupportedStoreError(uri=uri, known=("local paths", "file://"))
+
+
+def open_executor(store: Store) -> Executor:
+    """The default engine over a store."""
+    return ArrowExecutor(store, load_columnar=_columnar)
+
+
+def parse_predicate(text: str) -> Predicate:
+    """Parse the text of a `where`."""
+    from headrace.expr.parse import parse_predicate as parse  # noqa: PLC0415
+
+    return parse(text)
+
+
+class LazyArrowFiles:
+    """Turns batches into Arrow, and imports it when it first does so."""
+
+    def schema(self, context: FileContext) -> Any:
+        """The `pyarrow.Schema` of live files."""
+        from headrace.scan.arrow_files import files_schema  # noqa: PLC0415
+
+        return files_schema(context)
+
+    def batch(self, batch: ActionBatch, context: FileContext) -> Any:
+        """A `pyarrow.RecordBatch` of live files."""
+        from headrace.scan.arrow_files import arrow_files  # noqa: PLC0415
+
+        return arrow_files(batch, context)
+
+
+def arrow_schema(schema: StructType) -> Any:
+    """Turn a Delta schema into a `pyarrow.Schema`."""
+    from headrace.protocol.arrow_schema import arrow_schema as convert  # noqa: PLC0415
+
+    return convert(schema)
+
+
+def _columnar(store: Store) -> Columnar:
+    from headrace.engines.arrow.columnar import ArrowColumnar  # noqa: PLC0415
+
+    return ArrowColumnar(store)

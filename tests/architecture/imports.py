@@ -1,0 +1,137 @@
+"""Reads a package's source as text and says which of its rules a module breaks."""
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+STEPS: tuple[frozenset[str], ...] = tuple(
+    frozenset(step.split())
+    for step in (
+        "__main__",
+        "cli serve",
+        "pipeline",
+        "spark",
+        "table",
+        "wiring",
+        "maintain",
+        "rows",
+        "scan",
+        "state",
+        "engines phases",
+        "replay",
+        "log plan storage avro",
+        "expr",
+        "protocol",
+        "metrics",
+        "errors",
+    )
+)
+"""Imports go down this list; the rooms of one step do not import each other."""
+
+HEAVY: dict[str, tuple[str, ...]] = {
+    "datafusion": ("pipeline", "state"),
+    "deltalake": ("pipeline", "maintain"),
+    "fastavro": ("avro",),
+    "obstore": ("storage",),
+    "pyarrow.flight": ("serve",),
+    "pyarrow.parquet": ("engines", "rows", "pipeline"),
+    "pyspark": ("spark", "engines.spark", "pipeline.runners"),
+    "sqlglot": ("expr.parse", "pipeline"),
+}
+"""Where a heavy library may be imported: room, or module below one."""
+
+LIGHT_UNTIL_ASKED = ("pyarrow", "numpy", "sqlglot")
+"""What `import headrace` does not pay for."""
+
+PURE = frozenset({"phases", "log", "plan"})
+IMPURE_MODULES = frozenset(
+    {"os", "io", "pathlib", "shutil", "socket", "subprocess", "tempfile", "urllib.request"}
+)
+MAY_IMPORT_LATE = ("wiring", "cli")
+
+
+@dataclass(frozen=True, slots=True)
+class Import:
+    module: str
+    line: int
+    late: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Module:
+    name: str
+    tree: ast.Module
+
+    @property
+    def room(self) -> str:
+        return self.name.partition(".")[0]
+
+
+def modules(package: Path) -> Iterator[Module]:
+    for path in sorted(package.rglob("*.py")):
+        parts = path.relative_to(package).with_suffix("").parts
+        name = ".".join(part for part in parts if part != "__init__")
+        yield Module(name or "headrace", ast.parse(path.read_text(), str(path)))
+
+
+def imports(tree: ast.Module) -> Iterator[Import]:
+    top = {id(node) for node in tree.body}
+    for node in ast.walk(tree):
+        late = id(node) not in top
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield Import(alias.name, node.lineno, late)
+        elif isinstance(node, ast.ImportFrom):
+            module = "." * node.level + (node.module or "")
+            for alias in node.names:
+                yield Import(f"{module}.{alias.name}", node.lineno, late)
+
+
+def step_of(room: str) -> int:
+    return next(i for i, rooms in enumerate(STEPS) if room in rooms)
+
+
+def violations(module: Module) -> Iterator[str]:
+    """Every rule of direction, weight and purity that the module breaks."""
+    for found in imports(module.tree):
+        yield from _direction(module, found)
+        yield from _weight(module, found)
+        if found.module.startswith("."):
+            yield f"{module.name}:{found.line} imports relatively"
+        if found.module == "typing.TYPE_CHECKING":
+            yield f"{module.name}:{found.line} hides imports behind TYPE_CHECKING"
+        if found.late and module.room not in MAY_IMPORT_LATE:
+            yield f"{module.name}:{found.line} imports {found.module} inside a function"
+    if module.room in PURE:
+        yield from _purity(module)
+
+
+def _direction(module: Module, found: Import) -> Iterator[str]:
+    if not found.module.startswith("headrace.") or module.name == "headrace":
+        return
+    target = found.module.split(".")[1]
+    if target.startswith("__") or target == module.room:
+        return
+    if step_of(target) <= step_of(module.room):
+        yield f"{module.name}:{found.line} imports upwards or sideways: {found.module}"
+
+
+def _weight(module: Module, found: Import) -> Iterator[str]:
+    for library, homes in HEAVY.items():
+        if not f"{found.module}.".startswith(f"{library}."):
+            continue
+        if not any(f"{module.name}.".startswith(f"{home}.") for home in homes):
+            yield f"{module.name}:{found.line} imports {library}, at home in {', '.join(homes)}"
+
+
+def _purity(module: Module) -> Iterator[str]:
+    for found in imports(module.tree):
+        if any(f"{found.module}.".startswith(f"{impure}.") for impure in IMPURE_MODULES):
+            yield f"{module.name}:{found.line} imports {found.module}, which reaches outside"
+        if found.module.startswith("headrace.storage"):
+            yield f"{module.name}:{found.line} imports a store"
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            if node.func.id in {"open", "print", "input"}:
+                yield f"{module.name}:{node.lineno} calls {node.func.id}()"

@@ -1,0 +1,88 @@
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import headrace
+from tests.architecture.imports import (
+    LIGHT_UNTIL_ASKED,
+    STEPS,
+    Module,
+    modules,
+    violations,
+)
+
+PACKAGE = Path(headrace.__file__).parent
+
+
+def broken(name: str, source: str) -> list[str]:
+    return list(violations(Module(name, ast.parse(source))))
+
+
+def test_every_import_goes_down_and_every_heavy_library_stays_at_home() -> None:
+    assert [broken for module in modules(PACKAGE) for broken in violations(module)] == []
+
+
+def test_every_room_has_its_place() -> None:
+    placed = {room for step in STEPS for room in step}
+    assert {module.room for module in modules(PACKAGE)} - {"headrace"} <= placed
+
+
+def test_every_room_says_what_enters_and_what_leaves() -> None:
+    silent = [
+        path.parent.name
+        for path in PACKAGE.glob("*/__init__.py")
+        if len((ast.get_docstring(ast.parse(path.read_text())) or "").split("\n")) < 3
+    ]
+    assert silent == []
+
+
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [
+        ("phases.scan", "def plan(self):\n    return open('x').read()"),
+        ("phases.scan", "import os"),
+        ("phases.scan", "from pathlib import Path"),
+        ("phases.scan", "from headrace.storage.local import LocalStore"),
+        ("phases.scan", "from headrace.engines.arrow.executor import ArrowExecutor"),
+        ("log.segment", "from headrace.plan.batch import Batch"),
+        ("protocol.key", "from headrace.expr.node import Column"),
+        ("engines.arrow.executor", "import pyspark"),
+        ("engines.arrow.executor", "import sqlglot"),
+        ("scan.run", "def f():\n    import json"),
+        ("scan.run", "from . import scan"),
+        ("scan.run", "from typing import TYPE_CHECKING"),
+    ],
+)
+def test_the_check_itself_notices_a_breach(name: str, source: str) -> None:
+    assert broken(name, source) != []
+
+
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [
+        ("wiring", "def f():\n    from headrace.expr.parse import parse_predicate"),
+        ("engines.arrow.columnar", "import pyarrow.parquet as pq"),
+        ("scan.run", "from headrace.phases.phase import Phase"),
+    ],
+)
+def test_the_check_itself_lets_honest_code_pass(name: str, source: str) -> None:
+    assert broken(name, source) == []
+
+
+def test_importing_headrace_is_light_and_quick() -> None:
+    script = (
+        "import sys, time; start = time.perf_counter(); import headrace;"
+        "print((time.perf_counter() - start) * 1000); print(*sys.modules)"
+    )
+    best_ms, loaded = float("inf"), set[str]()
+    for _ in range(5):
+        out = subprocess.run(
+            [sys.executable, "-c", script], check=True, capture_output=True, text=True
+        ).stdout.splitlines()
+        best_ms, loaded = min(best_ms, float(out[0])), set(out[1].split())
+    heavy = {"pyspark", "datafusion", "deltalake", "pyarrow.flight", *LIGHT_UNTIL_ASKED}
+    assert loaded & heavy == set()
+    assert best_ms < 300

@@ -1,0 +1,50 @@
+"""The index of the fixture tables, and what we expect beyond it."""
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HERE = Path(__file__).parent
+MANY_FILES = 100_000
+"""From here on a table is compared in full only at its latest version."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fixture:
+    """One real table, and what a naive replay by others found in it."""
+
+    name: str
+    table: Path
+    counts: dict[int, tuple[int, int]]
+    live: list[tuple[str, str | None, int]] | None
+    is_large: bool
+
+
+def read_json(name: str) -> Any:
+    """A file that is checked in beside the tests."""
+    return json.loads((HERE / name).read_text(encoding="utf-8"))
+
+
+def _fixtures() -> list[Fixture]:
+    root = Path(os.environ["HEADRACE_TABLES"])
+    return [
+        Fixture(
+            name=row["table"],
+            table=root / row["table"],
+            counts={at["v"]: (at["n"], at["bytes"]) for at in row["versions"]},
+            live=row["live"] and [tuple(file) for file in row["live"]],
+            is_large=int(row["live_files"] or 0) >= MANY_FILES,
+        )
+        for row in json.loads((root / "index.json").read_text(encoding="utf-8"))
+    ]
+
+
+def fixture_params() -> list[Any]:
+    """One test parameter a table, or one that is skipped and says why."""
+    if not os.environ.get("HEADRACE_TABLES"):
+        return [pytest.param(None, marks=pytest.mark.skip(reason="HEADRACE_TABLES is not set"))]
+    return [pytest.param(found, id=found.name) for found in _fixtures()]

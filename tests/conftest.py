@@ -1,0 +1,44 @@
+"""What all tests share: the Hypothesis profile, and the way to tables that are kept elsewhere."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from tests.effort import EXAMPLES
+
+settings.register_profile(
+    "headrace",
+    max_examples=EXAMPLES,
+    deadline=None,
+    derandomize=False,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("headrace")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line(
+        "markers", "property: a Hypothesis property; a soak runs these for long"
+    )
+
+
+def _folder(variable: str) -> Path:
+    found = os.environ.get(variable)
+    if not found:
+        pytest.skip(f"{variable} is not set")
+    return Path(found)
+
+
+@pytest.fixture(scope="session")
+def fixture_tables() -> Path:
+    """The folder of real Delta tables and their index."""
+    return _folder("HEADRACE_TABLES")
+
+
+@pytest.fixture(scope="session")
+def fixture_indextables() -> Path:
+    """The folder of real IndexTables tables."""
+    return _folder("HEADRACE_INDEXTABLES")

@@ -1,0 +1,101 @@
+"""The files of a log other than checkpoints, written one by one.
+
+`state_at` folds lines into the truth; the writers put lines, or what they sum up to, on disk.
+"""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from tests.lake.action import Line
+from tests.oracle import Action, Key, State, key_of
+
+History = Sequence[Sequence[Line]]
+
+
+def state_at(history: History, version: int) -> State:
+    """The truth: what the lines of all commits up to a version sum up to."""
+    state = State()
+    for commit in history[: version + 1]:
+        state.apply(commit)
+    return state
+
+
+def log_of(table: Path) -> Path:
+    """The log directory of a table; it is made if need be."""
+    log = table / "_delta_log"
+    log.mkdir(parents=True, exist_ok=True)
+    return log
+
+
+def commit_path(table: Path, version: int) -> Path:
+    """Where the commit of a version lies."""
+    return log_of(table) / f"{version:020}.json"
+
+
+def write_lines(path: Path, lines: Sequence[Mapping[str, Any]]) -> Path:
+    """Write JSON lines."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def write_commit(
+    table: Path, version: int, lines: Sequence[Line], *, modified_ms: int | None = None
+) -> Path:
+    """Write one commit, with a modification time if one is given."""
+    path = write_lines(commit_path(table, version), lines)
+    if modified_ms is not None:
+        os.utime(path, ns=(modified_ms * 1_000_000, modified_ms * 1_000_000))
+    return path
+
+
+def write_history(table: Path, history: History) -> Path:
+    """Write all commits from version 0 on, and give the table back."""
+    for version, lines in enumerate(history):
+        write_commit(table, version, lines)
+    return table
+
+
+def write_compaction(table: Path, first: int, last: int, history: History) -> Path:
+    """Write the compaction of the commits first to last, both included."""
+    state = State()
+    files: dict[Key, Line] = {}
+    domains: dict[str, Action] = {}
+    for line in (line for commit in history[first : last + 1] for line in commit):
+        state.apply([line])
+        for name, action in line.items():
+            if name in {"add", "remove"}:
+                files[key_of(action)] = {name: action}
+            if name == "domainMetadata":
+                domains[action["domain"]] = action
+    single = {"protocol": state.protocol, "metaData": state.metadata}
+    lines: list[Mapping[str, Any]] = [
+        *({name: action} for name, action in single.items() if action),
+        *({"txn": action} for action in state.txns.values()),
+        *({"domainMetadata": action} for action in domains.values()),
+        *files.values(),
+    ]
+    return write_lines(log_of(table) / f"{first:020}.{last:020}.compacted.json", lines)
+
+
+def write_checksum(table: Path, version: int, state: State) -> Path:
+    """Write the `.crc` of a version."""
+    body = {
+        "tableSizeBytes": sum(add["size"] for add in state.live.values()),
+        "numFiles": len(state.live),
+        "numMetadata": 1,
+        "numProtocol": 1,
+        "protocol": state.protocol,
+        "metadata": state.metadata,
+    }
+    return write_lines(log_of(table) / f"{version:020}.crc", [body])
+
+
+def write_hint(table: Path, version: int, **embedded: Any) -> Path:
+    """Write `_last_checkpoint`, right or wrong."""
+    return write_lines(
+        log_of(table) / "_last_checkpoint", [{"version": version, "size": 1, **embedded}]
+    )

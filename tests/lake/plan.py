@@ -1,0 +1,106 @@
+"""A whole lake as a value: the commits, and everything a writer may have left beside them.
+
+Hypothesis draws plans (`tests.lake.strategies`); `Plan.write` puts one on disk.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from pathlib import Path
+
+from tests.lake.action import Line
+from tests.lake.checkpoint import Shape, write_checkpoint
+from tests.lake.log import (
+    commit_path,
+    log_of,
+    state_at,
+    write_checksum,
+    write_compaction,
+    write_hint,
+    write_history,
+)
+from tests.oracle import State
+
+
+class Hint(Enum):
+    """What `_last_checkpoint` says."""
+
+    ABSENT = "absent"
+    RIGHT = "right"
+    STALE = "stale"
+    DANGLING = "dangling"
+    TOO_NEW = "too new"
+    CORRUPT = "corrupt"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """A history, and what lies beside its commits.
+
+    Commits up to `cleaned_to` are deleted; that version has a checkpoint, or it is -1.
+    """
+
+    history: tuple[tuple[Line, ...], ...]
+    checkpoints: Mapping[int, tuple[Shape, ...]] = field(default_factory=dict)
+    compactions: tuple[tuple[int, int], ...] = ()
+    checksums: frozenset[int] = frozenset()
+    hint: Hint = Hint.ABSENT
+    cleaned_to: int = -1
+
+    @property
+    def latest(self) -> int:
+        return len(self.history) - 1
+
+    @property
+    def readable(self) -> list[int]:
+        """The versions that can still be rebuilt."""
+        versions = range(len(self.history))
+        return [v for v in versions if v >= self.cleaned_to or v in self.checkpoints]
+
+    def state(self, version: int) -> State:
+        """The truth about a version."""
+        return state_at(self.history, version)
+
+    def until(self, version: int) -> "Plan":
+        """What had been written when this version was the latest; nothing was cleaned yet."""
+        return replace(
+            self,
+            history=self.history[: version + 1],
+            checkpoints={v: found for v, found in self.checkpoints.items() if v <= version},
+            compactions=tuple(found for found in self.compactions if found[1] <= version),
+            checksums=frozenset(v for v in self.checksums if v <= version),
+            cleaned_to=-1,
+        )
+
+    def write(self, table: Path) -> Path:
+        """Write everything, and give the table back."""
+        write_history(table, self.history)
+        for version, shapes in self.checkpoints.items():
+            for shape in shapes:
+                write_checkpoint(table, version, self.state(version), shape)
+        for first, last in self.compactions:
+            write_compaction(table, first, last, self.history)
+        for version in self.checksums:
+            write_checksum(table, version, self.state(version))
+        for version in range(self.cleaned_to + 1):
+            commit_path(table, version).unlink()
+        self._write_hint(table)
+        return table
+
+    def _write_hint(self, table: Path) -> None:
+        known = sorted(self.checkpoints)
+        match self.hint:
+            case Hint.ABSENT:
+                pass
+            case Hint.RIGHT | Hint.STALE if not known:
+                pass
+            case Hint.RIGHT:
+                write_hint(table, known[-1])
+            case Hint.STALE:
+                write_hint(table, known[0])
+            case Hint.DANGLING:
+                write_hint(table, next(v for v in range(len(known) + 1) if v not in known))
+            case Hint.TOO_NEW:
+                write_hint(table, self.latest + 5)
+            case Hint.CORRUPT:
+                (log_of(table) / "_last_checkpoint").write_bytes(b'{"version": 1')

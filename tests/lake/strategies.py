@@ -1,0 +1,182 @@
+"""Hypothesis strategies: histories of legal commits, and everything written beside them."""
+
+from collections.abc import Iterable, Sequence
+from random import Random
+from typing import Any
+
+from hypothesis import strategies as st
+
+from tests.lake.action import (
+    READER_FEATURES,
+    Line,
+    add,
+    commit_info,
+    domain,
+    metadata,
+    protocol,
+    remove,
+    statistics,
+    txn,
+    vector,
+)
+from tests.lake.checkpoint import Columns, Form, Shape, Statistics, Tombstones
+from tests.lake.plan import Hint, Plan
+from tests.oracle import State, canonical, dv_id
+
+PLAIN_PATHS = tuple(
+    (path,)
+    for path in (
+        "a.parquet",
+        "part=x/b.parquet",
+        "c%20d.parquet",
+        "c%2520d.parquet",
+        "%C3%BC.parquet",
+        "e+f.parquet",
+    )
+)
+"""Files that everybody spells in one way."""
+
+SPELLED_PATHS = (
+    ("a.parquet",),
+    ("part=x/b-b.parquet", "part=x/b%2Db.parquet"),
+    ("c%2520d.parquet",),
+    ("%C3%BC.parquet", "ü.parquet"),
+    ("/abs/e.parquet", "file:/abs/e.parquet", "file:///abs/e.parquet"),
+    ("s3://bucket/f.parquet",),
+)
+"""Each file, with the spellings that mean it."""
+
+VECTORS = (
+    None,
+    vector("ab^-aqEH.-t@S}K{vb[*k^"),
+    vector("ab^-aqEH.-t@S}K{vb[*k^", offset=40),
+    vector("wi5b=000010000siXQKl0rr91000f55c8Xg0@@D72lkbi5=-{L", storage="i", offset=None),
+)
+
+shapes = st.builds(
+    Shape,
+    form=st.sampled_from(Form),
+    parts=st.integers(1, 4),
+    sidecars=st.integers(0, 3),
+    tombstones=st.sampled_from(Tombstones),
+    statistics=st.sampled_from(Statistics),
+    columns=st.sampled_from(Columns),
+    row_group_rows=st.sampled_from([1, 2, 1000]),
+)
+
+_adds = st.fixed_dictionaries(
+    {
+        "size": st.integers(0, 2**40),
+        "stats": st.none() | st.integers(0, 9).map(statistics),
+        "partition_values": st.fixed_dictionaries(
+            {
+                "part": st.sampled_from(["x", "y z", None]),
+                "n": st.sampled_from(["1", "-2", None]),
+            }
+        ),
+        "tags": st.sampled_from([None, {"k": "v"}, {"k": "w"}]),
+        "modified_ms": st.integers(0, 2**41),
+    }
+)
+_steps = st.fixed_dictionaries(
+    {
+        "file": st.integers(0, 9),
+        "act": st.integers(0, 3),
+        "spelling": st.integers(0, 2),
+        "old_spelling": st.integers(0, 2),
+        "vector": st.integers(0, len(VECTORS) - 2),
+        "add": _adds,
+    }
+)
+_commits = st.fixed_dictionaries(
+    {
+        "steps": st.lists(_steps, max_size=4),
+        "info": st.booleans(),
+        "txns": st.dictionaries(st.sampled_from("pq"), st.integers(0, 9), max_size=2),
+        "domains": st.dictionaries(st.sampled_from(["d.1", "d.2"]), st.booleans(), max_size=2),
+        "features": st.sampled_from([None, None, None, (), ("timestampNtz",)]),
+        "metadata": st.sampled_from([False, False, False, True]),
+        "order": st.integers(0, 2**16),
+    }
+)
+
+
+def _file_lines(step: dict[str, Any], spellings: Sequence[str], state: State) -> list[Line]:
+    """What one commit does with one file: anything that is legal in the state before it."""
+    path = spellings[step["spelling"] % len(spellings)]
+    old_path = spellings[step["old_spelling"] % len(spellings)]
+    known = next((add for key, add in state.live.items() if key.path == canonical(path)), None)
+    current = None if known is None else known.get("deletionVector")
+    other = [v for v in VECTORS if dv_id(v) != dv_id(current)][step["vector"]]
+    match step["act"], known:
+        case 0, None:
+            return [remove(path, vector=other)]
+        case 0, _:
+            return [remove(old_path, vector=current)]
+        case 1, _:
+            return [add(path, vector=current, **step["add"])]
+        case 2, None:
+            return [add(path, vector=other, **step["add"])]
+        case 2, _:
+            return [
+                add(path, vector=other, **step["add"]),
+                remove(old_path, vector=current),
+            ]
+        case _:
+            return [remove(old_path, vector=other)]
+
+
+def _lines(
+    commit: dict[str, Any], version: int, paths: Sequence[Sequence[str]], state: State
+) -> tuple[Line, ...]:
+    lines: list[Line] = [commit_info()] if commit["info"] else []
+    lines += [txn(app, seen) for app, seen in commit["txns"].items()]
+    lines += [
+        domain(name, f'{{"v":{version}}}', removed=removed)
+        for name, removed in commit["domains"].items()
+    ]
+    if version == 0 or commit["features"] is not None:
+        lines.append(protocol(features=READER_FEATURES + (commit["features"] or ())))
+    if version == 0 or commit["metadata"]:
+        lines.append(metadata(properties={"made.at": str(version)}))
+    steps = {step["file"] % len(paths): step for step in commit["steps"]}
+    for file, step in steps.items():
+        lines += _file_lines(step, paths[file], state)
+    Random(commit["order"]).shuffle(lines)
+    return tuple(lines)
+
+
+def histories(
+    *, paths: Sequence[Sequence[str]] = SPELLED_PATHS, most_commits: int = 12
+) -> st.SearchStrategy[tuple[tuple[Line, ...], ...]]:
+    """Legal commits, the first of which makes the table."""
+
+    def build(recipes: list[dict[str, Any]]) -> tuple[tuple[Line, ...], ...]:
+        state = State()
+        history = []
+        for version, recipe in enumerate(recipes):
+            history.append(_lines(recipe, version, paths, state))
+            state.apply(history[-1])
+        return tuple(history)
+
+    return st.lists(_commits, min_size=1, max_size=most_commits).map(build)
+
+
+@st.composite
+def plans(draw: st.DrawFn, /, *, hints: Iterable[Hint] = Hint, **limits: Any) -> Plan:
+    """A history, with checkpoints, compactions, checksums and a hint that may be wrong."""
+    history = draw(histories(**limits))
+    version = st.integers(0, len(history) - 1)
+    checkpoints = draw(
+        st.dictionaries(version, st.lists(shapes, min_size=1, max_size=2).map(tuple), max_size=3)
+    )
+    ranges = st.tuples(version, version).filter(lambda pair: pair[0] < pair[1])
+    compactions = draw(st.sets(ranges, max_size=3)) if len(history) > 1 else set()
+    return Plan(
+        history=history,
+        checkpoints=checkpoints,
+        compactions=tuple(sorted(compactions)),
+        checksums=draw(st.frozensets(version, max_size=3)),
+        hint=draw(st.sampled_from(list(hints))),
+        cleaned_to=draw(st.sampled_from([-1, -1, *checkpoints])),
+    )

@@ -1,0 +1,98 @@
+"""What a snapshot lists, in a form that compares with the oracle."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
+import headrace
+from tests.oracle import Action, Key, canonical, dv_id
+
+COLUMNS = (
+    "path",
+    "uri",
+    "dv_id",
+    "deletion_vector",
+    "size_bytes",
+    "modified_ms",
+    "partition_values",
+    "typed_partition_values",
+    "stats",
+    "version",
+    "tags",
+)
+
+
+def open_snapshot(table: Path, version: int | None = None) -> headrace.Snapshot:
+    """The snapshot of a local table."""
+    return headrace.Table(str(table)).snapshot(version=version)
+
+
+def by_key(files: Iterable[headrace.LiveFile]) -> dict[Key, headrace.LiveFile]:
+    """Live files by key; a key that comes twice is an error of its own."""
+    found: dict[Key, headrace.LiveFile] = {}
+    for file in files:
+        key = Key(canonical(file.path), file.dv_id)
+        assert key not in found, f"{key} was listed twice"
+        found[key] = file
+    return found
+
+
+def keys_of(table: Path, version: int | None = None) -> set[Key]:
+    """The keys that are live at a version."""
+    return set(by_key(open_snapshot(table, version).scan()))
+
+
+def paths_of(table: Path, version: int | None = None) -> list[str]:
+    """The paths that are live at a version, as the log has them, sorted."""
+    return sorted(file.path for file in open_snapshot(table, version).scan())
+
+
+def facts(file: headrace.LiveFile) -> dict[str, Any]:
+    """What a live file shows of its add action."""
+    return {
+        "path": file.path,
+        "dv_id": file.dv_id,
+        "size_bytes": file.size_bytes,
+        "modified_ms": file.modified_ms,
+        "partition_values": dict(file.partition_values),
+        "stats": file.stats,
+        "tags": dict(file.tags or {}),
+    }
+
+
+def expected_facts(add: Action) -> dict[str, Any]:
+    """The same, from the add action itself."""
+    return {
+        "path": add["path"],
+        "dv_id": dv_id(add.get("deletionVector")),
+        "size_bytes": add["size"],
+        "modified_ms": add["modificationTime"],
+        "partition_values": add["partitionValues"],
+        "stats": add.get("stats"),
+        "tags": add.get("tags") or {},
+    }
+
+
+def file_row(file: headrace.LiveFile) -> dict[str, Any]:
+    """A live file as plain values, by the name of its columns."""
+    return {name: _plain(getattr(file, name)) for name in COLUMNS}
+
+
+def batch_rows(batch: pa.RecordBatch) -> list[dict[str, Any]]:
+    """The rows of a batch as plain values."""
+    assert set(batch.schema.names) == set(COLUMNS)
+    return [
+        {name: _plain(value) for name, value in row.items()}
+        for row in batch.to_pylist(maps_as_pydicts="strict")
+    ]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, msgspec.Struct):
+        return {name: _plain(getattr(value, name)) for name in value.__struct_fields__}
+    if isinstance(value, Mapping):
+        return {name: _plain(found) for name, found in value.items()}
+    return value

@@ -1,0 +1,74 @@
+"""The driver: lazy, closable, and quiet about phases that only consume."""
+
+from collections.abc import Iterator
+
+from examples.memory_executor import MemoryExecutor, two_commits
+from headrace.phases import ReadHint, SnapshotRequest
+from headrace.phases.scan import ScanOutcome
+from headrace.plan import Batch, Node, ScanJson
+from headrace.scan.run import Run
+from headrace.table import Table
+
+
+class Watched(MemoryExecutor):
+    """Counts the batches it has made, and whether its iterators were closed."""
+
+    def __init__(self) -> None:
+        super().__init__(two_commits())
+        self.made = 0
+        self.closed = 0
+
+    def execute(self, plan: Node) -> Iterator[Batch]:
+        try:
+            for batch in super().execute(plan):
+                self.made += isinstance(plan, ScanJson)
+                yield batch
+        finally:
+            self.closed += 1
+
+
+def scan_run(executor: Watched) -> Run[ScanOutcome]:
+    run = Table("/nowhere", executor=executor).snapshot().scan().run()
+    executor.made = executor.closed = 0
+    return run
+
+
+def test_nothing_is_read_before_the_first_batch_is_asked_for() -> None:
+    executor = Watched()
+    scan_run(executor)
+    assert executor.made == 0
+
+
+def test_one_batch_is_read_for_one_batch_asked() -> None:
+    executor = Watched()
+    run = scan_run(executor)
+    next(run)
+    assert executor.made == 1
+
+
+def test_closing_stops_the_reading_and_closes_every_iterator() -> None:
+    executor = Watched()
+    with scan_run(executor) as run:
+        next(run)
+    assert executor.made == 1
+    assert executor.closed > 0
+    assert list(run) == []
+
+
+def test_consuming_phases_give_nothing_to_the_caller() -> None:
+    run = Run(ReadHint(request=SnapshotRequest(table="m")), executor=Watched())
+    assert list(run) == []
+    assert run.terminal.segment.version == 1
+
+
+def test_a_limit_reads_no_further_commit() -> None:
+    executor = Watched()
+    scan = Table("/nowhere", executor=executor).snapshot().scan(limit=1)
+    executor.made = 0
+    assert [file.path for file in scan] == ["c.parquet"]
+    assert executor.made == 1
+
+
+def test_a_scan_can_be_iterated_again() -> None:
+    scan = Table("/nowhere", executor=Watched()).snapshot().scan()
+    assert [f.path for f in scan] == [f.path for f in scan]
