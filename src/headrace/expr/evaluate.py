@@ -75,9 +75,7 @@ def exact_bounds(values: pa.Array) -> Bounds:
     """The bounds of values that are known."""
     valid = values.is_valid()
     if not pa.types.is_floating(values.type):
-        return Bounds(
-            lower=values, upper=values, may_be_null=values.is_null(), may_be_value=valid
-        )
+        return Bounds(lower=values, upper=values, may_be_null=values.is_null(), may_be_value=valid)
     nan = pc.fill_null(pc.is_nan(values), False)
     numbers = pc.if_else(nan, pa.scalar(None, values.type), values)
     return Bounds(

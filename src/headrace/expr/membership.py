@@ -1,7 +1,5 @@
 """Which of many ranges hold any of a list of values."""
 
-from typing import Any
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,12 +19,12 @@ def any_between(values: pa.Array, *, lower: pa.Array, upper: pa.Array) -> pa.Boo
         return found
     ordered = values.take(pc.array_sort_indices(values))
     # The range holds a value if the first one from its lower end on is not beyond its upper end.
-    first = ordered.take(pa.array(_first_at_or_above(lower, ordered), from_pandas=True))
-    return pc.and_(first.is_valid(), pc.fill_null(pc.less_equal(first, upper), first.is_valid()))
+    first = ordered.take(_first_at_or_above(lower, ordered))
+    return pc.and_(first.is_valid(), pc.fill_null(pc.less_equal(first, upper), True))
 
 
-def _first_at_or_above(lower: pa.Array, ordered: pa.Array) -> "np.ma.MaskedArray[Any, Any]":
-    """The place of the first value that is not below each lower end."""
+def _first_at_or_above(lower: pa.Array, ordered: pa.Array) -> pa.Int64Array:
+    """The place of the first value that is not below each lower end; null if there is none."""
     size = len(lower)
     order = pc.array_sort_indices(pa.concat_arrays([lower, ordered])).to_numpy()
     is_value = order >= size
@@ -35,4 +33,4 @@ def _first_at_or_above(lower: pa.Array, ordered: pa.Array) -> "np.ma.MaskedArray
     places = np.empty(size, dtype=np.int64)
     places[order[~is_value]] = passed[~is_value]
     places[lower.is_null().to_numpy(zero_copy_only=False)] = 0
-    return np.ma.masked_equal(places, len(ordered))
+    return pa.array(places, mask=places == len(ordered))

@@ -15,8 +15,8 @@ from typing import Generic, TypeAlias, TypeVar
 
 from headrace.protocol.schema import DataType
 
-Value: TypeAlias = None | bool | int | float | Decimal | str | bytes | date | datetime
-"""What a literal can be; its Python type tells its SQL type. A timestamp without a zone is naive."""
+Value: TypeAlias = bool | int | float | Decimal | str | bytes | date | datetime | None
+"""What a literal can be; its Python type tells its SQL type. Without a zone a time is naive."""
 
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ESCAPES = str.maketrans({"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r", "\0": "\\0"})
@@ -71,7 +71,7 @@ class BoundColumn:
 
 
 C = TypeVar("C", Column, BoundColumn)
-P = TypeVar("P")
+P_co = TypeVar("P_co", covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +135,9 @@ class StartsWith(Generic[C]):
     prefix: str
 
     def __str__(self) -> str:
-        return f"startswith({self.column}, {_sql(self.prefix)})"
+        if any(special in self.prefix for special in "%_\\"):
+            return f"startswith({self.column}, {_sql(self.prefix)})"
+        return f"{self.column} LIKE {_sql(self.prefix + '%')}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,30 +152,30 @@ class Opaque:
 
 
 @dataclass(frozen=True, slots=True)
-class And(Generic[P]):
+class And(Generic[P_co]):
     """True where all parts are, false where any is false, else null."""
 
-    parts: tuple[P, ...]
+    parts: tuple[P_co, ...]
 
     def __str__(self) -> str:
         return " AND ".join(map(_nested, self.parts))
 
 
 @dataclass(frozen=True, slots=True)
-class Or(Generic[P]):
+class Or(Generic[P_co]):
     """True where any part is, false where all are false, else null."""
 
-    parts: tuple[P, ...]
+    parts: tuple[P_co, ...]
 
     def __str__(self) -> str:
         return " OR ".join(map(_nested, self.parts))
 
 
 @dataclass(frozen=True, slots=True)
-class Not(Generic[P]):
+class Not(Generic[P_co]):
     """True where its part is false, false where it is true, else null."""
 
-    part: P
+    part: P_co
 
     def __str__(self) -> str:
         match self.part:

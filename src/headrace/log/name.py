@@ -12,8 +12,9 @@ HINT_PATH = "_delta_log/_last_checkpoint"
 _NAME = re.compile(r"(?P<version>\d{20})\.(?P<rest>.+)", re.ASCII)
 _COMPACTION = re.compile(r"(?P<end>\d{20})\.compacted\.json", re.ASCII)
 _PART = re.compile(r"checkpoint\.(?P<part>\d{10})\.(?P<parts>\d{10})\.parquet", re.ASCII)
-_UNIQUE = re.compile(r"checkpoint\.[0-9A-Za-z\-]+\.(?P<format>json|parquet)", re.ASCII)
-_STAGED = re.compile(r"(?P<version>\d{20})\.([0-9A-Za-z\-]+\.)?json", re.ASCII)
+_UUID = r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"
+_UNIQUE = re.compile(rf"checkpoint\.{_UUID}\.(?P<format>json|parquet)", re.ASCII)
+_STAGED = re.compile(rf"(?P<version>\d{{20}})\.({_UUID}\.)?json", re.ASCII)
 
 
 class CheckpointKind(Enum):

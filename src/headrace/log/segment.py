@@ -88,6 +88,10 @@ class LogIndex:
             raise TableNotFoundError(table=self.table)
         return max(versions)
 
+    def base(self, version: int | None) -> Checkpoint | None:
+        """The best checkpoint at or below a version (None: the newest)."""
+        return next((c for c in self.checkpoints if version is None or c.version <= version), None)
+
     def segment(self, version: int | None = None) -> Segment:
         """What to read for a version (None: the newest).
 
@@ -99,7 +103,7 @@ class LogIndex:
         target = newest if version is None else version
         if not 0 <= target <= newest:
             raise self._not_found(target)
-        base = next((c for c in self.checkpoints if c.version <= target), None)
+        base = self.base(target)
         first = 0 if base is None else base.version + 1
         missing = [v for v in range(first, target + 1) if v not in self.commits]
         if missing:

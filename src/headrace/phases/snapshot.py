@@ -97,7 +97,7 @@ class ListLog(Consume[TableVersion]):
         try:
             segment = index.segment(request.version)
         except (TableNotFoundError, VersionNotFoundError, LogGapError) as error:
-            if self.start == 0 or index.checkpoints:
+            if self.start == 0 or index.base(request.version) is not None:
                 raise
             event = HintIgnored(table=request.table, reason=f"it misled the listing ({error})")
             return ListLog(request=request, events=(event,))

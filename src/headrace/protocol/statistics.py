@@ -8,7 +8,7 @@ unknown: both only keep a file that might have been skipped.
 and a null count tells something at zero and at the number of records; nothing else is used.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from enum import Enum
@@ -24,6 +24,7 @@ from headrace.protocol.arrow_schema import arrow_type
 from headrace.protocol.arrow_value import typed_array
 from headrace.protocol.cast import parse_float
 from headrace.protocol.schema import DataType, DecimalType, PrimitiveType
+from headrace.protocol.value import INTEGER_BITS
 
 Path: TypeAlias = tuple[str, ...]
 
@@ -82,12 +83,20 @@ def decode_statistics(texts: pa.StringArray, columns: Sequence[StatisticsColumn]
     )
 
 
+def extreme_type(column: StatisticsColumn) -> pa.DataType:
+    """The Arrow type of a column's extremes; that of nulls if they are not wanted."""
+    if column.wanted is not Wanted.EXTREMES:
+        return pa.null()
+    # One width serves all integers, so that a wrong number is merely too large.
+    return pa.int64() if str(column.type) in INTEGER_BITS else arrow_type(column.type)
+
+
 @dataclass(frozen=True, slots=True)
 class _Decoder:
     """A decoder for one set of columns, and how to get at each leaf of what it returns."""
 
     json: "msgspec.json.Decoder[Any]"
-    getters: dict[Path, Callable[[Any], Any]]
+    getters: Mapping[Path, Callable[[Any], Any]]
 
     def rows(self, texts: pa.StringArray) -> list[Any]:
         raw = texts.cast(pa.binary())
@@ -182,17 +191,18 @@ def _extreme(decoder: _Decoder, rows: list[Any], kind: str, column: StatisticsCo
     if column.wanted is not Wanted.EXTREMES:
         return pa.nulls(len(rows))
     values = decoder.values(rows, (kind, *column.path))
+    target = extreme_type(column)
     match column.type:
         case DecimalType():
             rounding = ROUND_FLOOR if kind == "minValues" else ROUND_CEILING
-            return _decimals(values, column.type, rounding)
+            return _decimals(values, column.type, target, rounding)
         case PrimitiveType("byte" | "short" | "integer" | "long"):
             return _integers(values)
         case PrimitiveType("float" | "double"):
             # A float's text is the shortest that leads back to it: as a double it may be less.
-            return _floats(values).cast(arrow_type(column.type), safe=False)
+            return _floats(values).cast(target, safe=False)
         case PrimitiveType("boolean"):
-            return _of_type(values, pa.bool_(), (bool,))
+            return _of_type(values, target, (bool,))
         case _:
             return typed_array(_of_type(values, pa.string(), (str,)), column.type)[0]
 
@@ -233,8 +243,9 @@ def _float_or_none(value: Any) -> float | None:
         return None
 
 
-def _decimals(values: list[Any], data_type: DecimalType, rounding: str) -> pa.Array:
-    target = arrow_type(data_type)
+def _decimals(
+    values: list[Any], data_type: DecimalType, target: pa.DataType, rounding: str
+) -> pa.Array:
     try:
         return pa.array(values, target)
     except _CONVERT_ERRORS:

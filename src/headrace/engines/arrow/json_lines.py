@@ -11,7 +11,7 @@ from headrace.protocol.action import ACTION_TYPES, ActionRow
 from headrace.protocol.log_file import LogFile
 from headrace.storage.store import Store
 
-CHUNK_BYTES = 4 << 20
+CHUNK_BYTES = 1 << 20
 """How much of a commit is held at once; a batch is what such a piece decodes to."""
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -27,7 +27,9 @@ def scan_json(store: Store, file: LogFile, *, columns: tuple[str, ...]) -> Itera
     decoder = _decoder(columns)
     first_line = 1
     for lines in _whole_lines(store, file):
-        if _may_hold(lines, columns):
+        # Summaries of commits are decoded to the last line, since a damaged one can be replaced
+        # as long as nothing of it has been given out.
+        if file.version is None or _may_hold(lines, columns):
             try:
                 rows = decoder.decode_lines(lines)
             except _UNDECODABLE as error:

@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""Writes docs/reference/errors.md from the classes in headrace.errors."""
+
+import inspect
+from pathlib import Path
+
+from headrace.cli.ending import INTERRUPTED, STATUSES, status_of
+from headrace.errors import HeadraceError
+
+PAGE = Path(__file__).resolve().parent / "reference" / "errors.md"
+
+HEAD = """\
+# Errors
+
+Everything that Headrace raises on purpose is a `HeadraceError`. Catch a family, switch on `code`,
+read the text, which ends with what to do next wherever there is something to do. The facts behind
+the text are attributes, and `error.fields` has them by name.
+
+```python
+import headrace
+from headrace.errors import TableError
+
+try:
+    headrace.Table("demo-lake/events").snapshot(version=1_000_000)
+except TableError as error:
+    print(error.code, error.fields)
+```
+
+The [command line](../guide/command-line.md#exit-statuses) ends with the exit status of the family.
+This page is written by `docs/make_errors.py`.
+"""
+
+
+def render() -> str:
+    """The page as Markdown: one section a family, one row a class."""
+    return HEAD + "".join(map(_section, _below(HeadraceError))) + _statuses()
+
+
+def _section(family: type[HeadraceError]) -> str:
+    lines = [
+        f"\n## {family.__name__}\n",
+        f"{_meaning(family)} Exit status {_status(family)}.\n",
+        "| code | class | meaning | fields |",
+        "|---|---|---|---|",
+    ]
+    for kind in _below(family):
+        fields = ", ".join(f"`{name}`" for name in _fields(kind)) or "none"
+        lines.append(f"| `{kind.code}` | `{kind.__name__}` | {_meaning(kind)} | {fields} |")
+    return "\n".join(lines) + "\n"
+
+
+def _statuses() -> str:
+    lines = [
+        "\n## Exit statuses\n",
+        "| status | meaning | family |",
+        "|---|---|---|",
+        "| 0 | done | |",
+        *(f"| {status} | {meaning} | `{kind.__name__}` |" for kind, status, meaning in STATUSES),
+        f"| {INTERRUPTED} | interrupted | |",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _below(kind: type[HeadraceError]) -> list[type[HeadraceError]]:
+    """The classes of the tree right below one, in the order of the module."""
+    return [found for found in kind.__subclasses__() if found.__module__ == kind.__module__]
+
+
+def _meaning(kind: type[HeadraceError]) -> str:
+    return (inspect.getdoc(kind) or "").partition("\n")[0]
+
+
+def _fields(kind: type[HeadraceError]) -> list[str]:
+    return [name for name in inspect.signature(kind).parameters if name not in {"args", "kwargs"}]
+
+
+def _status(family: type[HeadraceError]) -> int:
+    return status_of(family.__new__(family))
+
+
+def main() -> None:
+    """Write the page anew."""
+    PAGE.parent.mkdir(parents=True, exist_ok=True)
+    PAGE.write_text(render(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,125 @@
+"""What literals mean in Spark SQL: numbers by their spelling, casts of literals by their type.
+
+Each function raises `ValueError`, with the reason, for what Spark refuses too.
+"""
+
+import operator
+import re
+from collections.abc import Callable
+from decimal import Decimal
+from math import isinf
+from typing import Any
+
+from headrace.expr.node import CompareOp, Constant, Literal, Value
+from headrace.protocol.cast import (
+    UnrepresentableError,
+    parse_date,
+    parse_float,
+    parse_timestamp,
+)
+from headrace.protocol.schema import DecimalType
+from headrace.protocol.value import fit_decimal, integer_range, single
+
+_DIGITS = 38
+"""The most digits that a decimal can have."""
+
+_WHOLE = re.compile(r"[0-9]+")
+_INTEGERS = {"TINYINT": "byte", "SMALLINT": "short", "INT": "integer", "BIGINT": "long"}
+_FOLDED: dict[CompareOp, Callable[[Any, Any], bool]] = {
+    CompareOp.EQ: operator.eq,
+    CompareOp.NE: operator.ne,
+    CompareOp.LT: operator.lt,
+    CompareOp.LE: operator.le,
+    CompareOp.GT: operator.gt,
+    CompareOp.GE: operator.ge,
+    CompareOp.SAFE_EQ: operator.eq,
+}
+
+
+def number_literal(text: str, *, sign: int) -> Literal:
+    """A number without a suffix: whole, decimal if it has a point, double with an exponent."""
+    if _WHOLE.fullmatch(text):
+        if len(text.lstrip("0")) > _DIGITS:
+            raise ValueError(f"{text} has more than {_DIGITS} digits")
+        return Literal(sign * int(text))
+    if "e" in text.lower():
+        return Literal(sign * _double(text))
+    return Literal(sign * _decimal(text))
+
+
+def typed_number(text: str, type_name: str, *, sign: int) -> Literal | None:
+    """A number with a suffix, or under a cast; None if the cast would change it."""
+    if type_name in _INTEGERS:
+        return _typed_integer(text, type_name, sign=sign) if _WHOLE.fullmatch(text) else None
+    if type_name == "DOUBLE":
+        return Literal(sign * _double(text))
+    if type_name == "FLOAT":
+        return Literal(sign * single(_double(text)))
+    return None
+
+
+def typed_text(text: str, type_name: str) -> Literal | None:
+    """A text under a cast, or a typed literal such as `DATE '…'`; None if it is out of reach."""
+    try:
+        return _typed_text(text, type_name)
+    except UnrepresentableError:
+        return None
+
+
+def typed_decimal(text: str, precision: int, scale: int, *, sign: int) -> Literal | None:
+    """A text as a decimal; None if the type cannot hold it exactly."""
+    value = _decimal(text)
+    try:
+        return Literal(sign * fit_decimal(value, DecimalType(precision, scale)))
+    except ValueError:
+        return None
+
+
+def fold(left: Literal, op: CompareOp, right: Literal) -> Constant | None:
+    """A comparison of two literals, if it needs no conversion."""
+    if left.value is None or right.value is None:
+        both = left.value is None and right.value is None
+        return Constant(both if op is CompareOp.SAFE_EQ else None)
+    if type(left.value) is not type(right.value) or not isinstance(left.value, bool | int | str):
+        return None
+    return Constant(_FOLDED[op](left.value, right.value))
+
+
+def _typed_text(text: str, type_name: str) -> Literal | None:
+    match type_name:
+        case "DATE":
+            return Literal(parse_date(text))
+        case "TIMESTAMP" | "TIMESTAMPTZ" | "TIMESTAMPLTZ":
+            return Literal(parse_timestamp(text))
+        case "TIMESTAMPNTZ":
+            moment = parse_timestamp(text)
+            return Literal(moment) if moment.tzinfo is None else None
+        case "DOUBLE":
+            return Literal(parse_float(text))
+        case "TEXT":
+            return Literal(text)
+        case _:
+            return None
+
+
+def _typed_integer(text: str, type_name: str, *, sign: int) -> Literal:
+    value: Value = number_literal(text, sign=sign).value
+    least, greatest = integer_range(_INTEGERS[type_name])
+    if not isinstance(value, int) or not least <= value <= greatest:
+        raise ValueError(f"{text} is not a {type_name}")
+    return Literal(value)
+
+
+def _double(text: str) -> float:
+    value = parse_float(text)
+    if isinf(value):
+        raise ValueError(f"{text} is beyond the doubles")
+    return value
+
+
+def _decimal(text: str) -> Decimal:
+    value = Decimal(text)
+    _, digits, exponent = value.as_tuple()
+    if not isinstance(exponent, int) or not -_DIGITS <= exponent <= _DIGITS - len(digits):
+        raise ValueError(f"{text} has more than {_DIGITS} digits")
+    return value

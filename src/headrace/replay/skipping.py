@@ -1,0 +1,150 @@
+"""Skipping: which files are proven to hold no row for which a predicate is true.
+
+Partition values are exact. Of data columns only bounds are known, from `stats_parsed` where a
+checkpoint has it, else from the JSON. What is missing, damaged or of the wrong type is
+unknown, and keeps the file.
+"""
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from headrace.expr.evaluate import Bounds, evaluate, exact_bounds
+from headrace.expr.node import And, BoundColumn, BoundPredicate
+from headrace.expr.reference import (
+    evaluated_columns,
+    needs_statistics,
+    ordered_columns,
+    statistics_leaves,
+)
+from headrace.protocol.arrow_value import typed_array
+from headrace.protocol.bound import lower_bound, upper_bound
+from headrace.protocol.schema import PrimitiveType
+from headrace.protocol.statistics import (
+    ColumnStatistics,
+    FileStatistics,
+    StatisticsColumn,
+    Wanted,
+)
+from headrace.protocol.value import is_ordered
+from headrace.replay.evidence import StatisticsSource, read_statistics
+
+__all__ = ["FileColumns", "keep_mask", "needs_statistics", "statistics_leaves"]
+
+
+class FileColumns(StatisticsSource, Protocol):
+    """A batch of files, by column."""
+
+    def partition_text(self, physical_name: str) -> pa.StringArray:
+        """The text of one partition value of each file; null where it is absent."""
+
+
+def keep_mask(predicate: BoundPredicate, files: FileColumns) -> pa.BooleanArray:
+    """Whether each file may hold a row for which the predicate is true."""
+    conjuncts = predicate.parts if isinstance(predicate, And) else (predicate,)
+    by_partition = tuple(part for part in conjuncts if not needs_statistics(part))
+    by_statistics = tuple(part for part in conjuncts if needs_statistics(part))
+    keep = pa.repeat(True, len(files))
+    if by_partition and len(files):
+        keep = evaluate(And(by_partition), _FileEvidence(files)).can_be_true
+    # Statistics are dear: only those of the files that partition values leave are decoded.
+    count = pc.sum(keep, min_count=0).as_py()
+    if not by_statistics or not count:
+        return keep
+    selection = None if count == len(files) else keep
+    evidence = _FileEvidence(files, And(by_statistics), selection)
+    return pc.replace_with_mask(keep, keep, evaluate(And(by_statistics), evidence).can_be_true)
+
+
+@dataclass(slots=True)
+class _FileEvidence:
+    """What the log says about the columns of some files."""
+
+    files: FileColumns
+    predicate: BoundPredicate | None = None
+    selection: pa.BooleanArray | None = None
+    _statistics: FileStatistics | None = None
+    _bounds: dict[BoundColumn, Bounds] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        if self.selection is None:
+            return len(self.files)
+        return int(pc.sum(self.selection, min_count=0).as_py())
+
+    def bounds(self, column: BoundColumn) -> Bounds:
+        found = self._bounds.get(column)
+        if found is None:
+            found = self._partition(column) if column.is_partition else self._data(column)
+            self._bounds[column] = found
+        return found
+
+    def _partition(self, column: BoundColumn) -> Bounds:
+        texts = self.files.partition_text(column.physical_path[0])
+        if self.selection is not None:
+            texts = texts.filter(self.selection)
+        if not is_ordered(column.type):
+            return exact_bounds(pc.if_else(pc.equal(texts, ""), None, texts))
+        values, uncastable = typed_array(texts, column.type)
+        exact = exact_bounds(values)
+        if not pc.any(uncastable, min_count=0).as_py():
+            return exact
+        may_be_nan = exact.may_be_nan
+        return Bounds(
+            lower=exact.lower,
+            upper=exact.upper,
+            may_be_null=exact.may_be_null,  # a text that stands for no value is null here
+            may_be_value=pc.or_(exact.may_be_value, uncastable),
+            may_be_nan=None if may_be_nan is None else pc.or_(may_be_nan, uncastable),
+        )
+
+    def _data(self, column: BoundColumn) -> Bounds:
+        if self._statistics is None:
+            assert self.predicate is not None
+            columns = _statistics_columns(self.predicate)
+            self._statistics = read_statistics(self.files, columns, selection=self.selection)
+        recorded = self._statistics.columns[column.physical_path]
+        return _recorded_bounds(recorded, self._statistics.num_records, column)
+
+
+def _statistics_columns(predicate: BoundPredicate) -> list[StatisticsColumn]:
+    ordered = ordered_columns(predicate)
+    return [
+        StatisticsColumn(
+            column.physical_path,
+            column.type,
+            Wanted.EXTREMES if column in ordered else Wanted.NULL_COUNT,
+        )
+        for column in evaluated_columns(predicate)
+        if not column.is_partition
+    ]
+
+
+def _recorded_bounds(
+    recorded: ColumnStatistics, num_records: pa.Int64Array, column: BoundColumn
+) -> Bounds:
+    may_be_null = pc.fill_null(pc.not_equal(recorded.null_count, 0), True)
+    may_be_value = pc.fill_null(pc.not_equal(recorded.null_count, num_records), True)
+    lower, upper = recorded.minimum, recorded.maximum
+    if not pa.types.is_null(lower.type):
+        minimum, maximum = _consistent(lower, upper)
+        lower, upper = lower_bound(minimum, column.type), upper_bound(maximum, column.type)
+    # Writers differ on whether NaN counts, so that a maximum can never exclude it.
+    has_nan = column.type in (PrimitiveType("float"), PrimitiveType("double"))
+    return Bounds(
+        lower=lower,
+        upper=upper,
+        may_be_null=may_be_null,
+        may_be_value=may_be_value,
+        may_be_nan=may_be_value if has_nan else None,
+    )
+
+
+def _consistent(minimum: pa.Array, maximum: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """Forget extremes that contradict each other: one of them, at least, is wrong."""
+    contradict = pc.fill_null(pc.greater(minimum, maximum), False)
+    if not pc.any(contradict, min_count=0).as_py():
+        return minimum, maximum
+    unknown = pa.scalar(None, minimum.type)
+    return pc.if_else(contradict, unknown, minimum), pc.if_else(contradict, unknown, maximum)

@@ -1,0 +1,191 @@
+"""The command line as a user meets it: in a process of its own."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from headrace import __version__
+from tests.lake.action import add, opening, remove
+from tests.lake.log import commit_path, write_history
+
+HEADRACE = [sys.executable, "-m", "headrace"]
+
+
+def headrace(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*HEADRACE, *words], check=False, capture_output=True, text=True)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> str:
+    history = [
+        [*opening(), add("a.parquet"), add("b%20c.parquet")],
+        [add("d.parquet"), remove("a.parquet")],
+    ]
+    return str(write_history(tmp_path / "table", history))
+
+
+@pytest.fixture
+def large_table(tmp_path: Path) -> str:
+    """Enough commits that reading all of them takes a while."""
+    commits = [[add(f"{v}-{i}.parquet") for i in range(200)] for v in range(300)]
+    commits[0] = [*opening(), *commits[0]]
+    return str(write_history(tmp_path / "large", commits))
+
+
+def test_files_are_listed_newest_first(table: str) -> None:
+    done = headrace("files", table, "--format", "paths")
+    assert done.stdout.splitlines() == [f"{table}/d.parquet", f"{table}/b c.parquet"]
+    assert done.returncode == 0
+
+
+def test_the_table_format_has_a_head_and_a_line_a_file(table: str) -> None:
+    head, *lines = headrace("files", table).stdout.splitlines()
+    assert head.split()[:2] == ["BYTES", "MODIFIED"]
+    assert [line.split()[-1] for line in lines] == ["d.parquet", "b%20c.parquet"]
+
+
+def test_jsonl_is_one_document_a_line(table: str) -> None:
+    first = json.loads(headrace("files", table, "--format", "jsonl").stdout.splitlines()[0])
+    assert first["path"] == "d.parquet"
+    assert first["version"] == 1
+
+
+def test_arrow_is_an_ipc_stream(table: str) -> None:
+    done = subprocess.run(
+        [*HEADRACE, "files", table, "--format", "arrow"], check=True, capture_output=True
+    )
+    listed = pa.ipc.open_stream(done.stdout).read_all()
+    assert listed["path"].to_pylist() == ["d.parquet", "b%20c.parquet"]
+
+
+def test_arrow_of_an_empty_table_is_still_a_stream(tmp_path: Path) -> None:
+    table = write_history(tmp_path, [opening()])
+    done = subprocess.run(
+        [*HEADRACE, "files", str(table), "--format", "arrow"], check=True, capture_output=True
+    )
+    assert pa.ipc.open_stream(done.stdout).read_all().num_rows == 0
+
+
+def test_limit_and_version_narrow_the_list(table: str) -> None:
+    words = ("files", table, "--format", "paths")
+    assert len(headrace(*words, "--limit", "1").stdout.splitlines()) == 1
+    assert headrace(*words, "--limit", "0").stdout == ""
+    assert headrace(*words, "--version", "0").stdout.splitlines() == [
+        f"{table}/a.parquet",
+        f"{table}/b c.parquet",
+    ]
+
+
+def test_a_closed_pipe_ends_it_quietly(large_table: str) -> None:
+    with subprocess.Popen(
+        [*HEADRACE, "files", large_table, "--format", "jsonl"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        said = process.stderr.read()
+    assert said == b""
+    assert process.returncode == 0
+
+
+def test_the_first_line_appears_before_the_scan_ends(large_table: str) -> None:
+    """The reader takes one line and then blocks the writer: the pipe is small."""
+    with subprocess.Popen(
+        [*HEADRACE, "files", large_table, "--format", "jsonl"], stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        first = process.stdout.readline()
+        assert json.loads(first)["version"] == 299
+        assert process.poll() is None
+        process.kill()
+
+
+def test_an_interrupt_ends_it_quietly_with_its_own_status(large_table: str) -> None:
+    with subprocess.Popen(
+        [*HEADRACE, "files", large_table, "--format", "jsonl"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.2)
+        process.stdout.read()
+        said = process.stderr.read()
+    assert said == b""
+    assert process.returncode == 130
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "code"),
+    [
+        (("files", "/no/such/table"), 3, "TABLE_NOT_FOUND"),
+        (("files", "{table}", "--version", "9"), 3, "VERSION_NOT_FOUND"),
+        (("files", "{table}", "--where", "nonsense ="), 2, "PREDICATE_SYNTAX"),
+        (("files", "{table}", "--where", "nobody = 1"), 2, "UNKNOWN_COLUMN"),
+        (("files", "{table}", "--as-of", "yesterday"), 2, "INVALID_ARGUMENT"),
+        (("files", "{table}", "--as-of", "2000-01-01"), 3, "TIMESTAMP_NOT_FOUND"),
+        (("files", "s3://bucket/table"), 5, "UNSUPPORTED_STORE"),
+        (("snapshot", "/no/such/table"), 3, "TABLE_NOT_FOUND"),
+        (("explain", "/no/such/table"), 3, "TABLE_NOT_FOUND"),
+    ],
+)
+def test_a_failure_has_a_code_and_a_status(
+    table: str, words: tuple[str, ...], status: int, code: str
+) -> None:
+    done = headrace(*(word.format(table=table) for word in words))
+    assert done.returncode == status
+    assert code in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_damage_has_a_status_of_its_own(table: str) -> None:
+    commit_path(Path(table), 1).write_text('{"add": {"path"')
+    done = headrace("files", table)
+    assert done.returncode == 4
+    assert "CORRUPT_LOG" in done.stderr
+
+
+def test_snapshot_tells_version_and_log_health(table: str) -> None:
+    facts = json.loads(headrace("snapshot", table, "--format", "json").stdout)
+    assert facts["version"] == 1
+    assert facts["log"]["commits_since_checkpoint"] == 2
+    assert facts["log"]["checkpoint_kind"] is None
+
+
+def test_snapshot_has_a_face_for_people(table: str) -> None:
+    shown = headrace("snapshot", table).stdout
+    for word in ("version", "protocol", "features", "partitioned by", "checkpoint", "column"):
+        assert word in shown
+
+
+def test_explain_prints_every_phase_and_plan(table: str) -> None:
+    shown = headrace("explain", table, "--limit", "5").stdout
+    for word in ("ReadHint", "ListLog", "ReadProtocolAndMetadata", "CommitReplay", "ScanJson"):
+        assert word in shown
+
+
+def test_help_teaches(table: str) -> None:
+    assert "Exit status" in headrace("--help").stdout
+    environment = {**os.environ, "COLUMNS": "200"}
+    shown = subprocess.run(
+        [*HEADRACE, "files", "--help"], check=True, capture_output=True, text=True, env=environment
+    ).stdout
+    assert "--where" in shown
+    assert "headrace files /data/events" in shown
+    assert table not in shown
+
+
+def test_the_version_is_the_packages() -> None:
+    assert headrace("--version").stdout.strip() == f"headrace {__version__}"

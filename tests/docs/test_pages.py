@@ -1,0 +1,135 @@
+"""The documentation tells the truth: it is up to date, its links lead somewhere, its code runs."""
+
+import contextlib
+import io
+import os
+import re
+import runpy
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from doctest import ELLIPSIS, NORMALIZE_WHITESPACE, OutputChecker
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from headrace.cli.main import app
+from tests.docs.lake import write_demo_lake
+from tests.docs.page import DOCS, PAGES, ROOT, anchors, commands, links, marks, runnable
+
+RUNNABLE = [page for page in PAGES if marks(page)]
+SOURCE = ROOT / "src" / "headrace"
+
+
+def _name(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+def _script(name: str) -> dict[str, Callable[..., Any]]:
+    return runpy.run_path(str(DOCS / name))
+
+
+def test_the_page_of_errors_is_up_to_date() -> None:
+    page = (DOCS / "reference" / "errors.md").read_text(encoding="utf-8")
+    assert page == _script("make_errors.py")["render"](), "run docs/make_errors.py"
+
+
+def test_the_page_of_rules_is_up_to_date() -> None:
+    script = _script("make_rules.py")
+    page = (DOCS / "reference" / "delta-rules.md").read_text(encoding="utf-8")
+    assert page == script["render"](script["read_groups"](), script["find_tests"]()), (
+        "run docs/make_rules.py"
+    )
+
+
+def test_every_rule_says_where_it_is_kept() -> None:
+    rules = [rule for group in _script("make_rules.py")["read_groups"]() for rule in group["rule"]]
+    assert [rule["number"] for rule in rules] == list(range(1, 36))
+    assert [path for rule in rules for path in rule["where"] if not (SOURCE / path).is_file()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_name)
+def test_no_link_is_dead(page: Path) -> None:
+    dead = []
+    for link in links(page):
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        if not target.exists() or (anchor and anchor not in anchors(target)):
+            dead.append(link)
+    assert dead == []
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    pages = {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")}
+    assert set(re.findall(r": (\S+\.md)$", navigation, re.MULTILINE)) == pages
+
+
+def _options() -> dict[str, set[str]]:
+    """The options of each command; those of the program itself are under its name."""
+    group: Any = typer.main.get_command(app)
+    everywhere = {"--help"}
+    found = {"headrace": everywhere | {o for p in group.params for o in p.opts}}
+    for name, command in group.commands.items():
+        found[name] = everywhere | {o for p in command.params for o in p.opts}
+    return found
+
+
+def _mentioned(text: str) -> Iterator[tuple[str, str]]:
+    """The options that a page mentions: in a command, or alone in code."""
+    for line in re.findall(r"(?:^\$ |`)headrace ([^`\n|;>]*)", text, re.MULTILINE):
+        unquoted = re.sub(r"\"[^\"]*\"|'[^']*'", "", line)
+        verb = re.match(r"\w+", unquoted)
+        for option in re.findall(r"(?<!\S)(--?[a-z][\w-]*)", unquoted):
+            yield verb[0] if verb else "headrace", option
+    for option in re.findall(r"`(--?[a-z][\w-]*)[^`]*`", text):
+        yield "any", option
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if p.name != "CONTRIBUTING.md"], ids=_name)
+def test_every_option_exists(page: Path) -> None:
+    options = _options()
+    options["any"] = set().union(*options.values())
+    text = page.read_text(encoding="utf-8")
+    assert [m for m in _mentioned(text) if m[1] not in options.get(m[0], set())] == []
+
+
+def test_the_check_of_options_notices_a_wrong_one() -> None:
+    told = set(_mentioned("$ headrace files t --nope -x\n`--never` and `headrace snapshot --odd`"))
+    assert told >= {("files", "--nope"), ("files", "-x"), ("any", "--never"), ("snapshot", "--odd")}
+
+
+@pytest.mark.parametrize("page", RUNNABLE, ids=_name)
+def test_every_example_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_demo_lake(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
+    blocks = list(runnable(page))
+    assert len(blocks) == marks(page), "a comment that marks a block stands right above it"
+    names: dict[str, Any] = {"__name__": "guide"}
+    for block in blocks:
+        where = f"{_name(page)}:{block.line}"
+        if block.language == "python":
+            printed = _run_python(block.body, names, where)
+            assert block.output is None or _same(block.output, printed), (where, printed)
+            continue
+        for command in commands(block):
+            done = subprocess.run(
+                command.words, shell=True, check=False, capture_output=True, text=True
+            )
+            assert done.returncode == 0, (where, done.stderr)
+            printed = done.stdout if command.output is None else done.stderr + done.stdout
+            assert command.output is None or _same(command.output, printed), (where, printed)
+
+
+def _run_python(code: str, names: dict[str, Any], where: str) -> str:
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(code, where, "exec"), names)
+    return printed.getvalue()
+
+
+def _same(told: str, printed: str) -> bool:
+    return OutputChecker().check_output(told, printed, ELLIPSIS | NORMALIZE_WHITESPACE)

@@ -1,0 +1,206 @@
+"""The oracle: Spark's three-valued logic, row by row, in the plainest Python.
+
+A literal knows the domain in which Spark compares it with its column; the column's value is
+taken there, and compared. Nothing of the library is used.
+"""
+
+import math
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Lit:
+    """A literal: its text, and its value in the domain in which it is compared."""
+
+    sql: str
+    domain: str
+    value: Any
+
+
+@dataclass(frozen=True)
+class Cmp:
+    column: str
+    op: str
+    literal: Lit
+    mirrored: bool = False
+
+
+@dataclass(frozen=True)
+class Among:
+    column: str
+    literals: tuple[Lit, ...]
+
+
+@dataclass(frozen=True)
+class Null:
+    column: str
+
+
+@dataclass(frozen=True)
+class Prefix:
+    column: str
+    prefix: str
+
+
+@dataclass(frozen=True)
+class Flag:
+    column: str
+
+
+@dataclass(frozen=True)
+class Const:
+    value: bool | None
+
+
+@dataclass(frozen=True)
+class Every:
+    parts: tuple["Node", ...]
+
+
+@dataclass(frozen=True)
+class Some:
+    parts: tuple["Node", ...]
+
+
+@dataclass(frozen=True)
+class Inverse:
+    part: "Node"
+
+
+Node: TypeAlias = Cmp | Among | Null | Prefix | Flag | Const | Every | Some | Inverse
+MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
+NULL = Lit("NULL", "null", None)
+
+
+def sql(node: Node) -> str:
+    """The predicate as a user would write it."""
+    match node:
+        case Cmp(column, op, literal, False):
+            return f"`{column}` {op} {literal.sql}"
+        case Cmp(column, op, literal):
+            return f"{literal.sql} {MIRRORED.get(op, op)} `{column}`"
+        case Among(column, literals):
+            return f"`{column}` IN ({', '.join(literal.sql for literal in literals)})"
+        case Null(column):
+            return f"`{column}` IS NULL"
+        case Prefix(column, prefix):
+            return f"startswith(`{column}`, {text_sql(prefix)})"
+        case Flag(column):
+            return f"`{column}`"
+        case Const(value):
+            return {True: "TRUE", False: "FALSE", None: "NULL"}[value]
+        case Every(parts):
+            return " AND ".join(f"({sql(part)})" for part in parts)
+        case Some(parts):
+            return " OR ".join(f"({sql(part)})" for part in parts)
+        case Inverse(part):
+            return f"NOT ({sql(part)})"
+
+
+def text_sql(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
+
+
+def truth(node: Node, row: dict[str, Any]) -> bool | None:
+    """True, false or null, as Spark would say for this row."""
+    match node:
+        case Const(value):
+            return value
+        case Null(column):
+            return row[column] is None
+        case Flag(column):
+            return row[column]  # type: ignore[no-any-return]
+        case Prefix(column, prefix):
+            return None if row[column] is None else row[column].startswith(prefix)
+        case Cmp(column, op, literal):
+            return _compare(row[column], op, literal)
+        case Among(column, literals):
+            return _among(row[column], literals)
+        case Inverse(part):
+            inner = truth(part, row)
+            return None if inner is None else not inner
+        case Every(parts):
+            return _every([truth(part, row) for part in parts])
+        case Some(parts):
+            inner = _every([_inverse(truth(part, row)) for part in parts])
+            return _inverse(inner)
+
+
+def _inverse(value: bool | None) -> bool | None:
+    return None if value is None else not value
+
+
+def _every(values: list[bool | None]) -> bool | None:
+    if False in values:
+        return False
+    return None if None in values else True
+
+
+def _compare(value: Any, op: str, literal: Lit) -> bool | None:
+    if op == "<=>":
+        if value is None or literal.value is None:
+            return value is None and literal.value is None
+        return _order(value, literal) == 0
+    if value is None or literal.value is None:
+        return None
+    order = _order(value, literal)
+    return {
+        "=": order == 0,
+        "<>": order != 0,
+        "<": order < 0,
+        "<=": order <= 0,
+        ">": order > 0,
+        ">=": order >= 0,
+    }[op]
+
+
+def _among(value: Any, literals: tuple[Lit, ...]) -> bool | None:
+    if value is None:
+        return None
+    if any(literal.value is not None and _order(value, literal) == 0 for literal in literals):
+        return True
+    return None if any(literal.value is None for literal in literals) else False
+
+
+def _order(value: Any, literal: Lit) -> int:
+    left, right = _in_domain(value, literal.domain), literal.value
+    if literal.domain == "double":
+        left, right = (math.isnan(left), left), (math.isnan(right), right)
+        if left[0] or right[0]:
+            left, right = left[0], right[0]
+    return int(left > right) - int(left < right)
+
+
+def _in_domain(value: Any, domain: str) -> Any:
+    match domain:
+        case "exact":
+            return Fraction(value)
+        case "double":
+            return float(value)
+        case "text":
+            return value.encode()
+        case "time":
+            return micros(value)
+        case _:
+            return value
+
+
+def micros(value: date | datetime) -> int:
+    """Microseconds since 1970; without a zone, in UTC."""
+    if not isinstance(value, datetime):
+        value = datetime(value.year, value.month, value.day, tzinfo=UTC)
+    if value.tzinfo is None:
+        value = value.replace(tzinfo=UTC)
+    gap = value - EPOCH
+    return (gap.days * 86_400 + gap.seconds) * 1_000_000 + gap.microseconds
+
+
+def exact(value: int | Decimal) -> Fraction:
+    return Fraction(value)

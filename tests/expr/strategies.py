@@ -1,0 +1,218 @@
+"""Rows of every comparable type, and predicates over them, for the property tests."""
+
+import struct
+from datetime import UTC, date, datetime, timedelta, timezone
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+from hypothesis import strategies as st
+
+from headrace.protocol.schema import DataType, DecimalType, Field, PrimitiveType, StructType
+from tests.expr.naive import (
+    NULL,
+    Among,
+    Cmp,
+    Const,
+    Every,
+    Flag,
+    Inverse,
+    Lit,
+    Node,
+    Null,
+    Prefix,
+    Some,
+    micros,
+    text_sql,
+)
+
+COLUMNS: dict[str, DataType] = {
+    "tiny": PrimitiveType("byte"),
+    "int": PrimitiveType("integer"),
+    "big": PrimitiveType("long"),
+    "single": PrimitiveType("float"),
+    "real": PrimitiveType("double"),
+    "money": DecimalType(10, 2),
+    "wei": DecimalType(30, 4),
+    "text": PrimitiveType("string"),
+    "flag": PrimitiveType("boolean"),
+    "day": PrimitiveType("date"),
+    "at": PrimitiveType("timestamp"),
+    "wall": PrimitiveType("timestamp_ntz"),
+}
+SCHEMA = StructType(tuple(Field(name, kind) for name, kind in COLUMNS.items()))
+OPERATORS = ("=", "<>", "<", "<=", ">", ">=", "<=>")
+
+_small = st.integers(-3, 3)
+_doubles = st.sampled_from(
+    [float("nan"), float("inf"), float("-inf"), -0.0, 0.0, 0.1, 1.5, -2.5, 1e300, 2.0**53]
+) | st.floats(width=64)
+_texts = st.text("ab", max_size=3) | st.builds(
+    "{}{}".format,
+    st.sampled_from(["a" * 31, "a" * 32, "a" * 33, "é" * 16, "a" * 31 + "\x7f", "\U0010ffff" * 32]),
+    st.text("ab\x7f\U0010ffffé", max_size=3),
+)
+_days = st.dates(date(1969, 12, 30), date(1970, 1, 3)) | st.dates(date(1, 1, 2), date(9999, 12, 30))
+_walls = st.builds(
+    lambda ms, us: datetime(1970, 1, 1) + timedelta(milliseconds=ms, microseconds=us),  # noqa: DTZ001
+    st.integers(-3, 3) | st.integers(-(10**12), 10**13),
+    st.sampled_from([0, 1, 499, 999]),
+)
+
+
+def to_single(value: float) -> float:
+    try:
+        return float(struct.unpack("f", struct.pack("f", value))[0])
+    except OverflowError:
+        return float("inf") if value > 0 else float("-inf")
+
+
+def _decimals(digits: int, scale: int) -> st.SearchStrategy[Decimal]:
+    most = 10**digits - 1
+    units = st.integers(-300, 300) | st.integers(-most, most)
+    return units.map(lambda u: Decimal((int(u < 0), tuple(map(int, str(abs(u)))), -scale)))
+
+
+VALUES: dict[str, st.SearchStrategy[Any]] = {
+    "tiny": _small | st.integers(-128, 127),
+    "int": _small | st.integers(-(2**31), 2**31 - 1),
+    "big": _small | st.integers(-(2**63), 2**63 - 1) | st.integers(2**53 - 2, 2**53 + 4),
+    "single": (_doubles | _small.map(float)).map(to_single),
+    "real": _doubles | _small.map(float),
+    "money": _decimals(10, 2),
+    "wei": _decimals(30, 4),
+    "text": _texts,
+    "flag": st.booleans(),
+    "day": _days,
+    "at": _walls.map(lambda wall: wall.replace(tzinfo=UTC)),
+    "wall": _walls,
+}
+
+
+def values(column: str) -> st.SearchStrategy[Any]:
+    return st.none() | VALUES[column]
+
+
+rows = st.fixed_dictionaries({name: values(name) for name in COLUMNS})
+
+
+def _whole(value: int) -> Lit:
+    return Lit(str(value), "exact", Fraction(value))
+
+
+def _decimal(value: Decimal) -> Lit:
+    return (
+        Lit(f"{value:f}", "exact", Fraction(value)) if "." in f"{value:f}" else _whole(int(value))
+    )
+
+
+def _double(value: float) -> Lit:
+    if value != value or value in (float("inf"), float("-inf")):  # noqa: PLR0124
+        return Lit(f"double('{value}')", "double", value)
+    return Lit(f"{value!r}D", "double", value)
+
+
+_numbers = (
+    _small.map(_whole)
+    | st.integers(-(2**64), 2**64).map(_whole)
+    | _decimals(6, 2).map(_decimal)
+    | _decimals(30, 6).map(_decimal)
+)
+_double_literals = (_doubles | _small.map(float) | st.just(2.0**60)).map(_double)
+
+
+def _as_double(literal: Lit) -> Lit:
+    return Lit(literal.sql, "double", float(literal.value))
+
+
+def _time(value: date | datetime) -> Lit:
+    if not isinstance(value, datetime):
+        return Lit(f"DATE '{value}'", "time", micros(value))
+    return Lit(f"TIMESTAMP '{value}'", "time", micros(value))
+
+
+_zones = st.sampled_from(
+    [UTC, timezone(timedelta(hours=2)), timezone(timedelta(hours=-9, minutes=-30))]
+)
+_times = (
+    _days.map(_time)
+    | _walls.map(_time)
+    | st.builds(lambda w, z: _time(w.replace(tzinfo=UTC).astimezone(z)), _walls, _zones)
+)
+
+
+def _time_texts(column: str) -> st.SearchStrategy[Lit]:
+    if column == "day":
+        return _days.map(lambda d: Lit(f"'{d}'", "time", micros(d)))
+    return _walls.map(lambda w: Lit(f"'{w}'", "time", micros(w)))
+
+
+def literal_lists(column: str) -> st.SearchStrategy[tuple[Lit, ...]]:
+    """Lists that Spark compares with the column in one domain."""
+    several: dict[str, Any] = {"min_size": 1, "max_size": 12}
+    match column:
+        case "tiny" | "int" | "big":
+            texts = st.integers(-(2**63), 2**63 - 1) | _small
+            exact = _numbers | texts.map(lambda v: Lit(f"'{v}'", "exact", Fraction(v)))
+            mixed = _numbers.map(_as_double) | _double_literals
+            return st.lists(exact, **several).map(tuple) | st.lists(mixed, **several).map(
+                lambda m: (*m, _double(1.5))
+            )
+        case "money" | "wei":
+            texts = _numbers.map(lambda n: Lit(f"'{float(n.value)!r}'", "double", float(n.value)))
+            mixed = _numbers.map(_as_double) | _double_literals | texts
+            return st.lists(_numbers, **several).map(tuple) | st.lists(mixed, **several).map(
+                lambda m: (*m, _double(1.5))
+            )
+        case "single" | "real":
+            texts = _doubles.map(lambda v: Lit(f"'{v!r}'", "double", v))
+            return st.lists(_numbers.map(_as_double) | _double_literals | texts, **several).map(
+                tuple
+            )
+        case "text":
+            return st.lists(
+                _texts.map(lambda t: Lit(text_sql(t), "text", t.encode())), **several
+            ).map(tuple)
+        case "flag":
+            flags = st.booleans().map(lambda b: Lit(str(b), "flag", b))
+            return st.lists(flags | st.just(Lit("'yes'", "flag", True)), **several).map(tuple)
+        case _:
+            return st.lists(_times, **several).map(tuple) | st.lists(
+                _time_texts(column), **several
+            ).map(tuple)
+
+
+def literals(column: str) -> st.SearchStrategy[Lit]:
+    return literal_lists(column).map(lambda found: found[-1]) | st.just(NULL)
+
+
+def _leaves(column: str) -> st.SearchStrategy[Node]:
+    compared = st.builds(
+        Cmp, st.just(column), st.sampled_from(OPERATORS), literals(column), st.booleans()
+    )
+    listed = st.builds(
+        lambda found, nulls: Among(column, (*found, *nulls)),
+        literal_lists(column),
+        st.sampled_from([(), (), (NULL,)]),
+    )
+    leaves: st.SearchStrategy[Node] = compared | compared | listed | st.just(Null(column))
+    if column == "text":
+        leaves |= _texts.map(lambda prefix: Prefix(column, prefix))
+    if column == "flag":
+        leaves |= st.just(Flag(column))
+    return leaves
+
+
+def predicates(columns: tuple[str, ...]) -> st.SearchStrategy[Node]:
+    base = st.sampled_from(columns).flatmap(_leaves) | st.sampled_from([True, False, None]).map(
+        Const
+    )
+    return st.recursive(
+        base,
+        lambda inner: (
+            st.lists(inner, min_size=2, max_size=3).map(tuple).map(Every)
+            | st.lists(inner, min_size=2, max_size=3).map(tuple).map(Some)
+            | inner.map(Inverse)
+        ),
+        max_leaves=5,
+    )

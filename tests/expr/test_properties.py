@@ -1,0 +1,103 @@
+"""The evaluator and the skipping of files against Spark's logic, spelled out row by row."""
+
+import pickle
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headrace.expr.bind import bind
+from headrace.expr.evaluate import Bounds, evaluate, exact_bounds
+from headrace.expr.node import And, BoundColumn, BoundPredicate, Not, Opaque, Or
+from headrace.expr.parse import parse_predicate
+from headrace.protocol.arrow_schema import arrow_type
+from headrace.replay.skipping import keep_mask
+from tests.effort import examples
+from tests.expr.naive import Node, sql, truth
+from tests.expr.strategies import COLUMNS, SCHEMA, predicates, rows
+from tests.expr.writer import WrittenFiles, habits, write_file
+
+ALL = tuple(COLUMNS)
+
+
+class Rows:
+    """Rows whose values are all known."""
+
+    def __init__(self, rows: list[dict[str, Any]]) -> None:
+        self._rows = rows
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def bounds(self, column: BoundColumn) -> Bounds:
+        found = [row[column.path[0]] for row in self._rows]
+        return exact_bounds(pa.array(found, arrow_type(column.type)))
+
+
+def _is_opaque(predicate: BoundPredicate) -> bool:
+    match predicate:
+        case And(parts) | Or(parts):
+            return any(_is_opaque(part) for part in parts)
+        case Not(part):
+            return _is_opaque(part)
+        case _:
+            return isinstance(predicate, Opaque)
+
+
+def _bound(node: Node, *, partition: str = "") -> BoundPredicate:
+    return bind(parse_predicate(sql(node)), schema=SCHEMA, partition_columns=[partition])
+
+
+@pytest.mark.property
+@settings(max_examples=examples(300))
+@given(predicates(ALL), st.lists(rows, min_size=1, max_size=8))
+def test_known_values_give_the_answer_of_sql(node: Node, table: list[dict[str, Any]]) -> None:
+    predicate = _bound(node)
+    found = evaluate(predicate, Rows(table))
+    expected = [truth(node, row) for row in table]
+    can_be_true, can_be_false = found.can_be_true.to_pylist(), found.can_be_false.to_pylist()
+    if _is_opaque(predicate):
+        assert all(can for can, truth in zip(can_be_true, expected, strict=True) if truth)
+        assert all(can for can, truth in zip(can_be_false, expected, strict=True) if truth is False)
+        return
+    assert can_be_true == [truth is True for truth in expected]
+    assert can_be_false == [truth is False for truth in expected]
+
+
+@pytest.mark.property
+@settings(max_examples=examples(300))
+@given(st.data())
+def test_no_file_with_a_matching_row_is_ever_skipped_rule_32(data: st.DataObject) -> None:
+    partition = data.draw(st.sampled_from(ALL), label="partition")
+    written, visible = [], []
+    for _ in range(data.draw(st.integers(1, 4), label="files")):
+        table = data.draw(st.lists(rows, min_size=1, max_size=4), label="rows")
+        for row in table:
+            row[partition] = table[0][partition]
+        deleted = data.draw(st.integers(0, len(table) - 1), label="deleted")
+        how = data.draw(habits, label="habits")
+        written.append(write_file(table, partition, how, wide=deleted > 0))
+        visible.append(table[deleted:])
+    near = data.draw(st.lists(st.sampled_from(ALL), min_size=1, max_size=3), label="columns")
+    node = data.draw(predicates((*near, partition)), label="predicate")
+    kept = keep_mask(_bound(node, partition=partition), WrittenFiles(written)).to_pylist()
+    for keep, table in zip(kept, visible, strict=True):
+        assert keep or not any(truth(node, row) is True for row in table)
+
+
+@pytest.mark.property
+@settings(max_examples=examples(100))
+@given(predicates(ALL))
+def test_a_predicate_prints_as_what_it_is(node: Node) -> None:
+    predicate = parse_predicate(sql(node))
+    assert str(parse_predicate(str(predicate))) == str(predicate)
+
+
+@pytest.mark.property
+@settings(max_examples=examples(100))
+@given(predicates(ALL))
+def test_a_bound_predicate_survives_pickling(node: Node) -> None:
+    predicate = _bound(node)
+    assert str(pickle.loads(pickle.dumps(predicate))) == str(predicate)

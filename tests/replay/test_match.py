@@ -1,0 +1,66 @@
+"""Probing by column must answer as probing key by key does."""
+
+from urllib.parse import quote
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headrace.protocol.key import FileKey, canonical_path
+from headrace.replay.match import SeenMatcher
+from headrace.replay.seen import FrozenSeenSet
+from tests.effort import examples
+
+VECTOR = pa.struct(
+    [("storageType", pa.string()), ("pathOrInlineDv", pa.string()), ("offset", pa.int32())]
+)
+names = st.one_of(
+    st.text("ab%/ é", min_size=1, max_size=5),
+    st.integers(0, 30).map(lambda i: f"city=Z%C3%BCrich/part-{i:05}-{'0' * 30}-c000.snappy.parquet"),
+    st.integers(0, 30).map(lambda i: f"part-{i:05}-{'0' * 30}-c000.snappy.parquet"),
+    st.integers(0, 9).map(lambda i: f"{'d' * 40}/a%20b{i}.parquet"),
+)
+vectors = st.one_of(
+    st.none(),
+    st.builds(
+        dict,
+        storageType=st.sampled_from("ui"),
+        pathOrInlineDv=st.sampled_from(["x", "y"]),
+        offset=st.one_of(st.none(), st.integers(0, 2)),
+    ),
+)
+rows = st.lists(st.tuples(names, vectors), max_size=40)
+
+
+def key(path: str, vector: dict[str, object] | None) -> FileKey:
+    if vector is None:
+        return FileKey(canonical_path(path))
+    base = f"{vector['storageType']}{vector['pathOrInlineDv']}"
+    offset = vector["offset"]
+    return FileKey(canonical_path(path), base if offset is None else f"{base}@{offset}")
+
+
+@pytest.mark.property
+@given(rows, rows, st.integers(0, 3))
+@settings(max_examples=examples(300))
+def test_by_column_equals_key_by_key(
+    seen_rows: list[tuple[str, dict[str, object] | None]],
+    batch_rows: list[tuple[str, dict[str, object] | None]],
+    skipped: int,
+) -> None:
+    seen = FrozenSeenSet(key(*row) for row in seen_rows)
+    asked = batch_rows + seen_rows
+    paths = pa.array([path for path, _ in asked], pa.string()).slice(skipped)
+    dvs = pa.array([vector for _, vector in asked], VECTOR).slice(skipped)
+    expected = [key(*row) not in seen for row in asked[skipped:]]
+    assert SeenMatcher(seen).unseen(paths, dvs).to_pylist() == expected
+
+
+@pytest.mark.property
+@given(st.lists(st.text("a b/%=é", min_size=1, max_size=60), min_size=1, max_size=20))
+@settings(max_examples=examples(200))
+def test_an_encoded_path_is_found_by_its_decoded_key(texts: list[str]) -> None:
+    seen = FrozenSeenSet(FileKey(text) for text in texts)
+    encoded = pa.array([quote(text) for text in texts], pa.string())
+    assert not any(SeenMatcher(seen).unseen(encoded, None).to_pylist())

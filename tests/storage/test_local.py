@@ -1,0 +1,91 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from headrace.errors import ObjectNotFoundError, StoreFailedError, UnsafePathError
+from headrace.storage.local import LocalStore
+from headrace.storage.location import local_root, resolve, scheme_of
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> LocalStore:
+    folder = tmp_path / "log"
+    folder.mkdir()
+    for name in ("b", "a", "c"):
+        (folder / name).write_bytes(name.encode() * 10)
+    (folder / "nested").mkdir()
+    return LocalStore(str(tmp_path))
+
+
+def test_a_listing_is_sorted_and_holds_no_folders(store: LocalStore) -> None:
+    assert [o.path for o in store.list("log")] == ["log/a", "log/b", "log/c"]
+
+
+def test_a_listing_starts_where_it_is_told(store: LocalStore) -> None:
+    assert [o.path for o in store.list("log", start_from="b")] == ["log/b", "log/c"]
+
+
+def test_a_listing_tells_size_and_time(store: LocalStore, tmp_path: Path) -> None:
+    os.utime(tmp_path / "log" / "a", ns=(5_999_999, 5_999_999))
+    first = store.list("log")[0]
+    assert (first.size_bytes, first.modified_ms) == (10, 5)
+
+
+def test_a_folder_that_is_not_there_is_empty(store: LocalStore) -> None:
+    assert store.list("nowhere") == []
+
+
+def test_a_dangling_link_is_as_if_not_there(store: LocalStore, tmp_path: Path) -> None:
+    (tmp_path / "log" / "z").symlink_to(tmp_path / "gone")
+    assert "log/z" not in [o.path for o in store.list("log")]
+
+
+def test_a_file_is_read_whole_or_in_pieces(store: LocalStore) -> None:
+    assert store.read("log/a") == b"a" * 10
+    assert list(store.read_chunks("log/a", chunk_bytes=4)) == [b"aaaa", b"aaaa", b"aa"]
+    with store.open("log/a") as file:
+        file.seek(8)
+        assert file.read() == b"aa"
+
+
+def test_a_missing_file_is_a_typed_error(store: LocalStore) -> None:
+    for read in (store.read, store.open, lambda p: list(store.read_chunks(p, chunk_bytes=1))):
+        with pytest.raises(ObjectNotFoundError):
+            read("log/none")
+
+
+def test_another_failure_is_a_typed_error(store: LocalStore) -> None:
+    with pytest.raises(StoreFailedError):
+        store.read("log/nested")
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("a/b.parquet", "/t/a/b.parquet"),
+        ("a%20b.parquet", "/t/a b.parquet"),
+        ("a%2520b.parquet", "/t/a%20b.parquet"),
+        ("ts=2024-01-01 10:00:00/x", "/t/ts=2024-01-01 10:00:00/x"),
+        ("file:/elsewhere/x", "/elsewhere/x"),
+        ("file:///elsewhere/x%23y", "/elsewhere/x#y"),
+        ("/elsewhere/x", "/elsewhere/x"),
+        ("s3://bucket/x", "s3://bucket/x"),
+        ("a..b/x", "/t/a..b/x"),
+    ],
+)
+def test_a_path_of_the_log_is_decoded_exactly_once(path: str, expected: str) -> None:
+    assert resolve("/t", path) == expected
+
+
+@pytest.mark.parametrize("path", ["../x", "a/../../x", "a/%2E%2E/x", "a%00b", "a\nb"])
+def test_a_path_that_leads_out_of_the_table_is_refused(path: str) -> None:
+    with pytest.raises(UnsafePathError):
+        resolve("/t", path)
+
+
+def test_an_address_is_a_path_or_a_uri(tmp_path: Path) -> None:
+    assert scheme_of("s3://bucket/x") == "s3"
+    assert scheme_of("/data/x") == "file"
+    assert local_root("file:///data/a%20b/") == "/data/a b"
+    assert local_root(str(tmp_path)) == str(tmp_path)
