@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 from headrace import wiring
-from headrace.errors import InvalidArgumentError, InvalidTableError
+from headrace.errors import InvalidArgumentError, InvalidTableError, UnsupportedFeatureError
 from headrace.expr.bind import bind
 from headrace.log.name import LOG_DIRECTORY, staged_version
 from headrace.log.segment import Segment
@@ -22,6 +22,7 @@ from headrace.protocol.action import DomainMetadata, Metadata, Protocol, Txn
 from headrace.protocol.log_file import LogFile
 from headrace.protocol.schema import PrimitiveType, StructType, parse_schema, physical_schema
 from headrace.protocol.timestamp import in_commit_timestamps
+from headrace.protocol.widening import unsupported_changes
 from headrace.replay.projection import ADD_FIELDS
 from headrace.scan.explain import explain_machine
 from headrace.scan.live_file import FileContext, PartitionColumn
@@ -185,10 +186,11 @@ class Snapshot:
 
         Raises:
             PredicateSyntaxError, UnknownColumnError, PredicateTypeError: `where` is wrong.
+            UnsupportedFeatureError: a column's type changed in a way that cannot be followed.
         """
         if limit is not None and limit < 0:
             raise InvalidArgumentError(argument="limit", reason="it cannot be negative")
-        schema = self.logical_schema
+        schema = self._readable_schema
         predicate = None
         if where is not None:
             parsed = wiring.parse_predicate(where)
@@ -221,6 +223,18 @@ class Snapshot:
         tail = self.state.tail if log_tail is None else _ratified(log_tail)
         state = self.table._run(RefreshLog(old=self.state, tail=tail))  # noqa: SLF001
         return self if state is self.state else Snapshot(self.table, state)
+
+    @cached_property
+    def _readable_schema(self) -> StructType:
+        """The schema, refused by name where rows could not be read under it."""
+        try:
+            changes = list(unsupported_changes(self.logical_schema))
+        except (ValueError, KeyError, TypeError) as error:
+            reason = f"the history of a column's type cannot be decoded ({error!r})"
+            raise InvalidTableError(table=self.table.uri, reason=reason) from error
+        if changes:
+            raise UnsupportedFeatureError(table=self.table.uri, features=changes)
+        return self.logical_schema
 
     @cached_property
     def _beside(self) -> TableState:

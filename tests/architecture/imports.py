@@ -132,6 +132,9 @@ def _purity(module: Module) -> Iterator[str]:
         if found.module.startswith("headrace.storage"):
             yield f"{module.name}:{found.line} imports a store"
     for node in ast.walk(module.tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            if node.func.id in {"open", "print", "input"}:
-                yield f"{module.name}:{node.lineno} calls {node.func.id}()"
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id in {"open", "print", "input"}
+        ):
+            yield f"{module.name}:{node.lineno} calls {node.func.id}()"

@@ -81,7 +81,7 @@ def _mentioned(text: str) -> Iterator[tuple[str, str]]:
     """The options that a page mentions: in a command, or alone in code."""
     for line in re.findall(r"(?:^\$ |`)headrace ([^`\n|;>]*)", text, re.MULTILINE):
         unquoted = re.sub(r"\"[^\"]*\"|'[^']*'", "", line)
-        verb = re.match(r"\w+", unquoted)
+        verb = re.match(r"[a-z]+", unquoted)
         for option in re.findall(r"(?<!\S)(--?[a-z][\w-]*)", unquoted):
             yield verb[0] if verb else "headrace", option
     for option in re.findall(r"`(--?[a-z][\w-]*)[^`]*`", text):
@@ -106,6 +106,7 @@ def test_every_example_runs(page: Path, tmp_path: Path, monkeypatch: pytest.Monk
     write_demo_lake(tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
+    monkeypatch.setenv("COLUMNS", "200")
     blocks = list(runnable(page))
     assert len(blocks) == marks(page), "a comment that marks a block stands right above it"
     names: dict[str, Any] = {"__name__": "guide"}

@@ -1,8 +1,5 @@
 """Histories that another reader understands as well give the same files there."""
 
-from pathlib import Path
-from tempfile import TemporaryDirectory
-
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
@@ -24,8 +21,7 @@ HINTS = (Hint.ABSENT, Hint.RIGHT, Hint.STALE)
 @settings(max_examples=examples(150))
 @given(plans(hints=HINTS, paths=PLAIN_PATHS, most_commits=8))
 def test_the_latest_version_equals_that_of_deltalake(plan: Plan) -> None:
-    with TemporaryDirectory() as folder:
-        table = plan.write(Path(folder))
+    with plan.on_disk() as table:
         adds = pa.table(DeltaTable(str(table)).get_add_actions()).to_pylist()
         files = list(open_snapshot(table).scan())
     theirs = sorted((canonical(add["path"]), add["size_bytes"]) for add in adds)

@@ -4,8 +4,6 @@ The truth is the history as it was drawn, folded in memory; not even the files a
 """
 
 import json
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 from hypothesis import given, settings
@@ -64,8 +62,7 @@ def _has_structs(plan: Plan) -> bool:
 @settings(max_examples=examples(400))
 @given(plans())
 def test_every_version_lists_what_its_commits_say(plan: Plan) -> None:
-    with TemporaryDirectory() as folder:
-        table = plan.write(Path(folder))
+    with plan.on_disk() as table:
         for version in plan.readable:
             snapshot = open_snapshot(table, version)
             assert snapshot.version == version
@@ -76,8 +73,7 @@ def test_every_version_lists_what_its_commits_say(plan: Plan) -> None:
 @settings(max_examples=examples(150))
 @given(plans())
 def test_every_version_knows_its_transactions_and_domains(plan: Plan) -> None:
-    with TemporaryDirectory() as folder:
-        table = plan.write(Path(folder))
+    with plan.on_disk() as table:
         for version in plan.readable:
             _check_rest(open_snapshot(table, version), plan.state(version))
 
@@ -85,8 +81,7 @@ def test_every_version_knows_its_transactions_and_domains(plan: Plan) -> None:
 @settings(max_examples=examples(50))
 @given(plans().filter(lambda plan: plan.cleaned_to > 0))
 def test_versions_that_were_cleaned_up_are_refused(plan: Plan) -> None:
-    with TemporaryDirectory() as folder:
-        table = plan.write(Path(folder))
+    with plan.on_disk() as table:
         for version in set(range(len(plan.history))) - set(plan.readable):
             with pytest.raises((VersionNotFoundError, LogGapError)):
                 open_snapshot(table, version)
@@ -96,8 +91,7 @@ def test_versions_that_were_cleaned_up_are_refused(plan: Plan) -> None:
 @given(plans())
 def test_refresh_from_any_version_equals_a_fresh_snapshot(plan: Plan) -> None:
     truth, structs = plan.state(plan.latest), _has_structs(plan)
-    with TemporaryDirectory() as folder:
-        table = plan.write(Path(folder))
+    with plan.on_disk() as table:
         for version in plan.readable:
             snapshot = open_snapshot(table, version).refresh()
             assert snapshot.version == plan.latest
@@ -110,8 +104,7 @@ def test_refresh_from_any_version_equals_a_fresh_snapshot(plan: Plan) -> None:
 def test_refresh_follows_a_log_that_grows_and_is_cleaned(plan: Plan, data: st.DataObject) -> None:
     truth, structs = plan.state(plan.latest), _has_structs(plan)
     stop = data.draw(st.integers(0, plan.latest))
-    with TemporaryDirectory() as folder:
-        table = plan.until(stop).write(Path(folder))
+    with plan.until(stop).on_disk() as table:
         before = open_snapshot(table)
         if data.draw(st.booleans()):
             list(before.scan())
@@ -125,8 +118,8 @@ def test_refresh_follows_a_log_that_grows_and_is_cleaned(plan: Plan, data: st.Da
 @settings(max_examples=examples(100))
 @given(plans())
 def test_batches_hold_what_iteration_gives(plan: Plan) -> None:
-    with TemporaryDirectory() as folder:
-        scan = open_snapshot(plan.write(Path(folder))).scan()
+    with plan.on_disk() as table:
+        scan = open_snapshot(table).scan()
         rows = [row for batch in scan.batches() for row in batch_rows(batch)]
         assert rows == [file_row(file) for file in scan]
 
@@ -135,8 +128,8 @@ def test_batches_hold_what_iteration_gives(plan: Plan) -> None:
 @given(plans(), st.integers(0, 7))
 def test_a_limit_gives_that_many_distinct_live_files(plan: Plan, limit: int) -> None:
     live = plan.state(plan.latest).live
-    with TemporaryDirectory() as folder:
-        scan = open_snapshot(plan.write(Path(folder))).scan(limit=limit)
+    with plan.on_disk() as table:
+        scan = open_snapshot(table).scan(limit=limit)
         found = by_key(scan)
         assert found.keys() <= live.keys()
         assert len(found) == min(limit, len(live))
@@ -148,8 +141,8 @@ def test_a_limit_gives_that_many_distinct_live_files(plan: Plan, limit: int) -> 
 def test_partition_pruning_never_changes_which_reference_wins(plan: Plan, wanted: str) -> None:
     live = plan.state(plan.latest).live
     values = {key: add["partitionValues"]["part"] for key, add in live.items()}
-    with TemporaryDirectory() as folder:
-        scan = open_snapshot(plan.write(Path(folder))).scan(where=f"part = '{wanted}'")
+    with plan.on_disk() as table:
+        scan = open_snapshot(table).scan(where=f"part = '{wanted}'")
         found = by_key(scan).keys()
     assert found <= live.keys()
     assert {key for key, value in values.items() if value == wanted} <= found

@@ -3,10 +3,12 @@
 Hypothesis draws plans (`tests.lake.strategies`); `Plan.write` puts one on disk.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from tests.lake.action import Line
 from tests.lake.checkpoint import Shape, write_checkpoint
@@ -71,6 +73,13 @@ class Plan:
             checksums=frozenset(v for v in self.checksums if v <= version),
             cleaned_to=-1,
         )
+
+    @contextmanager
+    def on_disk(self) -> Iterator[Path]:
+        """A table for the time of a test; in memory where the system can do that."""
+        memory = Path("/dev/shm")
+        with TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder:
+            yield self.write(Path(folder))
 
     def write(self, table: Path) -> Path:
         """Write everything, and give the table back."""

@@ -27,7 +27,9 @@ from headrace.replay.projection import ADD_FIELDS
 from headrace.replay.seen import FrozenSeenSet
 from headrace.scan.run import Run
 
-V2_CHECKPOINT = "_delta_log/00000000000000000001.checkpoint.3a0d65cd-4056-49b8-937b-95f9e3ee90e5.json"
+V2_CHECKPOINT = (
+    "_delta_log/00000000000000000001.checkpoint.3a0d65cd-4056-49b8-937b-95f9e3ee90e5.json"
+)
 
 
 def v2_log() -> dict[str, bytes]:
@@ -116,6 +118,7 @@ def test_a_parallel_phase_pickles_with_its_frozen_set() -> None:
     state = Run(
         ReadHint(request=SnapshotRequest(table="memory")), executor=executor
     ).run_to_terminal()
+    assert state.segment.checkpoint is not None
     phase = CheckpointReplay(
         request=scan_request(2),
         segment=state.segment,

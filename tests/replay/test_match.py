@@ -17,11 +17,13 @@ VECTOR = pa.struct(
 )
 names = st.one_of(
     st.text("ab%/ é", min_size=1, max_size=5),
-    st.integers(0, 30).map(lambda i: f"city=Z%C3%BCrich/part-{i:05}-{'0' * 30}-c000.snappy.parquet"),
+    st.integers(0, 30).map(
+        lambda i: f"city=Z%C3%BCrich/part-{i:05}-{'0' * 30}-c000.snappy.parquet"
+    ),
     st.integers(0, 30).map(lambda i: f"part-{i:05}-{'0' * 30}-c000.snappy.parquet"),
     st.integers(0, 9).map(lambda i: f"{'d' * 40}/a%20b{i}.parquet"),
 )
-vectors = st.one_of(
+vectors: st.SearchStrategy[dict[str, object] | None] = st.one_of(
     st.none(),
     st.builds(
         dict,

@@ -106,12 +106,24 @@ def parse_schema(text: str | None) -> StructType:
     if not text:
         return StructType()
     try:
-        parsed = _data_type(msgspec.json.decode(text))
-    except (msgspec.MsgspecError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        parsed = parse_type(msgspec.json.decode(text))
+    except (msgspec.MsgspecError, RecursionError) as error:
         raise ValueError(f"the schema cannot be decoded ({error!r})") from error
     if not isinstance(parsed, StructType):
         raise ValueError(f"the schema is a {parsed}, not a struct")  # noqa: TRY004
     return parsed
+
+
+def parse_type(spec: Any) -> DataType:
+    """Decode one type, as it stands inside a schema.
+
+    Raises:
+        ValueError: it is not a Delta type.
+    """
+    try:
+        return _data_type(spec)
+    except (KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError(f"the type cannot be decoded ({error!r})") from error
 
 
 def physical_schema(schema: StructType) -> StructType:

@@ -1,0 +1,65 @@
+"""Type widening: which changes of a column's type a reader can follow.
+
+The schema keeps the history of each field in its metadata. A change that is not known here is
+refused by name: values written under the old type could not be read as the new one.
+"""
+
+from collections.abc import Iterator
+
+from headrace.protocol.schema import (
+    ArrayType,
+    DataType,
+    DecimalType,
+    MapType,
+    PrimitiveType,
+    StructType,
+    parse_type,
+)
+
+_CHANGES = "delta.typeChanges"
+_DECIMAL_DIGITS = {"byte": 3, "short": 5, "integer": 10, "long": 20}
+"""How many digits before the point a decimal must have to take an integer in."""
+_WIDER = {
+    "byte": {"short", "integer", "long", "double"},
+    "short": {"integer", "long", "double"},
+    "integer": {"long", "double"},
+    "float": {"double"},
+    "date": {"timestamp_ntz"},
+}
+
+
+def unsupported_changes(schema: StructType) -> Iterator[str]:
+    """Every type change that cannot be followed, as text for people."""
+    for field in schema.fields:
+        for change in field.metadata.get(_CHANGES, ()):
+            before, after = parse_type(change["fromType"]), parse_type(change["toType"])
+            if not is_widening(before, after):
+                yield f"the type change of column {field.name} from {before} to {after}"
+        yield from _nested(field.type)
+
+
+def is_widening(before: DataType, after: DataType) -> bool:
+    """Whether every value of the old type is a value of the new one, as Delta has it."""
+    match before, after:
+        case PrimitiveType(old), PrimitiveType(new):
+            return new in _WIDER.get(old, ())
+        case PrimitiveType(old), DecimalType(precision, scale) if old in _DECIMAL_DIGITS:
+            return precision - scale >= _DECIMAL_DIGITS[old]
+        case DecimalType(), DecimalType():
+            more_digits = after.precision - before.precision
+            return more_digits >= after.scale - before.scale >= 0
+        case _:
+            return False
+
+
+def _nested(data_type: DataType) -> Iterator[str]:
+    match data_type:
+        case StructType():
+            yield from unsupported_changes(data_type)
+        case ArrayType(element):
+            yield from _nested(element)
+        case MapType(key, value):
+            yield from _nested(key)
+            yield from _nested(value)
+        case _:
+            return
