@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test lint format types unit soak demo docs clean
+.PHONY: help setup test lint format types unit soak demo docs constraints clean
 
 help:  ## list the verbs
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -42,6 +42,10 @@ demo: $(READY)  ## make a small lake and stream its files
 docs: $(READY)  ## build the documentation into site/
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[docs]'
 	$(BIN)/mkdocs build --strict
+
+constraints: $(READY)  ## record the exact versions in use
+	{ echo "# Exact versions that the tests were run with; refresh with 'make constraints'."; \
+	  $(BIN)/pip freeze --exclude-editable; } > constraints.txt
 
 clean:  ## remove everything that was made
 	rm -rf $(VENV) site build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis demo-lake

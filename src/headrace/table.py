@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
+from os import PathLike, fspath
 from typing import Any, TypeAlias
 
 from headrace import wiring
@@ -38,7 +39,7 @@ class Table:
 
     def __init__(
         self,
-        uri: str,
+        uri: str | PathLike[str],
         *,
         storage_options: Mapping[str, str] | None = None,
         executor: Executor | None = None,
@@ -47,12 +48,12 @@ class Table:
         """Name a table.
 
         Args:
-            uri: A local path or `file://` address of the folder that holds `_delta_log`.
+            uri: A local path (text or `pathlib.Path`) or `file://` address of the folder that holds `_delta_log`.
             storage_options: Settings of the store; local disk has none.
             executor: An engine of your own; by default the embedded one.
             reporter: Takes the events of which one should hear; by default they are logged.
         """
-        store = wiring.open_store(uri, options=storage_options)
+        store = wiring.open_store(fspath(uri), options=storage_options)
         self.uri = store.root
         self.executor = executor or wiring.open_executor(store)
         self.reporter = reporter

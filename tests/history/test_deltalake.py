@@ -7,7 +7,8 @@ from hypothesis import given, settings
 
 from tests.effort import examples
 from tests.lake.plan import Hint, Plan
-from tests.lake.strategies import PLAIN_PATHS, plans
+from tests.lake.spelling import SINGLE
+from tests.lake.strategies import plans
 from tests.listing import open_snapshot
 from tests.oracle import canonical
 
@@ -19,7 +20,7 @@ HINTS = (Hint.ABSENT, Hint.RIGHT, Hint.STALE)
 
 
 @settings(max_examples=examples(150))
-@given(plans(hints=HINTS, paths=PLAIN_PATHS, most_commits=8))
+@given(plans(hints=HINTS, kinds=SINGLE, most_commits=8))
 def test_the_latest_version_equals_that_of_deltalake(plan: Plan) -> None:
     with plan.on_disk() as table:
         adds = pa.table(DeltaTable(str(table)).get_add_actions()).to_pylist()

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TypeAlias
 
 from tests.lake.action import Line
 from tests.lake.checkpoint import Shape, write_checkpoint
@@ -22,6 +23,9 @@ from tests.lake.log import (
     write_history,
 )
 from tests.oracle import State
+
+
+History: TypeAlias = tuple[tuple[Line, ...], ...]
 
 
 class Hint(Enum):
@@ -42,7 +46,7 @@ class Plan:
     Commits up to `cleaned_to` are deleted; that version has a checkpoint, or it is -1.
     """
 
-    history: tuple[tuple[Line, ...], ...]
+    history: History
     checkpoints: Mapping[int, tuple[Shape, ...]] = field(default_factory=dict)
     compactions: tuple[tuple[int, int], ...] = ()
     checksums: frozenset[int] = frozenset()

@@ -6,6 +6,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from tests.lake import spelling
 from tests.lake.action import (
     READER_FEATURES,
     Line,
@@ -20,31 +21,11 @@ from tests.lake.action import (
     vector,
 )
 from tests.lake.checkpoint import Columns, Form, Shape, Statistics, Tombstones
-from tests.lake.plan import Hint, Plan
+from tests.lake.plan import Hint, History, Plan
 from tests.oracle import State, canonical, dv_id
 
-PLAIN_PATHS = tuple(
-    (path,)
-    for path in (
-        "a.parquet",
-        "part=x/b.parquet",
-        "c%20d.parquet",
-        "c%2520d.parquet",
-        "%C3%BC.parquet",
-        "e+f.parquet",
-    )
-)
-"""Files that everybody spells in one way."""
-
-SPELLED_PATHS = (
-    ("a.parquet",),
-    ("part=x/b-b.parquet", "part=x/b%2Db.parquet"),
-    ("c%2520d.parquet",),
-    ("%C3%BC.parquet", "ü.parquet"),
-    ("/abs/e.parquet", "file:/abs/e.parquet", "file:///abs/e.parquet"),
-    ("s3://bucket/f.parquet",),
-)
-"""Each file, with the spellings that mean it."""
+FILES = 6
+"""So many files take part in a history: few, so that commits often speak of the same ones."""
 
 VECTORS = (
     None,
@@ -66,7 +47,7 @@ shapes = st.builds(
 
 _steps = st.fixed_dictionaries(
     {
-        "file": st.integers(0, 5),
+        "file": st.integers(0, FILES - 1),
         "act": st.integers(0, 3),
         "way": st.integers(0, 26),
         "facts": st.integers(0, 2**16),
@@ -138,27 +119,38 @@ def _lines(
         lines.append(protocol(features=READER_FEATURES + more))
     if version == 0 or "metadata" in beside:
         lines.append(metadata(properties={"made.at": str(version)}))
-    steps = {step["file"] % len(paths): step for step in commit["steps"]}
+    steps = {step["file"]: step for step in commit["steps"]}
     for file, step in steps.items():
         lines += _file_lines(step, paths[file], state)
     Random(commit["order"]).shuffle(lines)
     return tuple(lines)
 
 
+def path_pools(kinds: Sequence[spelling.Kind]) -> st.SearchStrategy[list[spelling.Spellings]]:
+    """The paths of a history. Readers that compare parts of a path first must see all lengths."""
+    drawn = st.tuples(st.sampled_from(kinds), st.integers(0, 60), st.integers(0, 60))
+
+    def build(draws: list[tuple[spelling.Kind, int, int]]) -> list[spelling.Spellings]:
+        return [kind(f"{i}" + "x" * pad, at) for i, (kind, pad, at) in enumerate(draws)]
+
+    return st.lists(drawn, min_size=FILES, max_size=FILES).map(build)
+
+
 def histories(
-    *, paths: Sequence[Sequence[str]] = SPELLED_PATHS, most_commits: int = 12
-) -> st.SearchStrategy[tuple[tuple[Line, ...], ...]]:
+    *, kinds: Sequence[spelling.Kind] = spelling.ALL, most_commits: int = 12
+) -> st.SearchStrategy[History]:
     """Legal commits, the first of which makes the table."""
 
-    def build(recipes: list[dict[str, Any]]) -> tuple[tuple[Line, ...], ...]:
+    def build(paths: list[spelling.Spellings], recipes: list[dict[str, Any]]) -> History:
         state = State()
-        history = []
+        history: list[tuple[Line, ...]] = []
         for version, recipe in enumerate(recipes):
             history.append(_lines(recipe, version, paths, state))
             state.apply(history[-1])
         return tuple(history)
 
-    return st.lists(_commits, min_size=1, max_size=most_commits).map(build)
+    commits = st.lists(_commits, min_size=1, max_size=most_commits)
+    return st.builds(build, path_pools(kinds), commits)
 
 
 @st.composite

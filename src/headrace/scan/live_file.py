@@ -47,6 +47,10 @@ class LiveFile(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     tags: Mapping[str, str | None] | None = None
     context: FileContext
 
+    def __repr__(self) -> str:
+        vector = "" if self.dv_id is None else f", dv_id={self.dv_id!r}"
+        return f"LiveFile({self.path!r}{vector}, size_bytes={self.size_bytes})"
+
     @property
     def uri(self) -> str:
         """The address under which one opens the file: decoded and absolute.

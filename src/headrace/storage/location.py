@@ -29,9 +29,13 @@ def resolve(root: str, path: str) -> str:
     A path of the log is a URI: it is percent-decoded exactly once.
 
     Raises:
-        UnsafePathError: a relative path climbs out of the table, or holds control characters.
+        UnsafePathError: a relative path climbs out of the table, or the path is not text that a
+            writer would have made.
     """
-    decoded = unquote(path) if "%" in path else path
+    try:
+        decoded = unquote(path, errors="strict") if "%" in path else path
+    except UnicodeDecodeError as error:
+        raise UnsafePathError(path=path, reason="it does not decode to UTF-8") from error
     if _CONTROL.search(decoded):
         raise UnsafePathError(path=path, reason="it holds control characters")
     if decoded.startswith("file:/"):

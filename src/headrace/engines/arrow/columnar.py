@@ -2,7 +2,7 @@
 
 from collections import OrderedDict
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from itertools import compress
 
 import pyarrow as pa
@@ -10,8 +10,9 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from headrace.engines.arrow.column_batch import ColumnBatch
+from headrace.engines.arrow.plain import plain_batch
 from headrace.engines.arrow.row_columns import RowColumns
-from headrace.errors import CorruptCheckpointError
+from headrace.errors import CorruptCheckpointError, ObjectNotFoundError
 from headrace.expr.node import BoundPredicate
 from headrace.plan.batch import ActionBatch, AddBatch
 from headrace.plan.seen import FrozenSeen
@@ -93,14 +94,17 @@ class ArrowColumnar:
     @contextmanager
     def _open(self, file: LogFile) -> Iterator[pq.ParquetFile]:
         identity = (file.path, file.size_bytes, file.modified_ms)
-        with self._store.open(file.path) as handle:
+        local = self._store.local_path(file.path)
+        with nullcontext(local) if local else self._store.open(file.path) as source:
             try:
                 parquet = pq.ParquetFile(
-                    self._store.local_path(file.path) or handle,
+                    source,
                     metadata=self._footers.get(identity),
                     pre_buffer=False,
                     buffer_size=_BUFFER_BYTES,
                 )
+            except FileNotFoundError as error:
+                raise ObjectNotFoundError(path=file.path) from error
             except (pa.ArrowException, OSError, ValueError) as error:
                 raise CorruptCheckpointError(path=file.path, reason=str(error)) from error
             with parquet:
@@ -112,7 +116,8 @@ class ArrowColumnar:
 
 def _next(batches: Iterator[pa.RecordBatch], file: LogFile) -> pa.RecordBatch | None:
     try:
-        return next(batches, None)
+        batch = next(batches, None)
+        return None if batch is None else plain_batch(batch)
     except (pa.ArrowException, OSError, ValueError) as error:
         raise CorruptCheckpointError(path=file.path, reason=str(error)) from error
 

@@ -1,0 +1,69 @@
+"""A checkpoint may be stored with other Arrow types than the plain ones; the answer is the same."""
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.lake.action import add, opening, remove
+from tests.lake.log import commit_path, log_of, write_history
+from tests.listing import by_key, file_row, open_snapshot
+
+LARGE = pa.large_string()
+CODES = pa.dictionary(pa.int32(), pa.string())
+
+
+def add_type(text: pa.DataType) -> pa.DataType:
+    """The fields of an add, with texts of a given type."""
+    return pa.struct(
+        [
+            ("path", text),
+            ("partitionValues", pa.map_(text if text == LARGE else pa.string(), text)),
+            ("size", pa.int64()),
+            ("modificationTime", pa.int64()),
+            ("dataChange", pa.bool_()),
+            ("stats", text),
+        ]
+    )
+
+
+def rows(paths: list[str]) -> list[dict[str, Any]]:
+    return [
+        {
+            "path": path,
+            "partitionValues": [("p", "1")],
+            "size": 7,
+            "modificationTime": 1,
+            "dataChange": True,
+            "stats": '{"numRecords":1}',
+        }
+        for path in paths
+    ]
+
+
+@pytest.mark.parametrize("text", [pa.string(), LARGE, CODES], ids=str)
+def test_texts_of_any_arrow_type_are_read(tmp_path: Path, text: pa.DataType) -> None:
+    table = write_history(tmp_path, [[*opening(), add("x")], [remove("b")]])
+    [protocol, metadata] = opening()
+    adds = rows(["a", "b", "c"])
+    size = len(adds)
+    pq.write_table(
+        pa.table(
+            {
+                "add": pa.array([*adds, None, None], add_type(text)),
+                "protocol": pa.array([None] * size + [protocol["protocol"], None]),
+                "metaData": pa.array(
+                    [None] * (size + 1)
+                    + [{"id": "m", "schemaString": metadata["metaData"]["schemaString"]}]
+                ),
+            }
+        ),
+        log_of(table) / f"{0:020}.checkpoint.parquet",
+    )
+    commit_path(table, 0).unlink()
+    snapshot = open_snapshot(table)
+    assert sorted(key.path for key in by_key(snapshot.scan())) == ["a", "c"]
+    listed = pa.Table.from_batches(snapshot.scan().batches()).to_pylist(maps_as_pydicts="strict")
+    assert [row["stats"] for row in listed] == [file_row(f)["stats"] for f in snapshot.scan()]
