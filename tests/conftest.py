@@ -5,8 +5,12 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import engine
 
 from tests.effort import EXAMPLES
+
+# Shrinking must end, and show what it has found, well before pytest's own timeout.
+engine.MAX_SHRINKING_SECONDS = 60
 
 settings.register_profile(
     "headrace",

@@ -1,5 +1,8 @@
 """Real tables of other projects: what they hold at every version, or why we refuse them."""
 
+import json
+from pathlib import Path
+
 import pytest
 
 from headrace.errors import HeadraceError, VersionNotFoundError
@@ -111,3 +114,9 @@ def test_batches_hold_what_iteration_gives(fixture: Fixture) -> None:
     rows = [row for batch in snapshot.scan().batches() for row in batch_rows(batch)]
     files = [file_row(file) for file in snapshot.scan()]
     assert rows == files
+
+
+def test_every_listed_table_is_in_the_index(fixture_tables: Path) -> None:
+    index = json.loads((fixture_tables / "index.json").read_text(encoding="utf-8"))
+    listed = REFUSALS.keys() | read_json("deltalake_differences.json")["fixtures"].keys()
+    assert listed <= {row["table"] for row in index}

@@ -67,6 +67,12 @@ def test_every_page_is_in_the_navigation() -> None:
     assert set(re.findall(r": (\S+\.md)$", navigation, re.MULTILINE)) == pages
 
 
+def test_every_verb_of_the_makefile_is_explained() -> None:
+    verbs = re.findall(r"^([a-z]+):.*##", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    told = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    assert [verb for verb in verbs if f"| `make {verb}` |" not in told] == ["help"]
+
+
 def _options() -> dict[str, set[str]]:
     """The options of each command; those of the program itself are under its name."""
     group: Any = typer.main.get_command(app)

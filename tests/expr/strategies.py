@@ -93,7 +93,11 @@ def values(column: str) -> st.SearchStrategy[Any]:
     return st.none() | VALUES[column]
 
 
-rows = st.fixed_dictionaries({name: values(name) for name in COLUMNS})
+def rows(columns: tuple[str, ...]) -> st.SearchStrategy[dict[str, Any]]:
+    """Rows with values in these columns, and nulls in all others."""
+    return st.fixed_dictionaries(
+        {name: values(name) if name in columns else st.none() for name in COLUMNS}
+    )
 
 
 def _whole(value: int) -> Lit:
@@ -125,6 +129,16 @@ def _as_double(literal: Lit) -> Lit:
     return Lit(literal.sql, "double", float(literal.value))
 
 
+_mixed = _numbers.map(_as_double) | _double_literals
+_whole_texts = (_small | st.integers(-(2**63), 2**63 - 1)).map(
+    lambda value: Lit(f"'{value}'", "exact", Fraction(value))
+)
+_decimal_texts = _numbers.map(
+    lambda found: Lit(f"'{float(found.value)!r}'", "double", float(found.value))
+)
+_double_texts = _doubles.map(lambda value: Lit(f"'{value!r}'", "double", value))
+
+
 def _time(value: date | datetime) -> Lit:
     if not isinstance(value, datetime):
         return Lit(f"DATE '{value}'", "time", micros(value))
@@ -149,64 +163,75 @@ def _time_texts(column: str) -> st.SearchStrategy[Lit]:
 
 def literal_lists(column: str) -> st.SearchStrategy[tuple[Lit, ...]]:
     """Lists that Spark compares with the column in one domain."""
-    several: dict[str, Any] = {"min_size": 1, "max_size": 12}
     match column:
         case "tiny" | "int" | "big":
-            texts = st.integers(-(2**63), 2**63 - 1) | _small
-            exact = _numbers | texts.map(lambda v: Lit(f"'{v}'", "exact", Fraction(v)))
-            mixed = _numbers.map(_as_double) | _double_literals
-            return st.lists(exact, **several).map(tuple) | st.lists(mixed, **several).map(
-                lambda m: (*m, _double(1.5))
-            )
+            return _several(_numbers | _whole_texts) | _several(_mixed).map(_with_a_double)
         case "money" | "wei":
-            texts = _numbers.map(lambda n: Lit(f"'{float(n.value)!r}'", "double", float(n.value)))
-            mixed = _numbers.map(_as_double) | _double_literals | texts
-            return st.lists(_numbers, **several).map(tuple) | st.lists(mixed, **several).map(
-                lambda m: (*m, _double(1.5))
-            )
+            return _several(_numbers) | _several(_mixed | _decimal_texts).map(_with_a_double)
         case "single" | "real":
-            texts = _doubles.map(lambda v: Lit(f"'{v!r}'", "double", v))
-            return st.lists(_numbers.map(_as_double) | _double_literals | texts, **several).map(
-                tuple
-            )
+            return _several(_mixed | _double_texts)
         case "text":
-            return st.lists(
-                _texts.map(lambda t: Lit(text_sql(t), "text", t.encode())), **several
-            ).map(tuple)
+            return _several(_texts.map(lambda text: literal_of("text", text)))
         case "flag":
-            flags = st.booleans().map(lambda b: Lit(str(b), "flag", b))
-            return st.lists(flags | st.just(Lit("'yes'", "flag", True)), **several).map(tuple)
+            flags = st.booleans().map(lambda flag: literal_of("flag", flag))
+            return _several(flags | st.just(Lit("'yes'", "flag", True)))
         case _:
-            return st.lists(_times, **several).map(tuple) | st.lists(
-                _time_texts(column), **several
-            ).map(tuple)
+            return _several(_times) | _several(_time_texts(column))
 
 
-def literals(column: str) -> st.SearchStrategy[Lit]:
-    return literal_lists(column).map(lambda found: found[-1]) | st.just(NULL)
+def _several(literals: st.SearchStrategy[Lit]) -> st.SearchStrategy[tuple[Lit, ...]]:
+    return st.lists(literals, min_size=1, max_size=12).map(tuple)
 
 
-def _leaves(column: str) -> st.SearchStrategy[Node]:
-    compared = st.builds(
-        Cmp, st.just(column), st.sampled_from(OPERATORS), literals(column), st.booleans()
-    )
-    listed = st.builds(
-        lambda found, nulls: Among(column, (*found, *nulls)),
-        literal_lists(column),
-        st.sampled_from([(), (), (NULL,)]),
-    )
+def _with_a_double(literals: tuple[Lit, ...]) -> tuple[Lit, ...]:
+    return (*literals, _double(1.5))
+
+
+def literal_of(column: str, value: Any) -> Lit:
+    """The literal that equals a value of the column."""
+    match column:
+        case "tiny" | "int" | "big":
+            return _whole(value)
+        case "money" | "wei":
+            return _decimal(value)
+        case "single" | "real":
+            return _double(value)
+        case "text":
+            return Lit(text_sql(value), "text", value.encode())
+        case "flag":
+            return Lit(str(value), "flag", value)
+        case _:
+            return _time(value)
+
+
+def _leaves(column: str, seen: list[Any]) -> st.SearchStrategy[Node]:
+    """Leaves over a column; half of the literals are values that were seen in it."""
+    known = [literal_of(column, value) for value in seen]
+    anything = literal_lists(column).map(lambda found: found[-1]) | st.just(NULL)
+    literals = anything | st.sampled_from(known) if known else anything
+    operators = st.sampled_from(OPERATORS)
+    compared = st.builds(Cmp, st.just(column), operators, literals, st.booleans())
+    lists = literal_lists(column)
+    if known:
+        lists |= st.lists(st.sampled_from(known), min_size=1, max_size=12).map(tuple)
+    nulls = st.sampled_from([(), (), (NULL,)])
+    listed = st.builds(lambda found, more: Among(column, (*found, *more)), lists, nulls)
     leaves: st.SearchStrategy[Node] = compared | compared | listed | st.just(Null(column))
     if column == "text":
-        leaves |= _texts.map(lambda prefix: Prefix(column, prefix))
+        prefixes = _texts | st.sampled_from([v[:end] for v in seen for end in (1, 32)] or ["a"])
+        leaves |= prefixes.map(lambda prefix: Prefix(column, prefix))
     if column == "flag":
         leaves |= st.just(Flag(column))
     return leaves
 
 
-def predicates(columns: tuple[str, ...]) -> st.SearchStrategy[Node]:
-    base = st.sampled_from(columns).flatmap(_leaves) | st.sampled_from([True, False, None]).map(
-        Const
-    )
+def predicates(
+    columns: tuple[str, ...], table: list[dict[str, Any]] | None = None
+) -> st.SearchStrategy[Node]:
+    """Predicates over these columns, with literals that matter to the rows of the table."""
+    seen = {name: [row[name] for row in table or [] if row[name] is not None] for name in columns}
+    base = st.sampled_from(columns).flatmap(lambda name: _leaves(name, seen[name]))
+    base |= st.sampled_from([True, False, None]).map(Const)
     return st.recursive(
         base,
         lambda inner: (
@@ -214,5 +239,5 @@ def predicates(columns: tuple[str, ...]) -> st.SearchStrategy[Node]:
             | st.lists(inner, min_size=2, max_size=3).map(tuple).map(Some)
             | inner.map(Inverse)
         ),
-        max_leaves=5,
+        max_leaves=4,
     )

@@ -4,6 +4,7 @@ The truth is the history as it was drawn, folded in memory; not even the files a
 """
 
 import json
+from itertools import islice
 
 import pytest
 from hypothesis import given, settings
@@ -147,3 +148,28 @@ def test_partition_pruning_never_changes_which_reference_wins(plan: Plan, wanted
     assert found <= live.keys()
     assert {key for key, value in values.items() if value == wanted} <= found
     assert {values[key] for key in found} <= {wanted, None}
+
+
+@settings(max_examples=examples(100))
+@given(plans(), st.integers(-1, 60))
+def test_skipping_by_statistics_keeps_every_file_that_may_match(plan: Plan, bound: int) -> None:
+    live = plan.state(plan.latest).live
+    stats = {key: json.loads(add["stats"]) for key, add in live.items() if "stats" in add}
+    without_match = {key for key, found in stats.items() if found["maxValues"]["id"] <= bound}
+    empty = {key for key, found in stats.items() if found["numRecords"] == 0}
+    with plan.on_disk() as table:
+        found = set(by_key(open_snapshot(table).scan(where=f"id > {bound}")))
+    assert live.keys() - without_match - empty <= found
+    assert found <= live.keys() - without_match
+
+
+@settings(max_examples=examples(50))
+@given(plans(), st.integers(0, 6))
+def test_a_scan_that_was_left_halfway_can_be_iterated_again(plan: Plan, taken: int) -> None:
+    with plan.on_disk() as table:
+        scan = open_snapshot(table).scan()
+        first = iter(scan)
+        head = list(islice(first, taken))
+        whole = list(scan)
+        assert head == whole[: len(head)]
+        assert head + list(first) == whole

@@ -9,11 +9,10 @@ from dataclasses import dataclass, field, replace
 from enum import Enum
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TypeAlias
 
-from tests.lake.action import Line
 from tests.lake.checkpoint import Shape, write_checkpoint
 from tests.lake.log import (
+    History,
     commit_path,
     log_of,
     state_at,
@@ -23,9 +22,6 @@ from tests.lake.log import (
     write_history,
 )
 from tests.oracle import State
-
-
-History: TypeAlias = tuple[tuple[Line, ...], ...]
 
 
 class Hint(Enum):

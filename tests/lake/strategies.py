@@ -21,7 +21,8 @@ from tests.lake.action import (
     vector,
 )
 from tests.lake.checkpoint import Columns, Form, Shape, Statistics, Tombstones
-from tests.lake.plan import Hint, History, Plan
+from tests.lake.log import History
+from tests.lake.plan import Hint, Plan
 from tests.oracle import State, canonical, dv_id
 
 FILES = 6
@@ -29,7 +30,8 @@ FILES = 6
 
 VECTORS = (
     None,
-    vector("ab^-aqEH.-t@S}K{vb[*k^"),
+    vector("ab^-aqEH.-t@S}K{vb[*k^", offset=None),
+    vector("ab^-aqEH.-t@S}K{vb[*k^", offset=0),
     vector("ab^-aqEH.-t@S}K{vb[*k^", offset=40),
     vector("wi5b=000010000siXQKl0rr91000f55c8Xg0@@D72lkbi5=-{L", storage="i", offset=None),
 )
@@ -49,7 +51,7 @@ _steps = st.fixed_dictionaries(
     {
         "file": st.integers(0, FILES - 1),
         "act": st.integers(0, 3),
-        "way": st.integers(0, 26),
+        "way": st.integers(0, 9 * (len(VECTORS) - 1) - 1),
         "facts": st.integers(0, 2**16),
     }
 )
@@ -66,9 +68,10 @@ _commits = st.fixed_dictionaries(
 
 def _facts(number: int) -> dict[str, Any]:
     """What an add says beside its key, from one number: a draw for each would be slow."""
+    low = number % 50
     return {
         "size": number,
-        "stats": None if number % 5 == 0 else statistics(number % 10),
+        "stats": None if number % 5 == 0 else statistics(number % 10, low=low, high=low + 9),
         "partition_values": {
             "part": ("x", "y z", None)[number % 3],
             "n": ("1", "-2", None)[number // 3 % 3],

@@ -68,6 +68,13 @@ def test_rule_14_the_tail_wins_over_a_published_commit(table: Path) -> None:
     assert _paths(table, "one", "two") == ["1", "2"]
 
 
+def test_rule_14_refresh_takes_the_tail_as_it_is_by_now(table: Path) -> None:
+    snapshot = headrace.Table(str(table)).snapshot(log_tail=[_staged("one")])
+    newer = snapshot.refresh(log_tail=[_staged("one"), _staged("two")])
+    assert (snapshot.version, newer.version) == (1, 2)
+    assert sorted(file.path for file in newer.scan()) == ["1", "2"]
+
+
 def test_rule_14_staged_commits_of_an_ordinary_table_are_not_looked_at(table: Path) -> None:
     write_commit(table, 0, [protocol(), metadata(), add("0")])
     assert [file.path for file in headrace.Table(str(table)).snapshot().scan()] == ["0"]

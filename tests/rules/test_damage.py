@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from headrace.errors import CorruptLogError
+from headrace.errors import CorruptLogError, SnapshotExpiredError, UnsafePathError
 from tests.lake.action import add, opening
 from tests.lake.log import commit_path, write_commit, write_history
 from tests.listing import open_snapshot, paths_of
@@ -127,3 +127,18 @@ def test_a_commit_that_is_not_json_of_the_protocol_is_corrupt(table: Path, conte
 def test_damage_above_the_requested_version_does_not_matter(table: Path) -> None:
     _raw(table, b"{")
     assert paths_of(table, 0) == ["a"]
+
+
+def test_a_log_that_is_cleaned_after_the_snapshot_has_expired_it(table: Path) -> None:
+    snapshot = open_snapshot(table)
+    commit_path(table, 0).unlink()
+    with pytest.raises(SnapshotExpiredError):
+        list(snapshot.scan())
+
+
+@pytest.mark.parametrize("path", ["../b", "x/../../b", "%2E%2E/b", "a%00b", "a%0Ab"])
+def test_a_path_that_leads_astray_is_listed_but_not_opened(table: Path, path: str) -> None:
+    write_commit(table, 1, [add(path)])
+    [file] = [file for file in open_snapshot(table).scan() if file.path == path]
+    with pytest.raises(UnsafePathError):
+        _ = file.uri

@@ -8,11 +8,12 @@ from typing import TypeAlias
 import pytest
 
 from headrace.errors import CorruptLogError
+from tests.lake import spelling
 from tests.lake.action import Line, add, opening, remove, statistics, vector
 from tests.lake.checkpoint import Form, Shape, Tombstones, write_checkpoint
 from tests.lake.log import commit_path, state_at, write_history
 from tests.listing import keys_of, open_snapshot, paths_of
-from tests.oracle import Key
+from tests.oracle import Key, canonical
 
 Write: TypeAlias = Callable[[Sequence[Sequence[Line]]], Path]
 
@@ -163,6 +164,16 @@ def test_rule_26_two_spellings_of_one_path_are_one_file(
     write: Write, added: str, removed: str
 ) -> None:
     assert paths_of(write([[add(added)], [remove(removed)], []])) == []
+
+
+@pytest.mark.parametrize("kind", spelling.ALL)
+def test_rule_26_spellings_of_any_length_are_one_file(write: Write, kind: spelling.Kind) -> None:
+    """Whatever part of a path a reader compares first, it must not be misled by an escape."""
+    names = [f"{length:02}" + "x" * length for length in range(100)]
+    spelled = [kind(name, place) for name in names for place in (0, 1, len(name) // 2)]
+    unique = {canonical(found[0]): found for found in spelled}.values()
+    table = write([[add(found[-1]) for found in unique], [remove(found[0]) for found in unique]])
+    assert paths_of(table) == []
 
 
 def test_rule_26_a_path_is_decoded_exactly_once(write: Write) -> None:

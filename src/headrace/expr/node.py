@@ -6,7 +6,6 @@ print as SQL.
 """
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
@@ -213,20 +212,6 @@ BoundPredicate: TypeAlias = (
     | Not["BoundPredicate"]
 )
 """A predicate over the columns of one table."""
-
-
-def bound_columns(predicate: BoundPredicate) -> Iterator[BoundColumn]:
-    """Every column that evaluating the predicate looks at."""
-    match predicate:
-        case Compare(column) | In(column) | IsNull(column) | StartsWith(column):
-            yield column
-        case And(parts) | Or(parts):
-            for part in parts:
-                yield from bound_columns(part)
-        case Not(part):
-            yield from bound_columns(part)
-        case Constant() | Opaque():
-            pass
 
 
 def _nested(part: object) -> str:

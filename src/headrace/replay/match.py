@@ -28,7 +28,7 @@ class SeenMatcher:
     def __init__(self, seen: FrozenSeen) -> None:
         self._seen = seen
         paths = [key.path.encode("utf-8", "surrogateescape") for key in seen]
-        long = [path for path in paths if len(path) >= _TAIL_BYTES]
+        long = [path for path in paths if len(path) >= _WINDOW_START]
         self._hashes = np.sort(_window_hashes(pa.array(long, pa.binary())))
 
     def unseen(self, paths: pa.StringArray, vectors: pa.StructArray | None) -> pa.BooleanArray:
@@ -46,7 +46,9 @@ class SeenMatcher:
 
     def _candidates(self, paths: pa.StringArray) -> npt.NDArray[np.bool_]:
         lengths = pc.binary_length(paths).to_numpy(zero_copy_only=False)
-        undecided = lengths < _TAIL_BYTES
+        # Without its scheme, the path in the key may be too short to have been hashed.
+        has_scheme = pc.starts_with(paths, "file:").to_numpy(zero_copy_only=False)
+        undecided = (lengths < _TAIL_BYTES) | has_scheme
         if pc.any(pc.match_substring(paths, "%")).as_py():
             tails = pc.binary_slice(paths.cast(pa.binary()), -_TAIL_BYTES)
             escaped = pc.match_substring(tails, "%").to_numpy(zero_copy_only=False)

@@ -1,6 +1,7 @@
 """Which columns of a checkpoint a scan needs, and no more."""
 
-from headrace.expr.node import BoundPredicate, bound_columns
+from headrace.expr.node import BoundPredicate
+from headrace.expr.reference import statistics_leaves
 
 ADD_FIELDS = (
     "path",
@@ -21,8 +22,7 @@ def add_columns(
     fields = ["path", "deletionVector", *projection]
     if predicate is not None:
         fields.append("partitionValues")
-        data_columns = (c for c in bound_columns(predicate) if not c.is_partition)
-        leaves = tuple(dict.fromkeys(c.physical_path for c in data_columns))
+        leaves = statistics_leaves(predicate)
         if leaves:
             fields.append("stats")
             fields += _parsed_statistics(leaves)

@@ -1,0 +1,66 @@
+"""Whatever happens to a file of the log, we list exactly what was committed, or refuse.
+
+Damage that no reader can notice is left out: a JSON file that ends after a whole line.
+"""
+
+from enum import Enum
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headrace.errors import DamageError, TableError
+from tests.effort import examples
+from tests.lake.plan import Plan
+from tests.lake.strategies import plans
+from tests.listing import by_key, open_snapshot
+
+pytestmark = pytest.mark.property
+
+
+class Damage(Enum):
+    """What may happen to a file."""
+
+    DELETED = "deleted"
+    EMPTIED = "emptied"
+    CUT = "cut"
+    OVERWRITTEN = "overwritten"
+
+
+def _files(table: Path) -> list[Path]:
+    return sorted(path for path in (table / "_delta_log").rglob("*") if path.is_file())
+
+
+def _inflict(damage: Damage, path: Path, place: int) -> None:
+    content = path.read_bytes()
+    match damage:
+        case Damage.DELETED:
+            path.unlink()
+        case Damage.EMPTIED:
+            path.write_bytes(b"")
+        case Damage.OVERWRITTEN:
+            path.write_bytes(b"\0" * len(content))
+        case Damage.CUT:
+            ends = [at for at in range(1, len(content)) if b"\n" not in content[at - 1 : at + 1]]
+            path.write_bytes(content[: ends[place % len(ends)]] if ends else b"{")
+
+
+def _is_detectable(damage: Damage, path: Path) -> bool:
+    """Emptied JSON of a commit, a compaction or a manifest looks like one without actions."""
+    return path.suffix != ".json" or damage is not Damage.EMPTIED
+
+
+@settings(max_examples=examples(200))
+@given(plans(most_commits=8), st.sampled_from(Damage), st.integers(0, 99), st.integers(0, 9999))
+def test_damage_is_repaired_or_refused(plan: Plan, damage: Damage, which: int, place: int) -> None:
+    with plan.on_disk() as table:
+        files = [path for path in _files(table) if _is_detectable(damage, path)]
+        if files:
+            _inflict(damage, files[which % len(files)], place)
+        for version in plan.readable:
+            try:
+                found = by_key(open_snapshot(table, version).scan())
+            except (DamageError, TableError):
+                continue
+            assert found.keys() == plan.state(version).live.keys()

@@ -1,0 +1,230 @@
+import json
+from collections.abc import Sequence
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from headrace.protocol.bound import lower_bound, upper_bound
+from headrace.protocol.schema import DataType, DecimalType, PrimitiveType
+from headrace.protocol.statistics import (
+    ColumnStatistics,
+    FileStatistics,
+    StatisticsColumn,
+    Wanted,
+    decode_statistics,
+)
+
+LONG, STRING, DOUBLE = PrimitiveType("long"), PrimitiveType("string"), PrimitiveType("double")
+FLOAT, DATE, TIMESTAMP = PrimitiveType("float"), PrimitiveType("date"), PrimitiveType("timestamp")
+WALL, BOOLEAN, MONEY = PrimitiveType("timestamp_ntz"), PrimitiveType("boolean"), DecimalType(38, 4)
+NAN = float("nan")
+
+
+def _decode(texts: Sequence[str | None], *path: str, kind: DataType = LONG) -> FileStatistics:
+    column = StatisticsColumn(path, kind, Wanted.EXTREMES)
+    return decode_statistics(pa.array(texts, pa.string()), [column])
+
+
+def _nested(path: tuple[str, ...], value: Any) -> Any:
+    for name in reversed(path):
+        value = {name: value}
+    return value
+
+
+def _text(path: tuple[str, ...], low: Any, high: Any, nulls: Any = 0) -> str:
+    return json.dumps(
+        {
+            "numRecords": 10,
+            "minValues": _nested(path, low),
+            "maxValues": _nested(path, high),
+            "nullCount": _nested(path, nulls),
+        }
+    )
+
+
+def _listed(found: ColumnStatistics) -> tuple[list[Any], list[Any], list[Any]]:
+    return found.minimum.to_pylist(), found.maximum.to_pylist(), found.null_count.to_pylist()
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ("a",),
+        ("a", "b", "c"),
+        ("a.b", "class"),
+        ("é", "", "f0"),
+        ("numRecords", "minValues"),
+        ('say "hi"',),
+        ("back\\slash", "tab\t"),
+        ("\0",),
+    ],
+)
+def test_a_column_is_found_by_any_name(path: tuple[str, ...]) -> None:
+    found = _decode([_text(path, 1, 5, 2), None, _text(path, -1, 2**60, 0)], *path)
+    assert found.num_records.to_pylist() == [10, None, 10]
+    assert _listed(found.columns[path]) == ([1, None, -1], [5, None, 2**60], [2, None, 0])
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        "",
+        " ",
+        "null",
+        "[]",
+        "7",
+        '"{}"',
+        "{",
+        '{"numRecords":3,"minValues":{"a":',
+        '{"numRecords":3,"minValues":{"a":1}',
+        '{"minValues":[1]}',
+        '{"minValues":7}',
+        "{}{}",
+        "{},{}",
+        "{}\n{}",
+        '{"minValues":{"a":1e999}}',
+        '{"minValues":{"a":"\\ud800"}}',
+        '{"x":' + "[" * 9999 + "]" * 9999 + "}",
+    ],
+)
+def test_a_damaged_text_counts_as_no_statistics_and_harms_no_other_rule_30(bad: str) -> None:
+    good = _text(("a",), 1, 5)
+    for texts in ([good, bad, good], [bad, good, good, ""], ["", good, good, bad]):
+        found = _decode(texts, "a")
+        expected = [1 if text == good else None for text in texts]
+        assert found.columns["a",].minimum.to_pylist() == expected
+
+
+@pytest.mark.parametrize("spaced", ['{\n "numRecords" : 10,\n "minValues" : {"a" : 1}\n}', "{ }"])
+def test_a_text_may_be_spaced_and_broken_into_lines(spaced: str) -> None:
+    found = _decode([spaced, _text(("a",), 1, 5)], "a")
+    assert found.columns["a",].maximum.to_pylist() == [None, 5]
+
+
+@pytest.mark.parametrize("level", ["minValues", "maxValues", "nullCount"])
+def test_missing_and_null_levels_are_unknown_rule_30(level: str) -> None:
+    whole = json.loads(_text(("a", "b"), 1, 5))
+    without = {key: value for key, value in whole.items() if key != level}
+    texts = [json.dumps(t) for t in (without, whole | {level: None}, whole | {level: {"a": None}})]
+    found = _decode(texts, "a", "b").columns["a", "b"]
+    index = ["minValues", "maxValues", "nullCount"].index(level)
+    assert _listed(found)[index] == [None, None, None]
+    assert _listed(found)[index - 1] != [None, None, None]
+
+
+@pytest.mark.parametrize(
+    ("kind", "wrong"),
+    [
+        (LONG, ["1", 1.5, True, [1], {"b": 1}, 2**70]),
+        (STRING, [1, True, ["a"]]),
+        (DOUBLE, [True, "abc", [1.5]]),
+        (BOOLEAN, [0, "true"]),
+        (DATE, [20240101, "2024-02-30", "soon"]),
+        (TIMESTAMP, [1704067200, "soon"]),
+    ],
+)
+def test_a_value_of_the_wrong_type_is_unknown_and_the_rest_counts(
+    kind: DataType, wrong: list[Any]
+) -> None:
+    for value in wrong:
+        texts = [_text(("a",), value, value, 3), _text(("a",), None, None)]
+        found = _decode(texts, "a", kind=kind).columns["a",]
+        assert _listed(found) == ([None, None], [None, None], [3, 0])
+
+
+@pytest.mark.parametrize(
+    ("kind", "written", "expected"),
+    [
+        (BOOLEAN, False, False),
+        (DOUBLE, 5, 5.0),
+        (DOUBLE, 2**60 + 1, float(2**60)),
+        (DOUBLE, "-Infinity", float("-inf")),
+        (DATE, "2024-02-29", date(2024, 2, 29)),
+        (TIMESTAMP, "2024-01-01T00:00:00.123Z", datetime(2024, 1, 1, 0, 0, 0, 123000, tzinfo=UTC)),
+        (TIMESTAMP, "2024-01-01T02:00:00.000+02:00", datetime(2024, 1, 1, tzinfo=UTC)),
+        (WALL, "2024-01-01T00:00:00.000", datetime(2024, 1, 1)),  # noqa: DTZ001
+        (WALL, "2024-01-01 00:00:00.000", datetime(2024, 1, 1)),  # noqa: DTZ001
+        (WALL, "2024-01-01", datetime(2024, 1, 1)),  # noqa: DTZ001
+    ],
+)
+def test_extremes_are_read_in_the_column_type(kind: DataType, written: Any, expected: Any) -> None:
+    found = _decode([_text(("a",), written, written)], "a", kind=kind).columns["a",]
+    assert found.minimum.to_pylist() == [expected]
+
+
+@pytest.mark.parametrize("name", ["a", 'a"b'])
+def test_decimals_are_decoded_exactly(name: str) -> None:
+    number = "1234567890123456789012345678901234.5678"
+    key = json.dumps(name)
+    text = f'{{"minValues":{{{key}:{number}}},"maxValues":{{{key}:-7}}}}'
+    found = _decode([text, None], name, kind=MONEY).columns[name,]
+    assert found.minimum.to_pylist() == [Decimal(number), None]
+    assert found.maximum.to_pylist() == [Decimal("-7.0000"), None]
+
+
+def test_decimals_that_the_type_cannot_hold_are_rounded_outwards_or_unknown() -> None:
+    texts = [
+        '{"minValues":{"a":1.23456},"maxValues":{"a":1.23456}}',
+        '{"minValues":{"a":1e99},"maxValues":{"a":1e-999999}}',
+        '{"minValues":{"a":"NaN"},"maxValues":{"a":1}}',
+    ]
+    found = _decode(texts, "a", kind=MONEY).columns["a",]
+    assert found.minimum.to_pylist() == [Decimal("1.2345"), None, None]
+    assert found.maximum.to_pylist() == [Decimal("1.2346"), None, Decimal("1.0000")]
+
+
+def test_a_float_is_what_its_shortest_text_leads_back_to() -> None:
+    found = _decode([_text(("a",), 0.1, 0.1)], "a", kind=FLOAT).columns["a",]
+    assert found.maximum.type == pa.float32()
+    assert found.maximum.cast(pa.float64()).to_pylist() == [0.10000000149011612]
+
+
+def test_only_what_is_wanted_is_decoded() -> None:
+    column = StatisticsColumn(("a",), PrimitiveType("binary"), Wanted.NULL_COUNT)
+    found = decode_statistics(pa.array([_text(("a",), 1, 5, 3)]), [column]).columns["a",]
+    assert _listed(found) == ([None], [None], [3])
+
+
+def test_a_slice_of_texts_is_decoded_as_such() -> None:
+    texts = pa.array([_text(("a",), i, i) for i in range(9)])[3:7]
+    found = decode_statistics(texts, [StatisticsColumn(("a",), LONG, Wanted.EXTREMES)])
+    assert found.columns["a",].minimum.to_pylist() == [3, 4, 5, 6]
+
+
+def test_a_timestamp_maximum_may_be_too_low_by_less_than_a_millisecond_rule_31() -> None:
+    kind = pa.timestamp("us", "UTC")
+    maximum = pa.array([0, 2**63 - 1, 2**63 - 1000, None], kind)
+    widened = upper_bound(maximum, TIMESTAMP).cast(pa.int64()).to_pylist()
+    assert widened == [999, None, 2**63 - 1, None]
+    assert lower_bound(maximum, TIMESTAMP) is maximum
+
+
+def test_a_long_string_maximum_may_be_a_bare_prefix_rule_31() -> None:
+    maximum = pa.array(["z", "m" * 31, "m" * 32, "é" * 16, None])
+    upper = upper_bound(maximum, STRING).to_pylist()
+    assert upper == [b"z", b"m" * 31, b"m" * 32 + b"\xff", "é".encode() * 16 + b"\xff", None]
+    assert ("m" * 32 + "\U0010ffff" * 9).encode() < upper[2] < b"n"
+
+
+def test_an_extreme_that_is_not_a_number_tells_nothing() -> None:
+    array = pa.array([NAN, 1.5, None])
+    assert lower_bound(array, DOUBLE).to_pylist() == [None, 1.5, None]
+    assert upper_bound(array, DOUBLE).to_pylist() == [None, 1.5, None]
+
+
+def test_a_long_decimal_may_have_gone_through_a_double() -> None:
+    real = Decimal("12345678901234567.89")
+    recorded = pa.array([Decimal(repr(float(real))), Decimal("1.5")], pa.decimal128(20, 2))
+    low = lower_bound(recorded, DecimalType(20, 2)).to_pylist()
+    high = upper_bound(recorded, DecimalType(20, 2)).to_pylist()
+    assert low[0] <= real <= high[0]
+    assert high[0] - low[0] < 1000
+    assert (low[1], high[1]) == (Decimal("1.50"), Decimal("1.50"))
+
+
+def test_a_short_decimal_is_exact() -> None:
+    recorded = pa.array([Decimal("99999999.99")], pa.decimal128(10, 2))
+    assert upper_bound(recorded, DecimalType(10, 2)) is recorded
