@@ -85,7 +85,7 @@ def _check_files(data: st.DataObject, columns: tuple[str, ...], partition: str) 
 
 @pytest.mark.property
 @pytest.mark.parametrize("column", ALL)
-@settings(max_examples=examples(80))
+@settings(max_examples=examples(60))
 @given(data=st.data())
 def test_known_values_give_the_answer_of_sql(column: str, data: st.DataObject) -> None:
     _check_rows(data, (column,))
@@ -100,7 +100,7 @@ def test_known_rows_give_the_answer_of_sql(data: st.DataObject) -> None:
 
 @pytest.mark.property
 @pytest.mark.parametrize("column", ALL)
-@settings(max_examples=examples(150))
+@settings(max_examples=examples(120))
 @given(data=st.data())
 def test_no_file_with_a_matching_value_is_skipped_rule_32(column: str, data: st.DataObject) -> None:
     _check_files(data, (column,), "flag" if column != "flag" else "int")
@@ -108,7 +108,7 @@ def test_no_file_with_a_matching_value_is_skipped_rule_32(column: str, data: st.
 
 @pytest.mark.property
 @pytest.mark.parametrize("column", ALL)
-@settings(max_examples=examples(40))
+@settings(max_examples=examples(30))
 @given(data=st.data())
 def test_no_partition_with_a_matching_value_is_skipped_rule_27(
     column: str, data: st.DataObject

@@ -1,11 +1,14 @@
-"""Things that a careful reader survives, and that its user should hear of.
+"""Things that its user may want to hear of: what a careful reader survived, and what it did.
 
 Each is a past participle and a plain value. None of them changes an answer: what would is
 an error.
 """
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import TypeAlias
+
+from headrace.metrics.counts import Counts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,11 +79,55 @@ class RefreshRestarted:
         return f"{self.table}: the snapshot was taken anew: {self.reason}"
 
 
-Event: TypeAlias = (
+class ReplayPhase(Enum):
+    """What a replay was: one of the two halves, or a whole scan."""
+
+    SEQUENTIAL = "sequential"
+    PARALLEL = "parallel"
+    SCAN = "scan"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogReplayCompleted:
+    """A replay came to its end, or was closed before it; said once."""
+
+    table: str
+    version: int
+    phase: ReplayPhase
+    duration_ns: int
+    time_to_first_file_ns: int | None
+    dedup_hashmap_size: int
+    counts: Counts
+    strategy: str | None = None
+    """The strategy of a whole scan."""
+
+    def __str__(self) -> str:
+        return (
+            f"{self.table}: {self.phase.value} of version {self.version} gave "
+            f"{self.counts.adds_emitted} files in {self.duration_ns / 1e6:.1f} ms"
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FellBack:
+    """A scan took the forward way, because the policy asks for it here."""
+
+    table: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.table}: fell back to the forward strategy: {self.reason}"
+
+
+Warned: TypeAlias = (
     HintIgnored
     | ChecksumIgnored
     | ChecksumMismatched
     | CheckpointAbandoned
     | CompactionAbandoned
     | RefreshRestarted
+    | FellBack
 )
+"""What deserves a warning."""
+
+Event: TypeAlias = Warned | LogReplayCompleted

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Callable
 from typing import TypeAlias
 
-from headrace.metrics.event import Event
+from headrace.metrics.event import Event, LogReplayCompleted
 
 Reporter: TypeAlias = Callable[[Event], None]
 """Anything that takes an event; it must not raise."""
@@ -13,5 +13,6 @@ _logger = logging.getLogger("headrace")
 
 
 def log_event(event: Event) -> None:
-    """Report an event as a warning of the logger `headrace`."""
-    _logger.warning("%s", event, extra={"headrace_event": event})
+    """Log an event: what was survived as a warning, what was done for those who debug."""
+    level = logging.DEBUG if isinstance(event, LogReplayCompleted) else logging.WARNING
+    _logger.log(level, "%s", event, extra={"headrace_event": event})

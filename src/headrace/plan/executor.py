@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 
 from headrace.plan.batch import Batch
+from headrace.plan.context import ExecutionContext
 from headrace.plan.node import Node
 
 
@@ -22,6 +23,13 @@ class Executor(ABC):
     @abstractmethod
     def execute(self, plan: Node) -> Iterator[Batch]:
         """Execute one plan in order."""
+
+    def bound(self, context: ExecutionContext) -> "Executor":  # noqa: ARG002
+        """The same engine for one run: with its settings, counting into its meter.
+
+        An engine that counts nothing is its own answer.
+        """
+        return self
 
     def execute_leaves(self, leaves: Sequence[Node]) -> Iterator[Batch]:
         """Execute independent plans, in any order and on any thread or machine.

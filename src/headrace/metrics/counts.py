@@ -1,0 +1,46 @@
+"""What one replay has counted. Counts of several replays add up; sizes and times do not."""
+
+from dataclasses import dataclass, fields
+
+
+@dataclass(slots=True, kw_only=True)
+class Counts:
+    """How much was looked at, dropped and given out, and what reading it took."""
+
+    total_metadata_rows: int = 0
+    """Action rows that were processed."""
+    rows_from_json: int = 0
+    """Rows of commits, compaction files and JSON manifests."""
+    rows_from_checkpoint: int = 0
+    """Rows of Parquet checkpoints and sidecars."""
+    non_file_action_rows: int = 0
+    """Rows that are neither an add nor a remove."""
+    rows_filtered_by_partition_pruning: int = 0
+    """Adds that their partition values rule out."""
+    rows_filtered_by_data_skipping: int = 0
+    """Adds that their statistics rule out."""
+    adds_emitted: int = 0
+    """Adds that were given to the caller."""
+    removes_processed: int = 0
+    """Removes of commits that entered the seen set."""
+    commits_scanned: int = 0
+    """Commits and compaction files that were opened."""
+    files_read: int = 0
+    """Files of the log that were opened."""
+    requests: int = 0
+    """Reads that were asked of the store."""
+    bytes_read: int = 0
+    """Bytes that came from the store."""
+    row_groups_skipped: int = 0
+    """Row groups that were ruled out without reading an add."""
+    retries: int = 0
+    """Reads that were tried again."""
+    fallbacks: int = 0
+    """Times that another way had to be taken: an older base, another strategy."""
+    spilled_keys: int = 0
+    """Keys of the seen set that went to disk."""
+
+    def add(self, other: "Counts") -> None:
+        """Take in the counts of another replay, such as a worker's."""
+        for field in fields(self):
+            setattr(self, field.name, getattr(self, field.name) + getattr(other, field.name))

@@ -1,0 +1,60 @@
+"""A meter: counts that several threads fill while others look."""
+
+import threading
+import time
+from copy import copy
+
+from headrace.metrics.counts import Counts
+
+
+class Meter:
+    """The counts of one run, its clock, and the size of what it remembers."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._counts = Counts()
+        self._started_ns = time.monotonic_ns()
+        self._first_file_ns: int | None = None
+        self._ended_ns: int | None = None
+        self.dedup_hashmap_size = 0
+        """The keys in the seen set: a size, shared by all workers, so it is never added up."""
+
+    @property
+    def counts(self) -> Counts:
+        """The counts as they are now."""
+        with self._lock:
+            return copy(self._counts)
+
+    @property
+    def duration_ns(self) -> int:
+        """How long the run has taken, or has taken so far."""
+        return (self._ended_ns or time.monotonic_ns()) - self._started_ns
+
+    @property
+    def time_to_first_file_ns(self) -> int | None:
+        """How long the caller waited for the first file; None: there is none yet."""
+        return None if self._first_file_ns is None else self._first_file_ns - self._started_ns
+
+    def count(self, **more: int) -> None:
+        """Add to some counts, by name."""
+        with self._lock:
+            for name, number in more.items():
+                setattr(self._counts, name, getattr(self._counts, name) + number)
+
+    def merge(self, other: Counts) -> None:
+        """Take in what a worker has counted, from zero."""
+        with self._lock:
+            self._counts.add(other)
+
+    def emitted(self, files: int) -> None:
+        """Note files that reached the caller."""
+        if files and self._first_file_ns is None:
+            self._first_file_ns = time.monotonic_ns()
+        self.count(adds_emitted=files)
+
+    def end(self) -> bool:
+        """Stop the clock; True the first time."""
+        if self._ended_ns is not None:
+            return False
+        self._ended_ns = time.monotonic_ns()
+        return True

@@ -1,0 +1,33 @@
+"""What a run tells its engine: how to read, and where to count."""
+
+from dataclasses import dataclass, field
+
+from headrace.metrics.meter import Meter
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecutionSettings:
+    """How an engine reads. None of it changes an answer."""
+
+    commit_parallelism: int = 4
+    """How many commits may be fetched ahead of the one that is replayed."""
+    leaf_parallelism: int = 2
+    """How many row groups of a checkpoint are decoded at once."""
+    batch_rows: int = 16_384
+    """The most rows of a checkpoint in one batch."""
+    row_groups_per_batch: int = 1
+    """How many row groups one reader takes before it looks for other work."""
+    retry_attempts: int = 4
+    """How often a read is tried before it counts as failed."""
+    retry_backoff_ms: int = 50
+    """How long to wait before the second try; it doubles from there."""
+    retry_deadline_ms: int = 30_000
+    """How long a read may take with all its tries."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExecutionContext:
+    """One run's settings and its meter."""
+
+    settings: ExecutionSettings = field(default_factory=ExecutionSettings)
+    meter: Meter = field(default_factory=Meter)
