@@ -48,7 +48,7 @@ class Table:
         """Name a table.
 
         Args:
-            uri: A local path (text or `pathlib.Path`) or `file://` address of the folder that holds `_delta_log`.
+            uri: The folder that holds `_delta_log`: a local path or a `file://` address.
             storage_options: Settings of the store; local disk has none.
             executor: An engine of your own; by default the embedded one.
             reporter: Takes the events of which one should hear; by default they are logged.

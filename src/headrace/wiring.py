@@ -12,6 +12,7 @@ from headrace.engines.arrow.executor import ArrowExecutor, Columnar
 from headrace.errors import UnsupportedStoreError
 from headrace.expr.node import Predicate
 from headrace.plan.batch import ActionBatch
+from headrace.plan.context import ExecutionContext
 from headrace.plan.executor import Executor
 from headrace.protocol.schema import StructType
 from headrace.scan.live_file import FileContext
@@ -33,7 +34,17 @@ def open_store(uri: str, *, options: Mapping[str, str] | None = None) -> Store: 
 
 def open_executor(store: Store) -> Executor:
     """The default engine over a store."""
-    return ArrowExecutor(store, load_columnar=_columnar)
+    footers: list[Any] = []  # made with the columnar half, and shared by all runs from then on
+
+    def load_columnar(counted: Store, context: ExecutionContext) -> Columnar:
+        from headrace.engines.arrow.columnar import ArrowColumnar  # noqa: PLC0415
+        from headrace.engines.arrow.parquet_source import FooterCache  # noqa: PLC0415
+
+        if not footers:
+            footers.append(FooterCache())
+        return ArrowColumnar(counted, footers=footers[0], context=context)
+
+    return ArrowExecutor(store, load_columnar=load_columnar)
 
 
 def parse_predicate(text: str) -> Predicate:
@@ -64,9 +75,3 @@ def arrow_schema(schema: StructType) -> Any:
     from headrace.protocol.arrow_schema import arrow_schema as convert  # noqa: PLC0415
 
     return convert(schema)
-
-
-def _columnar(store: Store) -> Columnar:
-    from headrace.engines.arrow.columnar import ArrowColumnar  # noqa: PLC0415
-
-    return ArrowColumnar(store)

@@ -68,15 +68,15 @@ def to_single(value: float) -> float:
 
 
 def _decimals(digits: int, scale: int) -> st.SearchStrategy[Decimal]:
-    most = 10**digits - 1
-    units = st.integers(-300, 300) | st.integers(-most, most)
+    large = st.integers(10 ** (digits - 2), 10**digits - 1)
+    units = st.integers(-300, 300) | large | large.map(lambda u: -u)
     return units.map(lambda u: Decimal((int(u < 0), tuple(map(int, str(abs(u)))), -scale)))
 
 
 VALUES: dict[str, st.SearchStrategy[Any]] = {
     "tiny": _small | st.integers(-128, 127),
     "int": _small | st.integers(-(2**31), 2**31 - 1),
-    "big": _small | st.integers(-(2**63), 2**63 - 1) | st.integers(2**53 - 2, 2**53 + 4),
+    "big": _small | st.integers(2**62, 2**63 - 1) | st.integers(2**53 - 2, 2**53 + 4),
     "single": (_doubles | _small.map(float)).map(to_single),
     "real": _doubles | _small.map(float),
     "money": _decimals(10, 2),
@@ -207,8 +207,11 @@ def literal_of(column: str, value: Any) -> Lit:
 def _leaves(column: str, seen: list[Any]) -> st.SearchStrategy[Node]:
     """Leaves over a column; half of the literals are values that were seen in it."""
     known = [literal_of(column, value) for value in seen]
-    anything = literal_lists(column).map(lambda found: found[-1]) | st.just(NULL)
-    literals = anything | st.sampled_from(known) if known else anything
+    literals = literal_lists(column).map(lambda found: found[-1])
+    if known:
+        literals |= st.sampled_from(known)
+        literals |= st.sampled_from(known)
+    literals |= st.just(NULL)
     operators = st.sampled_from(OPERATORS)
     compared = st.builds(Cmp, st.just(column), operators, literals, st.booleans())
     lists = literal_lists(column)
@@ -230,14 +233,9 @@ def predicates(
 ) -> st.SearchStrategy[Node]:
     """Predicates over these columns, with literals that matter to the rows of the table."""
     seen = {name: [row[name] for row in table or [] if row[name] is not None] for name in columns}
-    base = st.sampled_from(columns).flatmap(lambda name: _leaves(name, seen[name]))
-    base |= st.sampled_from([True, False, None]).map(Const)
-    return st.recursive(
-        base,
-        lambda inner: (
-            st.lists(inner, min_size=2, max_size=3).map(tuple).map(Every)
-            | st.lists(inner, min_size=2, max_size=3).map(tuple).map(Some)
-            | inner.map(Inverse)
-        ),
-        max_leaves=4,
-    )
+    leaf = st.sampled_from(columns).flatmap(lambda name: _leaves(name, seen[name]))
+    any_leaf = leaf | leaf | leaf | leaf | st.sampled_from([True, False, None]).map(Const)
+    inner = any_leaf | any_leaf.map(Inverse)
+    several = st.lists(inner, min_size=2, max_size=3).map(tuple)
+    joined = several.map(Every) | several.map(Some)
+    return leaf | leaf | leaf.map(Inverse) | joined | joined.map(Inverse)

@@ -23,7 +23,9 @@ FORMS = [
     *(Shape(form=form, sidecars=2) for form in (Form.V2_JSON, Form.V2_PARQUET)),
     Shape(form=Form.V2_CLASSIC_NAME, sidecars=1),
 ]
-every_form = pytest.mark.parametrize("shape", FORMS, ids=str)
+every_form = pytest.mark.parametrize(
+    "shape", FORMS, ids=[f"{shape.form.value}, {shape.sidecars} sidecars" for shape in FORMS]
+)
 
 
 @pytest.fixture

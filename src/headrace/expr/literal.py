@@ -44,7 +44,7 @@ def number_literal(text: str, *, sign: int) -> Literal:
         return Literal(sign * int(text))
     if "e" in text.lower():
         return Literal(sign * _double(text))
-    return Literal(sign * _decimal(text))
+    return Literal(_signed(_decimal(text), sign=sign))
 
 
 def typed_number(text: str, type_name: str, *, sign: int) -> Literal | None:
@@ -70,7 +70,7 @@ def typed_decimal(text: str, precision: int, scale: int, *, sign: int) -> Litera
     """A text as a decimal; None if the type cannot hold it exactly."""
     value = _decimal(text)
     try:
-        return Literal(sign * fit_decimal(value, DecimalType(precision, scale)))
+        return Literal(_signed(fit_decimal(value, DecimalType(precision, scale)), sign=sign))
     except ValueError:
         return None
 
@@ -108,6 +108,11 @@ def _typed_integer(text: str, type_name: str, *, sign: int) -> Literal:
     if not isinstance(value, int) or not least <= value <= greatest:
         raise ValueError(f"{text} is not a {type_name}")
     return Literal(value)
+
+
+def _signed(value: Decimal, *, sign: int) -> Decimal:
+    """The number with its sign; arithmetic would round it to the digits of the context."""
+    return value if sign > 0 else value.copy_negate()
 
 
 def _double(text: str) -> float:

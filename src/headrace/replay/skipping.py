@@ -43,19 +43,39 @@ class FileColumns(StatisticsSource, Protocol):
 
 def keep_mask(predicate: BoundPredicate, files: FileColumns) -> pa.BooleanArray:
     """Whether each file may hold a row for which the predicate is true."""
-    conjuncts = predicate.parts if isinstance(predicate, And) else (predicate,)
-    by_partition = tuple(part for part in conjuncts if not needs_statistics(part))
-    by_statistics = tuple(part for part in conjuncts if needs_statistics(part))
+    split = split_predicate(predicate)
     keep = pa.repeat(True, len(files))
-    if by_partition and len(files):
-        keep = evaluate(And(by_partition), _FileEvidence(files)).can_be_true
+    if split.by_partition is not None and len(files):
+        keep = evaluate(split.by_partition, _FileEvidence(files)).can_be_true
     # Statistics are dear: only those of the files that partition values leave are decoded.
     count = pc.sum(keep, min_count=0).as_py()
-    if not by_statistics or not count:
+    if split.rest is None or not count:
         return keep
     selection = None if count == len(files) else keep
-    evidence = _FileEvidence(files, And(by_statistics), selection)
-    return pc.replace_with_mask(keep, keep, evaluate(And(by_statistics), evidence).can_be_true)
+    evidence = _FileEvidence(files, split.rest, selection)
+    return pc.replace_with_mask(keep, keep, evaluate(split.rest, evidence).can_be_true)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SplitPredicate:
+    """A predicate, and its conjuncts by what they look at."""
+
+    whole: BoundPredicate
+    by_partition: BoundPredicate | None
+    """What partition values alone decide."""
+    rest: BoundPredicate | None
+
+
+def split_predicate(predicate: BoundPredicate) -> SplitPredicate:
+    """Split a predicate into what partition values decide and what needs statistics."""
+    conjuncts = predicate.parts if isinstance(predicate, And) else (predicate,)
+    by_partition = tuple(part for part in conjuncts if not needs_statistics(part))
+    rest = tuple(part for part in conjuncts if needs_statistics(part))
+    return SplitPredicate(
+        whole=predicate,
+        by_partition=And(by_partition) if by_partition else None,
+        rest=And(rest) if rest else None,
+    )
 
 
 @dataclass(slots=True)

@@ -1,7 +1,6 @@
 """Actions as Arrow columns: what a piece of a Parquet checkpoint decodes to."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -13,15 +12,34 @@ from headrace.protocol.action import ACTION_TYPES, Add, DeletionVector
 from headrace.protocol.log_file import LogFile
 
 
-@dataclass(frozen=True, slots=True)
 class ColumnBatch:
-    """A record batch with one struct column for each action that was asked for."""
+    """A record batch with one struct column for each action that was asked for.
 
-    source: LogFile
-    columns: pa.RecordBatch
+    Rows that were filtered out are dropped when a column is first looked at: who only counts
+    never pays for the copy.
+    """
+
+    __slots__ = ("_columns", "_selection", "source")
+
+    def __init__(
+        self, source: LogFile, columns: pa.RecordBatch, selection: pa.BooleanArray | None = None
+    ) -> None:
+        self.source = source
+        self._columns = columns
+        self._selection = selection
 
     def __len__(self) -> int:
-        return int(self.columns.num_rows)
+        if self._selection is not None:
+            return int(self._selection.true_count)
+        return int(self._columns.num_rows)
+
+    @property
+    def columns(self) -> pa.RecordBatch:
+        """The rows that are left."""
+        if self._selection is not None:
+            self._columns = self._columns.filter(self._selection)
+            self._selection = None
+        return self._columns
 
     def actions(self, name: str) -> Sequence[Any]:
         """The actions of that name, decoded."""
@@ -90,9 +108,9 @@ class ColumnBatch:
 
     def filter(self, mask: pa.BooleanArray) -> "ColumnBatch":
         """The rows for which the mask is true."""
-        if mask.true_count == len(mask):
-            return self
-        return ColumnBatch(self.source, self.columns.filter(mask))
+        return (
+            self if mask.true_count == len(mask) else ColumnBatch(self.source, self.columns, mask)
+        )
 
     def field(self, *path: str) -> pa.Array | None:
         """A field of the adds, however deep; None where the file does not have it."""

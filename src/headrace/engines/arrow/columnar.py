@@ -1,73 +1,83 @@
 """The half of the engine that needs Arrow: Parquet, skipping, and probing by column."""
 
-from collections import OrderedDict
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterator, Sequence
+from functools import reduce
 from itertools import compress
 
-import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from headrace.engines.arrow.column_batch import ColumnBatch
+from headrace.engines.arrow.leaf import LeafScan
+from headrace.engines.arrow.parquet_source import FooterCache, ParquetSource
 from headrace.engines.arrow.plain import plain_batch
 from headrace.engines.arrow.row_columns import RowColumns
-from headrace.errors import CorruptCheckpointError, ObjectNotFoundError
+from headrace.engines.arrow.workers import in_parallel
 from headrace.expr.node import BoundPredicate
 from headrace.plan.batch import ActionBatch, AddBatch
+from headrace.plan.context import ExecutionContext
+from headrace.plan.node import DropSeen, Node, ScanParquet, SkipFiles
 from headrace.plan.seen import FrozenSeen
 from headrace.protocol.key import key_of
 from headrace.protocol.log_file import LogFile
 from headrace.replay.match import SeenMatcher
-from headrace.replay.skipping import keep_mask
+from headrace.replay.skipping import keep_mask, split_predicate
 from headrace.storage.store import Store
-
-BATCH_ROWS = 16_384
-_BUFFER_BYTES = 1 << 20
-_FOOTERS_KEPT = 64
-
-_WITNESS = {
-    "add": "add.path",
-    "protocol": "protocol.minReaderVersion",
-    "metaData": "metaData.id",
-    "txn": "txn.appId",
-    "domainMetadata": "domainMetadata.domain",
-    "sidecar": "sidecar.path",
-}
-"""The leaf of each action that is never null where the action is there."""
 
 
 class ArrowColumnar:
-    """Reads Parquet files of one store; remembers their footers and the set it probes."""
+    """Reads Parquet files of one store, for one run."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._footers: OrderedDict[tuple[str, int, int], pq.FileMetaData] = OrderedDict()
-        self._matcher: tuple[FrozenSeen, SeenMatcher] | None = None
-
-    def check_parquet(self, file: LogFile) -> None:
-        """Open a file and read its footer."""
-        with self._open(file):
-            pass
+    def __init__(self, store: Store, *, footers: FooterCache, context: ExecutionContext) -> None:
+        self._context = context
+        self._source = ParquetSource(store, footers=footers, meter=context.meter)
 
     def scan_parquet(self, file: LogFile, *, columns: tuple[str, ...]) -> Iterator[ColumnBatch]:
         """The rows in which at least one of the wanted actions is there."""
         actions = tuple(dict.fromkeys(column.partition(".")[0] for column in columns))
-        with self._open(file) as parquet:
-            leaves = _leaves(parquet.metadata, columns)
-            groups = [g for g in range(parquet.num_row_groups) if _holds(parquet, g, actions)]
-            if not leaves or not groups:
-                return
-            # Small buffers and batches keep memory flat, whatever the size of a row group.
-            batches = parquet.iter_batches(
-                batch_size=BATCH_ROWS, row_groups=groups, columns=leaves, use_threads=False
-            )
-            while (batch := _next(batches, file)) is not None:
-                there = [pc.is_valid(c) for c in batch.columns]
-                mask = there[0]
-                for other in there[1:]:
-                    mask = pc.or_(mask, other)
-                yield ColumnBatch(file, batch).filter(mask)
+        with self._source.open(file) as parquet:
+            footer = self._source.footer(file)
+            for group in range(parquet.num_row_groups):
+                if not any(footer.holds(group, action) for action in actions):
+                    continue
+                for batch in self._source.batches(
+                    file,
+                    parquet,
+                    group,
+                    columns=columns,
+                    batch_rows=self._context.settings.batch_rows,
+                ):
+                    there = reduce(pc.or_, (pc.is_valid(column) for column in batch.columns))
+                    yield ColumnBatch(file, plain_batch(batch)).filter(there)
+
+    def scan_leaves(self, leaves: Sequence[Node]) -> Iterator[ActionBatch] | None:
+        """The adds of all leaves, several row groups at a time; None: these are other plans."""
+        shapes = [_leaf_shape(leaf) for leaf in leaves]
+        if any(shape is None for shape in shapes):
+            return None
+        return self._scan_leaves([shape for shape in shapes if shape is not None])
+
+    def _scan_leaves(
+        self, shapes: "list[tuple[ScanParquet, BoundPredicate | None, FrozenSeen]]"
+    ) -> Iterator[ActionBatch]:
+        settings = self._context.settings
+        for scan, _, _ in shapes:
+            for file in scan.files:
+                self._source.footer(file)  # a damaged leaf must fail before the first batch
+
+        scan, predicate, seen = shapes[0]
+        leaf = LeafScan(
+            source=self._source,
+            columns=scan.columns,
+            predicate=None if predicate is None else split_predicate(predicate),
+            matcher=SeenMatcher(seen) if len(seen) else None,
+            batch_rows=settings.batch_rows,
+            meter=self._context.meter,
+        )
+        files = [file for scan, _, _ in shapes for file in scan.files]
+        units = ((file, group) for file in files for group in leaf.groups(file))
+        yield from in_parallel(
+            lambda unit: leaf.read(*unit), units, threads=settings.leaf_parallelism
+        )
 
     def skip_files(self, batch: ActionBatch, predicate: BoundPredicate) -> ActionBatch:
         """The adds that may hold a matching row."""
@@ -76,71 +86,34 @@ class ArrowColumnar:
         adds = batch.actions("add")
         if not adds:
             return AddBatch(batch.source, [])
-        keep = keep_mask(predicate, RowColumns(adds)).to_pylist()
-        return AddBatch(batch.source, list(compress(adds, keep)))
+        columns, split = RowColumns(adds), split_predicate(predicate)
+        keep = keep_mask(predicate, columns)
+        kept = keep.true_count
+        by_partition = len(adds)
+        if split.by_partition is not None:
+            by_partition = keep_mask(split.by_partition, columns).true_count
+        self._context.meter.count(
+            rows_filtered_by_partition_pruning=len(adds) - by_partition,
+            rows_filtered_by_data_skipping=by_partition - kept,
+        )
+        return AddBatch(batch.source, list(compress(adds, keep.to_pylist())))
 
     def drop_seen(self, batch: ActionBatch, seen: FrozenSeen) -> ActionBatch:
         """The adds whose key is not in the set."""
-        if not isinstance(batch, ColumnBatch):
-            adds = [add for add in batch.actions("add") if key_of(add) not in seen]
-            return AddBatch(batch.source, adds)
-        if not seen or not len(batch):
-            return batch
-        if self._matcher is None or self._matcher[0] is not seen:
-            self._matcher = (seen, SeenMatcher(seen))
-        keep = self._matcher[1].unseen(batch.field("path"), batch.field("deletionVector"))
-        return batch.filter(keep)
-
-    @contextmanager
-    def _open(self, file: LogFile) -> Iterator[pq.ParquetFile]:
-        identity = (file.path, file.size_bytes, file.modified_ms)
-        local = self._store.local_path(file.path)
-        with nullcontext(local) if local else self._store.open(file.path) as source:
-            try:
-                parquet = pq.ParquetFile(
-                    source,
-                    metadata=self._footers.get(identity),
-                    pre_buffer=False,
-                    buffer_size=_BUFFER_BYTES,
-                )
-            except FileNotFoundError as error:
-                raise ObjectNotFoundError(path=file.path) from error
-            except (pa.ArrowException, OSError, ValueError) as error:
-                raise CorruptCheckpointError(path=file.path, reason=str(error)) from error
-            with parquet:
-                self._footers[identity] = parquet.metadata
-                if len(self._footers) > _FOOTERS_KEPT:
-                    self._footers.popitem(last=False)
-                yield parquet
+        if isinstance(batch, ColumnBatch):
+            if not len(seen) or not len(batch):
+                return batch
+            matcher = SeenMatcher(seen)
+            return batch.filter(matcher.unseen(batch.field("path"), batch.field("deletionVector")))
+        return AddBatch(batch.source, [a for a in batch.actions("add") if key_of(a) not in seen])
 
 
-def _next(batches: Iterator[pa.RecordBatch], file: LogFile) -> pa.RecordBatch | None:
-    try:
-        batch = next(batches, None)
-        return None if batch is None else plain_batch(batch)
-    except (pa.ArrowException, OSError, ValueError) as error:
-        raise CorruptCheckpointError(path=file.path, reason=str(error)) from error
-
-
-def _leaves(footer: pq.FileMetaData, columns: tuple[str, ...]) -> list[str]:
-    """The leaf columns of the file that lie at or below the wanted ones."""
-    paths = (footer.schema.column(i).path for i in range(footer.num_columns))
-    wanted = tuple(f"{column}." for column in columns)
-    return [path for path in paths if f"{path}.".startswith(wanted)]
-
-
-def _holds(parquet: pq.ParquetFile, group: int, actions: tuple[str, ...]) -> bool:
-    """Whether a row group can hold one of the actions, by the null counts of its footer."""
-    footer = parquet.metadata
-    row_group = footer.row_group(group)
-    positions = {footer.schema.column(i).path: i for i in range(footer.num_columns)}
-    for action in actions:
-        position = positions.get(_WITNESS[action])
-        if position is None:
-            continue
-        statistics = row_group.column(position).statistics
-        if statistics is None or not statistics.has_null_count:
-            return True
-        if statistics.null_count < row_group.num_rows:
-            return True
-    return False
+def _leaf_shape(leaf: Node) -> tuple[ScanParquet, BoundPredicate | None, FrozenSeen] | None:
+    """What a leaf of a checkpoint is made of, if it is of the usual shape."""
+    match leaf:
+        case DropSeen(input=ScanParquet() as scan, seen=seen):
+            return scan, None, seen
+        case DropSeen(input=SkipFiles(input=ScanParquet() as scan, predicate=where), seen=seen):
+            return scan, where, seen
+        case _:
+            return None

@@ -8,7 +8,9 @@ from typing import Protocol, assert_never
 from headrace.engines.arrow.json_lines import scan_json
 from headrace.errors import CorruptLogError, ObjectNotFoundError, UnexpectedBatchError
 from headrace.expr.node import BoundPredicate
+from headrace.metrics.meter import Meter
 from headrace.plan.batch import ActionBatch, AddBatch, Batch, Document, FileListing
+from headrace.plan.context import ExecutionContext
 from headrace.plan.executor import Executor
 from headrace.plan.node import (
     Chain,
@@ -29,13 +31,13 @@ from headrace.storage.store import Store
 
 
 class Columnar(Protocol):
-    """The half of the engine that needs Arrow."""
+    """The half of the engine that needs Arrow, for one run."""
 
     def scan_parquet(self, file: LogFile, *, columns: tuple[str, ...]) -> Iterator[ActionBatch]:
         """The actions of one Parquet file."""
 
-    def check_parquet(self, file: LogFile) -> None:
-        """Open a file and read its footer, so that a damaged one fails early."""
+    def scan_leaves(self, leaves: Sequence[Node]) -> Iterator[ActionBatch] | None:
+        """The adds of independent leaves, several at a time; None: these are other plans."""
 
     def skip_files(self, batch: ActionBatch, predicate: BoundPredicate) -> ActionBatch:
         """The adds that may hold a matching row."""
@@ -47,13 +49,28 @@ class Columnar(Protocol):
 class ArrowExecutor(Executor):
     """Executes plans on this machine, over one store."""
 
-    def __init__(self, store: Store, *, load_columnar: Callable[[Store], Columnar]) -> None:
+    def __init__(
+        self,
+        store: Store,
+        *,
+        load_columnar: Callable[[Store, ExecutionContext], Columnar],
+        context: ExecutionContext | None = None,
+    ) -> None:
         self._store = store
         self._load_columnar = load_columnar
+        self._context = context or ExecutionContext()
+
+    def bound(self, context: ExecutionContext) -> "ArrowExecutor":
+        """The same store for one run, with its settings and its meter."""
+        return ArrowExecutor(self._store, load_columnar=self._load_columnar, context=context)
+
+    @cached_property
+    def _counted(self) -> Store:
+        return self._store
 
     @cached_property
     def _columnar(self) -> Columnar:
-        return self._load_columnar(self._store)
+        return self._load_columnar(self._counted, self._context)
 
     def execute(self, plan: Node) -> Iterator[Batch]:  # noqa: C901, PLR0912  (one case a node)
         """Execute one plan, lazily and in order."""
@@ -64,7 +81,7 @@ class ArrowExecutor(Executor):
                 yield from self._read(path)
             case ScanJson(files=files, columns=columns):
                 for file in files:
-                    yield from scan_json(self._store, file, columns=columns)
+                    yield from scan_json(self._counted, file, columns=columns)
             case ScanParquet(files=files, columns=columns):
                 for file in files:
                     yield from self._columnar.scan_parquet(file, columns=columns)
@@ -75,7 +92,7 @@ class ArrowExecutor(Executor):
                 yield from _first_of_each(self._actions(source), columns)
             case RecordSeen(input=source, seen=recording):
                 for batch in self._actions(source):
-                    yield _record(batch, recording)
+                    yield _record(batch, recording, self._context.meter)
             case DropSeen(input=source, seen=frozen):
                 for batch in self._actions(source):
                     yield self._columnar.drop_seen(batch, frozen)
@@ -86,15 +103,16 @@ class ArrowExecutor(Executor):
                 assert_never(plan)
 
     def execute_leaves(self, leaves: Sequence[Node]) -> Iterator[Batch]:
-        """Execute the leaves in turn, once every file of theirs has shown a sound footer."""
-        for leaf in leaves:
-            for file in _parquet_files(leaf):
-                self._columnar.check_parquet(file)
+        """Execute the leaves of a checkpoint several at a time, others in turn."""
+        scanned = self._columnar.scan_leaves(leaves)
+        if scanned is not None:
+            yield from scanned
+            return
         for leaf in leaves:
             yield from self.execute(leaf)
 
     def _list(self, directory: str, start_from: str) -> FileListing:
-        found = self._store.list(directory, start_from=start_from)
+        found = self._counted.list(directory, start_from=start_from)
         return FileListing(
             tuple(
                 LogFile(path=o.path, size_bytes=o.size_bytes, modified_ms=o.modified_ms)
@@ -104,7 +122,7 @@ class ArrowExecutor(Executor):
 
     def _read(self, path: str) -> Iterator[Document]:
         try:
-            content = self._store.read(path)
+            content = self._counted.read(path)
         except ObjectNotFoundError:
             return
         yield Document(path, content)
@@ -118,16 +136,23 @@ class ArrowExecutor(Executor):
             yield batch
 
 
-def _record(batch: ActionBatch, seen: RecordingSeen) -> AddBatch:
-    adds = batch.actions("add")
+def _record(batch: ActionBatch, seen: RecordingSeen, meter: Meter) -> AddBatch:
+    adds, removes = batch.actions("add"), batch.actions("remove")
     try:
         keep = seen.admit(
             batch.source.path,
             adds=[key_of(add) for add in adds],
-            removes=[key_of(remove) for remove in batch.actions("remove")],
+            removes=[key_of(remove) for remove in removes],
         )
     except ValueError as error:
         raise CorruptLogError(path=batch.source.path, line=None, reason=str(error)) from error
+    meter.dedup_hashmap_size = len(seen)
+    meter.count(
+        total_metadata_rows=len(batch),
+        rows_from_json=len(batch),
+        non_file_action_rows=len(batch) - len(adds) - len(removes),
+        removes_processed=len(removes),
+    )
     return AddBatch(batch.source, list(compress(adds, keep)))
 
 
@@ -140,17 +165,3 @@ def _first_of_each(
         missing -= {column for column in missing if batch.actions(column)}
         if not missing:
             return
-
-
-def _parquet_files(leaf: Node) -> tuple[LogFile, ...]:
-    match leaf:
-        case ScanParquet(files=files):
-            return files
-        case DropSeen() | SkipFiles() | RecordSeen() | FirstOfEach():
-            return _parquet_files(leaf.input)
-        case Chain(inputs=inputs):
-            return tuple(file for part in inputs for file in _parquet_files(part))
-        case ListFiles() | ReadDocument() | ScanJson():
-            return ()
-        case _:
-            assert_never(leaf)

@@ -1,0 +1,69 @@
+"""What the footer of a checkpoint tells before a row of it is read."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import pyarrow.parquet as pq
+
+WITNESS = {
+    "add": "add.path",
+    "remove": "remove.path",
+    "protocol": "protocol.minReaderVersion",
+    "metaData": "metaData.id",
+    "txn": "txn.appId",
+    "domainMetadata": "domainMetadata.domain",
+    "sidecar": "sidecar.path",
+}
+"""The leaf of each action that is never null where the action is there."""
+
+
+@dataclass(frozen=True)
+class Footer:
+    """A footer, with its leaf columns by path."""
+
+    metadata: pq.FileMetaData
+
+    @cached_property
+    def positions(self) -> dict[str, int]:
+        """Where each leaf column stands."""
+        schema = self.metadata.schema
+        return {schema.column(i).path: i for i in range(self.metadata.num_columns)}
+
+    def leaves(self, columns: tuple[str, ...]) -> list[str]:
+        """The leaf columns of the file that lie at or below the wanted ones."""
+        wanted = tuple(f"{column}." for column in columns)
+        return [path for path in self.positions if f"{path}.".startswith(wanted)]
+
+    def rows(self, group: int) -> int:
+        """How many rows a row group has."""
+        return int(self.metadata.row_group(group).num_rows)
+
+    def chunk(self, group: int, leaf: str) -> Any | None:
+        """The metadata of one column chunk; None where the file has no such column."""
+        position = self.positions.get(leaf)
+        return None if position is None else self.metadata.row_group(group).column(position)
+
+    def nulls(self, group: int, leaf: str) -> int | None:
+        """How many rows have no value there; None where the footer does not say."""
+        chunk = self.chunk(group, leaf)
+        if chunk is None:
+            return self.rows(group)
+        statistics = chunk.statistics
+        if statistics is None or not statistics.has_null_count:
+            return None
+        return int(statistics.null_count)
+
+    def holds(self, group: int, action: str) -> bool:
+        """Whether a row group can hold an action."""
+        return self.nulls(group, WITNESS[action]) != self.rows(group)
+
+    def actions(self, group: int, action: str) -> int | None:
+        """How many actions of a kind a row group has; None where the footer does not say."""
+        nulls = self.nulls(group, WITNESS[action])
+        return None if nulls is None else self.rows(group) - nulls
+
+    def compressed_bytes(self, group: int, leaves: list[str]) -> int:
+        """How many bytes these columns of a row group take in the file."""
+        chunks = (self.chunk(group, leaf) for leaf in leaves)
+        return sum(chunk.total_compressed_size for chunk in chunks if chunk is not None)

@@ -1,0 +1,152 @@
+"""One leaf of a checkpoint: row groups that are ruled out, read, filtered, and given on.
+
+What is cheap comes first. A row group is judged by its footer, then by the dictionary of its
+partition values, then by the values themselves; only then are paths and statistics decoded.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from headrace.engines.arrow.column_batch import ColumnBatch
+from headrace.engines.arrow.dictionary_page import distinct_texts
+from headrace.engines.arrow.parquet_source import ParquetSource
+from headrace.engines.arrow.partition_map import combinations
+from headrace.engines.arrow.plain import plain_batch
+from headrace.engines.arrow.row_group import groups_to_read
+from headrace.expr.node import BoundPredicate
+from headrace.expr.reference import evaluated_columns
+from headrace.metrics.meter import Meter
+from headrace.protocol.log_file import LogFile
+from headrace.replay.match import SeenMatcher
+from headrace.replay.skipping import SplitPredicate, keep_mask
+
+_PARTITION_BATCH_ROWS = 65_536
+_PARTITION_VALUES = "add.partitionValues"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeafScan:
+    """How the adds of a leaf are to be read: shared by all of its row groups."""
+
+    source: ParquetSource
+    columns: tuple[str, ...]
+    predicate: SplitPredicate | None
+    matcher: SeenMatcher | None
+    batch_rows: int
+    meter: Meter
+
+    def groups(self, file: LogFile) -> list[int]:
+        """The row groups that may hold a wanted add; the others are counted and forgotten."""
+        with self.source.open(file) as parquet:
+            footer = self.source.footer(file)
+            every = list(range(parquet.num_row_groups))
+            held = [group for group in every if footer.holds(group, "add")]
+            if self.predicate is None or not held:
+                kept = held
+            else:
+                kept = groups_to_read(
+                    self.predicate.whole,
+                    footer=footer,
+                    groups=held,
+                    texts_of=lambda group: self._distinct_texts(file, group),
+                )
+        self._count_skipped(file, held, kept)
+        return kept
+
+    def read(self, file: LogFile, group: int) -> Iterator[ColumnBatch]:
+        """The wanted adds of one row group."""
+        with self.source.open(file, codes=self._map_leaves(file)) as parquet:
+            mask = self._partition_mask(file, parquet, group)
+            if mask is not None and not mask.any():
+                return
+            position = 0
+            for batch in self.source.batches(
+                file, parquet, group, columns=self.columns, batch_rows=self.batch_rows
+            ):
+                chosen = None if mask is None else mask[position : position + len(batch)]
+                position += len(batch)
+                if chosen is None or chosen.any():
+                    yield self._wanted(ColumnBatch(file, plain_batch(batch)), chosen)
+
+    def _wanted(self, batch: ColumnBatch, chosen: npt.NDArray[np.bool_] | None) -> ColumnBatch:
+        if chosen is None:
+            chosen_mask = pc.is_valid(batch.columns.column("add"))
+        else:
+            chosen_mask = pa.array(chosen)
+        batch = batch.filter(chosen_mask)
+        if self.predicate is not None and self.predicate.rest is not None and len(batch):
+            kept = keep_mask(self.predicate.rest, batch)
+            self.meter.count(rows_filtered_by_data_skipping=len(kept) - kept.true_count)
+            batch = batch.filter(kept)
+        if self.matcher is not None and len(batch):
+            batch = batch.filter(
+                self.matcher.unseen(batch.field("path"), batch.field("deletionVector"))
+            )
+        return batch
+
+    def _partition_mask(
+        self, file: LogFile, parquet: pq.ParquetFile, group: int
+    ) -> npt.NDArray[np.bool_] | None:
+        """Which rows of a group are adds that partition values do not rule out."""
+        if self.predicate is None or self.predicate.by_partition is None:
+            return None
+        batches = self.source.batches(
+            file, parquet, group, columns=(_PARTITION_VALUES,), batch_rows=_PARTITION_BATCH_ROWS
+        )
+        found = [_evaluated(batch, self.predicate.by_partition) for batch in batches]
+        adds = sum(count for _, count in found)
+        mask = np.concatenate([part for part, _ in found])
+        self.meter.count(rows_filtered_by_partition_pruning=adds - int(mask.sum()))
+        return mask
+
+    def _map_leaves(self, file: LogFile) -> list[str]:
+        if self.predicate is None or self.predicate.by_partition is None:
+            return []
+        return self.source.footer(file).leaves((_PARTITION_VALUES,))
+
+    def _distinct_texts(self, file: LogFile, group: int) -> list[str] | None:
+        footer = self.source.footer(file)
+        leaves = footer.leaves((_PARTITION_VALUES,))
+        values = [leaf for leaf in leaves if leaf.endswith(".value")]
+        if len(values) != 1:
+            return None
+        with self.source.open_raw(file) as raw:
+            return distinct_texts(raw, footer.chunk(group, values[0]))
+
+    def _count_skipped(self, file: LogFile, held: list[int], kept: list[int]) -> None:
+        footer = self.source.footer(file)
+        rows = int(footer.metadata.num_rows)
+        skipped = set(held) - set(kept)
+        adds = sum(footer.actions(group, "add") or 0 for group in skipped)
+        by_partition = self.predicate is not None and self.predicate.by_partition is not None
+        self.meter.count(
+            total_metadata_rows=rows,
+            rows_from_checkpoint=rows,
+            row_groups_skipped=footer.metadata.num_row_groups - len(kept),
+            rows_filtered_by_partition_pruning=adds if by_partition else 0,
+            rows_filtered_by_data_skipping=0 if by_partition else adds,
+        )
+
+
+def _evaluated(
+    batch: pa.RecordBatch, predicate: BoundPredicate
+) -> tuple[npt.NDArray[np.bool_], int]:
+    """The rows of a batch that may match, and how many adds it has."""
+    adds = batch.column("add")
+    there = adds.is_valid().to_numpy(zero_copy_only=False)
+    values = pc.struct_field(adds, "partitionValues")
+    present = values if values.null_count == 0 else values.drop_null()
+    names = tuple(column.physical_path[0] for column in evaluated_columns(predicate))
+    found = combinations(present, names)
+    matches = keep_mask(predicate, found.texts).to_numpy(zero_copy_only=False)[found.row_codes]
+    if len(present) == len(there):
+        return matches, len(there)
+    mask = np.zeros(len(there), dtype=np.bool_)
+    mask[values.is_valid().to_numpy(zero_copy_only=False)] = matches
+    return mask, int(there.sum())

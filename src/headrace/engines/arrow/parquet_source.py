@@ -1,0 +1,137 @@
+"""Opening Parquet files of a store, remembering their footers, counting what is read."""
+
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from threading import Lock
+from typing import BinaryIO
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from headrace.engines.arrow.footer import Footer
+from headrace.errors import CorruptCheckpointError, ObjectNotFoundError, StorageError
+from headrace.metrics.meter import Meter
+from headrace.protocol.log_file import LogFile
+from headrace.storage.store import Store
+
+_BUFFER_BYTES = 1 << 20
+_FOOTERS_KEPT = 256
+_UNDECODABLE = (pa.ArrowException, OSError, ValueError)
+
+
+class FooterCache:
+    """The footers of the files that were opened last; shared by the runs of one table."""
+
+    def __init__(self, most: int = _FOOTERS_KEPT) -> None:
+        self._footers: OrderedDict[tuple[str, int, int], Footer] = OrderedDict()
+        self._most = most
+        self._lock = Lock()
+
+    def get(self, file: LogFile) -> Footer | None:
+        """The footer of a file, if it is still the same file."""
+        with self._lock:
+            return self._footers.get(_identity(file))
+
+    def put(self, file: LogFile, footer: Footer) -> None:
+        """Remember a footer, and forget the oldest one beyond the bound."""
+        with self._lock:
+            self._footers[_identity(file)] = footer
+            while len(self._footers) > self._most:
+                self._footers.popitem(last=False)
+
+    def clear(self) -> None:
+        """Forget everything."""
+        with self._lock:
+            self._footers.clear()
+
+
+class ParquetSource:
+    """Parquet files of one store, for one run."""
+
+    def __init__(self, store: Store, *, footers: FooterCache, meter: Meter) -> None:
+        self._store = store
+        self._footers = footers
+        self._meter = meter
+
+    def footer(self, file: LogFile) -> Footer:
+        """What the file's footer tells."""
+        footer = self._footers.get(file)
+        if footer is None:
+            with self.open(file) as parquet:
+                footer = Footer(parquet.metadata)
+        return footer
+
+    @contextmanager
+    def open(self, file: LogFile, *, codes: Sequence[str] = ()) -> Iterator[pq.ParquetFile]:
+        """Open a file; the columns named in `codes` are read as dictionary codes.
+
+        Raises:
+            ObjectNotFoundError: it is not there.
+            CorruptCheckpointError: it is not a Parquet file, or its footer is damaged.
+        """
+        known = self._footers.get(file)
+        local = self._store.local_path(file.path)
+        with nullcontext(local) if local else self._store.open(file.path) as source:
+            try:
+                # Small buffers keep memory flat, whatever the size of a row group.
+                parquet = pq.ParquetFile(
+                    source,
+                    metadata=None if known is None else known.metadata,
+                    read_dictionary=list(codes) or None,
+                    pre_buffer=False,
+                    buffer_size=_BUFFER_BYTES,
+                )
+            except FileNotFoundError as error:
+                raise ObjectNotFoundError(path=file.path) from error
+            except _UNDECODABLE as error:
+                raise CorruptCheckpointError(path=file.path, reason=str(error)) from error
+            with parquet:
+                if known is None:
+                    self._footers.put(file, Footer(parquet.metadata))
+                    self._count_local(local, parquet.metadata.serialized_size, files=1)
+                yield parquet
+
+    @contextmanager
+    def open_raw(self, file: LogFile) -> Iterator[BinaryIO]:
+        """Open a file as bytes."""
+        with self._store.open(file.path) as raw:
+            yield raw
+
+    def batches(
+        self,
+        file: LogFile,
+        parquet: pq.ParquetFile,
+        group: int,
+        *,
+        columns: tuple[str, ...],
+        batch_rows: int,
+    ) -> Iterator[pa.RecordBatch]:
+        """Some columns of a row group, piece by piece; none where the file has none of them."""
+        footer = self._footers.get(file) or Footer(parquet.metadata)
+        leaves = footer.leaves(columns)
+        if not leaves:
+            return
+        self._count_local(self._store.local_path(file.path), footer.compressed_bytes(group, leaves))
+        found = parquet.iter_batches(
+            batch_size=batch_rows, row_groups=[group], columns=leaves, use_threads=False
+        )
+        while True:
+            try:
+                batch = next(found, None)
+            except StorageError:
+                raise
+            except _UNDECODABLE as error:
+                raise CorruptCheckpointError(path=file.path, reason=str(error)) from error
+            if batch is None:
+                return
+            yield batch
+
+    def _count_local(self, local: str | None, size_bytes: int, *, files: int = 0) -> None:
+        """Arrow reads local files behind the store's back, so its reads are counted here."""
+        if local is not None:
+            self._meter.count(bytes_read=size_bytes, requests=1, files_read=files)
+
+
+def _identity(file: LogFile) -> tuple[str, int, int]:
+    return (file.path, file.size_bytes, file.modified_ms)

@@ -1,0 +1,103 @@
+"""Work in several threads, results as they come, never far ahead of who takes them."""
+
+import queue
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, suppress
+from typing import Generic, TypeVar
+
+U = TypeVar("U")
+R = TypeVar("R")
+
+_RESULTS_AHEAD = 2
+"""How many results a thread may have ready before it waits."""
+
+
+def in_parallel(
+    work: Callable[[U], Iterator[R]], units: Iterable[U], *, threads: int
+) -> Iterator[R]:
+    """The results of each unit, in any order.
+
+    With one thread everything happens in the caller's own, lazily. Closing the iterator stops
+    the threads at their next result; an error in one of them is raised here.
+    """
+    if threads <= 1:
+        for unit in units:
+            yield from work(unit)
+        return
+    pool = _Pool(work, units, threads=threads)
+    try:
+        yield from pool.results()
+    finally:
+        pool.stop()
+
+
+class _Finished:
+    """A thread has run out of work."""
+
+
+class _Failed:
+    """A thread met an error."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+
+class _Pool(Generic[U, R]):
+    """Threads that share one queue of units and fill one bounded queue of results."""
+
+    def __init__(
+        self, work: Callable[[U], Iterator[R]], units: Iterable[U], *, threads: int
+    ) -> None:
+        self._work = work
+        self._units = iter(units)
+        self._units_lock = threading.Lock()
+        self._stopping = threading.Event()
+        self._results: queue.Queue[R | _Finished | _Failed] = queue.Queue(_RESULTS_AHEAD * threads)
+        self._threads = [
+            threading.Thread(target=self._run, name=f"headrace-leaf-{n}", daemon=True)
+            for n in range(threads)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    def results(self) -> Iterator[R]:
+        """What the threads make, until all of them have finished."""
+        running = len(self._threads)
+        while running:
+            result = self._results.get()
+            if isinstance(result, _Finished):
+                running -= 1
+            elif isinstance(result, _Failed):
+                raise result.error
+            else:
+                yield result
+
+    def stop(self) -> None:
+        """Tell the threads to stop, and wait until they have let go of their files."""
+        self._stopping.set()
+        while any(thread.is_alive() for thread in self._threads):
+            with suppress(queue.Empty):  # a thread may be waiting for room
+                self._results.get(timeout=0.01)
+        for thread in self._threads:
+            thread.join()
+
+    def _run(self) -> None:
+        try:
+            while not self._stopping.is_set():
+                with self._units_lock:
+                    unit = next(self._units, _Finished)
+                if unit is _Finished:
+                    break
+                self._do(unit)  # type: ignore[arg-type]
+        except BaseException as error:  # noqa: BLE001  (whatever it is, the caller must hear it)
+            self._results.put(_Failed(error))
+        else:
+            self._results.put(_Finished())
+
+    def _do(self, unit: U) -> None:
+        with closing(self._work(unit)) as results:  # type: ignore[type-var]
+            for result in results:
+                self._results.put(result)
+                if self._stopping.is_set():
+                    return
