@@ -20,6 +20,7 @@ from headrace.plan import (
     AddBatch,
     Batch,
     Chain,
+    CollectKeys,
     Document,
     DropSeen,
     Executor,
@@ -84,6 +85,9 @@ class MemoryExecutor(Executor):
                         removes=[key_of(remove) for remove in batch.actions("remove")],
                     )
                     yield AddBatch(batch.source, list(compress(adds, fresh)))
+            case CollectKeys(input=source, seen=recording):
+                for _ in self.execute(RecordSeen(input=source, seen=recording)):
+                    pass
             case DropSeen(input=source, seen=frozen):
                 for batch in self._actions(source):
                     adds = [add for add in batch.actions("add") if key_of(add) not in frozen]

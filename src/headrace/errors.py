@@ -16,6 +16,7 @@
     │   ├── PartitionValueError        PARTITION_VALUE
     │   └── UnsafePathError            UNSAFE_PATH
     ├── RequestError                   what was asked for cannot be answered
+    │   ├── FallbackForbiddenError     FALLBACK_FORBIDDEN
     │   ├── InvalidArgumentError       INVALID_ARGUMENT
     │   ├── PredicateSyntaxError       PREDICATE_SYNTAX
     │   ├── PredicateTypeError         PREDICATE_TYPE
@@ -23,6 +24,7 @@
     ├── StorageError                   the store did not do what it was asked
     │   ├── ObjectNotFoundError        OBJECT_NOT_FOUND
     │   ├── StoreFailedError           STORE_FAILED
+    │   ├── SpillFailedError           SPILL_FAILED
     │   └── UnsupportedStoreError      UNSUPPORTED_STORE
     └── MachineError                   phases and executors used against their contract
         ├── NotTerminalError           NOT_TERMINAL
@@ -218,6 +220,19 @@ class RequestError(HeadraceError):
     """What was asked for cannot be answered."""
 
 
+class FallbackForbiddenError(RequestError):
+    """The scan would have to take another way than the request allows."""
+
+    code: ClassVar[str] = "FALLBACK_FORBIDDEN"
+
+    def __init__(self, *, table: str, reason: str) -> None:
+        self.table, self.reason = table, reason
+        super().__init__(
+            f"{table}: {reason}, which the strict tripwire sends the forward way, and falling "
+            "back is forbidden; allow it, or use the lenient tripwire, which is as exact"
+        )
+
+
 class InvalidArgumentError(RequestError):
     """An argument is outside of what the call takes."""
 
@@ -280,13 +295,30 @@ class ObjectNotFoundError(StorageError):
 
 
 class StoreFailedError(StorageError):
-    """The store answered with an error of its own."""
+    """The store answered with an error of its own.
+
+    `transient` tells whether asking again may help: a connection that broke, not a permission
+    that is missing.
+    """
 
     code: ClassVar[str] = "STORE_FAILED"
 
-    def __init__(self, *, path: str, reason: str) -> None:
-        self.path, self.reason = path, reason
+    def __init__(self, *, path: str, reason: str, transient: bool = True) -> None:
+        self.path, self.reason, self.transient = path, reason, transient
         super().__init__(f"{path}: {reason}; check that the store is there and may be read")
+
+
+class SpillFailedError(StorageError):
+    """The keys of a scan outgrew their memory, and could not be kept on disk."""
+
+    code: ClassVar[str] = "SPILL_FAILED"
+
+    def __init__(self, *, folder: str, reason: str) -> None:
+        self.folder, self.reason = folder, reason
+        super().__init__(
+            f"{folder}: the keys of the scan could not be kept there: {reason}; free some space, "
+            "let TMPDIR name another folder, or allow the scan more memory"
+        )
 
 
 class UnsupportedStoreError(StorageError):

@@ -27,6 +27,7 @@ from headrace.protocol.widening import unsupported_changes
 from headrace.replay.projection import ADD_FIELDS
 from headrace.scan.explain import explain_machine
 from headrace.scan.live_file import FileContext, PartitionColumn
+from headrace.scan.options import ScanOptions
 from headrace.scan.run import Run
 from headrace.scan.scan import Scan
 
@@ -178,12 +179,23 @@ class Snapshot:
         """The live metadata domains."""
         return self._beside.domains
 
-    def scan(self, *, where: str | None = None, limit: int | None = None) -> Scan:
+    def scan(
+        self,
+        *,
+        where: str | None = None,
+        limit: int | None = None,
+        options: ScanOptions | None = None,
+        reporter: Reporter | None = None,
+        **overrides: Any,
+    ) -> Scan:
         """Plan a scan of the live files; nothing is read before it is iterated.
 
         Args:
             where: A SQL condition; files that cannot hold a matching row are left out.
             limit: Stop after so many files.
+            options: How to go about it; no option changes which files are given.
+            reporter: Takes the events of this scan; by default the table's reporter does.
+            overrides: Single options by name, such as `strategy="forward"`.
 
         Raises:
             PredicateSyntaxError, UnknownColumnError, PredicateTypeError: `where` is wrong.
@@ -191,6 +203,7 @@ class Snapshot:
         """
         if limit is not None and limit < 0:
             raise InvalidArgumentError(argument="limit", reason="it cannot be negative")
+        chosen = (options or ScanOptions()).with_overrides(overrides)
         schema = self._readable_schema
         predicate = None
         if where is not None:
@@ -204,13 +217,15 @@ class Snapshot:
                 physical_schema=physical_schema(schema),
                 predicate=predicate,
                 projection=ADD_FIELDS,
+                memory_limit_bytes=chosen.memory_limit_bytes,
                 tail=self.state.tail,
             ),
             segment=self.segment,
             context=self._context,
             executor=self.table.executor,
-            reporter=self.table.reporter,
-            arrow=wiring.LazyArrowFiles(),
+            reporter=reporter or self.table.reporter,
+            late=wiring.ScanParts(),
+            options=chosen,
             limit=limit,
             checksum=self.state.checksum,
         )

@@ -5,8 +5,8 @@ that may import inside functions: so `import headrace` stays light, and a cloud 
 or a SQL parser is paid for by those who use it.
 """
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import AsyncIterator, Generator, Mapping, Sequence
+from typing import Any, TypeVar
 
 from headrace.engines.arrow.executor import ArrowExecutor, Columnar
 from headrace.errors import UnsupportedStoreError
@@ -19,6 +19,8 @@ from headrace.scan.live_file import FileContext
 from headrace.storage.local import LocalStore
 from headrace.storage.location import local_root, scheme_of
 from headrace.storage.store import Store
+
+T = TypeVar("T")
 
 
 def open_store(uri: str, *, options: Mapping[str, str] | None = None) -> Store:  # noqa: ARG001
@@ -54,20 +56,40 @@ def parse_predicate(text: str) -> Predicate:
     return parse(text)
 
 
-class LazyArrowFiles:
-    """Turns batches into Arrow, and imports it when it first does so."""
+class ScanParts:
+    """What scans need only when they are asked for it: imported then, and not before."""
 
-    def schema(self, context: FileContext) -> Any:
+    def files_schema(self, context: FileContext, columns: Sequence[str] | None) -> Any:
         """The `pyarrow.Schema` of live files."""
         from headrace.scan.arrow_files import files_schema  # noqa: PLC0415
 
-        return files_schema(context)
+        return files_schema(context, columns)
 
-    def batch(self, batch: ActionBatch, context: FileContext) -> Any:
+    def files_batch(
+        self, batch: ActionBatch, context: FileContext, columns: Sequence[str] | None
+    ) -> Any:
         """A `pyarrow.RecordBatch` of live files."""
         from headrace.scan.arrow_files import arrow_files  # noqa: PLC0415
 
-        return arrow_files(batch, context)
+        return arrow_files(batch, context, columns)
+
+    def add_fields(self, columns: Sequence[str]) -> tuple[str, ...]:
+        """The fields of an add that these Arrow columns are made of."""
+        from headrace.scan.arrow_files import add_fields  # noqa: PLC0415
+
+        return add_fields(columns)
+
+    def in_bulk(self, source: Generator[T, None, None]) -> AsyncIterator[T]:
+        """A generator of many small items, for asyncio."""
+        from headrace.scan.aio import in_bulk  # noqa: PLC0415
+
+        return in_bulk(source)
+
+    def one_by_one(self, source: Generator[T, None, None]) -> AsyncIterator[T]:
+        """A generator of few large items, for asyncio."""
+        from headrace.scan.aio import one_by_one  # noqa: PLC0415
+
+        return one_by_one(source)
 
 
 def arrow_schema(schema: StructType) -> Any:

@@ -82,7 +82,7 @@ def _write_arrow(scan: Scan) -> None:
     if sys.stdout.isatty():
         reason = "arrow is binary; send it to a file or a pipe"
         raise InvalidArgumentError(argument="--format", reason=reason)
-    with pa.ipc.new_stream(sys.stdout.buffer, scan.arrow_schema) as writer:
+    with pa.ipc.new_stream(sys.stdout.buffer, scan.arrow_schema()) as writer:
         for batch in scan.batches():
             writer.write_batch(batch)
             sys.stdout.buffer.flush()

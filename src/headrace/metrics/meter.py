@@ -18,12 +18,16 @@ class Meter:
         self._ended_ns: int | None = None
         self.dedup_hashmap_size = 0
         """The keys in the seen set: a size, shared by all workers, so it is never added up."""
+        self.files_given = 0
+        """The files that have reached the caller, set by the one thread that gives them."""
 
     @property
     def counts(self) -> Counts:
         """The counts as they are now."""
         with self._lock:
-            return copy(self._counts)
+            counts = copy(self._counts)
+        counts.adds_emitted += self.files_given
+        return counts
 
     @property
     def duration_ns(self) -> int:
@@ -46,11 +50,10 @@ class Meter:
         with self._lock:
             self._counts.add(other)
 
-    def emitted(self, files: int) -> None:
-        """Note files that reached the caller."""
-        if files and self._first_file_ns is None:
+    def first_file(self) -> None:
+        """Note that a file is about to reach the caller; only the first time counts."""
+        if self._first_file_ns is None:
             self._first_file_ns = time.monotonic_ns()
-        self.count(adds_emitted=files)
 
     def end(self) -> bool:
         """Stop the clock; True the first time."""

@@ -6,6 +6,7 @@ so that its leaves may be read in any order, by any thread or machine.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from enum import Enum
 from urllib.parse import unquote
 
 from headrace.errors import CorruptCheckpointError, HeadraceError, ObjectNotFoundError
@@ -17,7 +18,7 @@ from headrace.phases.checkpoint import may_have_sidecars, scan_checkpoint, scan_
 from headrace.phases.phase import Consume, Parallel, Phase, Sequential, Terminus
 from headrace.phases.recovery import meaning, recover
 from headrace.plan.batch import Batch
-from headrace.plan.node import Chain, DropSeen, Node, RecordSeen, ScanJson, SkipFiles
+from headrace.plan.node import Chain, CollectKeys, DropSeen, Node, RecordSeen, ScanJson, SkipFiles
 from headrace.protocol.log_file import LogFile
 from headrace.protocol.schema import StructType
 from headrace.replay.projection import add_columns
@@ -35,7 +36,13 @@ class ScanRequest:
     predicate: BoundPredicate | None = None
     projection: tuple[str, ...]
     """The fields of an add that the caller wants, by their name in the log."""
+    memory_limit_bytes: int = 64 << 20
+    """How much memory the seen set may take before it goes to disk."""
     tail: tuple[LogFile, ...] | None = None
+
+    def projected(self, projection: tuple[str, ...]) -> "ScanRequest":
+        """The same request for fewer fields."""
+        return replace(self, projection=projection)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,14 +71,9 @@ class CommitReplay(Sequential[ScanOutcome]):
     def next(self) -> Phase[ScanOutcome]:
         """The set is full: freeze it, and go on to the checkpoint."""
         seen = self.seen.freeze()
-        checkpoint = self.segment.checkpoint
-        if checkpoint is None:
+        if self.segment.checkpoint is None:
             return Terminus(ScanOutcome(request=self.request, keys_seen=len(seen)))
-        if may_have_sidecars(checkpoint):
-            return CheckpointManifest(request=self.request, segment=self.segment, seen=seen)
-        return CheckpointReplay(
-            request=self.request, segment=self.segment, seen=seen, files=checkpoint.files
-        )
+        return replay_checkpoint(self.request, self.segment, seen)
 
     def failed(self, error: HeadraceError, *, given: int) -> Phase[ScanOutcome]:  # noqa: ARG002
         """A compaction file that cannot be used is replaced by the commits that it sums up.
@@ -97,6 +99,13 @@ class CommitReplay(Sequential[ScanOutcome]):
         return replace(plan_scan(self.request, segment), events=events)
 
 
+class Afterwards(Enum):
+    """What follows the checkpoint."""
+
+    NOTHING = "nothing"
+    COMMITS = "commits"
+
+
 @dataclass(frozen=True, kw_only=True)
 class CheckpointManifest(Consume[ScanOutcome]):
     """Asks a checkpoint for the sidecars it names."""
@@ -104,6 +113,7 @@ class CheckpointManifest(Consume[ScanOutcome]):
     request: ScanRequest
     segment: Segment
     seen: FrozenSeenSet
+    afterwards: Afterwards = Afterwards.NOTHING
 
     def plan(self) -> Node:
         """Just the `sidecar` column, which a checkpoint of version 1 does not have."""
@@ -129,6 +139,7 @@ class CheckpointManifest(Consume[ScanOutcome]):
             segment=self.segment,
             seen=self.seen,
             files=files or self.segment.checkpoint.files,
+            afterwards=self.afterwards,
         )
 
     def failed(self, error: HeadraceError) -> Phase[ScanOutcome]:
@@ -136,8 +147,8 @@ class CheckpointManifest(Consume[ScanOutcome]):
         return recover(self, error)
 
     def rebased(self, segment: Segment, events: tuple[Event, ...]) -> Phase[ScanOutcome]:
-        """Replay on, below where this checkpoint was to take over."""
-        return _replay_on(self.request, self.segment, segment, self.seen, events)
+        """Go on without this checkpoint."""
+        return _rebased(self, segment, events)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,6 +159,7 @@ class CheckpointReplay(Parallel[ScanOutcome]):
     segment: Segment
     seen: FrozenSeenSet
     files: tuple[LogFile, ...]
+    afterwards: Afterwards = Afterwards.NOTHING
 
     def plan(self) -> Node:
         """All leaves, one after the other."""
@@ -165,7 +177,9 @@ class CheckpointReplay(Parallel[ScanOutcome]):
         )
 
     def next(self) -> Phase[ScanOutcome]:
-        """The end."""
+        """The end, or the commits that were only looked at before."""
+        if self.afterwards is Afterwards.COMMITS:
+            return plan_scan(self.request, replace(self.segment, checkpoint=None))
         return Terminus(ScanOutcome(request=self.request, keys_seen=len(self.seen)))
 
     def failed(self, error: HeadraceError, *, given: int) -> Phase[ScanOutcome]:
@@ -175,8 +189,8 @@ class CheckpointReplay(Parallel[ScanOutcome]):
         return recover(self, error)
 
     def rebased(self, segment: Segment, events: tuple[Event, ...]) -> Phase[ScanOutcome]:
-        """Replay on, below where this checkpoint was to take over."""
-        return _replay_on(self.request, self.segment, segment, self.seen, events)
+        """Go on without this checkpoint."""
+        return _rebased(self, segment, events)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -190,9 +204,73 @@ class SidecarReplay(CheckpointReplay):
         return super().failed(error, given=given)
 
 
+@dataclass(frozen=True, kw_only=True)
+class KeyCollection(Consume[ScanOutcome]):
+    """Forward: reads the keys of all commits first, so that the checkpoint can be given next."""
+
+    request: ScanRequest
+    segment: Segment
+    seen: SeenSet = field(default_factory=SeenSet)
+
+    def plan(self) -> Node:
+        """Every commit, of which only the keys are kept."""
+        commits = self.segment.without_compactions().commits_newest_first
+        files = ScanJson(files=commits, columns=("add", "remove"))
+        return CollectKeys(input=files, seen=self.seen)
+
+    def next(self, data: Sequence[Batch]) -> Phase[ScanOutcome]:  # noqa: ARG002  (there is none)
+        """On to the checkpoint; the commits follow it."""
+        seen = self.seen.freeze()
+        return replay_checkpoint(self.request, self.segment, seen, Afterwards.COMMITS)
+
+    def failed(self, error: HeadraceError) -> Phase[ScanOutcome]:
+        """Commits have no other source."""
+        raise meaning(error, self)
+
+    def rebased(self, segment: Segment, events: tuple[Event, ...]) -> Phase[ScanOutcome]:
+        """Start again."""
+        return replace(plan_scan(self.request, segment), events=events)
+
+
 def plan_scan(request: ScanRequest, segment: Segment) -> CommitReplay:
-    """The first phase of a scan."""
-    return CommitReplay(request=request, segment=segment, commits=segment.replay_newest_first)
+    """The first phase of a scan that gives the newest files first."""
+    return CommitReplay(
+        request=request,
+        segment=segment,
+        commits=segment.replay_newest_first,
+        seen=SeenSet(memory_limit_bytes=request.memory_limit_bytes),
+    )
+
+
+def plan_forward_scan(
+    request: ScanRequest, segment: Segment, *, events: tuple[Event, ...] = ()
+) -> Phase[ScanOutcome]:
+    """The first phase of a scan that gives the checkpoint's files first."""
+    if segment.checkpoint is None:
+        return replace(plan_scan(request, segment), events=events)
+    seen = SeenSet(memory_limit_bytes=request.memory_limit_bytes)
+    return KeyCollection(request=request, segment=segment, seen=seen, events=events)
+
+
+def replay_checkpoint(
+    request: ScanRequest,
+    segment: Segment,
+    seen: FrozenSeenSet,
+    afterwards: Afterwards = Afterwards.NOTHING,
+) -> Phase[ScanOutcome]:
+    """The phase that reads the base of a segment, less the keys in the set."""
+    assert segment.checkpoint is not None
+    if may_have_sidecars(segment.checkpoint):
+        return CheckpointManifest(
+            request=request, segment=segment, seen=seen, afterwards=afterwards
+        )
+    return CheckpointReplay(
+        request=request,
+        segment=segment,
+        seen=seen,
+        files=segment.checkpoint.files,
+        afterwards=afterwards,
+    )
 
 
 def _skipping(node: Node, request: ScanRequest) -> Node:
@@ -201,20 +279,19 @@ def _skipping(node: Node, request: ScanRequest) -> Node:
     return SkipFiles(input=node, predicate=request.predicate)
 
 
-def _replay_on(
-    request: ScanRequest,
-    failed: Segment,
-    older: Segment,
-    seen: FrozenSeenSet,
-    events: tuple[Event, ...],
+def _rebased(
+    phase: CheckpointManifest | CheckpointReplay, older: Segment, events: tuple[Event, ...]
 ) -> CommitReplay:
     """Replay the commits between the older base and the one that failed: newest first still."""
-    assert failed.checkpoint is not None
-    below = tuple(
-        commit
-        for commit in older.commits_newest_first
-        if (commit.version or 0) <= failed.checkpoint.version
-    )
+    if phase.afterwards is Afterwards.COMMITS:  # nothing has been given out at all
+        return replace(plan_scan(phase.request, older), events=events)
+    failed = phase.segment.checkpoint
+    assert failed is not None
+    below = tuple(c for c in older.commits_newest_first if (c.version or 0) <= failed.version)
     return CommitReplay(
-        request=request, segment=older, commits=below, seen=seen.thaw(), events=events
+        request=phase.request,
+        segment=older,
+        commits=below,
+        seen=phase.seen.thaw(),
+        events=events,
     )

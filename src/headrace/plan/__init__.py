@@ -9,6 +9,7 @@ from headrace.plan.executor import Executor
 from headrace.plan.explain import explain_plan
 from headrace.plan.node import (
     Chain,
+    CollectKeys,
     DropSeen,
     FirstOfEach,
     ListFiles,
@@ -25,6 +26,7 @@ __all__ = [
     "AddBatch",
     "Batch",
     "Chain",
+    "CollectKeys",
     "Document",
     "DropSeen",
     "Executor",

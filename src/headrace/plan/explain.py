@@ -5,6 +5,7 @@ from typing import assert_never
 
 from headrace.plan.node import (
     Chain,
+    CollectKeys,
     DropSeen,
     FirstOfEach,
     ListFiles,
@@ -43,8 +44,8 @@ def _head(node: Node) -> str:
             return "Chain"
         case FirstOfEach(columns=columns):
             return f"FirstOfEach {', '.join(columns)}"
-        case RecordSeen(seen=recording):
-            return f"RecordSeen ({len(recording)} keys)"
+        case RecordSeen(seen=recording) | CollectKeys(seen=recording):
+            return f"{type(node).__name__} ({len(recording)} keys)"
         case DropSeen(seen=frozen):
             return f"DropSeen ({len(frozen)} keys)"
         case SkipFiles(predicate=predicate):
@@ -57,7 +58,7 @@ def _inputs(node: Node) -> Sequence[Node]:
     match node:
         case Chain(inputs=inputs):
             return inputs
-        case FirstOfEach() | RecordSeen() | DropSeen() | SkipFiles():
+        case FirstOfEach() | RecordSeen() | CollectKeys() | DropSeen() | SkipFiles():
             return (node.input,)
         case ListFiles() | ReadDocument() | ScanJson() | ScanParquet():
             return ()

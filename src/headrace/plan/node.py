@@ -86,6 +86,17 @@ class RecordSeen:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class CollectKeys:
+    """Records the keys of all adds and removes, newest first, and gives nothing.
+
+    Output: none.
+    """
+
+    input: "Node"
+    seen: RecordingSeen
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class DropSeen:
     """Keeps the adds whose key is not in a frozen set. Order does not matter.
 
@@ -115,6 +126,7 @@ Node: TypeAlias = (
     | Chain
     | FirstOfEach
     | RecordSeen
+    | CollectKeys
     | DropSeen
     | SkipFiles
 )

@@ -99,6 +99,15 @@ class CommitInfo(Action, frozen=True):
     in_commit_timestamp: int | None = None
 
 
+class Cdc(Action, frozen=True):
+    """A file that holds the changed rows of a commit."""
+
+    path: str
+    size: int
+    partition_values: dict[str, str | None] = {}
+    tags: dict[str, str | None] | None = None
+
+
 class Sidecar(Action, frozen=True):
     """A leaf of a V2 checkpoint."""
 
@@ -131,6 +140,7 @@ ACTION_TYPES: dict[str, type[Action]] = {
     "txn": Txn,
     "domainMetadata": DomainMetadata,
     "commitInfo": CommitInfo,
+    "cdc": Cdc,
     "sidecar": Sidecar,
 }
 """The actions a plan may ask for, by their name in the log."""

@@ -18,7 +18,10 @@ class SeenSet:
     in any order.
     """
 
-    def __init__(self, keys: Iterable[FileKey] = ()) -> None:
+    def __init__(
+        self, keys: Iterable[FileKey] = (), *, memory_limit_bytes: int | None = None
+    ) -> None:
+        self.memory_limit_bytes = memory_limit_bytes
         self._older_hidden: set[FileKey] = set(keys)
         self._current: set[FileKey] = set()
         self._source: str | None = None

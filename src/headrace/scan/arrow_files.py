@@ -1,6 +1,7 @@
 """Live files as Arrow: the same content as `LiveFile`, column by column."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headrace.engines.arrow.column_batch import ColumnBatch
-from headrace.errors import PartitionValueError
+from headrace.errors import InvalidArgumentError, PartitionValueError
 from headrace.plan.batch import ActionBatch
 from headrace.protocol.arrow_schema import arrow_type
 from headrace.protocol.arrow_value import typed_array
@@ -26,12 +27,44 @@ _VECTOR = pa.struct(
     ]
 )
 _VECTOR_FIELDS = ("storageType", "pathOrInlineDv", "offset", "sizeInBytes", "cardinality")
+_SOURCES = {
+    "path": "path",
+    "uri": "path",
+    "dv_id": "deletionVector",
+    "deletion_vector": "deletionVector",
+    "size_bytes": "size",
+    "modified_ms": "modificationTime",
+    "partition_values": "partitionValues",
+    "typed_partition_values": "partitionValues",
+    "stats": "stats",
+    "tags": "tags",
+}
 _UNSAFE = r"[%:\x00-\x1f\x7f]|^/|\.\."
 """Where one of these is in a path, resolving it takes more than putting the root in front."""
 
 
-def files_schema(context: FileContext) -> pa.Schema:
-    """The columns of a batch of live files."""
+def files_schema(context: FileContext, columns: Sequence[str] | None = None) -> pa.Schema:
+    """The columns of a batch of live files, or some of them in the order asked for.
+
+    Raises:
+        InvalidArgumentError: there is no such column.
+    """
+    schema = _whole_schema(context)
+    if columns is None:
+        return schema
+    for name in columns:
+        if name not in schema.names:
+            reason = f"there is no {name!r}; there are {', '.join(schema.names)}"
+            raise InvalidArgumentError(argument="columns", reason=reason)
+    return pa.schema([schema.field(name) for name in dict.fromkeys(columns)])
+
+
+def add_fields(columns: Sequence[str]) -> tuple[str, ...]:
+    """The fields of an add that these columns are made of."""
+    return tuple(dict.fromkeys(_SOURCES[name] for name in columns if name in _SOURCES))
+
+
+def _whole_schema(context: FileContext) -> pa.Schema:
     typed = [(c.name, arrow_type(c.type)) for c in context.partition_columns]
     return pa.schema(
         [
@@ -50,34 +83,63 @@ def files_schema(context: FileContext) -> pa.Schema:
     )
 
 
-def arrow_files(batch: ActionBatch, context: FileContext) -> pa.RecordBatch:
-    """The adds of a batch as one record batch.
+def arrow_files(
+    batch: ActionBatch, context: FileContext, columns: Sequence[str] | None = None
+) -> pa.RecordBatch:
+    """The adds of a batch as one record batch; a column that is not wanted is not made.
 
     Raises:
         PartitionValueError: a partition value is not of its column's type.
         UnsafePathError: a path leads out of the table.
     """
-    columns = batch if isinstance(batch, ColumnBatch) else _as_columns(batch)
-    size = len(columns)
-    paths = columns.field("path")
-    vectors = _vectors(columns)
-    texts = {c.name: _partition_text(columns, c) for c in context.partition_columns}
-    return pa.RecordBatch.from_arrays(
-        [
-            paths,
-            _uris(paths, context.root),
-            _dv_ids(vectors),
-            vectors,
-            _or_null(columns.field("size"), size, pa.int64()),
-            _or_zero(columns.field("modificationTime"), size),
-            _text_map(texts, size),
-            _typed(texts, context.partition_columns, size),
-            _or_null(columns.field("stats"), size, pa.string()),
-            pa.array([batch.source.version] * size, pa.int64()),
-            _or_null(columns.field("tags"), size, _TEXT_MAP),
-        ],
-        schema=files_schema(context),
-    )
+    schema = files_schema(context, columns)
+    files = _Files(batch if isinstance(batch, ColumnBatch) else _as_columns(batch), context)
+    return pa.RecordBatch.from_arrays([files.column(name) for name in schema.names], schema=schema)
+
+
+class _Files:
+    """A batch of adds, from which each column is made when it is asked for."""
+
+    def __init__(self, adds: ColumnBatch, context: FileContext) -> None:
+        self.adds = adds
+        self.context = context
+
+    @cached_property
+    def vectors(self) -> pa.StructArray:
+        return _vectors(self.adds)
+
+    @cached_property
+    def texts(self) -> dict[str, pa.StringArray]:
+        columns = self.context.partition_columns
+        return {column.name: _partition_text(self.adds, column) for column in columns}
+
+    def column(self, name: str) -> pa.Array:  # noqa: C901  (one case a column)
+        adds, size = self.adds, len(self.adds)
+        match name:
+            case "path":
+                return adds.field("path")
+            case "uri":
+                return _uris(adds.field("path"), self.context.root)
+            case "dv_id":
+                return _dv_ids(self.vectors)
+            case "deletion_vector":
+                return self.vectors
+            case "size_bytes":
+                return _or_null(adds.field("size"), size, pa.int64())
+            case "modified_ms":
+                return pc.fill_null(_or_null(adds.field("modificationTime"), size, pa.int64()), 0)
+            case "partition_values":
+                return _text_map(self.texts, size)
+            case "typed_partition_values":
+                return _typed(self.texts, self.context.partition_columns, size)
+            case "stats":
+                return _or_null(adds.field("stats"), size, pa.string())
+            case "version":
+                return pa.repeat(pa.scalar(adds.source.version, pa.int64()), size)
+            case "tags":
+                return _or_null(adds.field("tags"), size, _TEXT_MAP)
+            case _:
+                raise KeyError(name)
 
 
 def _as_columns(batch: ActionBatch) -> ColumnBatch:
@@ -178,7 +240,3 @@ def _typed(
 
 def _or_null(array: pa.Array | None, size: int, kind: pa.DataType) -> pa.Array:
     return pa.nulls(size, kind) if array is None else array.cast(kind)
-
-
-def _or_zero(array: pa.Array | None, size: int) -> pa.Array:
-    return pc.fill_null(_or_null(array, size, pa.int64()), 0)

@@ -4,11 +4,13 @@ It yields the batches of partial results as they are made, drives consuming phas
 holds the terminal value at the end, and can be closed at any point.
 """
 
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from types import TracebackType
 from typing import Generic, Self, TypeVar
 
 from headrace.errors import HeadraceError, NotTerminalError
+from headrace.metrics.event import CheckpointAbandoned, CompactionAbandoned, Event, FellBack
+from headrace.metrics.meter import Meter
 from headrace.metrics.reporter import Reporter, log_event
 from headrace.phases.phase import Consume, Parallel, PartialResult, Phase, Terminus
 from headrace.plan.batch import ActionBatch, Batch
@@ -21,10 +23,27 @@ class Run(Generic[T]):
     """A machine under way. Iterate it for batches; `terminal` is there at the end."""
 
     def __init__(
-        self, phase: Phase[T], *, executor: Executor, reporter: Reporter = log_event
+        self,
+        phase: Phase[T],
+        *,
+        executor: Executor,
+        reporter: Reporter = log_event,
+        meter: Meter | None = None,
+        completed: Callable[[], Event] | None = None,
     ) -> None:
+        """Prepare a run; nothing is read.
+
+        Args:
+            phase: Where the machine starts.
+            executor: What executes its plans.
+            reporter: Takes the events of which one should hear.
+            meter: Where the run counts.
+            completed: Makes the event that says, once, that the run has ended or was closed.
+        """
+        self.meter = meter or Meter()
         self._executor = executor
         self._reporter = reporter
+        self._completed = completed
         self._phase = phase
         self._batches = self._drive()
 
@@ -58,6 +77,7 @@ class Run(Generic[T]):
     def close(self) -> None:
         """Stop here: nothing more is read, and what is open is closed."""
         self._batches.close()
+        self._end()
 
     def __iter__(self) -> Iterator[ActionBatch]:
         return self
@@ -85,6 +105,7 @@ class Run(Generic[T]):
             else:
                 self._phase = yield from self._stream(phase)
             self._report()
+        self._end()
 
     def _consume(self, phase: Consume[T]) -> Phase[T]:
         try:
@@ -114,7 +135,13 @@ class Run(Generic[T]):
 
     def _report(self) -> None:
         for event in self._phase.events:
+            if isinstance(event, CheckpointAbandoned | CompactionAbandoned | FellBack):
+                self.meter.count(fallbacks=1)
             self._reporter(event)
+
+    def _end(self) -> None:
+        if self.meter.end() and self._completed is not None:
+            self._reporter(self._completed())
 
 
 def _close(batches: Iterator[Batch]) -> None:

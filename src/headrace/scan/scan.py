@@ -1,19 +1,27 @@
 """A scan: the live files of one snapshot, given as they are found."""
 
-from collections.abc import Generator, Iterator
-from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias
+from collections.abc import AsyncIterator, Generator, Iterator, Sequence
+from typing import Any, Protocol, TypeAlias, TypeVar
 
 from headrace.log.segment import Segment
 from headrace.metrics.event import ChecksumMismatched
+from headrace.metrics.meter import Meter
 from headrace.metrics.reporter import Reporter
-from headrace.phases.scan import ScanOutcome, ScanRequest, plan_scan
+from headrace.phases.phase import Phase
+from headrace.phases.scan import ScanOutcome, ScanRequest
 from headrace.plan.batch import ActionBatch
+from headrace.plan.context import ExecutionContext
 from headrace.plan.executor import Executor
 from headrace.protocol.action import Checksum
 from headrace.scan.explain import explain_machine
 from headrace.scan.live_file import FileContext, LiveFile, live_files
+from headrace.scan.metrics import ScanMetrics
+from headrace.scan.options import ScanOptions
+from headrace.scan.pipeline import Pipeline
 from headrace.scan.run import Run
+from headrace.scan.strategy import Decision, decide, first_phase
+
+T = TypeVar("T")
 
 RecordBatch: TypeAlias = Any
 """A `pyarrow.RecordBatch`, named so that this module does not import Arrow."""
@@ -21,102 +29,171 @@ ArrowSchema: TypeAlias = Any
 """A `pyarrow.Schema`, likewise."""
 
 
-class ArrowFiles(Protocol):
-    """How live files become Arrow; behind a port, so that nobody pays who does not ask."""
+class LateParts(Protocol):
+    """What a scan needs only when it is asked for: nobody else pays for importing it."""
 
-    def schema(self, context: FileContext) -> ArrowSchema:
-        """The columns of every batch."""
+    def files_schema(self, context: FileContext, columns: Sequence[str] | None) -> ArrowSchema:
+        """The Arrow columns of live files."""
 
-    def batch(self, batch: ActionBatch, context: FileContext) -> RecordBatch:
-        """The adds of a batch."""
+    def files_batch(
+        self, batch: ActionBatch, context: FileContext, columns: Sequence[str] | None
+    ) -> RecordBatch:
+        """The adds of a batch as Arrow."""
+
+    def add_fields(self, columns: Sequence[str]) -> tuple[str, ...]:
+        """The fields of an add that these Arrow columns are made of."""
+
+    def in_bulk(self, source: Generator[T, None, None]) -> AsyncIterator[T]:
+        """A generator of many small items, for asyncio."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Scan:
     """A lazy iterable of live files; each iteration reads the log anew, and only as far as asked.
 
-    Iterate it for `LiveFile` values, or call `batches()` for Arrow.
+    Iterate it (`for` or `async for`) for `LiveFile` values, or call `batches()` for Arrow.
     """
 
-    request: ScanRequest
-    segment: Segment
-    context: FileContext
-    executor: Executor
-    reporter: Reporter
-    arrow: ArrowFiles
-    limit: int | None = None
-    checksum: Checksum | None = None
+    def __init__(  # noqa: PLR0913  (users get scans from `Snapshot.scan`)
+        self,
+        *,
+        request: ScanRequest,
+        segment: Segment,
+        context: FileContext,
+        executor: Executor,
+        reporter: Reporter,
+        late: LateParts,
+        options: ScanOptions,
+        limit: int | None = None,
+        checksum: Checksum | None = None,
+    ) -> None:
+        """Put a scan together; nothing is read."""
+        self.request = request
+        self.segment = segment
+        self.options = options
+        self.limit = limit
+        self._context = context
+        self._executor = executor
+        self._reporter = reporter
+        self._late = late
+        self._checksum = checksum
+        self._metrics = ScanMetrics(meter=Meter(), decision=self.decision)
 
-    def run(self) -> Run[ScanOutcome]:
+    @property
+    def decision(self) -> Decision:
+        """Which strategy the scan takes, and why."""
+        return decide(self.options, segment=self.segment, limit=self.limit, request=self.request)
+
+    @property
+    def metrics(self) -> ScanMetrics:
+        """The numbers of the iteration that was started last, live while it runs."""
+        return self._metrics
+
+    def run(self, *, projection: tuple[str, ...] | None = None) -> Run[ScanOutcome]:
         """The machine itself, at its start: the batches as phases make them, without the limit."""
-        phase = plan_scan(self.request, self.segment)
-        return Run(phase, executor=self.executor, reporter=self.reporter)
+        meter = Meter()
+        metrics = self._metrics = ScanMetrics(meter=meter, decision=self.decision)
+        context = ExecutionContext(settings=self.options, meter=meter)
+        return Run(
+            self._first_phase(projection),
+            executor=self._executor.bound(context),
+            reporter=self._reporter,
+            meter=meter,
+            completed=lambda: metrics.completed(
+                table=self.request.table, version=self.request.version
+            ),
+        )
 
     def explain(self) -> str:
-        """The phases of this scan and their plans; no result is read for it."""
-        phase = plan_scan(self.request, self.segment)
-        return "\n".join(explain_machine(phase, executor=self.executor))
+        """The decision, the phases of this scan and their plans; no result is read for it."""
+        phases = explain_machine(self._first_phase(None), executor=self._executor)
+        return "\n".join([f"strategy: {self.decision}", *phases])
 
     def __iter__(self) -> Iterator[LiveFile]:
         return self._files()
 
+    def __aiter__(self) -> AsyncIterator[LiveFile]:
+        return self._late.in_bulk(self._files())
+
     def _files(self) -> Generator[LiveFile, None, None]:
-        left = self.limit
-        if left == 0:
+        if self.limit == 0:
             return
         files = size_bytes = 0
         with self.run() as run:
             for batch in run:
-                for file in live_files(batch, self.context):
+                for file in live_files(batch, self._context):
+                    if not files:
+                        run.meter.first_file()
                     files += 1
                     size_bytes += file.size_bytes
+                    run.meter.files_given = files
                     yield file
-                    if files == left:
+                    if files == self.limit:
                         return
         self._compare(files, size_bytes)
 
-    def batches(self) -> Iterator[RecordBatch]:
-        """The live files as `pyarrow.RecordBatch` values, with the same content as iteration."""
-        left = self.limit
-        if left == 0:
+    def batches(self, *, columns: Sequence[str] | None = None) -> Pipeline[RecordBatch]:
+        """The live files as `pyarrow.RecordBatch` values, read in a thread that stays ahead.
+
+        Args:
+            columns: The columns wanted, by name; by default all, with the content of `LiveFile`.
+        """
+        schema = self._late.files_schema(self._context, columns)
+        projection = None if columns is None else self._late.add_fields(schema.names)
+        return Pipeline(lambda: self._record_batches(columns, projection))
+
+    def _record_batches(
+        self, columns: Sequence[str] | None, projection: tuple[str, ...] | None
+    ) -> Generator[RecordBatch, None, None]:
+        if self.limit == 0:
             return
-        with self.run() as run:
+        files = 0
+        with self.run(projection=projection) as run:
             for batch in run:
-                records = self.arrow.batch(batch, self.context)
-                if left is not None:
-                    records = records.slice(0, left)
-                    left -= records.num_rows
+                records = self._late.files_batch(batch, self._context, columns)
+                if self.limit is not None:
+                    records = records.slice(0, self.limit - files)
+                run.meter.first_file()
+                files += records.num_rows
+                run.meter.files_given = files
                 yield records
-                if left == 0:
+                if files == self.limit:
                     return
 
-    @property
-    def arrow_schema(self) -> ArrowSchema:
+    def arrow_schema(self, *, columns: Sequence[str] | None = None) -> ArrowSchema:
         """The `pyarrow.Schema` of the batches."""
-        return self.arrow.schema(self.context)
+        return self._late.files_schema(self._context, columns)
 
     def count(self) -> int:
         """How many files there are, without making a value of each."""
-        left = self.limit
-        found = 0
-        with self.run() as run:
+        if self.limit == 0:
+            return 0
+        files = 0
+        with self.run(projection=("path",)) as run:
             for batch in run:
-                found += len(batch)
-                if left is not None and found >= left:
-                    return left
-        return found
+                run.meter.first_file()
+                files += len(batch)
+                if self.limit is not None and files >= self.limit:
+                    files = self.limit
+                    run.meter.files_given = files
+                    break
+                run.meter.files_given = files
+        return files
+
+    def _first_phase(self, projection: tuple[str, ...] | None) -> Phase[ScanOutcome]:
+        request = self.request if projection is None else self.request.projected(projection)
+        return first_phase(self.decision, self.options, request=request, segment=self.segment)
 
     def _compare(self, files: int, size_bytes: int) -> None:
         """Surface a checksum file that does not agree with what the log gave, whole."""
-        if self.checksum is None or self.segment.checksum is None or self.request.predicate:
+        checksum, source = self._checksum, self.segment.checksum
+        if checksum is None or source is None or self.request.predicate is not None:
             return
         claims = (
-            ("numFiles", self.checksum.num_files, files),
-            ("tableSizeBytes", self.checksum.table_size_bytes, size_bytes),
+            ("numFiles", checksum.num_files, files),
+            ("tableSizeBytes", checksum.table_size_bytes, size_bytes),
         )
         for name, claimed, found in claims:
             if claimed is not None and claimed != found:
-                path = self.segment.checksum.path
-                self.reporter(
-                    ChecksumMismatched(path=path, field=name, claimed=claimed, found=found)
+                self._reporter(
+                    ChecksumMismatched(path=source.path, field=name, claimed=claimed, found=found)
                 )

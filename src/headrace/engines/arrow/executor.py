@@ -14,6 +14,7 @@ from headrace.plan.context import ExecutionContext
 from headrace.plan.executor import Executor
 from headrace.plan.node import (
     Chain,
+    CollectKeys,
     DropSeen,
     FirstOfEach,
     ListFiles,
@@ -93,6 +94,9 @@ class ArrowExecutor(Executor):
             case RecordSeen(input=source, seen=recording):
                 for batch in self._actions(source):
                     yield _record(batch, recording, self._context.meter)
+            case CollectKeys(input=source, seen=recording):
+                for batch in self._actions(source):
+                    _record(batch, recording, Meter())  # counted when the adds are given out
             case DropSeen(input=source, seen=frozen):
                 for batch in self._actions(source):
                     yield self._columnar.drop_seen(batch, frozen)

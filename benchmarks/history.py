@@ -1,0 +1,88 @@
+"""What the commits after the checkpoint do, decided before anything is written.
+
+The history is made of file numbers alone. It is what the commits are written from, and what the
+truth follows from: nothing is read back.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from benchmarks.parameter import Parameters
+from benchmarks.synthetic import COMMITTED, Numbers
+
+HITS_OF_CHECKPOINT = 0.8
+"""The share of removes that hit the checkpoint; the others hit what earlier commits added."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Commit:
+    """One commit: what it adds, removes, and adds again under the same path."""
+
+    added: Numbers
+    removed: Numbers
+    readded: Numbers
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class History:
+    """All commits, and what is left of their files when all have been replayed."""
+
+    commits: tuple[Commit, ...]
+    dead: Numbers
+    """Files that are not live, of the checkpoint or of commits."""
+    revised: Numbers
+    """Files whose live add is the second one."""
+
+    @property
+    def fresh(self) -> Numbers:
+        """Live files that only a commit speaks of."""
+        added = np.concatenate([commit.added for commit in self.commits])
+        return added[~np.isin(added, self.touched)]
+
+    @property
+    def touched(self) -> Numbers:
+        """Files whose first add is not, or no longer, the live one."""
+        return np.union1d(self.dead, self.revised)
+
+
+def plan_history(parameters: Parameters) -> History:
+    """Decide what each commit does."""
+    random = np.random.default_rng(parameters.seed)
+    wanted = parameters.commits * (parameters.removes + parameters.readds)
+    pool = list(random.choice(parameters.files, wanted, replace=False))
+    removed_before: list[int] = []
+    live_of_commits: list[int] = []
+    revised: list[int] = []
+    commits: list[Commit] = []
+    for index in range(parameters.commits):
+        start = int(COMMITTED) + index * parameters.adds
+        added = range(start, start + parameters.adds)
+        old = round(parameters.removes * HITS_OF_CHECKPOINT) if index else parameters.removes
+        removed = _take(pool, old) + _draw(live_of_commits, parameters.removes - old, random)
+        back = parameters.readds // 2 if index else 0
+        readded = _take(pool, parameters.readds - back) + _draw(removed_before, back, random)
+        commits.append(
+            Commit(added=_numbers(added), removed=_numbers(removed), readded=_numbers(readded))
+        )
+        removed_before += removed
+        live_of_commits += added
+        revised += readded
+    return History(
+        commits=tuple(commits), dead=_numbers(removed_before), revised=_numbers(sorted(revised))
+    )
+
+
+def _take(pool: list[int], count: int) -> list[int]:
+    taken, pool[:] = pool[:count], pool[count:]
+    return taken
+
+
+def _draw(pool: list[int], count: int, random: np.random.Generator) -> list[int]:
+    """Take some from anywhere, so that none is taken twice."""
+    places = sorted(random.choice(len(pool), count, replace=False), reverse=True) if count else []
+    return [pool.pop(place) for place in places]
+
+
+def _numbers(values: range | list[int]) -> Numbers:
+    return np.array(values, np.uint64)

@@ -1,0 +1,49 @@
+"""Keys as bytes: the form in which the seen set keeps them, in memory and on disk.
+
+A packed key is the UTF-8 of its path; where there is a deletion vector, a separator and the id
+follow. The separators are bytes that UTF-8 never has, so two keys never give the same bytes.
+"""
+
+from collections.abc import Iterable
+
+from headrace.protocol.key import FileKey
+
+_VECTOR_FOLLOWS = b"\xff"
+_KEY_FOLLOWS = b"\xfe"
+# What a path had percent-encoded need not be UTF-8: such bytes stand in its text as lone
+# surrogates, which must stay apart from the characters that they would make up together.
+_ODD_TEXT = "surrogatepass"
+
+
+def pack(key: FileKey) -> bytes:
+    """The bytes of one key."""
+    path = key.path.encode("utf-8", _ODD_TEXT)
+    if key.dv_id is None:
+        return path
+    return path + _VECTOR_FOLLOWS + key.dv_id.encode("utf-8", _ODD_TEXT)
+
+
+def pack_all(keys: Iterable[FileKey]) -> list[bytes]:
+    """The bytes of each key; a call a key would cost more than the packing."""
+    return [
+        key.path.encode("utf-8", _ODD_TEXT) if key.dv_id is None else pack(key) for key in keys
+    ]
+
+
+def unpack(packed: bytes) -> FileKey:
+    """The key that was packed."""
+    path, has_vector, dv_id = packed.partition(_VECTOR_FOLLOWS)
+    return FileKey(
+        path.decode("utf-8", _ODD_TEXT),
+        dv_id.decode("utf-8", _ODD_TEXT) if has_vector else None,
+    )
+
+
+def join(packed: Iterable[bytes]) -> bytes:
+    """Many keys, at least one, as one piece of bytes: it pickles quicker than so many small ones."""
+    return _KEY_FOLLOWS.join(packed)
+
+
+def split(joined: bytes) -> list[bytes]:
+    """The keys that were joined."""
+    return joined.split(_KEY_FOLLOWS)

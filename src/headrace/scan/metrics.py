@@ -1,0 +1,66 @@
+"""What a scan has done so far, for those who watch it."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from headrace.metrics.counts import Counts
+from headrace.metrics.event import LogReplayCompleted, ReplayPhase
+from headrace.metrics.meter import Meter
+from headrace.scan.strategy import Decision
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScanMetrics:
+    """The numbers of one iteration of a scan; they grow while it runs."""
+
+    meter: Meter
+    decision: Decision
+
+    @property
+    def counts(self) -> Counts:
+        """The counts as they are now."""
+        return self.meter.counts
+
+    @property
+    def duration_ns(self) -> int:
+        """How long the scan has taken, or has taken so far."""
+        return self.meter.duration_ns
+
+    @property
+    def time_to_first_file_ns(self) -> int | None:
+        """How long the caller waited for the first file."""
+        return self.meter.time_to_first_file_ns
+
+    @property
+    def dedup_hashmap_size(self) -> int:
+        """The keys in the seen set."""
+        return self.meter.dedup_hashmap_size
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything by name, as the reporters and the command line show it."""
+        counts = self.counts
+        first_ns = self.time_to_first_file_ns
+        return {
+            **asdict(counts),
+            "dedup_hashmap_size": self.dedup_hashmap_size,
+            "duration_ms": self.duration_ns / 1e6,
+            "strategy": self.decision.strategy.value,
+            "delta.lazy.commits_scanned": counts.commits_scanned,
+            "delta.lazy.files_emitted": counts.adds_emitted,
+            "delta.lazy.fallback_triggered": counts.fallbacks,
+            "delta.lazy.remove_set_size": self.dedup_hashmap_size,
+            "delta.lazy.time_to_first_file_ms": None if first_ns is None else first_ns / 1e6,
+        }
+
+    def completed(self, *, table: str, version: int) -> LogReplayCompleted:
+        """The event that says it is over."""
+        return LogReplayCompleted(
+            table=table,
+            version=version,
+            phase=ReplayPhase.SCAN,
+            duration_ns=self.duration_ns,
+            time_to_first_file_ns=self.time_to_first_file_ns,
+            dedup_hashmap_size=self.dedup_hashmap_size,
+            counts=self.counts,
+            strategy=self.decision.strategy.value,
+        )

@@ -1,0 +1,76 @@
+"""How a scan goes about its work. No option changes which files it gives."""
+
+from dataclasses import dataclass, fields, replace
+from enum import StrEnum
+from typing import Any
+
+from headrace.errors import InvalidArgumentError
+from headrace.phases.tripwire import Fallback
+from headrace.plan.context import ExecutionSettings
+
+
+class Strategy(StrEnum):
+    """In which order a scan reads the log."""
+
+    AUTO = "auto"
+    REVERSE = "reverse"
+    FORWARD = "forward"
+
+
+class Tripwire(StrEnum):
+    """Which actions in a commit make a scan take the forward way."""
+
+    LENIENT = "lenient"
+    STRICT = "strict"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScanOptions(ExecutionSettings):
+    """Every option of a scan; `Snapshot.scan` and the command line take the same names."""
+
+    strategy: Strategy = Strategy.AUTO
+    """`reverse`: newest files first; `forward`: the checkpoint first; `auto`: by the rules."""
+    tripwire: Tripwire = Tripwire.LENIENT
+    """`lenient`: everything is handled newest first; `strict`: only plain adds and removes are."""
+    fallback: Fallback = Fallback.ALLOWED
+    """Whether the tripwire may send a scan the forward way, or makes it fail."""
+    memory_limit_bytes: int = 64 << 20
+    """How much memory the seen set may take before it goes to disk. Never at exactness' cost."""
+
+    def __post_init__(self) -> None:
+        for name, kind in _ENUMS.items():
+            object.__setattr__(self, name, _member(kind, name, getattr(self, name)))
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if isinstance(value, int) and value < _LEAST.get(field.name, 1):
+                reason = f"it must be at least {_LEAST.get(field.name, 1)}, not {value}"
+                raise InvalidArgumentError(argument=field.name, reason=reason)
+
+    def with_overrides(self, overrides: dict[str, Any]) -> "ScanOptions":
+        """The same options but for some, by name.
+
+        Raises:
+            InvalidArgumentError: there is no such option, or no such value of it.
+        """
+        known = [field.name for field in fields(self)]
+        for name in overrides:
+            if name not in known:
+                reason = f"there is no such option; there are {', '.join(known)}"
+                raise InvalidArgumentError(argument=name, reason=reason)
+        return replace(self, **overrides)
+
+
+_ENUMS: dict[str, type[StrEnum]] = {
+    "strategy": Strategy,
+    "tripwire": Tripwire,
+    "fallback": Fallback,
+}
+_LEAST = {"memory_limit_bytes": 0, "retry_backoff_ms": 0}
+
+
+def _member(kind: type[StrEnum], name: str, value: str) -> StrEnum:
+    try:
+        return kind(value)
+    except ValueError as error:
+        reason = f"{value!r} is none of {', '.join(kind)}"
+        raise InvalidArgumentError(argument=name, reason=reason) from error

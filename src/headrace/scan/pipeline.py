@@ -1,0 +1,100 @@
+"""A reader thread that stays a little ahead of its consumer.
+
+The log is read and turned into Arrow while the consumer works on what it already has. The
+queue is short, so a slow consumer holds the reader back, and closing ends both at once.
+"""
+
+import queue
+import threading
+from collections.abc import Callable, Generator, Iterator
+from contextlib import suppress
+from types import TracebackType
+from typing import Generic, Self, TypeVar
+
+R = TypeVar("R")
+
+_AHEAD = 2
+
+
+class _End:
+    """The source has come to its end, with an error or without."""
+
+    def __init__(self, error: BaseException | None = None) -> None:
+        self.error = error
+
+
+class Pipeline(Generic[R]):
+    """An iterator over what a generator makes in a thread of its own; `for` and `async for`."""
+
+    def __init__(
+        self,
+        source: Callable[[], Generator[R, None, None]],
+        *,
+        to_async: Callable[[Iterator[R]], Iterator[R]] | None = None,
+    ) -> None:
+        self._source = source
+        self._to_async = to_async
+        self._queue: queue.Queue[R | _End] = queue.Queue(_AHEAD)
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._ended = False
+
+    def __iter__(self) -> Iterator[R]:
+        return self
+
+    def __next__(self) -> R:
+        if self._ended:
+            raise StopIteration
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._read, name="headrace-scan", daemon=True)
+            self._thread.start()
+        item = self._queue.get()
+        if not isinstance(item, _End):
+            return item
+        self._ended = True
+        self._thread.join()
+        if item.error is not None:
+            raise item.error
+        raise StopIteration
+
+    def close(self) -> None:
+        """Stop reading, and wait until nothing is open any more."""
+        self._ended = True
+        self._stopping.set()
+        thread = self._thread
+        while thread is not None and thread.is_alive():
+            with suppress(queue.Empty):  # the reader may be waiting for room
+                self._queue.get(timeout=0.005)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __del__(self) -> None:
+        self._stopping.set()
+
+    def _read(self) -> None:
+        source = self._source()
+        try:
+            for item in source:
+                self._put(item)
+                if self._stopping.is_set():
+                    break
+        except BaseException as error:  # noqa: BLE001  (whatever it is, the consumer must hear it)
+            self._put(_End(error))
+        else:
+            source.close()
+            self._put(_End())
+
+    def _put(self, item: R | _End) -> None:
+        while not self._stopping.is_set():
+            with suppress(queue.Full):
+                self._queue.put(item, timeout=0.05)
+                return

@@ -1,0 +1,79 @@
+"""Which way a scan takes, and why: the rules of `auto`, and a record of the decision."""
+
+from dataclasses import dataclass
+
+from headrace.log.segment import Segment
+from headrace.phases.phase import Phase
+from headrace.phases.scan import ScanOutcome, ScanRequest, plan_forward_scan, plan_scan
+from headrace.phases.tripwire import CheckTripwire
+from headrace.scan.options import ScanOptions, Strategy, Tripwire
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """Why a scan goes the way it goes."""
+
+    strategy: Strategy
+    rule: str
+    """The name of the rule that decided."""
+    because: str
+    commit_files: int
+    commit_bytes: int
+    checkpoint_files: int
+    checkpoint_bytes: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.strategy.value} by rule {self.rule}: {self.because} "
+            f"({self.commit_files} commits of {self.commit_bytes:,} bytes, "
+            f"{self.checkpoint_files} checkpoint files of {self.checkpoint_bytes:,} bytes)"
+        )
+
+
+def decide(
+    options: ScanOptions, *, segment: Segment, limit: int | None, request: ScanRequest
+) -> Decision:
+    """Choose a strategy by the first rule that fits."""
+    strategy, rule, because = _rule(options, segment=segment, limit=limit, request=request)
+    base = segment.checkpoint
+    commits = segment.replay_newest_first
+    return Decision(
+        strategy=strategy,
+        rule=rule,
+        because=because,
+        commit_files=len(commits),
+        commit_bytes=sum(file.size_bytes for file in commits),
+        checkpoint_files=0 if base is None else len(base.files),
+        checkpoint_bytes=0 if base is None else base.size_bytes,
+    )
+
+
+def first_phase(
+    decision: Decision, options: ScanOptions, *, request: ScanRequest, segment: Segment
+) -> Phase[ScanOutcome]:
+    """The phase that a scan starts with."""
+    if decision.strategy is Strategy.FORWARD:
+        return plan_forward_scan(request, segment)
+    if options.tripwire is Tripwire.STRICT:
+        return CheckTripwire(request=request, segment=segment, fallback=options.fallback)
+    return plan_scan(request, segment)
+
+
+def _rule(
+    options: ScanOptions, *, segment: Segment, limit: int | None, request: ScanRequest
+) -> tuple[Strategy, str, str]:
+    if options.strategy is not Strategy.AUTO:
+        return options.strategy, "asked", "it was asked for"
+    if segment.checkpoint is None:
+        return Strategy.REVERSE, "no-checkpoint", "the commits are all there is"
+    if not segment.commits_newest_first:
+        return Strategy.FORWARD, "no-commits", "nothing is newer than the checkpoint"
+    if limit is not None:
+        return Strategy.REVERSE, "limit", "the newest commits may satisfy it"
+    if request.predicate is not None:
+        return Strategy.REVERSE, "predicate", "recent data is in recent commits"
+    return (
+        Strategy.REVERSE,
+        "whole-table",
+        "the first file comes earliest, and the commits are read only once",
+    )
