@@ -5,10 +5,10 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test lint format types unit soak demo docs constraints clean
+.PHONY: help setup test lint format types unit soak demo docs bench bench-full constraints clean
 
 help:  ## list the verbs
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 $(READY): pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
@@ -42,6 +42,14 @@ demo: $(READY)  ## make a small lake and stream its files
 docs: $(READY)  ## build the documentation into site/
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[docs]'
 	$(BIN)/mkdocs build --strict
+
+bench: $(READY)  ## measure against the peers, 1 M files (minutes)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,bench]'
+	$(BIN)/python -m benchmarks.run --files 1000000 --repeats 5
+
+bench-full: $(READY)  ## the same with 10 M files (an hour, 16 GB of memory)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,bench]'
+	$(BIN)/python -m benchmarks.run --files 10000000 --repeats 5 --patience 120
 
 constraints: $(READY)  ## record the exact versions in use
 	{ echo "# Exact versions that the tests were run with; refresh with 'make constraints'."; \

@@ -256,8 +256,7 @@ def _as_pairs(value: Any) -> Any:
     """Dicts that are maps in Parquet as lists of pairs."""
     if not isinstance(value, Mapping):
         return value
-    maps = {"options", "configuration", "tags"}
-    return {
-        name: list(found.items()) if name in maps and isinstance(found, Mapping) else _as_pairs(found)
-        for name, found in value.items()
-    }
+    below = {name: found for name, found in value.items() if isinstance(found, Mapping)}
+    maps = {"options", "configuration", "tags"} & below.keys()
+    inner = {name: _as_pairs(found) for name, found in below.items()}
+    return {**value, **inner, **{name: list(below[name].items()) for name in maps}}

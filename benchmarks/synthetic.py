@@ -72,12 +72,12 @@ class Files:
         """Least and greatest value of each column, as texts of JSON without quotes."""
         days, bits = self.day_texts, self.entropy
         names = hex_texts(mix(bits), 6)
-        low, high = (bits >> 11) % 10_000, 500_000 + (bits >> 12) % 90_000_000
+        low, high = _drawn(bits, 11, 10_000), 500_000 + _drawn(bits, 12, 90_000_000)
         return {
             "id": (_texts(self.least_ids), _texts(self.least_ids + self.records)),
             "ts": (
-                _join(days, _MORNINGS.take(pa.array((bits >> 5) % 1000))),
-                _join(days, _EVENINGS.take(pa.array((bits >> 6) % 1000))),
+                _join(days, _MORNINGS.take(pa.array(_drawn(bits, 5, 1000)))),
+                _join(days, _EVENINGS.take(pa.array(_drawn(bits, 6, 1000)))),
             ),
             "amount": (_money(low), _money(high)),
             "name": (_join(pa.scalar("cust-"), names), _join(pa.scalar("zed-"), names)),
@@ -85,7 +85,7 @@ class Files:
 
     def null_names(self) -> npt.NDArray[np.int64]:
         """How many nulls the column `name` has in each file."""
-        return ((self.entropy >> 15) % 900).astype(np.int64)
+        return _drawn(self.entropy, 15, 900)
 
     def statistics(self) -> Texts:
         """The statistics of each file as JSON."""
@@ -107,18 +107,19 @@ def make_files(numbers: Numbers, *, total: int, seed: int, revision: int = 0) ->
     identity = mix(numbers + np.uint64(seed << 48))
     entropy = mix(identity + np.uint64(revision))
     # Most new files are of the last day; some come late and belong to any.
-    newest = np.where(identity % 10 == 0, (identity >> 8) % 365, 364)
-    days = np.where(numbers < TOMBSTONE, numbers * 365 // np.uint64(total), newest).astype(np.int64)
-    regions = (identity % 8).astype(np.int64)
+    newest = np.where(_drawn(identity, 0, 10) == 0, _drawn(identity, 8, len(DAYS)), len(DAYS) - 1)
+    in_order = numbers.astype(np.int64) * len(DAYS) // total
+    days = np.where(numbers < TOMBSTONE, in_order, newest)
+    regions = _drawn(identity, 0, len(REGIONS))
     return Files(
         numbers=numbers,
         paths=_paths(numbers, days, regions, seed=seed),
         days=days,
         regions=regions,
-        sizes=(20_000_000 + (entropy >> 20) % 240_000_000).astype(np.int64),
-        modified_ms=EPOCH_MS + days * DAY_MS + ((entropy >> 9) % DAY_MS).astype(np.int64),
-        records=(1000 + (entropy >> 13) % 900_000).astype(np.int64),
-        least_ids=((entropy >> 7) % 1_000_000_000).astype(np.int64),
+        sizes=20_000_000 + _drawn(entropy, 20, 240_000_000),
+        modified_ms=EPOCH_MS + days * DAY_MS + _drawn(entropy, 9, DAY_MS),
+        records=1000 + _drawn(entropy, 13, 900_000),
+        least_ids=_drawn(entropy, 7, 1_000_000_000),
         entropy=entropy,
     )
 
@@ -138,9 +139,14 @@ def numbers_of(paths: Sequence[str], *, seed: int) -> Numbers:
 def mix(numbers: Numbers) -> Numbers:
     """Spread 64-bit numbers over all their bits; two different ones stay different."""
     n = numbers + np.uint64(0x9E3779B97F4A7C15)
-    n = (n ^ (n >> 30)) * np.uint64(0xBF58476D1CE4E5B9)
-    n = (n ^ (n >> 27)) * np.uint64(0x94D049BB133111EB)
-    return n ^ (n >> 31)
+    n = (n ^ (n >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    n = (n ^ (n >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return n ^ (n >> np.uint64(31))
+
+
+def _drawn(bits: Numbers, shift: int, size: int) -> npt.NDArray[np.int64]:
+    """Numbers below `size` from random bits."""
+    return ((bits >> np.uint64(shift)) % np.uint64(size)).astype(np.int64)
 
 
 def hex_texts(numbers: Numbers, digits: int) -> Texts:
@@ -157,7 +163,7 @@ def _paths(
     uuids[:, [i for i in range(36) if i not in (8, 13, 18, 23)]] = digits
     return _join(
         _PREFIXES.take(pa.array(days * len(REGIONS) + regions)),
-        _TASK_TEXTS.take(pa.array(numbers % _TASKS)),
+        _TASK_TEXTS.take(pa.array(_drawn(numbers, 0, _TASKS))),
         _fixed_width(uuids),
         ".c000.snappy.parquet",
     )
@@ -184,7 +190,7 @@ def _object(values: dict[str, Texts]) -> list[Texts]:
     return [*parts, "}"]
 
 
-def _money(cents: Numbers) -> Texts:
+def _money(cents: npt.NDArray[np.int64]) -> Texts:
     return _join(_texts(cents // 100), _CENTS.take(pa.array(cents % 100)))
 
 

@@ -130,9 +130,10 @@ class Truth:
         """Read it again."""
         fields: dict[str, Any] = json.loads((folder / NAME).read_text(encoding="utf-8"))
         given = fields.pop("parameters")
-        enums = {"layout": Layout, "order": Order, "values": Values, "checksum": Checksum}
+        given |= {"layout": Layout(given["layout"]), "order": Order(given["order"])}
+        given |= {"values": Values(given["values"]), "checksum": Checksum(given["checksum"])}
         return cls(
-            parameters=Parameters(**{k: enums.get(k, type(v))(v) for k, v in given.items()}),
+            parameters=Parameters(**given),
             live=Tally(**fields.pop("live")),
             partitions=[
                 Partition(date=p["date"], region=p["region"], tally=Tally(**p["tally"]))
@@ -156,5 +157,3 @@ def digest(paths: Texts, sizes: npt.NDArray[np.int64]) -> int:
         marks = mix(sizes[start : start + _CHUNK].astype(np.uint64))
         total = np.add(total, mix(hashes ^ marks).sum(dtype=np.uint64), dtype=np.uint64)
     return int(total)
-
-

@@ -76,18 +76,19 @@ def expected_facts(add: Action) -> dict[str, Any]:
     }
 
 
-def file_row(file: headrace.LiveFile) -> dict[str, Any]:
-    """A live file as plain values, by the name of its columns."""
-    return {name: _plain(getattr(file, name)) for name in COLUMNS}
+def file_rows(files: Iterable[headrace.LiveFile]) -> list[dict[str, Any]]:
+    """Live files as plain values by column, sorted: leaves may be read in any order."""
+    return _sorted({name: _plain(getattr(file, name)) for name in COLUMNS} for file in files)
 
 
-def batch_rows(batch: pa.RecordBatch) -> list[dict[str, Any]]:
-    """The rows of a batch as plain values."""
-    assert set(batch.schema.names) == set(COLUMNS)
-    return [
-        {name: _plain(value) for name, value in row.items()}
-        for row in batch.to_pylist(maps_as_pydicts="strict")
-    ]
+def batch_rows(batches: Iterable[pa.RecordBatch]) -> list[dict[str, Any]]:
+    """The rows of batches as plain values by column, sorted in the same way."""
+    rows = (row for batch in batches for row in batch.to_pylist(maps_as_pydicts="strict"))
+    return _sorted({name: _plain(value) for name, value in row.items()} for row in rows)
+
+
+def _sorted(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    return sorted(rows, key=lambda row: (row["path"], row["dv_id"] or ""))
 
 
 def _plain(value: Any) -> Any:

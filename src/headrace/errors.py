@@ -17,6 +17,7 @@
     │   └── UnsafePathError            UNSAFE_PATH
     ├── RequestError                   what was asked for cannot be answered
     │   ├── FallbackForbiddenError     FALLBACK_FORBIDDEN
+    │   ├── IncrementRefusedError      INCREMENT_REFUSED
     │   ├── InvalidArgumentError       INVALID_ARGUMENT
     │   ├── PredicateSyntaxError       PREDICATE_SYNTAX
     │   ├── PredicateTypeError         PREDICATE_TYPE
@@ -231,6 +232,16 @@ class FallbackForbiddenError(RequestError):
             f"{table}: {reason}, which the strict tripwire sends the forward way, and falling "
             "back is forbidden; allow it, or use the lenient tripwire, which is as exact"
         )
+
+
+class IncrementRefusedError(RequestError):
+    """An older list of files cannot be brought up to date exactly."""
+
+    code: ClassVar[str] = "INCREMENT_REFUSED"
+
+    def __init__(self, *, table: str, reason: str) -> None:
+        self.table, self.reason = table, reason
+        super().__init__(f"{table}: {reason}, so the old list cannot be built upon; scan anew")
 
 
 class InvalidArgumentError(RequestError):

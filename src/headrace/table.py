@@ -12,6 +12,7 @@ from headrace.expr.bind import bind
 from headrace.log.name import LOG_DIRECTORY, staged_version
 from headrace.log.segment import Segment
 from headrace.metrics.reporter import Reporter, log_event
+from headrace.phases.changes import ChangeRequest
 from headrace.phases.phase import Phase
 from headrace.phases.refresh import RefreshLog
 from headrace.phases.scan import ScanRequest
@@ -25,6 +26,7 @@ from headrace.protocol.schema import PrimitiveType, StructType, parse_schema, ph
 from headrace.protocol.timestamp import in_commit_timestamps
 from headrace.protocol.widening import unsupported_changes
 from headrace.replay.projection import ADD_FIELDS
+from headrace.scan.changes import Changes
 from headrace.scan.explain import explain_machine
 from headrace.scan.live_file import FileContext, PartitionColumn
 from headrace.scan.options import ScanOptions
@@ -89,6 +91,28 @@ class Table:
             raise InvalidArgumentError(argument="version", reason="it starts at 0")
         request = SnapshotRequest(table=self.uri, version=version, tail=tail)
         return Snapshot(self, self._run(ReadHint(request=request)))
+
+    def changes(
+        self, start: int, end: int | None = None, *, log_tail: Sequence[str] | None = None
+    ) -> Changes:
+        """The files that commits added and removed, and their change data; each is read once.
+
+        Args:
+            start: The first version whose changes are wanted.
+            end: The last one; by default the newest, pinned now.
+            log_tail: As for `snapshot`.
+
+        Raises:
+            LogGapError: a commit of the range is no longer there (when the changes are read).
+        """
+        newest = self.snapshot(version=end, log_tail=log_tail)
+        if not 0 <= start <= newest.version:
+            reason = f"it must be between 0 and {newest.version}"
+            raise InvalidArgumentError(argument="start", reason=reason)
+        request = ChangeRequest(
+            table=self.uri, start=start, end=newest.version, tail=newest.state.tail
+        )
+        return Changes(request, executor=self.executor, reporter=self.reporter)
 
     def explain(self, *, version: int | None = None) -> str:
         """The phases that take a snapshot, and their plans."""
@@ -226,6 +250,7 @@ class Snapshot:
             reporter=reporter or self.table.reporter,
             late=wiring.ScanParts(),
             options=chosen,
+            where=where,
             limit=limit,
             checksum=self.state.checksum,
         )

@@ -5,17 +5,20 @@ that may import inside functions: so `import headrace` stays light, and a cloud 
 or a SQL parser is paid for by those who use it.
 """
 
-from collections.abc import AsyncIterator, Generator, Mapping, Sequence
+from collections.abc import AsyncIterator, Generator, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from headrace.engines.arrow.executor import ArrowExecutor, Columnar
 from headrace.errors import UnsupportedStoreError
 from headrace.expr.node import Predicate
+from headrace.phases.scan import ScanOutcome
 from headrace.plan.batch import ActionBatch
 from headrace.plan.context import ExecutionContext
 from headrace.plan.executor import Executor
 from headrace.protocol.schema import StructType
 from headrace.scan.live_file import FileContext
+from headrace.scan.pipeline import Pipeline
+from headrace.scan.run import Run
 from headrace.storage.local import LocalStore
 from headrace.storage.location import local_root, scheme_of
 from headrace.storage.store import Store
@@ -79,14 +82,22 @@ class ScanParts:
 
         return add_fields(columns)
 
+    def bring_up_to_date(
+        self, previous: Iterable[Any], run: Run[ScanOutcome], context: FileContext
+    ) -> Generator[Any, None, None]:
+        """An older Arrow list of files and the commits since, as the newer list."""
+        from headrace.scan.increment import bring_up_to_date  # noqa: PLC0415
+
+        return bring_up_to_date(previous, run, context)
+
     def in_bulk(self, source: Generator[T, None, None]) -> AsyncIterator[T]:
         """A generator of many small items, for asyncio."""
         from headrace.scan.aio import in_bulk  # noqa: PLC0415
 
         return in_bulk(source)
 
-    def one_by_one(self, source: Generator[T, None, None]) -> AsyncIterator[T]:
-        """A generator of few large items, for asyncio."""
+    def one_by_one(self, source: Pipeline[T]) -> AsyncIterator[T]:
+        """An iterator of few large items, for asyncio."""
         from headrace.scan.aio import one_by_one  # noqa: PLC0415
 
         return one_by_one(source)

@@ -8,7 +8,7 @@ import pytest
 from headrace.errors import HeadraceError, VersionNotFoundError
 from tests import oracle
 from tests.conformance.fixture import Fixture, fixture_params, read_json
-from tests.listing import batch_rows, by_key, file_row, open_snapshot
+from tests.listing import batch_rows, by_key, file_rows, open_snapshot
 
 REFUSALS: dict[str, dict[str, str]] = read_json("refusals.json")
 CANONICALIZED = "canonicalized-paths-"
@@ -110,10 +110,8 @@ def test_versions_that_cannot_be_rebuilt_are_not_found(fixture: Fixture) -> None
 @every_table
 def test_batches_hold_what_iteration_gives(fixture: Fixture) -> None:
     _skip_if_refused(fixture)
-    snapshot = open_snapshot(fixture.table)
-    rows = [row for batch in snapshot.scan().batches() for row in batch_rows(batch)]
-    files = [file_row(file) for file in snapshot.scan()]
-    assert rows == files
+    scan = open_snapshot(fixture.table).scan()
+    assert batch_rows(scan.batches()) == file_rows(scan)
 
 
 def test_every_listed_table_is_in_the_index(fixture_tables: Path) -> None:

@@ -47,11 +47,12 @@ _small = st.integers(-3, 3)
 _doubles = st.sampled_from(
     [float("nan"), float("inf"), float("-inf"), -0.0, 0.0, 0.1, 1.5, -2.5, 1e300, 2.0**53]
 ) | st.floats(width=64)
-_texts = st.text("ab", max_size=3) | st.builds(
+_long_texts = st.builds(
     "{}{}".format,
-    st.sampled_from(["a" * 31, "a" * 32, "a" * 33, "é" * 16, "a" * 31 + "\x7f", "\U0010ffff" * 32]),
-    st.text("ab\x7f\U0010ffffé", max_size=3),
+    st.sampled_from(["a" * 32, "a" * 31, "é" * 16, "a" * 31 + "\x7f", "\U0010ffff" * 32]),
+    st.text("ab\x7f\U0010ffffé", min_size=1, max_size=3),
 )
+_texts = st.text("ab", max_size=3) | _long_texts | _long_texts
 _days = st.dates(date(1969, 12, 30), date(1970, 1, 3)) | st.dates(date(1, 1, 2), date(9999, 12, 30))
 _walls = st.builds(
     lambda ms, us: datetime(1970, 1, 1) + timedelta(milliseconds=ms, microseconds=us),  # noqa: DTZ001
@@ -219,7 +220,8 @@ def _leaves(column: str, seen: list[Any]) -> st.SearchStrategy[Node]:
         lists |= st.lists(st.sampled_from(known), min_size=1, max_size=12).map(tuple)
     nulls = st.sampled_from([(), (), (NULL,)])
     listed = st.builds(lambda found, more: Among(column, (*found, *more)), lists, nulls)
-    leaves: st.SearchStrategy[Node] = compared | compared | listed | st.just(Null(column))
+    leaves: st.SearchStrategy[Node] = compared | compared | compared | listed
+    leaves |= st.just(Null(column))
     if column == "text":
         prefixes = _texts | st.sampled_from([v[:end] for v in seen for end in (1, 32)] or ["a"])
         leaves |= prefixes.map(lambda prefix: Prefix(column, prefix))
@@ -238,4 +240,4 @@ def predicates(
     inner = any_leaf | any_leaf.map(Inverse)
     several = st.lists(inner, min_size=2, max_size=3).map(tuple)
     joined = several.map(Every) | several.map(Some)
-    return leaf | leaf | leaf.map(Inverse) | joined | joined.map(Inverse)
+    return leaf | leaf | leaf | leaf.map(Inverse) | joined | joined.map(Inverse)

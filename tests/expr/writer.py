@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from typing import Any
@@ -30,29 +30,28 @@ class Habits:
     text: str = "whole"
 
 
-habits = st.builds(
+_leaves = st.tuples(
+    st.sampled_from(["minValues", "maxValues", "nullCount", "numRecords"]),
+    st.sampled_from(list(COLUMNS)),
+)
+_zones = [UTC, timezone(timedelta(hours=-8)), timezone(timedelta(hours=5, minutes=30))]
+_whole = st.builds(
     Habits,
-    strings=st.sampled_from(["spark", "prefix", "whole"]),
+    strings=st.sampled_from(["prefix", "spark", "whole"]),
     nan=st.sampled_from(["ignored", "largest", "absent"]),
-    zone=st.sampled_from(
-        [UTC, timezone(timedelta(hours=-8)), timezone(timedelta(hours=5, minutes=30))]
-    ),
-    decimals=st.sampled_from(["exact", "double"]),
-    without=st.frozensets(
-        st.tuples(
-            st.sampled_from(["minValues", "maxValues", "nullCount", "numRecords"]),
-            st.sampled_from(list(COLUMNS)),
-        ),
-        max_size=6,
-    ),
-    parsed=st.frozensets(
-        st.tuples(
-            st.sampled_from(["minValues", "maxValues", "nullCount", "numRecords"]),
-            st.sampled_from(list(COLUMNS)),
-        ),
-        max_size=12,
-    ),
-    text=st.sampled_from(["whole", "whole", "whole", "absent", "cut"]),
+    zone=st.sampled_from(_zones),
+    decimals=st.sampled_from(["double", "exact"]),
+)
+habits = (
+    _whole
+    | _whole
+    | st.builds(
+        lambda how, without, parsed, text: replace(how, without=without, parsed=parsed, text=text),
+        _whole,
+        st.frozensets(_leaves, max_size=6),
+        st.frozensets(_leaves, max_size=12),
+        st.sampled_from(["whole", "absent", "cut"]),
+    )
 )
 
 

@@ -1,6 +1,7 @@
 """Probing by column must answer as probing key by key does."""
 
 from urllib.parse import quote
+from uuid import NAMESPACE_URL, uuid5
 
 import pyarrow as pa
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace.protocol.key import FileKey, canonical_path
-from headrace.replay.match import SeenMatcher
+from headrace.replay.match import BITMAP_LIMIT_BYTES, SeenMatcher
 from headrace.replay.seen import FrozenSeenSet
 from tests.effort import examples
 
@@ -44,19 +45,28 @@ def key(path: str, vector: dict[str, object] | None) -> FileKey:
 
 
 @pytest.mark.property
-@given(rows, rows, st.integers(0, 3))
+@given(
+    rows,
+    rows,
+    st.integers(0, 3),
+    st.sampled_from([pa.string(), pa.large_string()]),
+    st.sampled_from([0, 8, BITMAP_LIMIT_BYTES]),
+)
 @settings(max_examples=examples(300))
-def test_by_column_equals_key_by_key(
+def test_by_column_equals_key_by_key_whatever_the_size_of_the_bitmap(
     seen_rows: list[tuple[str, dict[str, object] | None]],
     batch_rows: list[tuple[str, dict[str, object] | None]],
     skipped: int,
+    text: pa.DataType,
+    bitmap_limit_bytes: int,
 ) -> None:
     seen = FrozenSeenSet(key(*row) for row in seen_rows)
     asked = batch_rows + seen_rows
-    paths = pa.array([path for path, _ in asked], pa.string()).slice(skipped)
+    paths = pa.array([path for path, _ in asked], text).slice(skipped)
     dvs = pa.array([vector for _, vector in asked], VECTOR).slice(skipped)
     expected = [key(*row) not in seen for row in asked[skipped:]]
-    assert SeenMatcher(seen).unseen(paths, dvs).to_pylist() == expected
+    matcher = SeenMatcher(seen, bitmap_limit_bytes=bitmap_limit_bytes)
+    assert matcher.unseen(paths, dvs).to_pylist() == expected
 
 
 @pytest.mark.property
@@ -66,3 +76,23 @@ def test_an_encoded_path_is_found_by_its_decoded_key(texts: list[str]) -> None:
     seen = FrozenSeenSet(FileKey(text) for text in texts)
     encoded = pa.array([quote(text) for text in texts], pa.string())
     assert not any(SeenMatcher(seen).unseen(encoded, None).to_pylist())
+
+
+def test_a_set_on_disk_is_probed_by_column() -> None:
+    paths = [f"part-{number:05}-{'0' * 30}-c000.snappy.parquet" for number in range(2000)]
+    seen = FrozenSeenSet(map(FileKey, paths[::2]), memory_limit_bytes=0)
+    assert SeenMatcher(seen).unseen(pa.array(paths), None).to_pylist() == [False, True] * 1000
+
+
+def test_few_rows_are_compared_exactly(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [f"{number:05}-{uuid5(NAMESPACE_URL, str(number))}.parquet" for number in range(9000)]
+    seen = FrozenSeenSet(map(FileKey, names[:1000]))
+    asked: list[FileKey] = []
+
+    def contains_many(_: FrozenSeenSet, keys: list[FileKey]) -> list[bool]:
+        asked.extend(keys)
+        return [True] * len(keys)
+
+    monkeypatch.setattr(FrozenSeenSet, "contains_many", contains_many)
+    SeenMatcher(seen).unseen(pa.array(names[1000:]), None)
+    assert len(asked) < 80

@@ -2,17 +2,18 @@
 
 import typer
 
-from headrace.cli.option import AsOf, Limit, TableUri, Version, Where
+from headrace.cli.option import AsOf, Limit, Options, TableUri, Version, Where, parse_options
 from headrace.table import Table
 
 
-def explain(
+def explain(  # noqa: PLR0913  (one parameter an option)
     table: TableUri,
     *,
     where: Where = None,
     limit: Limit = None,
     version: Version = None,
     as_of: AsOf = None,
+    option: Options = None,
 ) -> None:
     """Print the phases that find a table's live files, and the plan of each.
 
@@ -23,6 +24,6 @@ def explain(
     source = Table(table)
     snapshot = source.snapshot(version=version, as_of=as_of)
     typer.echo(source.explain(version=snapshot.version))
-    typer.echo(snapshot.scan(where=where, limit=limit).explain())
+    typer.echo(snapshot.scan(where=where, limit=limit, **parse_options(option)).explain())
     if limit is not None:
         typer.echo(f"and stop after {limit} files")

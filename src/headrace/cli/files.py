@@ -10,8 +10,10 @@ from typing import Annotated
 import msgspec
 import pyarrow as pa
 import typer
+from rich.console import Console
+from rich.table import Table as Grid
 
-from headrace.cli.option import AsOf, Limit, TableUri, Version, Where
+from headrace.cli.option import AsOf, Limit, Options, TableUri, Version, Where, parse_options
 from headrace.errors import InvalidArgumentError
 from headrace.scan.live_file import LiveFile
 from headrace.scan.scan import Scan
@@ -29,6 +31,13 @@ class Format(StrEnum):
     PATHS = "paths"
 
 
+class Metrics(StrEnum):
+    """How metrics are written."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
 def files(  # noqa: PLR0913  (one parameter an option)
     table: TableUri,
     *,
@@ -36,6 +45,11 @@ def files(  # noqa: PLR0913  (one parameter an option)
     limit: Limit = None,
     version: Version = None,
     as_of: AsOf = None,
+    option: Options = None,
+    metrics: Annotated[
+        Metrics | None,
+        typer.Option("--metrics", help="Say on standard error what it took, at the end."),
+    ] = None,
     output: Annotated[
         Format,
         typer.Option(
@@ -52,7 +66,15 @@ def files(  # noqa: PLR0913  (one parameter an option)
     [dim]headrace files /data/events --where "date = '2026-03-01'" --limit 10[/]
     """
     snapshot = Table(table).snapshot(version=version, as_of=as_of)
-    scan = snapshot.scan(where=where, limit=limit)
+    scan = snapshot.scan(where=where, limit=limit, **parse_options(option))
+    try:
+        _write(scan, output)
+    finally:
+        if metrics is not None:
+            _write_metrics(scan, metrics)
+
+
+def _write(scan: Scan, output: Format) -> None:
     if output is Format.ARROW:
         _write_arrow(scan)
         return
@@ -86,6 +108,18 @@ def _write_arrow(scan: Scan) -> None:
         for batch in scan.batches():
             writer.write_batch(batch)
             sys.stdout.buffer.flush()
+
+
+def _write_metrics(scan: Scan, form: Metrics) -> None:
+    numbers = scan.metrics.as_dict()
+    if form is Metrics.JSON:
+        sys.stderr.write(msgspec.json.encode(numbers).decode() + "\n")
+        return
+    grid = Grid("metric", "value", title=str(scan.decision), title_justify="left")
+    for name, value in numbers.items():
+        shown = f"{value:,.2f}" if isinstance(value, float) else str(value)
+        grid.add_row(name, shown)
+    Console(stderr=True, highlight=False).print(grid)
 
 
 def _table_line(file: LiveFile) -> str:

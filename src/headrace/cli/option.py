@@ -1,8 +1,14 @@
 """The options that several commands share, each explained once."""
 
-from typing import Annotated, TypeAlias
+from dataclasses import fields
+from typing import Annotated, Any, TypeAlias
 
 import typer
+
+from headrace.errors import InvalidArgumentError
+from headrace.scan.options import ScanOptions
+
+_OPTION_NAMES = tuple(field.name for field in fields(ScanOptions))
 
 TableUri: TypeAlias = Annotated[
     str, typer.Argument(metavar="TABLE", help="The folder that holds _delta_log.")
@@ -21,6 +27,15 @@ Limit: TypeAlias = Annotated[
 Version: TypeAlias = Annotated[
     int | None, typer.Option("--version", "-v", min=0, help="Read this version of the table.")
 ]
+Options: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--option",
+        "-o",
+        metavar="NAME=VALUE",
+        help=f"How to go about it, e.g. -o strategy=forward. Names: {', '.join(_OPTION_NAMES)}.",
+    ),
+]
 AsOf: TypeAlias = Annotated[
     str | None,
     typer.Option(
@@ -29,3 +44,22 @@ AsOf: TypeAlias = Annotated[
         help="Read the version of a time, in ISO 8601; UTC unless it says otherwise.",
     ),
 ]
+
+
+def parse_options(given: list[str] | None) -> dict[str, Any]:
+    """Turn `name=value` words into the overrides of a scan.
+
+    Raises:
+        InvalidArgumentError: a word has another form, or a number is none.
+    """
+    overrides: dict[str, Any] = {}
+    defaults = ScanOptions()
+    for word in given or ():
+        name, found, value = word.partition("=")
+        if not found:
+            raise InvalidArgumentError(argument="--option", reason=f"{word!r} is not NAME=VALUE")
+        is_number = type(getattr(defaults, name, None)) is int
+        if is_number and not value.removeprefix("-").isdecimal():
+            raise InvalidArgumentError(argument=name, reason=f"{value!r} is not a whole number")
+        overrides[name] = int(value) if is_number else value
+    return overrides

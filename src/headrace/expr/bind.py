@@ -42,6 +42,7 @@ from headrace.protocol.value import INTEGER_BITS, is_ordered
 
 _COLLATIONS = "__COLLATIONS"
 _CHAR_TYPE = "__CHAR_VARCHAR_TYPE_STRING"
+_TYPE_CHANGES = "delta.typeChanges"
 _TIMES = ("date", "timestamp", "timestamp_ntz")
 
 
@@ -175,11 +176,23 @@ class _Binder:
             type=last.type,
             is_partition=len(fields) == 1 and last.name.casefold() in self.partition_columns,
         )
-        # A collation has an order of its own, and a char is compared as if it were padded.
-        is_plain = _COLLATIONS not in last.metadata and not str(
-            last.metadata.get(_CHAR_TYPE, "")
-        ).startswith("char")
-        return _Resolved(column, is_plain and is_ordered(last.type))
+        is_comparable = is_ordered(last.type) and not _has_own_order(last)
+        if not column.is_partition and _was_float(last):
+            is_comparable = False
+        return _Resolved(column, is_comparable)
+
+
+def _has_own_order(field: Field) -> bool:
+    """Whether a text is compared by a collation, or, as a char, as if it were padded."""
+    return _COLLATIONS in field.metadata or str(field.metadata.get(_CHAR_TYPE, "")).startswith(
+        "char"
+    )
+
+
+def _was_float(field: Field) -> bool:
+    """Whether old statistics have the short texts of floats, which lie beside them as doubles."""
+    changes = field.metadata.get(_TYPE_CHANGES) or ()
+    return any(change.get("fromType") == "float" for change in changes)
 
 
 def _fit(literal: Literal, value: Value, column: BoundColumn) -> Fit | None:

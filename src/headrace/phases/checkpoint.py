@@ -15,6 +15,8 @@ def scan_files(files: tuple[LogFile, ...], *, columns: tuple[str, ...]) -> Node:
     """Read some columns from files of one format; JSON has no columns below the actions."""
     if files[0].path.endswith(".json"):
         actions = dict.fromkeys(column.partition(".")[0] for column in columns)
+        if "add" in actions:
+            actions["remove"] = None  # tombstones tell apart what is a file action and what is not
         return ScanJson(files=files, columns=tuple(actions))
     return ScanParquet(files=files, columns=columns)
 

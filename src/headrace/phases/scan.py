@@ -50,8 +50,13 @@ class ScanOutcome:
     """A scan that has given out every live file."""
 
     request: ScanRequest
-    keys_seen: int
-    """How many keys the commits after the checkpoint have named."""
+    seen: FrozenSeenSet
+    """The keys that the commits after the base have named."""
+
+    @property
+    def keys_seen(self) -> int:
+        """How many keys those are."""
+        return len(self.seen)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,7 +77,7 @@ class CommitReplay(Sequential[ScanOutcome]):
         """The set is full: freeze it, and go on to the checkpoint."""
         seen = self.seen.freeze()
         if self.segment.checkpoint is None:
-            return Terminus(ScanOutcome(request=self.request, keys_seen=len(seen)))
+            return Terminus(ScanOutcome(request=self.request, seen=seen))
         return replay_checkpoint(self.request, self.segment, seen)
 
     def failed(self, error: HeadraceError, *, given: int) -> Phase[ScanOutcome]:  # noqa: ARG002
@@ -180,7 +185,7 @@ class CheckpointReplay(Parallel[ScanOutcome]):
         """The end, or the commits that were only looked at before."""
         if self.afterwards is Afterwards.COMMITS:
             return plan_scan(self.request, replace(self.segment, checkpoint=None))
-        return Terminus(ScanOutcome(request=self.request, keys_seen=len(self.seen)))
+        return Terminus(ScanOutcome(request=self.request, seen=self.seen))
 
     def failed(self, error: HeadraceError, *, given: int) -> Phase[ScanOutcome]:
         """Nothing given out yet: an older base gives the same answer."""

@@ -24,6 +24,10 @@ class RecordingSeen(Protocol):
             ValueError: a key stands twice in one source.
         """
 
+    @property
+    def spilled_keys(self) -> int:
+        """How many of them went to disk, because they outgrew their memory."""
+
     def __len__(self) -> int:
         """How many keys are recorded."""
 
@@ -33,6 +37,9 @@ class FrozenSeen(Protocol):
 
     def __contains__(self, key: FileKey) -> bool:
         """Whether an older add of this key is hidden."""
+
+    def contains_many(self, keys: Iterable[FileKey]) -> Sequence[bool]:
+        """The same for each of several keys; quicker, where the set is on disk."""
 
     def __iter__(self) -> Iterator[FileKey]:
         """Every key."""

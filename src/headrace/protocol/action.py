@@ -39,6 +39,7 @@ class Add(Action, frozen=True):
     stats: str | None = None
     tags: dict[str, str | None] | None = None
     deletion_vector: DeletionVector | None = None
+    data_change: bool = True
 
 
 class Remove(Action, frozen=True):
@@ -46,6 +47,9 @@ class Remove(Action, frozen=True):
 
     path: str
     deletion_vector: DeletionVector | None = None
+    data_change: bool = True
+    size: int | None = None
+    partition_values: dict[str, str | None] | None = None
 
 
 class Protocol(Action, frozen=True):

@@ -1,11 +1,14 @@
 """Probing a frozen seen set with whole columns.
 
 Making a Python text of every path would cost more than reading it. So a row is first looked
-up by a hash of sixteen bytes near the end of its path, where file names differ, and only the
-few candidates are compared exactly. The hash never decides by itself.
+up by a hash of sixteen bytes near the end of its path, where file names differ, in a bitmap of
+bounded size, and only the few candidates are compared exactly. The bitmap never decides by
+itself.
 """
 
-from typing import Any
+from collections.abc import Iterator
+from itertools import islice
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -14,71 +17,91 @@ import pyarrow.compute as pc
 
 from headrace.plan.seen import FrozenSeen
 from headrace.protocol.key import FileKey, canonical_path
+from headrace.replay.path_column import TAIL_BYTES, WINDOW_START, PathColumn
 
-_WINDOW_START = 40
-_WINDOW_BYTES = 16
-_TAIL_BYTES = _WINDOW_START + 2
-"""An escape such as `%20` may reach two bytes into the window: then it must be looked at too."""
-_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+BITMAP_LIMIT_BYTES = 16 << 20
+_BITS_PER_KEY = 64
+_FEWEST_BITS = 1 << 16
+_KEYS_AT_ONCE = 1 << 16
+_MULTIPLIER = np.uint64(0xC2B2AE3D27D4EB4F)
+
+_Spots: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]
+"""A byte of the bitmap for each hash, and the bit in it."""
 
 
 class SeenMatcher:
-    """Finds the rows of a batch whose key is in the set."""
+    """Finds the rows of a batch whose key is in the set.
 
-    def __init__(self, seen: FrozenSeen) -> None:
+    The bitmap takes about eight bytes a key, and never more than its limit: a set that outgrows
+    it has more of its rows compared exactly, and no other answer.
+    """
+
+    def __init__(self, seen: FrozenSeen, *, bitmap_limit_bytes: int = BITMAP_LIMIT_BYTES) -> None:
         self._seen = seen
-        paths = [key.path.encode("utf-8", "surrogateescape") for key in seen]
-        long = [path for path in paths if len(path) >= _WINDOW_START]
-        self._hashes = np.sort(_window_hashes(pa.array(long, pa.binary())))
+        wanted_bits = max(len(seen) * _BITS_PER_KEY, _FEWEST_BITS)
+        self._bitmap = Bitmap(min(wanted_bits, bitmap_limit_bytes * 8))
+        keys = iter(seen)
+        while some := list(islice(keys, _KEYS_AT_ONCE)):
+            paths = [key.path.encode("utf-8", "surrogateescape") for key in some]
+            long = [path for path in paths if len(path) >= WINDOW_START]
+            if long:
+                column = PathColumn(pa.array(long, pa.binary()))
+                self._bitmap.add(column.window_hashes(slice(None)))
 
     def unseen(self, paths: pa.StringArray, vectors: pa.StructArray | None) -> pa.BooleanArray:
         """A mask that is true where the key of a row is not in the set."""
         keep = np.ones(len(paths), dtype=np.bool_)
-        candidates = np.flatnonzero(self._candidates(paths))
+        candidates = np.flatnonzero(self._candidates(paths)) if len(paths) else ()
         if len(candidates):
             rows = pa.array(candidates)
-            texts = paths.take(rows).to_pylist()
+            texts = [canonical_path(path) for path in paths.take(rows).to_pylist()]
             ids = [None] * len(texts) if vectors is None else _ids(vectors.take(rows))
-            for row, path, dv_id in zip(candidates, texts, ids, strict=True):
-                if FileKey(canonical_path(path), dv_id) in self._seen:
-                    keep[row] = False
+            keys = [FileKey(path, dv_id) for path, dv_id in zip(texts, ids, strict=True)]
+            keep[candidates] = np.logical_not(self._seen.contains_many(keys))
         return pa.array(keep)
 
     def _candidates(self, paths: pa.StringArray) -> npt.NDArray[np.bool_]:
-        lengths = pc.binary_length(paths).to_numpy(zero_copy_only=False)
+        column = PathColumn(paths)
         # Without its scheme, the path in the key may be too short to have been hashed.
         has_scheme = pc.starts_with(paths, "file:").to_numpy(zero_copy_only=False)
-        undecided = (lengths < _TAIL_BYTES) | has_scheme
-        if pc.any(pc.match_substring(paths, "%")).as_py():
-            tails = pc.binary_slice(paths.cast(pa.binary()), -_TAIL_BYTES)
-            escaped = pc.match_substring(tails, "%").to_numpy(zero_copy_only=False)
-            undecided = undecided | escaped
+        undecided: npt.NDArray[np.bool_] = (column.lengths < TAIL_BYTES) | has_scheme
+        if column.has_escapes():
+            rest = np.flatnonzero(~undecided)
+            undecided[rest] = column.tails_escaped(rest)
+        if not undecided.any():
+            return self._bitmap.may_hold(column.window_hashes(slice(None)))
         decided = np.flatnonzero(~undecided)
-        found = undecided
-        if len(decided) and len(self._hashes):
-            every = len(decided) == len(paths)
-            hashes = _window_hashes(paths if every else paths.take(pa.array(decided)))
-            places = np.searchsorted(self._hashes, hashes)
-            places[places == len(self._hashes)] = 0
-            found = found.copy()
-            found[decided[self._hashes[places] == hashes]] = True
-        return np.asarray(found)
+        undecided[decided] = self._bitmap.may_hold(column.window_hashes(decided))
+        return undecided
 
 
-def _window_hashes(paths: Any) -> npt.NDArray[np.uint64]:
-    """A hash of the sixteen bytes that start forty bytes before the end of each text."""
-    if not len(paths):
-        return np.empty(0, dtype=np.uint64)
-    _, offset_buffer, data = paths.buffers()
-    width = np.int64 if pa.types.is_large_string(paths.type) else np.int32
-    offsets = np.frombuffer(offset_buffer, dtype=width)
-    ends = offsets[paths.offset + 1 : paths.offset + len(paths) + 1]
-    windows = np.ndarray((data.size - _WINDOW_BYTES + 1,), "V16", data, strides=(1,))
-    words = windows[ends - _WINDOW_START].view("<u8").reshape(-1, 2)
-    mixed: npt.NDArray[np.uint64] = words[:, 0] * _MULTIPLIER
-    mixed ^= words[:, 1]
-    mixed *= _MULTIPLIER
-    return mixed
+class Bitmap:
+    """Two bits for each hash that was added; it takes as much memory at the end as at first."""
+
+    def __init__(self, most_bits: int) -> None:
+        exponent = max(most_bits, 8).bit_length() - 1
+        self._bytes = np.zeros(1 << (exponent - 3), dtype=np.uint8)
+        self._shift = np.uint64(64 - exponent)
+
+    def add(self, hashes: npt.NDArray[np.uint64]) -> None:
+        """Let these hashes through from now on."""
+        for places, bits in self._spots(hashes):
+            np.bitwise_or.at(self._bytes, places, bits)
+
+    def may_hold(self, hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
+        """Whether each hash may have been added: true for all that were, and for a few more."""
+        (places, bits), (more_places, more_bits) = self._spots(hashes)
+        found: npt.NDArray[np.bool_] = (self._bytes[places] & bits) != 0
+        found &= (self._bytes[more_places] & more_bits) != 0
+        return found
+
+    def _spots(self, hashes: npt.NDArray[np.uint64]) -> Iterator[_Spots]:
+        """Where the first bit of each hash is, then where the second one is."""
+        other = hashes ^ (hashes >> np.uint64(32))
+        other *= _MULTIPLIER
+        for mixed in (hashes, other):
+            number = (mixed >> self._shift).view(np.int64)
+            yield number >> 3, np.left_shift(np.uint8(1), (number & 7).astype(np.uint8))
 
 
 def _ids(vectors: pa.StructArray) -> list[str | None]:

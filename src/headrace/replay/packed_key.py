@@ -25,22 +25,18 @@ def pack(key: FileKey) -> bytes:
 
 def pack_all(keys: Iterable[FileKey]) -> list[bytes]:
     """The bytes of each key; a call a key would cost more than the packing."""
-    return [
-        key.path.encode("utf-8", _ODD_TEXT) if key.dv_id is None else pack(key) for key in keys
-    ]
+    return [key.path.encode("utf-8", _ODD_TEXT) if key.dv_id is None else pack(key) for key in keys]
 
 
 def unpack(packed: bytes) -> FileKey:
     """The key that was packed."""
     path, has_vector, dv_id = packed.partition(_VECTOR_FOLLOWS)
-    return FileKey(
-        path.decode("utf-8", _ODD_TEXT),
-        dv_id.decode("utf-8", _ODD_TEXT) if has_vector else None,
-    )
+    text = path.decode("utf-8", _ODD_TEXT)
+    return FileKey(text, dv_id.decode("utf-8", _ODD_TEXT)) if has_vector else FileKey(text)
 
 
 def join(packed: Iterable[bytes]) -> bytes:
-    """Many keys, at least one, as one piece of bytes: it pickles quicker than so many small ones."""
+    """Many keys, at least one, as one piece: that pickles quicker than as many small ones."""
     return _KEY_FOLLOWS.join(packed)
 
 

@@ -9,9 +9,8 @@ import sqlite3
 import tempfile
 import threading
 import weakref
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from headrace.errors import SpillFailedError
 from headrace.replay.bloom import BloomFilter
@@ -56,11 +55,14 @@ class Spill:
             self._connection.execute(
                 "CREATE TABLE seen (key BLOB PRIMARY KEY, round INTEGER NOT NULL) WITHOUT ROWID"
             )
+            (journal,) = self._connection.execute("PRAGMA journal_mode").fetchone()
         except BaseException:
             self.close()
             raise
-        # Where the system lets an open file lose its name, not even a kill leaves it behind.
-        shutil.rmtree(self._folder, ignore_errors=True)
+        if journal == "off":
+            # No second file will be asked for. Where the system lets an open file lose its name,
+            # not even a kill leaves anything behind.
+            shutil.rmtree(self._folder, ignore_errors=True)
 
     @property
     def filter_bytes(self) -> int:
@@ -120,7 +122,7 @@ class Spill:
                 [last, _SCAN_KEYS],
             )
 
-    def _fetch(self, query: str, values: list[bytes] | list[bytes | int] | list[int]) -> list[tuple[bytes, int]]:
+    def _fetch(self, query: str, values: Sequence[bytes | int]) -> list[tuple[bytes, int]]:
         with self._lock, self._as_headrace_errors():
             return self._connection.execute(query, values).fetchall()
 
@@ -130,30 +132,6 @@ class Spill:
             yield
         except (sqlite3.Error, OSError) as error:
             raise SpillFailedError(folder=self._folder, reason=str(error)) from error
-
-
-@dataclass(frozen=True, slots=True)
-class Layer:
-    """What one set may see of a spill: it never changes, though the spill may grow."""
-
-    spill: Spill
-    stop: int
-    """The first round that was written too late."""
-    without: frozenset[int] = frozenset()
-    """Rounds before it that are left out all the same."""
-
-    def held(self, keys: Iterable[bytes]) -> set[bytes]:
-        """Those of the keys that are here."""
-        return {key for key, number in self.spill.find(keys).items() if self._shows(number)}
-
-    def __iter__(self) -> Iterator[bytes]:
-        return (key for key, number in self.spill.scan() if self._shows(number))
-
-    def __len__(self) -> int:
-        return self.spill.length(filter(self._shows, range(self.stop)))
-
-    def _shows(self, number: int) -> bool:
-        return number < self.stop and number not in self.without
 
 
 def _discard(connection: sqlite3.Connection, folder: str) -> None:

@@ -1,17 +1,25 @@
 """Scans in asyncio: each step runs in a thread, so that the loop is never blocked."""
 
 import asyncio
-from collections.abc import AsyncIterator, Generator
+from collections.abc import AsyncIterator, Iterator
 from itertools import islice
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 R = TypeVar("R")
+R_co = TypeVar("R_co", covariant=True)
 
 _AT_ONCE = 1024
 
 
-async def one_by_one(source: Generator[R, None, None]) -> AsyncIterator[R]:
-    """The items of a generator; it is closed when the loop over them ends, however it does."""
+class Closable(Iterator[R_co], Protocol[R_co]):
+    """An iterator that can be told to stop."""
+
+    def close(self) -> None:
+        """Let go of everything."""
+
+
+async def one_by_one(source: Closable[R]) -> AsyncIterator[R]:
+    """The items of an iterator; it is closed when the loop over them ends, however it does."""
     try:
         while items := await asyncio.to_thread(_some, source, 1):
             yield items[0]
@@ -19,7 +27,7 @@ async def one_by_one(source: Generator[R, None, None]) -> AsyncIterator[R]:
         await asyncio.to_thread(source.close)
 
 
-async def in_bulk(source: Generator[R, None, None]) -> AsyncIterator[R]:
+async def in_bulk(source: Closable[R]) -> AsyncIterator[R]:
     """The same for many small items: a thread is asked once for a thousand of them.
 
     The first comes alone, since somebody may be waiting for it.
@@ -34,5 +42,5 @@ async def in_bulk(source: Generator[R, None, None]) -> AsyncIterator[R]:
         await asyncio.to_thread(source.close)
 
 
-def _some(source: Generator[R, None, None], size: int) -> list[R]:
+def _some(source: Closable[R], size: int) -> list[R]:
     return list(islice(source, size))

@@ -6,7 +6,7 @@ queue is short, so a slow consumer holds the reader back, and closing ends both 
 
 import queue
 import threading
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from contextlib import suppress
 from types import TracebackType
 from typing import Generic, Self, TypeVar
@@ -30,8 +30,14 @@ class Pipeline(Generic[R]):
         self,
         source: Callable[[], Generator[R, None, None]],
         *,
-        to_async: Callable[[Iterator[R]], Iterator[R]] | None = None,
+        to_async: Callable[["Pipeline[R]"], AsyncIterator[R]] | None = None,
     ) -> None:
+        """Prepare a pipeline; the thread starts with the first item that is asked for.
+
+        Args:
+            source: Makes the generator, in the reader's thread.
+            to_async: How to iterate in asyncio; without it only `for` is possible.
+        """
         self._source = source
         self._to_async = to_async
         self._queue: queue.Queue[R | _End] = queue.Queue(_AHEAD)
@@ -41,6 +47,11 @@ class Pipeline(Generic[R]):
 
     def __iter__(self) -> Iterator[R]:
         return self
+
+    def __aiter__(self) -> AsyncIterator[R]:
+        if self._to_async is None:
+            raise TypeError("this pipeline can be iterated by `for` alone")
+        return self._to_async(self)
 
     def __next__(self) -> R:
         if self._ended:

@@ -1,12 +1,14 @@
 """A scan: the live files of one snapshot, given as they are found."""
 
-from collections.abc import AsyncIterator, Generator, Iterator, Sequence
+from collections.abc import AsyncIterator, Generator, Iterable, Iterator, Sequence
 from typing import Any, Protocol, TypeAlias, TypeVar
 
+from headrace.errors import IncrementRefusedError, InvalidArgumentError
 from headrace.log.segment import Segment
 from headrace.metrics.event import ChecksumMismatched
 from headrace.metrics.meter import Meter
 from headrace.metrics.reporter import Reporter
+from headrace.phases.increment import ListIncrement
 from headrace.phases.phase import Phase
 from headrace.phases.scan import ScanOutcome, ScanRequest
 from headrace.plan.batch import ActionBatch
@@ -43,8 +45,16 @@ class LateParts(Protocol):
     def add_fields(self, columns: Sequence[str]) -> tuple[str, ...]:
         """The fields of an add that these Arrow columns are made of."""
 
+    def bring_up_to_date(
+        self, previous: Iterable[RecordBatch], run: Run[ScanOutcome], context: FileContext
+    ) -> Generator[RecordBatch, None, None]:
+        """An older list of files and the commits since, as the newer list."""
+
     def in_bulk(self, source: Generator[T, None, None]) -> AsyncIterator[T]:
         """A generator of many small items, for asyncio."""
+
+    def one_by_one(self, source: Pipeline[T]) -> AsyncIterator[T]:
+        """An iterator of few large items, for asyncio."""
 
 
 class Scan:
@@ -63,10 +73,12 @@ class Scan:
         reporter: Reporter,
         late: LateParts,
         options: ScanOptions,
+        where: str | None = None,
         limit: int | None = None,
         checksum: Checksum | None = None,
     ) -> None:
         """Put a scan together; nothing is read."""
+        self.where = where
         self.request = request
         self.segment = segment
         self.options = options
@@ -90,11 +102,14 @@ class Scan:
 
     def run(self, *, projection: tuple[str, ...] | None = None) -> Run[ScanOutcome]:
         """The machine itself, at its start: the batches as phases make them, without the limit."""
+        return self._run(self._first_phase(projection))
+
+    def _run(self, phase: Phase[ScanOutcome]) -> Run[ScanOutcome]:
         meter = Meter()
         metrics = self._metrics = ScanMetrics(meter=meter, decision=self.decision)
         context = ExecutionContext(settings=self.options, meter=meter)
         return Run(
-            self._first_phase(projection),
+            phase,
             executor=self._executor.bound(context),
             reporter=self._reporter,
             meter=meter,
@@ -139,7 +154,9 @@ class Scan:
         """
         schema = self._late.files_schema(self._context, columns)
         projection = None if columns is None else self._late.add_fields(schema.names)
-        return Pipeline(lambda: self._record_batches(columns, projection))
+        return Pipeline(
+            lambda: self._record_batches(columns, projection), to_async=self._late.one_by_one
+        )
 
     def _record_batches(
         self, columns: Sequence[str] | None, projection: tuple[str, ...] | None
@@ -158,6 +175,32 @@ class Scan:
                 yield records
                 if files == self.limit:
                     return
+
+    def since(
+        self, previous: Iterable[RecordBatch], *, version: int, where: str | None = None
+    ) -> Pipeline[RecordBatch]:
+        """The same files as `batches()`, from those of an older version and the commits since.
+
+        Args:
+            previous: The batches of the older version, with all columns.
+            version: The version that they are of.
+            where: The condition that they were listed under: it must be that of this scan.
+
+        Raises:
+            IncrementRefusedError: that cannot be exact, now or when the batches are read.
+        """
+        if self.limit is not None:
+            raise InvalidArgumentError(argument="limit", reason="an increment takes all files")
+        if not 0 <= version <= self.request.version:
+            reason = f"version {version} is not older than {self.request.version}"
+            raise IncrementRefusedError(table=self.request.table, reason=reason)
+        if where != self.where:
+            reason = f"the old files were listed under {where!r}, not under {self.where!r}"
+            raise IncrementRefusedError(table=self.request.table, reason=reason)
+        phase = ListIncrement(request=self.request, since=version)
+        return Pipeline(
+            lambda: self._late.bring_up_to_date(previous, self._run(phase), self._context)
+        )
 
     def arrow_schema(self, *, columns: Sequence[str] | None = None) -> ArrowSchema:
         """The `pyarrow.Schema` of the batches."""

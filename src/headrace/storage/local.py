@@ -3,11 +3,10 @@
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from headrace.errors import ObjectNotFoundError, StoreFailedError
+from headrace.storage.failure import storage_error, storage_errors
 from headrace.storage.store import ObjectMeta
 
 
@@ -25,13 +24,15 @@ class LocalStore:
         except (FileNotFoundError, NotADirectoryError):
             return []
         except OSError as error:
-            raise StoreFailedError(path=directory, reason=str(error)) from error
+            raise storage_error(directory, error) from error
         found: list[ObjectMeta] = []
         for name in sorted(name for name in names if name >= start_from):
             try:
                 status = os.stat(f"{folder}/{name}")  # noqa: PTH116
             except FileNotFoundError:
                 continue  # deleted since it was listed: as if it had never been
+            except OSError as error:
+                raise storage_error(f"{directory}/{name}", error) from error
             if not stat.S_ISDIR(status.st_mode):
                 found.append(
                     ObjectMeta(
@@ -44,18 +45,18 @@ class LocalStore:
 
     def read(self, path: str) -> bytes:
         """A file, whole."""
-        with _as_headrace_errors(path):
+        with storage_errors(path):
             return Path(self._full(path)).read_bytes()
 
     def read_chunks(self, path: str, *, chunk_bytes: int) -> Iterator[bytes]:
         """A file in pieces."""
-        with _as_headrace_errors(path), Path(self._full(path)).open("rb", buffering=0) as file:
+        with storage_errors(path), Path(self._full(path)).open("rb", buffering=0) as file:
             while chunk := file.read(chunk_bytes):
                 yield chunk
 
     def open(self, path: str) -> BinaryIO:
         """A file to seek in."""
-        with _as_headrace_errors(path):
+        with storage_errors(path):
             return Path(self._full(path)).open("rb")
 
     def local_path(self, path: str) -> str | None:
@@ -64,13 +65,3 @@ class LocalStore:
 
     def _full(self, path: str) -> str:
         return f"{self.root}/{path}"
-
-
-@contextmanager
-def _as_headrace_errors(path: str) -> Iterator[None]:
-    try:
-        yield
-    except FileNotFoundError as error:
-        raise ObjectNotFoundError(path=path) from error
-    except OSError as error:
-        raise StoreFailedError(path=path, reason=str(error)) from error

@@ -42,3 +42,10 @@ class Store(Protocol):
 
     def local_path(self, path: str) -> str | None:
         """A path that the operating system can open, where there is one."""
+
+
+def release_chunks(chunks: Iterator[bytes]) -> None:
+    """Close an iterator of chunks, wherever it stands; one that holds nothing has no `close`."""
+    close = getattr(chunks, "close", None)
+    if close is not None:
+        close()

@@ -7,13 +7,14 @@ from itertools import compress
 import pyarrow.compute as pc
 
 from headrace.engines.arrow.column_batch import ColumnBatch
+from headrace.engines.arrow.json_lines import count_json_rows
 from headrace.engines.arrow.leaf import LeafScan
 from headrace.engines.arrow.parquet_source import FooterCache, ParquetSource
 from headrace.engines.arrow.plain import plain_batch
 from headrace.engines.arrow.row_columns import RowColumns
 from headrace.engines.arrow.workers import in_parallel
 from headrace.expr.node import BoundPredicate
-from headrace.plan.batch import ActionBatch, AddBatch
+from headrace.plan.batch import ActionBatch, AddBatch, RowBatch
 from headrace.plan.context import ExecutionContext
 from headrace.plan.node import DropSeen, Node, ScanParquet, SkipFiles
 from headrace.plan.seen import FrozenSeen
@@ -74,13 +75,21 @@ class ArrowColumnar:
             meter=self._context.meter,
         )
         files = [file for scan, _, _ in shapes for file in scan.files]
-        units = ((file, group) for file in files for group in leaf.groups(file))
+        at_once = settings.row_groups_per_batch
+        units = (
+            (file, groups[start : start + at_once])
+            for file in files
+            for groups in [leaf.groups(file)]
+            for start in range(0, len(groups), at_once)
+        )
         yield from in_parallel(
             lambda unit: leaf.read(*unit), units, threads=settings.leaf_parallelism
         )
 
     def skip_files(self, batch: ActionBatch, predicate: BoundPredicate) -> ActionBatch:
         """The adds that may hold a matching row."""
+        if isinstance(batch, RowBatch):
+            count_json_rows(batch, self._context.meter)
         if isinstance(batch, ColumnBatch):
             return batch.filter(keep_mask(predicate, batch)) if len(batch) else batch
         adds = batch.actions("add")
@@ -100,12 +109,15 @@ class ArrowColumnar:
 
     def drop_seen(self, batch: ActionBatch, seen: FrozenSeen) -> ActionBatch:
         """The adds whose key is not in the set."""
+        if isinstance(batch, RowBatch):
+            count_json_rows(batch, self._context.meter)
         if isinstance(batch, ColumnBatch):
             if not len(seen) or not len(batch):
                 return batch
             matcher = SeenMatcher(seen)
             return batch.filter(matcher.unseen(batch.field("path"), batch.field("deletionVector")))
-        return AddBatch(batch.source, [a for a in batch.actions("add") if key_of(a) not in seen])
+        adds = batch.actions("add")
+        return AddBatch(batch.source, [add for add in adds if key_of(add) not in seen])
 
 
 def _leaf_shape(leaf: Node) -> tuple[ScanParquet, BoundPredicate | None, FrozenSeen] | None:

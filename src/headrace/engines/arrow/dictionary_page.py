@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-from headrace.engines.arrow.thrift import read_struct
+from headrace.engines.arrow.lite.thrift import read_struct
 
 _DATA_PAGE, _DICTIONARY_PAGE, _DATA_PAGE_V2 = 0, 2, 3
 _DICTIONARY_ENCODINGS = (2, 8)

@@ -3,13 +3,15 @@
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from itertools import compress
+from types import SimpleNamespace
 from typing import Protocol, assert_never
 
-from headrace.engines.arrow.json_lines import scan_json
+from headrace.engines.arrow.json_lines import count_json_rows, scan_json
+from headrace.engines.arrow.lite.action import READABLE, read_actions
 from headrace.errors import CorruptLogError, ObjectNotFoundError, UnexpectedBatchError
 from headrace.expr.node import BoundPredicate
 from headrace.metrics.meter import Meter
-from headrace.plan.batch import ActionBatch, AddBatch, Batch, Document, FileListing
+from headrace.plan.batch import ActionBatch, AddBatch, Batch, Document, FileListing, RowBatch
 from headrace.plan.context import ExecutionContext
 from headrace.plan.executor import Executor
 from headrace.plan.node import (
@@ -82,10 +84,11 @@ class ArrowExecutor(Executor):
                 yield from self._read(path)
             case ScanJson(files=files, columns=columns):
                 for file in files:
+                    self._context.meter.count(commits_scanned=_is_commit(file))
                     yield from scan_json(self._counted, file, columns=columns)
             case ScanParquet(files=files, columns=columns):
                 for file in files:
-                    yield from self._columnar.scan_parquet(file, columns=columns)
+                    yield from self._scan_parquet(file, columns)
             case Chain(inputs=inputs):
                 for part in inputs:
                     yield from self.execute(part)
@@ -114,6 +117,16 @@ class ArrowExecutor(Executor):
             return
         for leaf in leaves:
             yield from self.execute(leaf)
+
+    def _scan_parquet(self, file: LogFile, columns: tuple[str, ...]) -> Iterator[ActionBatch]:
+        """A few small columns without Arrow where that is possible, everything else with it."""
+        if READABLE.issuperset(columns):
+            with self._counted.open(file.path) as handle:
+                found = read_actions(handle, file.size_bytes, columns)
+            if found is not None:
+                yield RowBatch(file, [SimpleNamespace(**found)])
+                return
+        yield from self._columnar.scan_parquet(file, columns=columns)
 
     def _list(self, directory: str, start_from: str) -> FileListing:
         found = self._counted.list(directory, start_from=start_from)
@@ -151,13 +164,13 @@ def _record(batch: ActionBatch, seen: RecordingSeen, meter: Meter) -> AddBatch:
     except ValueError as error:
         raise CorruptLogError(path=batch.source.path, line=None, reason=str(error)) from error
     meter.dedup_hashmap_size = len(seen)
-    meter.count(
-        total_metadata_rows=len(batch),
-        rows_from_json=len(batch),
-        non_file_action_rows=len(batch) - len(adds) - len(removes),
-        removes_processed=len(removes),
-    )
+    meter.count(removes_processed=len(removes))
+    count_json_rows(batch, meter)
     return AddBatch(batch.source, list(compress(adds, keep)))
+
+
+def _is_commit(file: LogFile) -> bool:
+    return file.version is not None or file.sums_up is not None
 
 
 def _first_of_each(

@@ -6,7 +6,8 @@ from functools import cache
 import msgspec
 
 from headrace.errors import CorruptLogError
-from headrace.plan.batch import RowBatch
+from headrace.metrics.meter import Meter
+from headrace.plan.batch import ActionBatch, RowBatch
 from headrace.protocol.action import ACTION_TYPES, ActionRow
 from headrace.protocol.log_file import LogFile
 from headrace.storage.store import Store
@@ -36,6 +37,16 @@ def scan_json(store: Store, file: LogFile, *, columns: tuple[str, ...]) -> Itera
                 raise _corrupt(file, lines, first_line, decoder, error) from error
             yield RowBatch(file, rows)
         first_line += lines.count(b"\n")
+
+
+def count_json_rows(batch: ActionBatch, meter: Meter) -> None:
+    """Count the rows of a batch whose adds (and removes, if it was read with them) are replayed."""
+    files = len(batch.actions("add")) + len(batch.actions("remove"))
+    meter.count(
+        total_metadata_rows=len(batch),
+        rows_from_json=len(batch),
+        non_file_action_rows=len(batch) - files,
+    )
 
 
 def _whole_lines(store: Store, file: LogFile) -> Iterator[bytes]:

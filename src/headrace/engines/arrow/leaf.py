@@ -56,23 +56,29 @@ class LeafScan:
                     groups=held,
                     texts_of=lambda group: self._distinct_texts(file, group),
                 )
-        self._count_skipped(file, held, kept)
+        self._count_rows(file, held, kept)
         return kept
 
-    def read(self, file: LogFile, group: int) -> Iterator[ColumnBatch]:
-        """The wanted adds of one row group."""
+    def read(self, file: LogFile, groups: list[int]) -> Iterator[ColumnBatch]:
+        """The wanted adds of some row groups."""
         with self.source.open(file, codes=self._map_leaves(file)) as parquet:
-            mask = self._partition_mask(file, parquet, group)
-            if mask is not None and not mask.any():
-                return
-            position = 0
-            for batch in self.source.batches(
-                file, parquet, group, columns=self.columns, batch_rows=self.batch_rows
-            ):
-                chosen = None if mask is None else mask[position : position + len(batch)]
-                position += len(batch)
-                if chosen is None or chosen.any():
-                    yield self._wanted(ColumnBatch(file, plain_batch(batch)), chosen)
+            for group in groups:
+                yield from self._read_group(file, parquet, group)
+
+    def _read_group(
+        self, file: LogFile, parquet: pq.ParquetFile, group: int
+    ) -> Iterator[ColumnBatch]:
+        mask = self._partition_mask(file, parquet, group)
+        if mask is not None and not mask.any():
+            return
+        position = 0
+        for batch in self.source.batches(
+            file, parquet, group, columns=self.columns, batch_rows=self.batch_rows
+        ):
+            chosen = None if mask is None else mask[position : position + len(batch)]
+            position += len(batch)
+            if chosen is None or chosen.any():
+                yield self._wanted(ColumnBatch(file, plain_batch(batch)), chosen)
 
     def _wanted(self, batch: ColumnBatch, chosen: npt.NDArray[np.bool_] | None) -> ColumnBatch:
         if chosen is None:
@@ -119,18 +125,23 @@ class LeafScan:
         with self.source.open_raw(file) as raw:
             return distinct_texts(raw, footer.chunk(group, values[0]))
 
-    def _count_skipped(self, file: LogFile, held: list[int], kept: list[int]) -> None:
+    def _count_rows(self, file: LogFile, held: list[int], kept: list[int]) -> None:
+        """Count what the footer tells, also of the row groups that will not be read."""
         footer = self.source.footer(file)
+        every = range(footer.metadata.num_row_groups)
         rows = int(footer.metadata.num_rows)
-        skipped = set(held) - set(kept)
-        adds = sum(footer.actions(group, "add") or 0 for group in skipped)
+        file_actions = sum(
+            footer.actions(group, action) or 0 for group in every for action in ("add", "remove")
+        )
+        skipped = sum(footer.actions(group, "add") or 0 for group in set(held) - set(kept))
         by_partition = self.predicate is not None and self.predicate.by_partition is not None
         self.meter.count(
             total_metadata_rows=rows,
             rows_from_checkpoint=rows,
-            row_groups_skipped=footer.metadata.num_row_groups - len(kept),
-            rows_filtered_by_partition_pruning=adds if by_partition else 0,
-            rows_filtered_by_data_skipping=0 if by_partition else adds,
+            non_file_action_rows=rows - file_actions,
+            row_groups_skipped=len(every) - len(kept),
+            rows_filtered_by_partition_pruning=skipped if by_partition else 0,
+            rows_filtered_by_data_skipping=0 if by_partition else skipped,
         )
 
 

@@ -1,0 +1,52 @@
+"""Headrace: all that the benchmarks use of it is here."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import headrace
+from benchmarks.question import Question, RecordBatch
+
+ONE_THREAD: dict[str, Any] = {"leaf_parallelism": 1}
+"""The options of a scan that reads with one thread."""
+COLUMNS = ("path", "partition_values", "size_bytes", "modified_ms", "stats")
+"""What the peers give of each file; by default there is more."""
+
+
+class Contestant:
+    """The public interface, as a user would write it."""
+
+    def __init__(self, question: Question) -> None:
+        self.question = question
+        self._metered: list[Any] = []
+
+    def limit(self) -> list[str]:
+        return [file.path for file in self._scan(limit=self.question.limit)]
+
+    def partition(self) -> list[str]:
+        where = f"date = '{self.question.date}' AND region = '{self.question.region}'"
+        return [file.path for file in self._scan(where=where)]
+
+    def count(self) -> int:
+        return self._scan().count()
+
+    def paths(self) -> Iterator[str]:
+        batches = self._scan().batches(columns=("path",))
+        return (path for batch in batches for path in batch.column("path").to_pylist())
+
+    def batches(self) -> Iterator[RecordBatch]:
+        return iter(self._scan().batches(columns=COLUMNS))
+
+    def predicate(self) -> int:
+        return self._scan(where=f"id < {self.question.below}").count()
+
+    def bytes_read(self) -> int | None:
+        metrics = [getattr(metered, "metrics", None) for metered in self._metered]
+        return sum(found.counts.bytes_read for found in metrics if found) or None
+
+    def _scan(self, **options: Any) -> headrace.Scan:
+        snapshot = headrace.Table(self.question.table).snapshot()
+        if self.question.threads == 1:
+            options |= ONE_THREAD
+        scan = snapshot.scan(**options)
+        self._metered = [snapshot, scan]
+        return scan

@@ -1,0 +1,132 @@
+"""Measures: starts one worker a sample, one after the other, and keeps what they say."""
+
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from benchmarks.lake import ROOT
+from benchmarks.question import Ask, Question
+from benchmarks.target import Measure
+from benchmarks.worker import AUDIT, IDLE, MEASURE
+
+_WORKER = "from benchmarks.worker import main; main()"
+_TIMEOUT_S = 3600
+
+
+class WorkerFailedError(Exception):
+    """A contestant failed or gave a wrong answer: the benchmark ends here."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sample:
+    """What one process measured of itself, and its parent of it."""
+
+    warm_ms: float
+    """From the end of the imports to the answer."""
+    cold_ms: float
+    """From the start of the process to the answer."""
+    cpu_ms: float
+    """The time of all threads, from the end of the imports."""
+    peak_mb: float
+    """The most memory that the process ever had."""
+    over_idle_mb: float
+    """That, without what the imports alone take."""
+    read_kb: float | None
+    """What it read by its own account or the system's, whichever is more."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Measurement:
+    """One contestant's samples of one case."""
+
+    case: str
+    contestant: str
+    samples: list[Sample] = field(default_factory=list)
+
+    def values(self, measure: str) -> list[float]:
+        """One measure of every sample that has it."""
+        found = (getattr(sample, measure) for sample in self.samples)
+        return [value for value in found if value is not None]
+
+    def best(self) -> Iterator[tuple[tuple[str, str, Measure], float]]:
+        """The least value of each measure."""
+        for measure in Measure:
+            if values := self.values(measure):
+                yield (self.case, self.contestant, measure), min(values)
+
+    def median(self, measure: str) -> float:
+        """The median of a measure."""
+        return statistics.median(self.values(measure))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runner:
+    """A contestant before one kind of question: knows what it imports, and what that takes."""
+
+    contestant: str
+    modules: Path
+    idle_bytes: int
+
+    def sample(self, question: Question) -> Sample:
+        """Measure once."""
+        said, spawned_ns = _spawn(MEASURE, self.contestant, self.modules, question)
+        read = [n for n in (said["read_bytes"], said["said_read_bytes"]) if n is not None]
+        return Sample(
+            warm_ms=(said["ended_ns"] - said["started_ns"]) / 1e6,
+            cold_ms=(said["ended_ns"] - spawned_ns) / 1e6,
+            cpu_ms=said["cpu_ns"] / 1e6,
+            peak_mb=said["peak_bytes"] / 1e6,
+            over_idle_mb=(said["peak_bytes"] - self.idle_bytes) / 1e6,
+            read_kb=max(read) / 1e3 if read else None,
+        )
+
+    def audit(self, question: Question) -> None:
+        """Let every file of the answer be checked; no time counts."""
+        _spawn(AUDIT, self.contestant, self.modules, question)
+
+
+def rehearse(contestant: str, question: Question, *, folder: Path) -> Runner:
+    """Let a contestant answer once, to see which modules it needs and whether it is right."""
+    if question.ask is Ask.BATCHES:
+        _spawn(AUDIT, contestant, None, question)
+    said, _ = _spawn(MEASURE, contestant, None, question)
+    modules = folder / f"{contestant}-{question.ask}-{question.threads}.modules"
+    modules.write_text("\n".join(said["modules"]), encoding="utf-8")
+    idle = [_spawn(IDLE, contestant, modules, question)[0]["peak_bytes"] for _ in range(3)]
+    return Runner(contestant=contestant, modules=modules, idle_bytes=min(idle))
+
+
+def warm_page_cache(table: Path) -> None:
+    """Read every file of a log, so that no contestant waits for the disk."""
+    for path in sorted(table.rglob("*")):
+        if path.is_file():
+            with path.open("rb", buffering=0) as file:
+                while file.read(1 << 24):
+                    pass
+
+
+def _spawn(
+    mode: str, contestant: str, modules: Path | None, question: Question
+) -> tuple[dict[str, Any], int]:
+    words = [mode, contestant, str(modules or ""), *question.to_words()]
+    spawned_ns = time.monotonic_ns()
+    done = subprocess.run(
+        [sys.executable, "-c", _WORKER, *words],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONDONTWRITEBYTECODE": ""},
+        capture_output=True,
+        text=True,
+        timeout=_TIMEOUT_S,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise WorkerFailedError(f"{contestant}, {question.ask}:\n{done.stderr}")
+    said: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return said, spawned_ns

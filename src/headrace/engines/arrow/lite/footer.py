@@ -1,0 +1,111 @@
+"""The footer of a Parquet file: its leaf columns, and where their chunks lie."""
+
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+from headrace.engines.arrow.lite.thrift import list_of_texts, read_list_head, read_struct
+
+MAGIC = b"PAR1"
+_TAIL_BYTES = 64 << 10
+_LARGEST_FOOTER_BYTES = 16 << 20
+_REQUIRED, _REPEATED = 0, 2
+
+# Field ids of Parquet's metadata, where they are used.
+_SCHEMA, _ROW_GROUPS = 2, 4
+_ELEMENT_TYPE, _ELEMENT_REPETITION, _ELEMENT_NAME, _ELEMENT_CHILDREN = 1, 3, 4, 5
+_CHUNK_PATH = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A leaf column: its path, its physical type, and how deep its levels go."""
+
+    path: tuple[str, ...]
+    physical_type: int
+    definitions: tuple[int, ...]
+    """The definition level from which on each part of the path is there."""
+    max_repetition: int
+
+    @property
+    def max_definition(self) -> int:
+        """The definition level of a value that is there."""
+        return self.definitions[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class LiteFooter:
+    """A footer of which only the schema has been decoded.
+
+    A large checkpoint has thousands of column chunks, and a few of them are wanted. Each names
+    its path, so it is found by looking for the bytes of that name.
+    """
+
+    leaves: list[Leaf]
+    group_count: int
+    _row_groups: bytes
+
+    def chunks(self, leaf: Leaf) -> list[dict[int, Any]]:
+        """The chunk of a leaf in each row group; of its fields those that follow the path.
+
+        Raises:
+            ValueError: the name does not stand once in each row group.
+        """
+        name = list_of_texts(leaf.path)
+        found = []
+        at = self._row_groups.find(name)
+        while at >= 0:
+            at += len(name)
+            found.append(read_struct(self._row_groups, at, after=_CHUNK_PATH)[0])
+            at = self._row_groups.find(name, at)
+        if len(found) != self.group_count:
+            raise ValueError(f"{leaf.path} stands {len(found)} times in {self.group_count} groups")
+        return found
+
+
+def read_footer(file: BinaryIO, size_bytes: int) -> LiteFooter:
+    """Read and decode the footer.
+
+    Raises:
+        ValueError: this is not a Parquet file, or its footer is too large for this reader.
+    """
+    start = max(0, size_bytes - _TAIL_BYTES)
+    file.seek(start)
+    tail = file.read(size_bytes - start)
+    length = int.from_bytes(tail[-8:-4], "little")
+    if tail[-4:] != MAGIC or length > min(_LARGEST_FOOTER_BYTES, size_bytes - 8):
+        raise ValueError("no footer that this reader takes")
+    if length + 8 > len(tail):
+        file.seek(size_bytes - 8 - length)
+        tail = file.read(length + 8)
+    footer = tail[-8 - length : -8]
+    fields, at = read_struct(footer, until=_ROW_GROUPS)
+    group_count, _, at = read_list_head(footer, at)
+    return LiteFooter(_leaves(fields[_SCHEMA]), group_count, footer[at:])
+
+
+def _leaves(elements: list[dict[int, Any]]) -> list[Leaf]:
+    """Walk the schema, which stands as a flat list, depth first."""
+    found: list[Leaf] = []
+    position = 1
+
+    def walk(
+        children: int, path: tuple[str, ...], definitions: tuple[int, ...], repetition: int
+    ) -> None:
+        nonlocal position
+        for _ in range(children):
+            element = elements[position]
+            position += 1
+            kind = element.get(_ELEMENT_REPETITION, _REQUIRED)
+            above = definitions[-1] if definitions else 0
+            below = (
+                (*path, element[_ELEMENT_NAME].decode()),
+                (*definitions, above + (kind != _REQUIRED)),
+                repetition + (kind == _REPEATED),
+            )
+            if element.get(_ELEMENT_CHILDREN):
+                walk(element[_ELEMENT_CHILDREN], *below)
+            else:
+                found.append(Leaf(below[0], element[_ELEMENT_TYPE], *below[1:]))
+
+    walk(elements[0][_ELEMENT_CHILDREN], (), (), 0)
+    return found

@@ -1,0 +1,43 @@
+"""Events as OpenTelemetry metrics. Needs the extra `otel`."""
+
+from dataclasses import asdict
+
+from opentelemetry.metrics import MeterProvider, get_meter_provider
+
+from headrace.metrics.counts import Counts
+from headrace.metrics.event import Event, LogReplayCompleted
+
+
+class OpenTelemetryReporter:
+    """A reporter that records into a meter provider, by default the global one."""
+
+    def __init__(self, provider: MeterProvider | None = None) -> None:
+        """Make the instruments."""
+        meter = (provider or get_meter_provider()).get_meter("headrace")
+        self._counters = {
+            name: meter.create_counter(f"headrace.{name}") for name in asdict(Counts())
+        }
+        self._commits = meter.create_counter("delta.lazy.commits_scanned")
+        self._files = meter.create_counter("delta.lazy.files_emitted")
+        self._fallbacks = meter.create_counter("delta.lazy.fallback_triggered")
+        self._seen = meter.create_histogram("delta.lazy.remove_set_size", unit="{key}")
+        self._first = meter.create_histogram("delta.lazy.time_to_first_file_ms", unit="ms")
+        self._duration = meter.create_histogram("headrace.replay.duration", unit="ms")
+        self._events = meter.create_counter("headrace.events")
+
+    def __call__(self, event: Event) -> None:
+        """Record an event."""
+        if not isinstance(event, LogReplayCompleted):
+            self._events.add(1, {"event": type(event).__name__})
+            return
+        of_phase = {"table": event.table, "phase": event.phase.value}
+        of_table = {"table": event.table}
+        for name, number in asdict(event.counts).items():
+            self._counters[name].add(number, of_phase)
+        self._duration.record(event.duration_ns / 1e6, of_phase)
+        self._commits.add(event.counts.commits_scanned, of_table)
+        self._files.add(event.counts.adds_emitted, of_table)
+        self._fallbacks.add(event.counts.fallbacks, of_table)
+        self._seen.record(event.dedup_hashmap_size, of_table)
+        if event.time_to_first_file_ns is not None:
+            self._first.record(event.time_to_first_file_ns / 1e6, of_table)

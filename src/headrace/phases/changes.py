@@ -1,0 +1,73 @@
+"""What changed between two versions: every commit in between, read once, oldest first."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from headrace.errors import HeadraceError, LogGapError, ObjectNotFoundError, SnapshotExpiredError
+from headrace.log.name import LOG_DIRECTORY, first_name
+from headrace.log.segment import index_log
+from headrace.phases.phase import Consume, Phase, Sequential, Terminus
+from headrace.plan.batch import Batch
+from headrace.plan.node import ListFiles, Node, ScanJson
+from headrace.protocol.log_file import LogFile
+
+CHANGE_COLUMNS = ("add", "remove", "cdc")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangeRequest:
+    """The changes of the versions from `start` to `end`, both included."""
+
+    table: str
+    start: int
+    end: int
+    tail: tuple[LogFile, ...] | None = None
+    columns: tuple[str, ...] = CHANGE_COLUMNS
+    """The actions that are wanted, by their name in the log."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListChanges(Consume[ChangeRequest]):
+    """Finds the commits of a range; all of them must be there."""
+
+    request: ChangeRequest
+
+    def plan(self) -> Node:
+        """The log from the first version on."""
+        return ListFiles(directory=LOG_DIRECTORY, start_from=first_name(self.request.start))
+
+    def next(self, data: Sequence[Batch]) -> Phase[ChangeRequest]:
+        """A commit that is gone cannot be replaced: a checkpoint does not tell what changed."""
+        request = self.request
+        index = index_log(self.listed(data), table=request.table, tail=request.tail)
+        wanted = range(request.start, request.end + 1)
+        missing = [version for version in wanted if version not in index.commits]
+        if missing:
+            raise LogGapError(table=request.table, missing=missing)
+        return ReadChanges(
+            request=request, commits=tuple(index.commits[version] for version in wanted)
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReadChanges(Sequential[ChangeRequest]):
+    """Reads the commits of a range, oldest first."""
+
+    request: ChangeRequest
+    commits: tuple[LogFile, ...]
+
+    def plan(self) -> Node:
+        """Each commit once."""
+        return ScanJson(files=self.commits, columns=self.request.columns)
+
+    def next(self) -> Phase[ChangeRequest]:
+        """The end."""
+        return Terminus(self.request)
+
+    def failed(self, error: HeadraceError, *, given: int) -> Phase[ChangeRequest]:  # noqa: ARG002
+        """A commit that was listed and is gone has expired the range."""
+        if isinstance(error, ObjectNotFoundError):
+            raise SnapshotExpiredError(
+                table=self.request.table, version=self.request.end, path=error.path
+            ) from error
+        raise error

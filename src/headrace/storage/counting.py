@@ -1,0 +1,90 @@
+"""A store that counts what is asked of it."""
+
+import os
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from headrace.metrics.meter import Meter
+from headrace.storage.ranged import RangedFile, buffered
+from headrace.storage.store import ObjectMeta, Store, release_chunks
+
+
+class CountingStore:
+    """Counts requests, files and bytes of another store into a meter.
+
+    A listing, a read, a stream of chunks and every range of an open file are one request each.
+    What failed is not counted: where it is tried again, that has a count of its own. So this
+    store stands inside of one that retries.
+
+    `local_path` is the inner store's. What is opened by that path is read behind the store's
+    back: whoever does so counts it.
+    """
+
+    def __init__(self, inner: Store, *, meter: Meter) -> None:
+        self._inner = inner
+        self._meter = meter
+
+    @property
+    def root(self) -> str:
+        """The address of the root."""
+        return self._inner.root
+
+    def list(self, directory: str, *, start_from: str = "") -> list[ObjectMeta]:
+        """The objects of one directory: a request, but no file."""
+        found = self._inner.list(directory, start_from=start_from)
+        self._meter.count(requests=1)
+        return found
+
+    def read(self, path: str) -> bytes:
+        """An object, whole."""
+        data = self._inner.read(path)
+        self._meter.count(requests=1, files_read=1, bytes_read=len(data))
+        return data
+
+    def read_chunks(self, path: str, *, chunk_bytes: int) -> Iterator[bytes]:
+        """An object in pieces; one that is left early counts by what was given."""
+        chunks = self._inner.read_chunks(path, chunk_bytes=chunk_bytes)
+        try:
+            chunk = next(chunks, None)
+            self._meter.count(requests=1, files_read=1)
+            while chunk is not None:
+                self._meter.count(bytes_read=len(chunk))
+                yield chunk
+                chunk = next(chunks, None)
+        finally:
+            release_chunks(chunks)
+
+    def open(self, path: str) -> BinaryIO:
+        """An object to seek in; every range that is fetched counts."""
+        file = self._inner.open(path)
+        self._meter.count(files_read=1)
+        return buffered(_CountingFile(file, meter=self._meter))
+
+    def local_path(self, path: str) -> str | None:
+        """The inner store's."""
+        return self._inner.local_path(path)
+
+
+class _CountingFile(RangedFile):
+    """An open file whose ranges are counted."""
+
+    def __init__(self, file: BinaryIO, *, meter: Meter) -> None:
+        super().__init__()
+        self._file = file
+        self._meter = meter
+
+    def read_at(self, position: int, size: int) -> bytes:
+        """A range; that there is nothing after the end takes no request to know."""
+        self._file.seek(position)
+        data = self._file.read(size)
+        if data:
+            self._meter.count(requests=1, bytes_read=len(data))
+        return data
+
+    def size_bytes(self) -> int:
+        """The size that the store told when the file was opened."""
+        return self._file.seek(0, os.SEEK_END)
+
+    def release(self) -> None:
+        """Close the inner file."""
+        self._file.close()

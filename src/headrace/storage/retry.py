@@ -1,0 +1,69 @@
+"""When to try again, and how long to wait before."""
+
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias, TypeVar
+
+from headrace.errors import StoreFailedError
+from headrace.storage.failure import storage_errors
+
+T = TypeVar("T")
+
+OnRetry: TypeAlias = Callable[[str, int, StoreFailedError], None]
+"""Called with the path, the number of the try that failed, and its error."""
+
+
+def ignore_retry(path: str, attempt: int, error: StoreFailedError) -> None:
+    """Tell nobody."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetryPolicy:
+    """How patient one read is. A read of a long object has its patience anew for every piece."""
+
+    attempts: int = 4
+    """How often it is tried before it counts as failed."""
+    backoff_ms: int = 50
+    """How long to wait before the second try, at most; it doubles from there."""
+    deadline_ms: int = 30_000
+    """No try starts later than this after the first; one that hangs is not broken off."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Retrier:
+    """Takes steps until they succeed, or until it makes no sense to go on."""
+
+    policy: RetryPolicy = RetryPolicy()
+    on_retry: OnRetry = ignore_retry
+    sleep: Callable[[float], None] = time.sleep
+    clock: Callable[[], float] = time.monotonic
+    jitter: Callable[[], float] = random.random
+
+    def run(self, path: str, step: Callable[[], T]) -> T:
+        """What the step gives, after as many tries as it takes.
+
+        Raises:
+            StorageError: it is not worth another try, or there were enough.
+        """
+        started = self.clock()
+        attempt = 1
+        while True:
+            try:
+                with storage_errors(path):
+                    return step()
+            except StoreFailedError as error:
+                delay = self._delay_s(attempt)
+                late = self.clock() - started + delay > self.policy.deadline_ms / 1000
+                if not error.transient or attempt >= self.policy.attempts or late:
+                    raise
+                self.on_retry(path, attempt, error)
+            # Outside of the handler, so that what fails next is not told as its consequence.
+            self.sleep(delay)
+            attempt += 1
+
+    def _delay_s(self, attempt: int) -> float:
+        """Between the half and the whole: readers that failed together come back apart."""
+        longest = self.policy.backoff_ms / 1000 * 2 ** (attempt - 1)
+        return longest * (1 + self.jitter()) / 2

@@ -1,0 +1,152 @@
+"""Parquet without Arrow must say what Arrow says, or nothing."""
+
+import os
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headrace.engines.arrow.lite.action import read_actions
+from headrace.engines.arrow.lite.snappy import decompress
+from headrace.protocol.action import ACTION_TYPES
+from tests.effort import examples
+
+NAMES = ("protocol", "metaData")
+
+
+def by_arrow(source: Any) -> dict[str, Any]:
+    table = pq.read_table(source)
+    found = {}
+    for name in NAMES:
+        rows = table[name].to_pylist(maps_as_pydicts="strict") if name in table.schema.names else []
+        for row in filter(None, rows):
+            fields = {k: v for k, v in row.items() if v is not None}
+            found[name] = msgspec.convert(fields, ACTION_TYPES[name])
+    return found
+
+
+def test_every_real_checkpoint_is_read_alike(fixture_tables: Path) -> None:
+    paths = [p for p in fixture_tables.rglob("*.checkpoint*.parquet") if "_delta_log" in str(p)]
+    assert paths
+    read = 0
+    for path in paths:
+        with path.open("rb") as file:
+            found = read_actions(file, path.stat().st_size, NAMES)
+        if found is not None:
+            read += 1
+            assert found == by_arrow(path), path
+    assert read > len(paths) // 2
+
+
+texts = st.one_of(st.none(), st.text(max_size=20), st.just("x" * 3000))
+maps = st.one_of(st.none(), st.dictionaries(st.text(min_size=1, max_size=8), texts, max_size=4))
+lists = st.one_of(st.none(), st.lists(st.text(max_size=8), max_size=4))
+PROTOCOL = pa.struct(
+    [
+        ("minReaderVersion", pa.int32()),
+        ("minWriterVersion", pa.int32()),
+        ("readerFeatures", pa.list_(pa.string())),
+    ]
+)
+METADATA = pa.struct(
+    [
+        ("id", pa.string()),
+        ("schemaString", pa.string()),
+        ("partitionColumns", pa.list_(pa.string())),
+        ("configuration", pa.map_(pa.string(), pa.string())),
+        ("createdTime", pa.int64()),
+        (
+            "format",
+            pa.struct([("provider", pa.string()), ("options", pa.map_(pa.string(), pa.string()))]),
+        ),
+    ]
+)
+
+
+@pytest.mark.property
+@given(
+    features=lists,
+    schema=texts,
+    partitions=lists,
+    configuration=maps,
+    options=maps,
+    place=st.integers(0, 30),
+    rows=st.integers(2, 40),
+    settings_=st.fixed_dictionaries(
+        {
+            "compression": st.sampled_from(["snappy", "none", "gzip", "zstd"]),
+            "use_dictionary": st.booleans(),
+            "data_page_version": st.sampled_from(["1.0", "2.0"]),
+            "row_group_size": st.integers(1, 20),
+        }
+    ),
+)
+@settings(max_examples=examples(150))
+def test_any_writers_choices_are_read_alike(  # noqa: PLR0913
+    features: Any,
+    schema: Any,
+    partitions: Any,
+    configuration: Any,
+    options: Any,
+    place: int,
+    rows: int,
+    settings_: dict[str, Any],
+) -> None:
+    metadata = {
+        "id": "m",
+        "schemaString": schema,
+        "partitionColumns": partitions,
+        "configuration": None if configuration is None else list(configuration.items()),
+        "createdTime": 5,
+        "format": {
+            "provider": "parquet",
+            "options": None if options is None else list(options.items()),
+        },
+    }
+    protocol = {"minReaderVersion": 3, "minWriterVersion": 7, "readerFeatures": features}
+    empty: list[Any] = [None] * rows
+    table = pa.table(
+        {
+            "add": pa.array([{"path": str(i)} for i in range(rows)]),
+            "protocol": pa.array(
+                [*empty[: place % rows], protocol, *empty[place % rows + 1 :]], PROTOCOL
+            ),
+            "metaData": pa.array(
+                [*empty[: (place + 1) % rows], metadata, *empty[(place + 1) % rows + 1 :]], METADATA
+            ),
+        }
+    )
+    sink = BytesIO()
+    pq.write_table(table, sink, **settings_)
+    found = read_actions(sink, sink.getbuffer().nbytes, NAMES)
+    if found is None:
+        assert settings_["compression"] == "zstd"
+    else:
+        sink.seek(0)
+        assert found == by_arrow(sink)
+
+
+@given(st.binary(max_size=400))
+@settings(max_examples=examples(200))
+def test_rubbish_is_left_to_another_reader(rubbish: bytes) -> None:
+    assert read_actions(BytesIO(rubbish), len(rubbish), NAMES) is None
+
+
+@given(st.binary(max_size=5000), st.integers(1, 40))
+@settings(max_examples=examples(200))
+def test_snappy_gives_back_what_was_compressed(data: bytes, times: int) -> None:
+    whole = data * times
+    assert decompress(bytes(pa.Codec("snappy").compress(whole, asbytes=True))) == whole
+
+
+def test_a_missing_file_is_the_stores_to_tell(tmp_path: Path) -> None:
+    path = tmp_path / "empty"
+    path.write_bytes(b"")
+    with path.open("rb") as file:
+        assert read_actions(file, os.path.getsize(path), NAMES) is None  # noqa: PTH202

@@ -1,0 +1,51 @@
+"""However a scan goes about its work, it gives the same files."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.effort import examples
+from tests.lake.plan import Plan
+from tests.lake.strategies import plans
+from tests.listing import batch_rows, by_key, file_rows, open_snapshot
+
+pytestmark = pytest.mark.property
+
+WHERE = (None, "part = 'x'", "n = 1", "id > 20", "id < 10 OR part IS NULL")
+
+options = st.fixed_dictionaries(
+    {},
+    optional={
+        "strategy": st.sampled_from(["auto", "reverse", "forward"]),
+        "tripwire": st.sampled_from(["lenient", "strict"]),
+        "memory_limit_bytes": st.sampled_from([0, 200, 1 << 20]),
+        "commit_parallelism": st.integers(1, 3),
+        "leaf_parallelism": st.integers(1, 3),
+        "batch_rows": st.integers(1, 3),
+        "row_groups_per_batch": st.integers(1, 3),
+    },
+)
+
+
+@settings(max_examples=examples(200))
+@given(plans(), options)
+def test_no_option_changes_which_files_are_given(plan: Plan, chosen: dict[str, Any]) -> None:
+    with plan.on_disk() as table:
+        for version in plan.readable:
+            scan = open_snapshot(table, version).scan(**chosen)
+            assert by_key(scan).keys() == plan.state(version).live.keys()
+            assert scan.count() == len(plan.state(version).live)
+
+
+@settings(max_examples=examples(150))
+@given(plans(), options, st.sampled_from(WHERE))
+def test_no_option_changes_what_is_told_of_a_file(
+    plan: Plan, chosen: dict[str, Any], where: str | None
+) -> None:
+    with plan.on_disk() as table:
+        snapshot = open_snapshot(table)
+        plain, scan = snapshot.scan(where=where), snapshot.scan(where=where, **chosen)
+        assert file_rows(scan) == file_rows(plain)
+        assert batch_rows(scan.batches()) == file_rows(plain)

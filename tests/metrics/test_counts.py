@@ -1,0 +1,96 @@
+"""Counts against a naive count over the same rows, under pruning, limits and early close."""
+
+from dataclasses import asdict, fields
+from itertools import islice
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+
+from headrace import Table
+from headrace.metrics.counts import Counts
+from headrace.metrics.meter import Meter
+from tests.effort import examples
+from tests.lake.action import add, opening, remove
+from tests.lake.log import write_history
+from tests.lake.plan import Plan
+from tests.lake.strategies import plans
+
+OLDEST_FIRST = [[*opening(), add("a"), add("b")], [remove("a"), add("c")], [add("b"), add("d")]]
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Table:
+    return Table(write_history(tmp_path, OLDEST_FIRST))
+
+
+def test_every_row_of_every_commit_is_counted_once(table: Table) -> None:
+    scan = table.snapshot().scan()
+    list(scan)
+    counts = scan.metrics.counts
+    assert counts.total_metadata_rows == sum(map(len, OLDEST_FIRST))
+    assert counts.rows_from_json == counts.total_metadata_rows
+    assert counts.non_file_action_rows == len(opening())
+    assert counts.removes_processed == 1
+    assert counts.adds_emitted == 3
+    assert counts.commits_scanned == 3
+    assert scan.metrics.dedup_hashmap_size == 4
+
+
+def test_an_early_close_counts_what_was_done(table: Table) -> None:
+    scan = table.snapshot().scan()
+    files = iter(scan)
+    assert len(list(islice(files, 1))) == 1
+    counts = scan.metrics.counts
+    assert (counts.adds_emitted, counts.commits_scanned) == (1, 1)
+    assert counts.rows_from_json == 2
+
+
+def test_a_limit_counts_what_was_given(table: Table) -> None:
+    scan = table.snapshot().scan(limit=2)
+    list(scan)
+    assert scan.metrics.counts.adds_emitted == 2
+    assert scan.count() == 2
+    assert scan.metrics.counts.adds_emitted == 2
+
+
+def test_metrics_are_live_while_the_scan_runs(table: Table) -> None:
+    scan = table.snapshot().scan()
+    given = [scan.metrics.counts.adds_emitted for _ in scan]
+    assert given == [1, 2, 3]
+    assert scan.metrics.time_to_first_file_ns is not None
+
+
+def test_the_names_of_the_design_are_there(table: Table) -> None:
+    scan = table.snapshot().scan()
+    list(scan)
+    shown = scan.metrics.as_dict()
+    assert shown["delta.lazy.files_emitted"] == 3
+    assert shown["delta.lazy.commits_scanned"] == 3
+    assert shown["delta.lazy.fallback_triggered"] == 0
+    assert shown["delta.lazy.remove_set_size"] == 4
+    assert shown["delta.lazy.time_to_first_file_ms"] > 0
+    assert shown["strategy"] == "reverse"
+
+
+def test_counts_of_workers_add_up() -> None:
+    meter = Meter()
+    worker = Counts(**{field.name: i for i, field in enumerate(fields(Counts))})
+    meter.merge(worker)
+    meter.merge(worker)
+    assert asdict(meter.counts) == {name: 2 * n for name, n in asdict(worker).items()}
+
+
+@pytest.mark.property
+@given(plans())
+@settings(max_examples=examples(60))
+def test_rows_add_up_for_any_history(plan: Plan) -> None:
+    with plan.on_disk() as table:
+        scan = Table(table).snapshot().scan()
+        files = len(list(scan))
+        counts = scan.metrics.counts
+        assert counts.adds_emitted == files
+        assert counts.total_metadata_rows == counts.rows_from_json + counts.rows_from_checkpoint
+        assert counts.rows_filtered_by_partition_pruning == 0
+        assert counts.rows_filtered_by_data_skipping == 0
+        assert counts.non_file_action_rows <= counts.total_metadata_rows - files

@@ -1,0 +1,43 @@
+"""The counts of another implementation's replay, on the same tables.
+
+delta-kernel splits a scan differently (it replays a manifest with inline adds sequentially), so
+its two halves are added up. Its names on the left, ours on the right:
+
+    selected               adds_emitted
+    pred_filtered          rows_filtered_by_partition_pruning + rows_filtered_by_data_skipping
+    removes                removes_processed
+    non_file               non_file_action_rows (of what is replayed: a manifest that names
+                           sidecars holds no file actions, and is not counted here)
+"""
+
+import csv
+from pathlib import Path
+
+import pytest
+
+from headrace import Table
+
+_TEXT = (Path(__file__).parent / "kernel_metrics.csv").read_text(encoding="utf-8")
+CASES = list(csv.DictReader(_TEXT.splitlines()))
+
+
+def total(case: dict[str, str], name: str) -> int:
+    return sum(int(case.get(f"{half}_{name}") or 0) for half in ("seq", "par"))
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda c: f"{c['table']} {c['predicate']}".strip())
+def test_the_counts_equal_those_of_delta_kernel(case: dict[str, str], fixture_tables: Path) -> None:
+    table = fixture_tables / "delta-kernel-rs" / "data" / case["table"]
+    if not table.exists():
+        pytest.skip(f"{case['table']} is not among the fixture tables")
+    scan = Table(table).snapshot().scan(where=case["predicate"] or None)
+    size_bytes = sum(file.size_bytes for file in scan)
+    counts = scan.metrics.counts
+    assert counts.adds_emitted == total(case, "selected")
+    assert size_bytes == total(case, "selected_bytes")
+    assert counts.removes_processed == total(case, "removes")
+    filtered = counts.rows_filtered_by_partition_pruning + counts.rows_filtered_by_data_skipping
+    assert filtered == total(case, "pred_filtered")
+    has_sidecars = (table / "_delta_log" / "_sidecars").exists()
+    if not has_sidecars:
+        assert counts.non_file_action_rows == total(case, "non_file")

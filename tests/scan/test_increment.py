@@ -1,0 +1,96 @@
+"""An older list and the commits since give what a new scan gives."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+
+from headrace import Table
+from headrace.errors import IncrementRefusedError, InvalidArgumentError
+from tests.effort import examples
+from tests.lake.action import add, opening, remove
+from tests.lake.log import commit_path, write_history
+from tests.lake.plan import Plan
+from tests.lake.strategies import plans
+from tests.listing import COLUMNS
+from tests.scan.counting import counting_executor
+
+
+def rows(batches: "list[pa.RecordBatch]") -> list[str]:
+    """Everything but what an older list may know from commits and a newer checkpoint may lack."""
+    listed = [row for b in batches for row in b.to_pylist(maps_as_pydicts="strict")]
+    known = [name for name in COLUMNS if name not in {"version", "stats", "tags"}]
+    return sorted(repr({name: row[name] for name in known}) for row in listed)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    return write_history(
+        tmp_path, [[*opening(), add("a"), add("b")], [remove("a")], [add("c"), add("b")]]
+    )
+
+
+def test_only_the_commits_in_between_are_read(table: Path) -> None:
+    executor, opened = counting_executor(table)
+    source = Table(table, executor=executor)
+    old = list(source.snapshot(version=1).scan().batches())
+    new = source.snapshot()
+    opened.clear()
+    listed = list(new.scan().since(old, version=1))
+    assert {Path(path).name for path in opened} == {f"{2:020}.json"}
+    assert rows(listed) == rows(list(new.scan().batches()))
+
+
+def test_the_same_version_is_the_same_list(table: Path) -> None:
+    snapshot = Table(table).snapshot()
+    old = list(snapshot.scan().batches())
+    assert rows(list(snapshot.scan().since(old, version=2))) == rows(old)
+
+
+def test_another_condition_is_refused(table: Path) -> None:
+    with pytest.raises(IncrementRefusedError, match="listed under"):
+        Table(table).snapshot().scan(where="id = 1").since([], version=1)
+
+
+def test_a_newer_list_is_refused(table: Path) -> None:
+    with pytest.raises(IncrementRefusedError, match="not older"):
+        Table(table).snapshot(version=1).scan().since([], version=2)
+
+
+def test_a_commit_that_is_gone_is_refused(table: Path) -> None:
+    snapshot = Table(table).snapshot()
+    commit_path(table, 1).unlink()
+    with pytest.raises(IncrementRefusedError, match="commit 1"):
+        list(snapshot.scan().since([], version=0))
+
+
+def test_changed_metadata_is_refused(tmp_path: Path) -> None:
+    table = write_history(tmp_path, [[*opening(), add("a")], opening()[1:]])
+    with pytest.raises(IncrementRefusedError, match="metaData"):
+        list(Table(table).snapshot().scan().since([], version=0))
+
+
+def test_a_list_without_all_columns_is_refused(table: Path) -> None:
+    snapshot = Table(table).snapshot()
+    old = list(snapshot.scan().batches(columns=["path"]))
+    with pytest.raises(InvalidArgumentError, match="columns"):
+        list(snapshot.scan().since(old, version=2))
+    with pytest.raises(InvalidArgumentError, match="limit"):
+        snapshot.scan(limit=1).since(old, version=2)
+
+
+@pytest.mark.property
+@given(plans())
+@settings(max_examples=examples(60))
+def test_any_history_can_be_brought_up_to_date_or_is_refused(plan: Plan) -> None:
+    with plan.on_disk() as table:
+        source = Table(table)
+        newest = source.snapshot()
+        for version in plan.readable:
+            old = list(source.snapshot(version=version).scan().batches())
+            try:
+                listed = list(newest.scan().since(old, version=version))
+            except IncrementRefusedError:
+                continue
+            assert rows(listed) == rows(list(newest.scan().batches()))

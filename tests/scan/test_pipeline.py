@@ -1,0 +1,108 @@
+"""Batches are read ahead, but never far; closing ends the reading."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Generator, Iterator
+from pathlib import Path
+
+import pytest
+
+from headrace import Table
+from headrace.scan.pipeline import Pipeline
+from tests.lake.action import add, opening
+from tests.lake.log import write_history
+
+
+def reader_threads() -> list[str]:
+    return [t.name for t in threading.enumerate() if t.name.startswith("headrace")]
+
+
+def numbers(made: list[int], *, last: int = 1000) -> Generator[int, None, None]:
+    for number in range(last):
+        made.append(number)
+        yield number
+
+
+def test_everything_arrives_in_order() -> None:
+    assert list(Pipeline(lambda: numbers([], last=50))) == list(range(50))
+
+
+def test_nothing_is_read_before_the_first_item_is_asked_for() -> None:
+    made: list[int] = []
+    Pipeline(lambda: numbers(made))
+    assert made == []
+
+
+def test_a_slow_consumer_holds_the_reader_back() -> None:
+    made: list[int] = []
+    with Pipeline(lambda: numbers(made)) as pipeline:
+        next(pipeline)
+        time.sleep(0.1)
+        assert len(made) <= 5
+
+
+def test_closing_stops_the_reader_at_once() -> None:
+    pipeline = Pipeline(lambda: numbers([]))
+    next(pipeline)
+    started = time.monotonic()
+    pipeline.close()
+    assert time.monotonic() - started < 0.5
+    assert reader_threads() == []
+    assert list(pipeline) == []
+
+
+def test_an_error_of_the_reader_reaches_the_consumer() -> None:
+    def broken() -> Generator[int, None, None]:
+        yield 1
+        raise ValueError("broken")
+
+    pipeline = Pipeline(broken)
+    assert next(pipeline) == 1
+    with pytest.raises(ValueError, match="broken"):
+        next(pipeline)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Iterator[Table]:
+    commits = [[add(f"{v}-{i}") for i in range(20)] for v in range(20)]
+    commits[0] = [*opening(), *commits[0]]
+    yield Table(write_history(tmp_path, commits))
+    assert reader_threads() == []
+
+
+def test_batches_can_be_dropped_half_way(table: Table) -> None:
+    with table.snapshot().scan().batches() as batches:
+        assert next(batches).num_rows == 20
+
+
+def test_batches_stop_at_the_limit(table: Table) -> None:
+    scan = table.snapshot().scan(limit=30)
+    assert sum(batch.num_rows for batch in scan.batches()) == 30
+    assert scan.metrics.counts.adds_emitted == 30
+
+
+def test_files_can_be_iterated_in_asyncio(table: Table) -> None:
+    async def collect() -> list[str]:
+        return [file.path async for file in table.snapshot().scan()]
+
+    assert asyncio.run(collect()) == [file.path for file in table.snapshot().scan()]
+
+
+def test_batches_can_be_iterated_in_asyncio(table: Table) -> None:
+    async def count() -> int:
+        rows = 0
+        async for batch in table.snapshot().scan().batches():
+            rows += batch.num_rows
+        return rows
+
+    assert asyncio.run(count()) == 400
+
+
+def test_asyncio_can_stop_early(table: Table) -> None:
+    async def first() -> str:
+        async for file in table.snapshot().scan():
+            return file.path
+        raise AssertionError
+
+    assert asyncio.run(first()) == "19-0"

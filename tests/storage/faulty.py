@@ -1,0 +1,111 @@
+"""Stores for tests: one in memory, and one that fails when it is told to."""
+
+import io
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import BinaryIO
+
+from headrace.errors import ObjectNotFoundError, StoreFailedError
+from headrace.storage.ranged import RangedFile, buffered
+from headrace.storage.store import ObjectMeta, Store
+
+
+class MemoryStore:
+    """Objects in a dictionary."""
+
+    root = "memory://lake"
+
+    def __init__(self, objects: Mapping[str, bytes]) -> None:
+        self.objects = dict(objects)
+
+    def list(self, directory: str, *, start_from: str = "") -> list[ObjectMeta]:
+        return [
+            ObjectMeta(path=path, size_bytes=len(data), modified_ms=0)
+            for path, data in sorted(self.objects.items())
+            if path.rpartition("/")[0] == directory and path.rpartition("/")[2] >= start_from
+        ]
+
+    def read(self, path: str) -> bytes:
+        try:
+            return self.objects[path]
+        except KeyError as error:
+            raise ObjectNotFoundError(path=path) from error
+
+    def read_chunks(self, path: str, *, chunk_bytes: int) -> Iterator[bytes]:
+        with self.open(path) as file:
+            while chunk := file.read(chunk_bytes):
+                yield chunk
+
+    def open(self, path: str) -> BinaryIO:
+        return io.BytesIO(self.read(path))
+
+    def local_path(self, path: str) -> str | None:  # noqa: ARG002  (the port has it)
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """How an operation fails: with what, and after how many bytes of what it was to give."""
+
+    error: Exception = field(
+        default_factory=lambda: StoreFailedError(path="any", reason="the line broke")
+    )
+    after_bytes: int = 0
+
+
+class FaultyStore:
+    """Numbers what is asked of another store, and fails the operations that the plan names.
+
+    Listings, whole reads, opening, each chunk and each read of an open file are operations. A
+    fault in the middle gives some bytes first: a chunk that is too short comes before the error,
+    and an open file has moved on by bytes that nobody got.
+    """
+
+    def __init__(self, inner: Store, plan: Mapping[int, Fault]) -> None:
+        self._inner = inner
+        self._plan = plan
+        self.operations: list[str] = []
+        self.open_files = 0
+
+    @property
+    def root(self) -> str:
+        return self._inner.root
+
+    def list(self, directory: str, *, start_from: str = "") -> list[ObjectMeta]:
+        self.fail("list", directory)
+        return self._inner.list(directory, start_from=start_from)
+
+    def read(self, path: str) -> bytes:
+        self.fail("read", path)
+        return self._inner.read(path)
+
+    def read_chunks(self, path: str, *, chunk_bytes: int) -> Iterator[bytes]:
+        self.open_files += 1
+        try:
+            for chunk in self._inner.read_chunks(path, chunk_bytes=chunk_bytes):
+                fault = self.next_fault("chunk", path)
+                if fault is not None:
+                    if fault.after_bytes:
+                        yield chunk[: fault.after_bytes]
+                    raise fault.error
+                yield chunk
+        finally:
+            self.open_files -= 1
+
+    def open(self, path: str) -> BinaryIO:
+        self.fail("open", path)
+        file = self._inner.open(path)
+        self.open_files += 1
+        return buffered(_FaultyFile(self, file, path))
+
+    def local_path(self, path: str) -> str | None:
+        return self._inner.local_path(path)
+
+    def next_fault(self, operation: str, path: str) -> Fault | None:
+        self.operations.append(f"{operation} {path}")
+        return self._plan.get(len(self.operations) - 1)
+
+    def fail(self, operation: str, path: str) -> None:
+        fault = self.next_fault(operation, path)
+        if fault is not None:
+            raise fault.error
