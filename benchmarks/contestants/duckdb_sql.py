@@ -14,6 +14,7 @@ from benchmarks.question import Question, RecordBatch
 
 _BATCH_ROWS = 8192
 _PATH = "path VARCHAR"
+_PATH_COLUMN = "add.path AS path"
 _COMMIT = re.compile(r"[0-9]{20}\.json")
 
 
@@ -29,19 +30,19 @@ class Contestant:
         found = self._paths(f"{self._said(_PATH)} SELECT path FROM said WHERE live {limit}")
         if len(found) == self.question.limit:
             return found
-        return self._paths(f"{self._live(add=_PATH, columns='add.path')} {limit}")
+        return self._paths(f"{self._live(add=_PATH)} {limit}")
 
     def partition(self) -> list[str]:
         date, region = (f"add.\"partitionValues\"['{name}']" for name in ("date", "region"))
         wanted = f"{date} = '{self.question.date}' AND {region} = '{self.question.region}'"
         add = 'path VARCHAR, "partitionValues" STRUCT("date" VARCHAR, region VARCHAR)'
-        return self._paths(self._live(add=add, columns="add.path", where=wanted))
+        return self._paths(self._live(add=add, where=wanted))
 
     def count(self) -> int:
-        return self._count(self._live(add=_PATH, columns="add.path"))
+        return self._count(self._live(add=_PATH))
 
     def paths(self) -> Iterator[str]:
-        reader = self._arrow(self._live(add=_PATH, columns="add.path AS path"))
+        reader = self._arrow(self._live(add=_PATH))
         return (path for batch in reader for path in batch.column("path").to_pylist())
 
     def batches(self) -> Iterator[RecordBatch]:
@@ -50,7 +51,7 @@ class Contestant:
             ' "modificationTime" BIGINT, stats VARCHAR'
         )
         columns = (
-            'add.path AS path, add."partitionValues" AS partition_values,'
+            f'{_PATH_COLUMN}, add."partitionValues" AS partition_values,'
             ' add.size AS size_bytes, add."modificationTime" AS modified_ms, add.stats AS stats'
         )
         return self._arrow(self._live(add=add, columns=columns))
@@ -59,21 +60,21 @@ class Contestant:
         least = "CAST(json_value(add.stats, '$.minValues.id') AS BIGINT)"
         possible = f"coalesce({least} < {self.question.below}, true)"
         add = "path VARCHAR, stats VARCHAR"
-        return self._count(self._live(add=add, columns="add.path", where=possible))
+        return self._count(self._live(add=add, where=possible))
 
     def bytes_read(self) -> int | None:
         return None
 
-    def _live(self, *, add: str, columns: str, where: str = "true") -> str:
+    def _live(self, *, add: str, columns: str = _PATH_COLUMN, where: str = "true") -> str:
         """Every live file: those of commits, and those of the checkpoint that no commit names."""
         return f"""
             {self._said(add)}
             SELECT {columns} FROM said WHERE live AND {where}
             UNION ALL
-            SELECT {columns} FROM (
-                SELECT add FROM read_parquet({self._leaves()})
+            FROM (
+                SELECT {columns} FROM read_parquet({self._leaves()})
                 WHERE add.path IS NOT NULL AND {where}
-            ) AS kept ANTI JOIN said ON said.path = kept.add.path
+            ) ANTI JOIN said USING (path)
         """
 
     def _said(self, add: str) -> str:

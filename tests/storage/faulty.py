@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from typing import BinaryIO
 
 from headrace.errors import ObjectNotFoundError, StoreFailedError
-from headrace.storage.ranged import RangedFile, buffered
 from headrace.storage.store import ObjectMeta, Store
 
 
@@ -94,9 +93,7 @@ class FaultyStore:
 
     def open(self, path: str) -> BinaryIO:
         self.fail("open", path)
-        file = self._inner.open(path)
-        self.open_files += 1
-        return buffered(_FaultyFile(self, file, path))
+        return _FaultyFile(self, path, self._inner.read(path))
 
     def local_path(self, path: str) -> str | None:
         return self._inner.local_path(path)
@@ -109,3 +106,25 @@ class FaultyStore:
         fault = self.next_fault(operation, path)
         if fault is not None:
             raise fault.error
+
+
+class _FaultyFile(io.BytesIO):
+    """An open file of a faulty store."""
+
+    def __init__(self, store: FaultyStore, path: str, data: bytes) -> None:
+        super().__init__(data)
+        self._store = store
+        self._path = path
+        store.open_files += 1
+
+    def read(self, size: int | None = -1, /) -> bytes:
+        fault = self._store.next_fault("range", self._path)
+        if fault is not None:
+            self.seek(fault.after_bytes, io.SEEK_CUR)
+            raise fault.error
+        return super().read(size)
+
+    def close(self) -> None:
+        if not self.closed:
+            self._store.open_files -= 1
+        super().close()

@@ -1,3 +1,4 @@
+import errno
 import os
 from pathlib import Path
 
@@ -55,9 +56,28 @@ def test_a_missing_file_is_a_typed_error(store: LocalStore) -> None:
             read("log/none")
 
 
-def test_another_failure_is_a_typed_error(store: LocalStore) -> None:
-    with pytest.raises(StoreFailedError):
+def test_a_failure_that_will_stay_is_told_as_such(store: LocalStore, tmp_path: Path) -> None:
+    with pytest.raises(StoreFailedError) as raised:
         store.read("log/nested")
+    assert not raised.value.transient
+    (tmp_path / "log" / "loop").symlink_to("loop")
+    with pytest.raises(StoreFailedError) as raised:
+        store.list("log")
+    assert not raised.value.transient
+
+
+@pytest.mark.parametrize("number", [errno.EIO, errno.ETIMEDOUT, errno.ECONNRESET, errno.EAGAIN])
+def test_a_failure_that_may_pass_is_told_as_such(
+    number: int, store: LocalStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(Path, "open", fail)
+    for read in (store.read, store.open, lambda p: list(store.read_chunks(p, chunk_bytes=1))):
+        with pytest.raises(StoreFailedError) as raised:
+            read("log/a")
+        assert raised.value.transient
 
 
 @pytest.mark.parametrize(

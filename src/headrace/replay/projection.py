@@ -1,7 +1,7 @@
 """Which columns of a checkpoint a scan needs, and no more."""
 
 from headrace.expr.node import BoundPredicate
-from headrace.expr.reference import statistics_leaves
+from headrace.expr.reference import evaluated_columns, statistics_leaves
 
 ADD_FIELDS = (
     "path",
@@ -21,7 +21,8 @@ def add_columns(
     """The Parquet columns for these fields of an add, and for what the predicate looks at."""
     fields = ["path", "deletionVector", *projection]
     if predicate is not None:
-        fields.append("partitionValues")
+        if any(column.is_partition for column in evaluated_columns(predicate)):
+            fields.append("partitionValues")
         leaves = statistics_leaves(predicate)
         if leaves:
             fields.append("stats")

@@ -129,7 +129,7 @@ class _Files:
             case "modified_ms":
                 return pc.fill_null(_or_null(adds.field("modificationTime"), size, pa.int64()), 0)
             case "partition_values":
-                return _text_map(self.texts, size)
+                return _as_written(adds, self.context) or _text_map(self.texts, size)
             case "typed_partition_values":
                 return _typed(self.texts, self.context.partition_columns, size)
             case "stats":
@@ -208,6 +208,28 @@ def _dv_ids(vectors: pa.StructArray) -> pa.StringArray:
 def _partition_text(columns: ColumnBatch, column: PartitionColumn) -> pa.StringArray:
     text = columns.partition_text(column.physical_name).cast(pa.string())
     return pc.if_else(pc.equal(text, ""), pa.scalar(None, pa.string()), text)
+
+
+def _as_written(adds: ColumnBatch, context: FileContext) -> pa.MapArray | None:
+    """The maps of the log, where they are already what is wanted: all keys, in order, no ''."""
+    values = adds.field("partitionValues")
+    columns = context.partition_columns
+    width, size = len(columns), len(adds)
+    if values is None or values.null_count or values.type != _TEXT_MAP:
+        return None
+    keys, items = values.keys, values.items
+    uniform = len(keys) == width * size and bool(
+        (np.diff(values.offsets.to_numpy(zero_copy_only=False)) == width).all()
+    )
+    if not uniform or any(c.name != c.physical_name for c in columns):
+        return None
+    if not width:
+        return values
+    expected = pa.array([c.name for c in columns], pa.string())
+    tiled = expected.take(pa.array(np.tile(np.arange(width), size)))
+    if not pc.all(pc.equal(keys, tiled)).as_py() or pc.any(pc.equal(items, "")).as_py():
+        return None
+    return values
 
 
 def _text_map(texts: dict[str, pa.StringArray], size: int) -> pa.MapArray:

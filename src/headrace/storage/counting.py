@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from headrace.metrics.meter import Meter
-from headrace.storage.ranged import RangedFile, buffered
+from headrace.storage.ranged import RangedFile, as_binary
 from headrace.storage.store import ObjectMeta, Store, release_chunks
 
 
@@ -58,7 +58,7 @@ class CountingStore:
         """An object to seek in; every range that is fetched counts."""
         file = self._inner.open(path)
         self._meter.count(files_read=1)
-        return buffered(_CountingFile(file, meter=self._meter))
+        return as_binary(_CountingFile(file, meter=self._meter))
 
     def local_path(self, path: str) -> str | None:
         """The inner store's."""

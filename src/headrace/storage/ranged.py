@@ -3,14 +3,15 @@
 import io
 import os
 from abc import abstractmethod
-from typing import Any, BinaryIO
+from typing import BinaryIO, cast
 
 
-class RangedFile(io.RawIOBase):
+class RangedFile(io.BufferedIOBase):
     """Keeps the position; whoever derives from it reads, tells the size, and releases.
 
-    The position moves by what was read and by nothing else: a read that fails leaves it where
-    it stood.
+    A read of so many bytes asks for just those, and only asks again if it got fewer: a range is
+    a request, and to look ahead would double it. The position moves by what was read and by
+    nothing else: a read that fails leaves it where it stood.
     """
 
     def __init__(self) -> None:
@@ -29,17 +30,26 @@ class RangedFile(io.RawIOBase):
     def release(self) -> None:
         """Let go of what is open; called once."""
 
-    def readinto(self, buffer: Any, /) -> int:
-        """Fill the buffer as far as one read goes."""
-        if self.closed:
-            raise ValueError("the file is closed")
-        data = self.read_at(self._position, len(buffer))
-        buffer[: len(data)] = data
-        self._position += len(data)
-        return len(data)
+    def read(self, size: int | None = -1, /) -> bytes:
+        """As many bytes, or all that are left."""
+        self._check_open()
+        if size is None or size < 0:
+            size = max(self.size_bytes() - self._position, 0)
+        parts: list[bytes] = []
+        missing = size
+        while missing > 0 and (part := self.read_at(self._position + size - missing, missing)):
+            parts.append(part)
+            missing -= len(part)
+        self._position += size - missing
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+    def read1(self, size: int = -1, /) -> bytes:
+        """As many bytes: a range comes whole."""
+        return self.read(size)
 
     def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
         """Go to a position; nothing is read yet."""
+        self._check_open()
         start = 0
         if whence == os.SEEK_CUR:
             start = self._position
@@ -52,6 +62,7 @@ class RangedFile(io.RawIOBase):
 
     def tell(self) -> int:
         """Where the next read starts."""
+        self._check_open()
         return self._position
 
     def readable(self) -> bool:
@@ -70,7 +81,11 @@ class RangedFile(io.RawIOBase):
             finally:
                 super().close()
 
+    def _check_open(self) -> None:
+        if self.closed:
+            raise ValueError("the file is closed")
 
-def buffered(file: RangedFile) -> BinaryIO:
-    """The file as callers know files: a read gives as many bytes as it was asked for."""
-    return io.BufferedReader(file)
+
+def as_binary(file: RangedFile) -> BinaryIO:
+    """The file under the type that callers know: `io` and `typing` do not share one."""
+    return cast("BinaryIO", file)

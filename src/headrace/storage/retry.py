@@ -11,6 +11,8 @@ from headrace.storage.failure import storage_errors
 
 T = TypeVar("T")
 
+_MOST_DOUBLINGS = 20
+
 OnRetry: TypeAlias = Callable[[str, int, StoreFailedError], None]
 """Called with the path, the number of the try that failed, and its error."""
 
@@ -65,5 +67,5 @@ class Retrier:
 
     def _delay_s(self, attempt: int) -> float:
         """Between the half and the whole: readers that failed together come back apart."""
-        longest = self.policy.backoff_ms / 1000 * 2 ** (attempt - 1)
-        return longest * (1 + self.jitter()) / 2
+        longest_ms = self.policy.backoff_ms << min(attempt - 1, _MOST_DOUBLINGS)
+        return longest_ms * (1 + self.jitter()) / 2000

@@ -6,7 +6,7 @@ from contextlib import suppress
 from typing import BinaryIO
 
 from headrace.errors import StorageError, StoreFailedError
-from headrace.storage.ranged import RangedFile, buffered
+from headrace.storage.ranged import RangedFile, as_binary
 from headrace.storage.retry import Retrier
 from headrace.storage.store import ObjectMeta, Store, release_chunks
 
@@ -51,7 +51,7 @@ class RetryingStore:
 
     def open(self, path: str) -> BinaryIO:
         """An object to seek in and read ranges from."""
-        return buffered(_RetryingFile(self._inner, path, self._retrier))
+        return as_binary(_RetryingFile(self._inner, path, self._retrier))
 
     def local_path(self, path: str) -> str | None:
         """The inner store's."""
@@ -146,10 +146,12 @@ class _RetryingFile(RangedFile):
 def _open_again(store: Store, path: str, *, at_least_bytes: int) -> BinaryIO:
     file = store.open(path)
     try:
-        if file.seek(0, os.SEEK_END) < at_least_bytes:
-            reason = "it has become shorter while it was read"
-            raise StoreFailedError(path=path, reason=reason, transient=False)
+        size_bytes = file.seek(0, os.SEEK_END)
     except BaseException:
         file.close()
         raise
+    if size_bytes < at_least_bytes:
+        file.close()
+        reason = "it has become shorter while it was read"
+        raise StoreFailedError(path=path, reason=reason, transient=False)
     return file

@@ -1,6 +1,7 @@
 """Lowers plan nodes to the embedded engine. This module itself needs no Arrow."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from functools import cached_property
 from itertools import compress
 from types import SimpleNamespace
@@ -8,6 +9,7 @@ from typing import Protocol, assert_never
 
 from headrace.engines.arrow.json_lines import count_json_rows, scan_json
 from headrace.engines.arrow.lite.action import READABLE, read_actions
+from headrace.engines.arrow.prefetch import fetched_ahead
 from headrace.errors import CorruptLogError, ObjectNotFoundError, UnexpectedBatchError
 from headrace.expr.node import BoundPredicate
 from headrace.metrics.meter import Meter
@@ -30,6 +32,9 @@ from headrace.plan.node import (
 from headrace.plan.seen import FrozenSeen, RecordingSeen
 from headrace.protocol.key import key_of
 from headrace.protocol.log_file import LogFile
+from headrace.storage.counting import CountingStore
+from headrace.storage.retry import Retrier, RetryPolicy
+from headrace.storage.retrying import RetryingStore
 from headrace.storage.store import Store
 
 
@@ -68,12 +73,20 @@ class ArrowExecutor(Executor):
         return ArrowExecutor(self._store, load_columnar=self._load_columnar, context=context)
 
     @cached_property
-    def _counted(self) -> Store:
-        return self._store
+    def _reading(self) -> Store:
+        """The store as this run reads it: counted, and tried again."""
+        settings, meter = self._context.settings, self._context.meter
+        policy = RetryPolicy(
+            attempts=settings.retry_attempts,
+            backoff_ms=settings.retry_backoff_ms,
+            deadline_ms=settings.retry_deadline_ms,
+        )
+        retrier = Retrier(policy=policy, on_retry=lambda *_: meter.count(retries=1))
+        return RetryingStore(CountingStore(self._store, meter=meter), retrier=retrier)
 
     @cached_property
     def _columnar(self) -> Columnar:
-        return self._load_columnar(self._counted, self._context)
+        return self._load_columnar(self._reading, self._context)
 
     def execute(self, plan: Node) -> Iterator[Batch]:  # noqa: C901, PLR0912  (one case a node)
         """Execute one plan, lazily and in order."""
@@ -83,9 +96,7 @@ class ArrowExecutor(Executor):
             case ReadDocument(path=path):
                 yield from self._read(path)
             case ScanJson(files=files, columns=columns):
-                for file in files:
-                    self._context.meter.count(commits_scanned=_is_commit(file))
-                    yield from scan_json(self._counted, file, columns=columns)
+                yield from self._scan_json(files, columns)
             case ScanParquet(files=files, columns=columns):
                 for file in files:
                     yield from self._scan_parquet(file, columns)
@@ -118,10 +129,19 @@ class ArrowExecutor(Executor):
         for leaf in leaves:
             yield from self.execute(leaf)
 
+    def _scan_json(
+        self, files: tuple[LogFile, ...], columns: tuple[str, ...]
+    ) -> Iterator[ActionBatch]:
+        ahead = self._context.settings.commit_parallelism
+        with closing(fetched_ahead(self._reading, files, parallelism=ahead)) as fetched:
+            for file, content in fetched:
+                self._context.meter.count(commits_scanned=_is_commit(file))
+                yield from scan_json(self._reading, file, columns=columns, content=content)
+
     def _scan_parquet(self, file: LogFile, columns: tuple[str, ...]) -> Iterator[ActionBatch]:
         """A few small columns without Arrow where that is possible, everything else with it."""
         if READABLE.issuperset(columns):
-            with self._counted.open(file.path) as handle:
+            with self._reading.open(file.path) as handle:
                 found = read_actions(handle, file.size_bytes, columns)
             if found is not None:
                 yield RowBatch(file, [SimpleNamespace(**found)])
@@ -129,7 +149,7 @@ class ArrowExecutor(Executor):
         yield from self._columnar.scan_parquet(file, columns=columns)
 
     def _list(self, directory: str, start_from: str) -> FileListing:
-        found = self._counted.list(directory, start_from=start_from)
+        found = self._reading.list(directory, start_from=start_from)
         return FileListing(
             tuple(
                 LogFile(path=o.path, size_bytes=o.size_bytes, modified_ms=o.modified_ms)
@@ -139,7 +159,7 @@ class ArrowExecutor(Executor):
 
     def _read(self, path: str) -> Iterator[Document]:
         try:
-            content = self._counted.read(path)
+            content = self._reading.read(path)
         except ObjectNotFoundError:
             return
         yield Document(path, content)

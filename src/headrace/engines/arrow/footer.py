@@ -63,6 +63,11 @@ class Footer:
         nulls = self.nulls(group, WITNESS[action])
         return None if nulls is None else self.rows(group) - nulls
 
+    def is_null(self, group: int, column: str) -> bool:
+        """Whether a column, with all that is below it, is known to be null in a whole group."""
+        rows = self.rows(group)
+        return all(self.nulls(group, leaf) == rows for leaf in self.leaves((column,)))
+
     def compressed_bytes(self, group: int, leaves: list[str]) -> int:
         """How many bytes these columns of a row group take in the file."""
         chunks = (self.chunk(group, leaf) for leaf in leaves)

@@ -19,15 +19,17 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _UNDECODABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
-def scan_json(store: Store, file: LogFile, *, columns: tuple[str, ...]) -> Iterator[RowBatch]:
-    """The actions of one file, piece by piece.
+def scan_json(
+    store: Store, file: LogFile, *, columns: tuple[str, ...], content: bytes | None = None
+) -> Iterator[RowBatch]:
+    """The actions of one file, piece by piece; `content` where it has been fetched already.
 
     Raises:
         CorruptLogError: a line is not an action, by its number.
     """
     decoder = _decoder(columns)
     first_line = 1
-    for lines in _whole_lines(store, file):
+    for lines in _whole_lines(store, file, content):
         # Summaries of commits are decoded to the last line, since a damaged one can be replaced
         # as long as nothing of it has been given out.
         if file.version is None or _may_hold(lines, columns):
@@ -49,12 +51,14 @@ def count_json_rows(batch: ActionBatch, meter: Meter) -> None:
     )
 
 
-def _whole_lines(store: Store, file: LogFile) -> Iterator[bytes]:
+def _whole_lines(store: Store, file: LogFile, content: bytes | None) -> Iterator[bytes]:
     """Pieces of the file that end where a line ends."""
-    if file.sums_up is not None:
+    if file.sums_up is not None and content is None:
         # A summary of commits may turn out to contradict itself, and must then be replaced as a
         # whole: so nothing of it may be given out before all of it has been read.
-        yield store.read(file.path).removeprefix(_BYTE_ORDER_MARK)
+        content = store.read(file.path)
+    if content is not None:
+        yield content.removeprefix(_BYTE_ORDER_MARK)
         return
     rest = b""
     at_start = True

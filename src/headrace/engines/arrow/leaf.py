@@ -28,6 +28,7 @@ from headrace.replay.skipping import SplitPredicate, keep_mask
 
 _PARTITION_BATCH_ROWS = 65_536
 _PARTITION_VALUES = "add.partitionValues"
+_OFTEN_NULL = frozenset({"add.deletionVector", "add.tags"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,12 +74,25 @@ class LeafScan:
             return
         position = 0
         for batch in self.source.batches(
-            file, parquet, group, columns=self.columns, batch_rows=self.batch_rows
+            file,
+            parquet,
+            group,
+            columns=self._columns_of(file, group),
+            batch_rows=self.batch_rows,
         ):
             chosen = None if mask is None else mask[position : position + len(batch)]
             position += len(batch)
             if chosen is None or chosen.any():
                 yield self._wanted(ColumnBatch(file, plain_batch(batch)), chosen)
+
+    def _columns_of(self, file: LogFile, group: int) -> tuple[str, ...]:
+        """The wanted columns, less those of which the footer says that they are null."""
+        footer = self.source.footer(file)
+        return tuple(
+            column
+            for column in self.columns
+            if column not in _OFTEN_NULL or not footer.is_null(group, column)
+        )
 
     def _wanted(self, batch: ColumnBatch, chosen: npt.NDArray[np.bool_] | None) -> ColumnBatch:
         if chosen is None:

@@ -1,0 +1,222 @@
+"""What fails in passing is tried again, and not a byte is lost or read twice."""
+
+import errno
+import io
+import os
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headrace.errors import ObjectNotFoundError, StoreFailedError
+from headrace.metrics.meter import Meter
+from headrace.storage.counting import CountingStore
+from headrace.storage.retry import Retrier, RetryPolicy
+from headrace.storage.retrying import RetryingStore
+from tests.effort import examples
+from tests.storage.faulty import Fault, FaultyStore, MemoryStore
+
+DATA = bytes(range(256)) * 40
+OBJECTS = {"log/a": DATA, "log/b": b""}
+
+faults = st.builds(
+    Fault,
+    st.sampled_from(
+        [
+            StoreFailedError(path="log/a", reason="the line broke"),
+            OSError(errno.EIO, "input/output error"),
+            TimeoutError("timed out"),
+        ]
+    ),
+    st.integers(0, 2000),
+)
+plans = st.dictionaries(st.integers(0, 25), faults, max_size=12)
+
+
+@dataclass
+class Patient:
+    """A store that sleeps in no time, and what it told."""
+
+    store: FaultyStore
+    policy: RetryPolicy = field(
+        default_factory=lambda: RetryPolicy(attempts=100, deadline_ms=10**12)
+    )
+    slept: list[float] = field(default_factory=list)
+    told: list[tuple[str, int]] = field(default_factory=list)
+
+    @property
+    def retrying(self) -> RetryingStore:
+        retrier = Retrier(
+            policy=self.policy,
+            on_retry=lambda path, attempt, _: self.told.append((path, attempt)),
+            sleep=self.slept.append,
+            clock=lambda: sum(self.slept),
+            jitter=lambda: 1.0,
+        )
+        return RetryingStore(self.store, retrier=retrier)
+
+
+def patient(plan: dict[int, Fault], **policy: int) -> Patient:
+    store = FaultyStore(MemoryStore(OBJECTS), plan)
+    return Patient(store, RetryPolicy(**policy)) if policy else Patient(store)
+
+
+@pytest.mark.property
+@given(plans, st.integers(1, 6000))
+@settings(max_examples=examples(200))
+def test_chunks_are_whole_whatever_breaks_in_between(
+    plan: dict[int, Fault], chunk_bytes: int
+) -> None:
+    case = patient(plan)
+    chunks = list(case.retrying.read_chunks("log/a", chunk_bytes=chunk_bytes))
+    assert b"".join(chunks) == DATA
+    assert case.store.open_files == 0
+
+
+@pytest.mark.property
+@given(
+    plans,
+    st.lists(
+        st.one_of(
+            st.tuples(st.just("read"), st.integers(0, 9000)),
+            st.tuples(st.just("seek"), st.integers(0, len(DATA) + 10)),
+            st.tuples(st.just("from end"), st.integers(0, len(DATA))),
+        ),
+        max_size=12,
+    ),
+)
+@settings(max_examples=examples(200))
+def test_an_open_file_is_as_if_nothing_had_broken(
+    plan: dict[int, Fault], steps: list[tuple[str, int]]
+) -> None:
+    case = patient(plan)
+    expected = io.BytesIO(DATA)
+    with case.retrying.open("log/a") as file:
+        for step, number in steps:
+            if step == "read":
+                assert file.read(number) == expected.read(number)
+            elif step == "seek":
+                assert file.seek(number) == expected.seek(number)
+            else:
+                assert file.seek(-number, os.SEEK_END) == expected.seek(-number, os.SEEK_END)
+            assert file.tell() == expected.tell()
+        assert file.read() == expected.read()
+    assert case.store.open_files == 0
+
+
+def test_arrow_reads_parquet_through_a_store_that_fails_now_and_then() -> None:
+    table = pa.table({"number": list(range(50_000))})
+    sink = io.BytesIO()
+    pq.write_table(table, sink, row_group_size=10_000)
+    faulty = FaultyStore(
+        MemoryStore({"log/p": sink.getvalue()}), {n: Fault(after_bytes=7) for n in range(0, 40, 3)}
+    )
+    store = CountingStore(Patient(faulty).retrying, meter=Meter())
+    with store.open("log/p") as file:
+        assert pq.ParquetFile(file, pre_buffer=False, buffer_size=8192).read().equals(table)
+    assert len(faulty.operations) > 10
+    assert faulty.open_files == 0
+
+
+def test_listings_and_whole_reads_are_tried_again() -> None:
+    case = patient({0: Fault(), 2: Fault(), 3: Fault()})
+    assert [found.path for found in case.retrying.list("log")] == ["log/a", "log/b"]
+    assert case.retrying.read("log/a") == DATA
+    assert case.told == [("log", 1), ("log/a", 1), ("log/a", 2)]
+
+
+def test_waiting_doubles_and_ends_with_the_attempts() -> None:
+    case = patient(dict.fromkeys(range(9), Fault()), attempts=4, backoff_ms=50)
+    with pytest.raises(StoreFailedError, match="the line broke"):
+        case.retrying.read("log/a")
+    assert case.slept == [0.05, 0.1, 0.2]
+    assert [attempt for _, attempt in case.told] == [1, 2, 3]
+
+
+def test_readers_that_failed_together_come_back_apart() -> None:
+    slept: list[float] = []
+    for jitter in (0.0, 0.5):
+        store = FaultyStore(MemoryStore(OBJECTS), {0: Fault()})
+        policy = RetryPolicy(backoff_ms=1000)
+        retrier = Retrier(policy=policy, sleep=slept.append, jitter=lambda: jitter)  # noqa: B023
+        RetryingStore(store, retrier=retrier).read("log/a")
+    assert slept == [0.5, 0.75]
+
+
+def test_no_try_starts_after_the_deadline() -> None:
+    faults = dict.fromkeys(range(99), Fault())
+    case = patient(faults, attempts=99, backoff_ms=100, deadline_ms=1000)
+    with pytest.raises(StoreFailedError):
+        case.retrying.read("log/a")
+    assert case.slept == [0.1, 0.2, 0.4]
+
+
+def test_a_stream_has_its_patience_anew_for_every_chunk() -> None:
+    plan = {number: Fault(after_bytes=1) for number in range(0, 60, 3)}
+    case = patient(plan, attempts=2)
+    assert b"".join(case.retrying.read_chunks("log/a", chunk_bytes=1000)) == DATA
+
+
+def test_what_is_not_there_is_not_asked_for_again() -> None:
+    case = patient({})
+    for read in (
+        case.retrying.read,
+        case.retrying.open,
+        lambda path: list(case.retrying.read_chunks(path, chunk_bytes=1)),
+    ):
+        with pytest.raises(ObjectNotFoundError):
+            read("log/none")
+    assert case.told == []
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        StoreFailedError(path="log/a", reason="denied", transient=False),
+        PermissionError(errno.EACCES, "denied"),
+        IsADirectoryError(errno.EISDIR, "a folder"),
+    ],
+)
+def test_what_will_not_pass_is_not_tried_again(error: Exception) -> None:
+    case = patient({0: Fault(error)})
+    with pytest.raises(StoreFailedError) as raised:
+        case.retrying.read("log/a")
+    assert not raised.value.transient
+    assert case.told == []
+
+
+def test_an_object_that_vanishes_in_the_middle_is_missing() -> None:
+    memory = MemoryStore(OBJECTS)
+    case = Patient(FaultyStore(memory, {1: Fault()}))
+    chunks = case.retrying.read_chunks("log/a", chunk_bytes=1000)
+    next(chunks)
+    del memory.objects["log/a"]
+    with pytest.raises(ObjectNotFoundError):
+        next(chunks)
+
+
+def test_an_object_that_becomes_shorter_is_no_shorter_answer() -> None:
+    memory = MemoryStore(OBJECTS)
+    case = Patient(FaultyStore(memory, {1: Fault()}))
+    chunks = case.retrying.read_chunks("log/a", chunk_bytes=1000)
+    next(chunks)
+    memory.objects["log/a"] = DATA[:500]
+    with pytest.raises(StoreFailedError, match="shorter"):
+        next(chunks)
+    assert case.store.open_files == 0
+
+
+def test_a_stream_that_is_left_early_is_released() -> None:
+    case = patient({1: Fault(after_bytes=10)})
+    chunks = case.retrying.read_chunks("log/a", chunk_bytes=1000)
+    assert [len(next(chunks)) for _ in range(3)] == [1000, 10, 1000]
+    chunks.close()  # type: ignore[attr-defined]
+    assert case.store.open_files == 0
+
+
+def test_root_and_local_path_are_those_of_the_inner_store() -> None:
+    store = patient({}).retrying
+    assert (store.root, store.local_path("log/a")) == ("memory://lake", None)
