@@ -10,11 +10,12 @@ Run it: `python examples/memory_executor.py`
 from collections.abc import Iterator, Mapping
 from itertools import compress
 from types import SimpleNamespace
+from typing import Any, assert_never
 
 import msgspec
 
 import headrace
-from headrace.errors import CorruptCheckpointError, ObjectNotFoundError
+from headrace.errors import CorruptCheckpointError, CorruptLogError, ObjectNotFoundError
 from headrace.plan import (
     ActionBatch,
     AddBatch,
@@ -35,6 +36,7 @@ from headrace.plan import (
     ScanParquet,
     SkipFiles,
 )
+from headrace.plan.seen import RecordingSeen
 from headrace.protocol.action import ACTION_TYPES
 from headrace.protocol.key import key_of
 from headrace.protocol.log_file import LogFile
@@ -78,13 +80,7 @@ class MemoryExecutor(Executor):
                         return
             case RecordSeen(input=source, seen=recording):
                 for batch in self._actions(source):
-                    adds = batch.actions("add")
-                    fresh = recording.admit(
-                        batch.source.path,
-                        adds=[key_of(add) for add in adds],
-                        removes=[key_of(remove) for remove in batch.actions("remove")],
-                    )
-                    yield AddBatch(batch.source, list(compress(adds, fresh)))
+                    yield _record(batch, recording)
             case CollectKeys(input=source, seen=recording):
                 for _ in self.execute(RecordSeen(input=source, seen=recording)):
                     pass
@@ -94,28 +90,38 @@ class MemoryExecutor(Executor):
                     yield AddBatch(batch.source, adds)
             case SkipFiles(input=source):
                 yield from self.execute(source)
+            case _:
+                assert_never(plan)
 
     def _scan_json(self, file: LogFile, columns: tuple[str, ...]) -> RowBatch:
         if file.path not in self.files:
             raise ObjectNotFoundError(path=file.path)
         rows = []
-        for line in self.files[file.path].splitlines():
-            action = msgspec.json.decode(line)
-            rows.append(
-                SimpleNamespace(
-                    **{
-                        name: msgspec.convert(action[name], ACTION_TYPES[name])
-                        for name in columns
-                        if name in action
-                    }
-                )
-            )
+        for number, line in enumerate(self.files[file.path].splitlines(), start=1):
+            try:
+                action = msgspec.json.decode(line, type=dict[str, Any])
+                wanted = [name for name in columns if name in action]
+                decoded = {n: msgspec.convert(action[n], ACTION_TYPES[n]) for n in wanted}
+            except msgspec.MsgspecError as error:
+                raise CorruptLogError(path=file.path, line=number, reason=str(error)) from error
+            rows.append(SimpleNamespace(**decoded))
         return RowBatch(file, rows)
 
     def _actions(self, plan: Node) -> Iterator[ActionBatch]:
         for batch in self.execute(plan):
             assert isinstance(batch, ActionBatch)
             yield batch
+
+
+def _record(batch: ActionBatch, seen: RecordingSeen) -> AddBatch:
+    adds = batch.actions("add")
+    keys = [key_of(add) for add in adds]
+    removes = [key_of(remove) for remove in batch.actions("remove")]
+    try:
+        fresh = seen.admit(batch.source.path, adds=keys, removes=removes)
+    except ValueError as error:
+        raise CorruptLogError(path=batch.source.path, line=None, reason=str(error)) from error
+    return AddBatch(batch.source, list(compress(adds, fresh)))
 
 
 def two_commits() -> dict[str, bytes]:

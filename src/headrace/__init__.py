@@ -9,9 +9,10 @@ for file in snapshot.scan(where="date >= '2026-03-01'", limit=100):
 
 from headrace.errors import HeadraceError
 from headrace.scan.live_file import LiveFile
+from headrace.scan.options import ScanOptions
 from headrace.scan.scan import Scan
 from headrace.table import Snapshot, Table
 
 __version__ = "0.1.0"
 
-__all__ = ["HeadraceError", "LiveFile", "Scan", "Snapshot", "Table", "__version__"]
+__all__ = ["HeadraceError", "LiveFile", "Scan", "ScanOptions", "Snapshot", "Table", "__version__"]

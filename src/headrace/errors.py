@@ -36,6 +36,7 @@ Callers catch a family, tools switch on `code`, people read the text.
 """
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Any, ClassVar
 
 
@@ -132,12 +133,14 @@ class TimestampNotFoundError(TableError):
 
     code: ClassVar[str] = "TIMESTAMP_NOT_FOUND"
 
-    def __init__(self, *, table: str, timestamp_ms: int, oldest_ms: int) -> None:
+    def __init__(self, *, table: str, timestamp_ms: int, oldest_ms: int | None) -> None:
         self.table, self.timestamp_ms, self.oldest_ms = table, timestamp_ms, oldest_ms
-        super().__init__(
-            f"{table}: no commit at or before {timestamp_ms} ms; the oldest one that can be read "
-            f"is of {oldest_ms} ms: ask for that time or a later one"
+        next_step = (
+            "no commit is left that tells its time: ask for a version"
+            if oldest_ms is None
+            else f"the oldest that can be read is of {_time(oldest_ms)}: ask for that time or later"
         )
+        super().__init__(f"{table}: no commit at or before {_time(timestamp_ms)}; {next_step}")
 
 
 class SnapshotExpiredError(TableError):
@@ -165,8 +168,8 @@ class LogGapError(DamageError):
     def __init__(self, *, table: str, missing: Sequence[int]) -> None:
         self.table, self.missing = table, tuple(missing)
         super().__init__(
-            f"{table}: commits {_ranges(self.missing)} are missing, so later versions cannot be "
-            "rebuilt; restore the files, or ask for a version that a complete checkpoint covers"
+            f"{table}: {_commits(self.missing)} missing, so later versions cannot be rebuilt; "
+            "restore the files, or ask for a version that a complete checkpoint covers"
         )
 
 
@@ -381,12 +384,22 @@ class UnexpectedBatchError(MachineError):
         )
 
 
-def _ranges(versions: Sequence[int]) -> str:
-    """Write 3, 4, 5, 9 as "3-5, 9"."""
+def _time(timestamp_ms: int) -> str:
+    """Write a time for people; one that no calendar has stays a number."""
+    try:
+        moment = datetime.fromtimestamp(timestamp_ms / 1000, tz=UTC)
+    except (OverflowError, ValueError, OSError):
+        return f"{timestamp_ms} ms"
+    return moment.isoformat(timespec="milliseconds")
+
+
+def _commits(versions: Sequence[int]) -> str:
+    """Write 3, 4, 5, 9 as "commits 3-5, 9 are", and 3 as "commit 3 is"."""
     runs: list[list[int]] = []
     for version in sorted(versions):
         if runs and version == runs[-1][1] + 1:
             runs[-1][1] = version
         else:
             runs.append([version, version])
-    return ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
+    listed = ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
+    return f"commit {listed} is" if len(versions) == 1 else f"commits {listed} are"

@@ -1,7 +1,7 @@
 """What a user imports: `Table`, `Snapshot`, and through them `Scan` and `LiveFile`."""
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from functools import cached_property
 from os import PathLike, fspath
 from typing import Any, TypeAlias
@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from headrace import wiring
 from headrace.errors import InvalidArgumentError, InvalidTableError, UnsupportedFeatureError
 from headrace.expr.bind import bind
-from headrace.log.name import LOG_DIRECTORY, staged_version
+from headrace.log.name import LOG_DIRECTORY, STAGED_DIRECTORY, staged_version
 from headrace.log.segment import Segment
 from headrace.metrics.reporter import Reporter, log_event
 from headrace.phases.changes import ChangeRequest
@@ -68,15 +68,15 @@ class Table:
         self,
         *,
         version: int | None = None,
-        as_of: datetime | str | None = None,
+        as_of: datetime | date | str | None = None,
         log_tail: Sequence[str] | None = None,
     ) -> "Snapshot":
         """Take a snapshot: the newest, that of a version, or that of a time.
 
         Args:
             version: The version to read.
-            as_of: The time whose version to read, as a datetime or as ISO 8601 text; without a
-                zone it is UTC. The last commit at or before it counts.
+            as_of: The time whose version to read: a datetime, a date (its first moment) or ISO
+                8601 text; without a zone it is UTC. The last commit at or before it counts.
             log_tail: For tables that a catalog manages: the paths of the ratified commits,
                 relative to `_delta_log`, oldest first. An empty one says that every ratified
                 commit is published.
@@ -87,8 +87,7 @@ class Table:
                 raise InvalidArgumentError(argument="as_of", reason="give it or version, not both")
             newest = self._run(ReadHint(request=SnapshotRequest(table=self.uri, tail=tail)))
             version = self._run(ListCommitTimes(newest=newest, timestamp_ms=_millis(as_of)))
-        if version is not None and version < 0:
-            raise InvalidArgumentError(argument="version", reason="it starts at 0")
+        _check_number("version", version)
         request = SnapshotRequest(table=self.uri, version=version, tail=tail)
         return Snapshot(self, self._run(ReadHint(request=request)))
 
@@ -114,9 +113,10 @@ class Table:
         )
         return Changes(request, executor=self.executor, reporter=self.reporter)
 
-    def explain(self, *, version: int | None = None) -> str:
+    def explain(self, *, version: int | None = None, log_tail: Sequence[str] | None = None) -> str:
         """The phases that take a snapshot, and their plans."""
-        phase = ReadHint(request=SnapshotRequest(table=self.uri, version=version))
+        tail = None if log_tail is None else _ratified(log_tail)
+        phase = ReadHint(request=SnapshotRequest(table=self.uri, version=version, tail=tail))
         return "\n".join(explain_machine(phase, executor=self.executor))
 
     def _run(self, phase: "Phase[Any]") -> Any:
@@ -187,9 +187,9 @@ class Snapshot:
         if commit is None:
             checksum = self.state.checksum
             return None if checksum is None else checksum.in_commit_timestamp_opt
-        carried = in_commit_timestamps(self.metadata)
+        carried = in_commit_timestamps(self.metadata, table=self.table.uri)
         if carried is None or self.version < carried.since_version:
-            return commit.modified_ms
+            return commit.modified_ms or None  # a commit of a catalog's list has no file time
         phase = ReadCommitTime(table=self.table.uri, commit=commit)
         return int(self.table._run(phase))  # noqa: SLF001
 
@@ -225,8 +225,7 @@ class Snapshot:
             PredicateSyntaxError, UnknownColumnError, PredicateTypeError: `where` is wrong.
             UnsupportedFeatureError: a column's type changed in a way that cannot be followed.
         """
-        if limit is not None and limit < 0:
-            raise InvalidArgumentError(argument="limit", reason="it cannot be negative")
+        _check_number("limit", limit)
         chosen = (options or ScanOptions()).with_overrides(overrides)
         schema = self._readable_schema
         predicate = None
@@ -301,24 +300,43 @@ class Snapshot:
 
 def _ratified(paths: Sequence[str]) -> tuple[LogFile, ...]:
     """The commits that a catalog names, as files of the log."""
-    files = []
+    files: dict[int, LogFile] = {}
     for path in paths:
-        version = staged_version(path)
-        if version is None:
-            raise InvalidArgumentError(
-                argument="log_tail", reason=f"{path!r} is not the name of a commit"
-            )
-        files.append(LogFile(path=f"{LOG_DIRECTORY}/{path}", version=version))
-    return tuple(files)
+        below = path.removeprefix(f"{LOG_DIRECTORY}/")
+        version = staged_version(below)
+        if version is None or below.startswith("/") or "://" in below or ".." in below.split("/"):
+            reason = f"{path!r} is not the path of a commit below {LOG_DIRECTORY}"
+            raise InvalidArgumentError(argument="log_tail", reason=reason)
+        if version in files:
+            reason = f"it names two commits for version {version}, and only one can be ratified"
+            raise InvalidArgumentError(argument="log_tail", reason=reason)
+        if "/" not in below and below != f"{version:020}.json":
+            below = f"{STAGED_DIRECTORY}/{below}"
+        files[version] = LogFile(path=f"{LOG_DIRECTORY}/{below}", version=version)
+    return tuple(files.values())
 
 
-def _millis(as_of: datetime | str) -> int:
+def _check_number(argument: str, value: Any) -> None:
+    """Refuse what is not a whole number: callers without a type checker get here too."""
+    if value is None:
+        return
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        reason = f"it must be a whole number from 0 on, not {value!r}"
+        raise InvalidArgumentError(argument=argument, reason=reason)
+
+
+def _millis(as_of: Any) -> int:
     if isinstance(as_of, str):
         try:
             as_of = datetime.fromisoformat(as_of)
         except ValueError as error:
             reason = f"{as_of!r} is not a time in ISO 8601, such as 2026-03-01T12:00:00Z"
             raise InvalidArgumentError(argument="as_of", reason=reason) from error
+    if not isinstance(as_of, datetime):
+        if not isinstance(as_of, date):
+            reason = f"it must be a datetime, a date or ISO 8601 text, not {as_of!r}"
+            raise InvalidArgumentError(argument="as_of", reason=reason)
+        as_of = datetime(as_of.year, as_of.month, as_of.day, tzinfo=UTC)
     if as_of.tzinfo is None:
         as_of = as_of.replace(tzinfo=UTC)
     since = as_of - datetime(1970, 1, 1, tzinfo=UTC)

@@ -37,19 +37,37 @@ def open_store(uri: str, *, options: Mapping[str, str] | None = None) -> Store: 
     raise UnsupportedStoreError(uri=uri, known=("local paths", "file://"))
 
 
-def open_executor(store: Store) -> Executor:
-    """The default engine over a store."""
-    footers: list[Any] = []  # made with the columnar half, and shared by all runs from then on
+class ColumnarLoader:
+    """Makes the columnar half of the embedded engine when it is first needed.
 
-    def load_columnar(counted: Store, context: ExecutionContext) -> Columnar:
+    The footers that it remembers are shared by all runs of one table, and stay behind when it is
+    pickled.
+    """
+
+    def __init__(self) -> None:
+        """Start with nothing remembered."""
+        self._footers: Any = None
+
+    def __call__(self, store: Store, context: ExecutionContext) -> Columnar:
+        """Import the columnar half and bind it to a run."""
         from headrace.engines.arrow.columnar import ArrowColumnar  # noqa: PLC0415
         from headrace.engines.arrow.parquet_source import FooterCache  # noqa: PLC0415
 
-        if not footers:
-            footers.append(FooterCache())
-        return ArrowColumnar(counted, footers=footers[0], context=context)
+        if self._footers is None:
+            self._footers = FooterCache()
+        return ArrowColumnar(store, footers=self._footers, context=context)
 
-    return ArrowExecutor(store, load_columnar=load_columnar)
+    def __reduce__(self) -> tuple[Any, ...]:
+        return ColumnarLoader, ()
+
+    def clear(self) -> None:
+        """Forget the footers."""
+        self._footers = None
+
+
+def open_executor(store: Store) -> Executor:
+    """The default engine over a store."""
+    return ArrowExecutor(store, load_columnar=ColumnarLoader())
 
 
 def parse_predicate(text: str) -> Predicate:

@@ -88,7 +88,7 @@ METADATA = pa.struct(
     ),
 )
 @settings(max_examples=examples(150))
-def test_any_writers_choices_are_read_alike(  # noqa: PLR0913
+def test_any_writers_choices_are_read_alike(  # noqa: PLR0913, PLR0917
     features: Any,
     schema: Any,
     partitions: Any,

@@ -1,4 +1,5 @@
 import pickle
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -26,6 +27,8 @@ from headrace.protocol.schema import StructType
 from headrace.replay.projection import ADD_FIELDS
 from headrace.replay.seen import FrozenSeenSet
 from headrace.scan.run import Run
+from tests.lake.action import add, opening
+from tests.lake.log import write_history
 
 V2_CHECKPOINT = (
     "_delta_log/00000000000000000001.checkpoint.3a0d65cd-4056-49b8-937b-95f9e3ee90e5.json"
@@ -169,3 +172,9 @@ def test_an_executor_of_a_third_party_serves_the_public_api() -> None:
     table = headrace.Table("/nowhere", executor=MemoryExecutor(two_commits()))
     assert [f.path for f in table.snapshot().scan()] == ["c.parquet", "a.parquet"]
     assert [f.path for f in table.snapshot(version=0).scan()] == ["a.parquet", "b.parquet"]
+
+
+def test_a_snapshot_and_its_scan_pickle(tmp_path: Path) -> None:
+    table = write_history(tmp_path, [[*opening(), add("a"), add("b")]])
+    snapshot = pickle.loads(pickle.dumps(headrace.Table(table).snapshot()))
+    assert sorted(file.path for file in snapshot.scan()) == ["a", "b"]

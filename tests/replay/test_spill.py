@@ -102,6 +102,23 @@ class Histories(RuleBasedStateMachine):
         seen, naive = pair
         return seen.freeze(), naive.hidden | naive.current
 
+    @rule(
+        target=frozen,
+        pair=live,
+        sources=st.lists(st.tuples(st.sampled_from("12"), keys), max_size=3),
+    )
+    def freeze_and_go_on(
+        self, pair: tuple[SeenSet, Naive], sources: list[tuple[str, FileKey]]
+    ) -> tuple[FrozenSeenSet, set[FileKey]]:
+        frozen, content = self.freeze(pair)
+        seen, naive = pair
+        for source, key in sources:
+            if source != naive.source or key not in naive.current:
+                expected = naive.admit(source, [key], [])
+                assert seen.admit(source, adds=[key], removes=[]) == expected
+        assert sorted(map(repr, frozen)) == sorted(map(repr, content))
+        return frozen, content
+
     @rule(target=live, pair=frozen)
     def thaw(self, pair: tuple[FrozenSeenSet, set[FileKey]]) -> tuple[SeenSet, Naive]:
         frozen, content = pair
@@ -194,12 +211,14 @@ def test_keys_go_to_disk_only_beyond_the_limit_and_are_counted() -> None:
     assert small.freeze().thaw().spilled_keys == 0
 
 
-def test_a_frozen_set_on_disk_does_not_change_when_its_origin_does() -> None:
-    seen = SeenSet(memory_limit_bytes=0)
+@pytest.mark.parametrize("limit", [0, 1 << 20])
+def test_a_frozen_set_does_not_change_whether_its_origin_is_on_disk_or_not(limit: int) -> None:
+    seen = SeenSet(memory_limit_bytes=limit)
     seen.admit("2", adds=named(2), removes=[])
     frozen = seen.freeze()
-    seen.admit("1", adds=named(5)[2:], removes=[])
-    assert (len(frozen), list(frozen)) == (2, named(2))
+    for source, key in zip("211", named(5)[2:], strict=True):
+        seen.admit(source, adds=[key], removes=[])
+    assert (len(frozen), sorted(key.path for key in frozen)) == (2, [k.path for k in named(2)])
     assert frozen.contains_many(named(5)) == [True, True, False, False, False]
 
 

@@ -47,7 +47,7 @@ def test_a_commit_that_is_gone_is_named(table: Path) -> None:
     source = Table(table)
     changes = source.changes(0)
     commit_path(table, 1).unlink()
-    with pytest.raises(LogGapError, match="commits 1 are missing"):
+    with pytest.raises(LogGapError, match="commit 1 is missing"):
         list(changes)
 
 

@@ -2,7 +2,16 @@
 
 import typer
 
-from headrace.cli.option import AsOf, Limit, Options, TableUri, Version, Where, parse_options
+from headrace.cli.option import (
+    AsOf,
+    Limit,
+    LogTail,
+    Options,
+    TableUri,
+    Version,
+    Where,
+    parse_options,
+)
 from headrace.table import Table
 
 
@@ -13,6 +22,7 @@ def explain(  # noqa: PLR0913  (one parameter an option)
     limit: Limit = None,
     version: Version = None,
     as_of: AsOf = None,
+    log_tail: LogTail = None,
     option: Options = None,
 ) -> None:
     """Print the phases that find a table's live files, and the plan of each.
@@ -22,8 +32,8 @@ def explain(  # noqa: PLR0913  (one parameter an option)
     [dim]headrace explain /data/events --where "city = 'Bern'"[/]
     """
     source = Table(table)
-    snapshot = source.snapshot(version=version, as_of=as_of)
-    typer.echo(source.explain(version=snapshot.version))
+    snapshot = source.snapshot(version=version, as_of=as_of, log_tail=log_tail)
+    typer.echo(source.explain(version=snapshot.version, log_tail=log_tail))
     typer.echo(snapshot.scan(where=where, limit=limit, **parse_options(option)).explain())
     if limit is not None:
         typer.echo(f"and stop after {limit} files")

@@ -13,7 +13,16 @@ import typer
 from rich.console import Console
 from rich.table import Table as Grid
 
-from headrace.cli.option import AsOf, Limit, Options, TableUri, Version, Where, parse_options
+from headrace.cli.option import (
+    AsOf,
+    Limit,
+    LogTail,
+    Options,
+    TableUri,
+    Version,
+    Where,
+    parse_options,
+)
 from headrace.errors import InvalidArgumentError
 from headrace.scan.live_file import LiveFile
 from headrace.scan.scan import Scan
@@ -45,6 +54,7 @@ def files(  # noqa: PLR0913  (one parameter an option)
     limit: Limit = None,
     version: Version = None,
     as_of: AsOf = None,
+    log_tail: LogTail = None,
     option: Options = None,
     metrics: Annotated[
         Metrics | None,
@@ -65,7 +75,7 @@ def files(  # noqa: PLR0913  (one parameter an option)
 
     [dim]headrace files /data/events --where "date = '2026-03-01'" --limit 10[/]
     """
-    snapshot = Table(table).snapshot(version=version, as_of=as_of)
+    snapshot = Table(table).snapshot(version=version, as_of=as_of, log_tail=log_tail)
     scan = snapshot.scan(where=where, limit=limit, **parse_options(option))
     try:
         _write(scan, output)

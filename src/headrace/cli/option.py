@@ -36,6 +36,14 @@ Options: TypeAlias = Annotated[
         help=f"How to go about it, e.g. -o strategy=forward. Names: {', '.join(_OPTION_NAMES)}.",
     ),
 ]
+LogTail: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--log-tail",
+        metavar="PATH",
+        help="A commit that the table's catalog has ratified, below _delta_log; may be repeated.",
+    ),
+]
 AsOf: TypeAlias = Annotated[
     str | None,
     typer.Option(

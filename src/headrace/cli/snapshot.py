@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.table import Table as Grid
 
-from headrace.cli.option import AsOf, TableUri, Version
+from headrace.cli.option import AsOf, LogTail, TableUri, Version
 from headrace.table import Snapshot, Table
 
 
@@ -25,6 +25,7 @@ def snapshot(
     *,
     version: Version = None,
     as_of: AsOf = None,
+    log_tail: LogTail = None,
     output: Annotated[
         Format, typer.Option("--format", "-f", help="text for people, json for tools.")
     ] = Format.TEXT,
@@ -33,7 +34,7 @@ def snapshot(
 
     [dim]headrace snapshot /data/events --as-of 2026-03-01T00:00:00Z[/]
     """
-    facts = describe(Table(table).snapshot(version=version, as_of=as_of))
+    facts = describe(Table(table).snapshot(version=version, as_of=as_of, log_tail=log_tail))
     if output is Format.JSON:
         typer.echo(msgspec.json.format(msgspec.json.encode(facts)).decode())
     else:

@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 LOG_DIRECTORY = "_delta_log"
 SIDECAR_DIRECTORY = "_delta_log/_sidecars"
+STAGED_DIRECTORY = "_staged_commits"
 HINT_PATH = "_delta_log/_last_checkpoint"
 
 _NAME = re.compile(r"(?P<version>\d{20})\.(?P<rest>.+)", re.ASCII)

@@ -88,6 +88,14 @@ class LogIndex:
             raise TableNotFoundError(table=self.table)
         return max(versions)
 
+    @property
+    def oldest(self) -> int | None:
+        """The oldest version that can be rebuilt."""
+        first_base = min((c.version for c in self.checkpoints), default=self.newest)
+        if all(version in self.commits for version in range(first_base + 1)):
+            return 0
+        return first_base if self.checkpoints else None
+
     def base(self, version: int | None) -> Checkpoint | None:
         """The best checkpoint at or below a version (None: the newest)."""
         return next((c for c in self.checkpoints if version is None or c.version <= version), None)
@@ -123,11 +131,8 @@ class LogIndex:
         )
 
     def _not_found(self, version: int) -> VersionNotFoundError:
-        oldest = (
-            0 if 0 in self.commits else min((c.version for c in self.checkpoints), default=None)
-        )
         return VersionNotFoundError(
-            table=self.table, version=version, oldest=oldest, newest=self.newest
+            table=self.table, version=version, oldest=self.oldest, newest=self.newest
         )
 
 

@@ -11,9 +11,11 @@ from headrace.phases.scan import (
     CheckpointManifest,
     CheckpointReplay,
     CommitReplay,
+    KeyCollection,
     ScanOutcome,
     ScanRequest,
     SidecarReplay,
+    plan_forward_scan,
     plan_scan,
 )
 from headrace.phases.snapshot import (
@@ -24,12 +26,15 @@ from headrace.phases.snapshot import (
     SnapshotRequest,
     TableVersion,
 )
+from headrace.phases.tripwire import CheckTripwire
 
 __all__ = [
+    "CheckTripwire",
     "CheckpointManifest",
     "CheckpointReplay",
     "CommitReplay",
     "Consume",
+    "KeyCollection",
     "ListLog",
     "Parallel",
     "PartialResult",
@@ -45,5 +50,6 @@ __all__ = [
     "SnapshotRequest",
     "TableVersion",
     "Terminus",
+    "plan_forward_scan",
     "plan_scan",
 ]

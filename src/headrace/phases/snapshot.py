@@ -96,7 +96,11 @@ class ListLog(Consume[TableVersion]):
         index = index_log(files, table=request.table, tail=request.tail)
         try:
             segment = index.segment(request.version)
-        except (TableNotFoundError, VersionNotFoundError, LogGapError) as error:
+        except VersionNotFoundError:
+            if self.start == 0:
+                raise
+            return ListLog(request=request)  # the rest of the log tells what there is instead
+        except (TableNotFoundError, LogGapError) as error:
             if self.start == 0 or index.base(request.version) is not None:
                 raise
             event = HintIgnored(table=request.table, reason=f"it misled the listing ({error})")

@@ -61,8 +61,9 @@ class ListCommitTimes(Consume[int]):
         table, newest = self.newest.table, self.newest.segment.version
         files = self.listed(data)
         index = index_log(files, table=table, tail=self.newest.tail)
-        versions = sorted(v for v in index.commits if v <= newest)
-        carried = in_commit_timestamps(self.newest.metadata)
+        oldest = index.oldest or 0
+        versions = sorted(v for v in index.commits if oldest <= v <= newest)
+        carried = in_commit_timestamps(self.newest.metadata, table=table)
         if carried is None:
             by_file = [index.commits[v] for v in versions]
             return Terminus(_by_file_time(by_file, self.timestamp_ms, table=table))
@@ -87,7 +88,7 @@ class SearchCommitTimes(Consume[int]):
     commits: tuple[LogFile, ...]
     high: int
     low: int = 0
-    oldest_ms: int = 0
+    oldest_ms: int | None = None
 
     @property
     def _middle(self) -> int:
@@ -128,7 +129,8 @@ class SearchCommitTimes(Consume[int]):
 def _by_file_time(commits: Sequence[LogFile], timestamp_ms: int, *, table: str) -> int:
     """The last commit at or before a time, clocks that went backwards made to go on."""
     found: int | None = None
-    effective_ms = oldest_ms = commits[0].modified_ms if commits else 0
+    oldest_ms = commits[0].modified_ms if commits else None
+    effective_ms = oldest_ms or 0
     for position, commit in enumerate(commits):
         if position:
             effective_ms = max(commit.modified_ms, effective_ms + 1)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from headrace.errors import InvalidTableError
 from headrace.protocol.action import Metadata
 
 _ENABLED = "delta.enableInCommitTimestamps"
@@ -17,13 +18,21 @@ class InCommitTimestamps:
     since_ms: int
 
 
-def in_commit_timestamps(metadata: Metadata) -> InCommitTimestamps | None:
-    """How the table keeps time; None: by the modification time of its commit files."""
+def in_commit_timestamps(metadata: Metadata, *, table: str) -> InCommitTimestamps | None:
+    """How the table keeps time; None: by the modification time of its commit files.
+
+    Raises:
+        InvalidTableError: the properties that tell it are not numbers.
+    """
     properties = metadata.configuration
     if (properties.get(_ENABLED) or "").lower() != "true":
         return None
-    return InCommitTimestamps(
-        # Both are absent where the table was created with the feature: then it always counts.
-        since_version=int(properties.get(_SINCE_VERSION) or 0),
-        since_ms=int(properties.get(_SINCE_MS) or 0),
-    )
+    try:
+        return InCommitTimestamps(
+            # Both are absent where the table was created with the feature: then it always counts.
+            since_version=int(properties.get(_SINCE_VERSION) or 0),
+            since_ms=int(properties.get(_SINCE_MS) or 0),
+        )
+    except ValueError as error:
+        reason = f"the enablement of in-commit timestamps is not a number ({error})"
+        raise InvalidTableError(table=table, reason=reason) from error

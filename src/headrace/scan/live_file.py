@@ -36,16 +36,21 @@ class LiveFile(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     path: str
     """The path as the log has it: a URI, relative to the table or absolute."""
     size_bytes: int
+    """The size of the file."""
     modified_ms: int
+    """When the file was made, in milliseconds since 1970."""
     partition_values: Mapping[str, str | None]
     """The text of each partition value by the column's (logical) name; null is None."""
     deletion_vector: DeletionVector | None = None
+    """Which of its rows are deleted, and where that is written."""
     stats: str | None = None
     """The statistics as the log has them: JSON, or None."""
     version: int | None = None
     """The commit that added the file; None where only a summary of commits tells of it."""
     tags: Mapping[str, str | None] | None = None
+    """What the writer noted about the file."""
     context: FileContext
+    """What the file shares with all others of its table."""
 
     def __repr__(self) -> str:
         vector = "" if self.dv_id is None else f", dv_id={self.dv_id!r}"

@@ -175,6 +175,7 @@ class Scan:
                 yield records
                 if files == self.limit:
                     return
+        self._compare(files, None)
 
     def since(
         self, previous: Iterable[RecordBatch], *, version: int, where: str | None = None
@@ -220,13 +221,15 @@ class Scan:
                     run.meter.files_given = files
                     break
                 run.meter.files_given = files
+            else:
+                self._compare(files, None)
         return files
 
     def _first_phase(self, projection: tuple[str, ...] | None) -> Phase[ScanOutcome]:
         request = self.request if projection is None else self.request.projected(projection)
         return first_phase(self.decision, self.options, request=request, segment=self.segment)
 
-    def _compare(self, files: int, size_bytes: int) -> None:
+    def _compare(self, files: int, size_bytes: int | None) -> None:
         """Surface a checksum file that does not agree with what the log gave, whole."""
         checksum, source = self._checksum, self.segment.checksum
         if checksum is None or source is None or self.request.predicate is not None:
@@ -236,7 +239,7 @@ class Scan:
             ("tableSizeBytes", checksum.table_size_bytes, size_bytes),
         )
         for name, claimed, found in claims:
-            if claimed is not None and claimed != found:
+            if claimed is not None and found is not None and claimed != found:
                 self._reporter(
                     ChecksumMismatched(path=source.path, field=name, claimed=claimed, found=found)
                 )

@@ -1,0 +1,100 @@
+"""What is read for an answer, seen from the store."""
+
+from pathlib import Path
+
+import pytest
+
+from headrace import Table, wiring
+from headrace.errors import StoreFailedError
+from tests.lake.action import add, opening
+from tests.lake.checkpoint import Form, Shape, write_checkpoint
+from tests.lake.log import log_of, state_at, write_checksum, write_history
+from tests.scan.counting import CountingLocalStore, counting_executor
+
+COMMITS = 30
+HISTORY = [[add(f"{v}-{i}") for i in range(5)] for v in range(COMMITS)]
+HISTORY[0] = [*opening(), *HISTORY[0]]
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    write_history(tmp_path, HISTORY)
+    write_checkpoint(tmp_path, 3, state_at(HISTORY, 3), Shape(form=Form.CLASSIC))
+    write_checksum(tmp_path, COMMITS - 1, state_at(HISTORY, COMMITS - 1))
+    return tmp_path
+
+
+@pytest.mark.parametrize("ahead", [1, 4])
+def test_once_a_limit_is_reached_nothing_more_is_read(table: Path, ahead: int) -> None:
+    executor, opened = counting_executor(table)
+    snapshot = Table(table, executor=executor).snapshot()
+    opened.clear()
+    scan = snapshot.scan(limit=7, commit_parallelism=ahead)
+    assert len(list(scan)) == 7
+    needed = 2
+    assert needed <= len(opened) <= needed + ahead
+    sizes = [path.stat().st_size for path in log_of(table).glob("*.json")]
+    assert scan.metrics.counts.bytes_read <= (needed + ahead) * max(sizes)
+
+
+def test_a_checksum_file_spares_reading_the_commits(table: Path) -> None:
+    executor, opened = counting_executor(table)
+    Table(table, executor=executor).snapshot()
+    assert {Path(path).name for path in opened} == {"_last_checkpoint", f"{COMMITS - 1:020}.crc"}
+
+
+def test_files_come_out_alike_however_commits_are_fetched(table: Path) -> None:
+    remote, _ = counting_executor(table)
+    local = [file.path for file in Table(table).snapshot().scan()]
+    for ahead in (1, 3, 50):
+        scan = Table(table, executor=remote).snapshot().scan(commit_parallelism=ahead)
+        assert [file.path for file in scan] == local
+
+
+def test_bytes_and_requests_are_counted_wherever_they_come_from(table: Path) -> None:
+    remote, opened = counting_executor(table)
+    snapshot = Table(table, executor=remote).snapshot()
+    opened.clear()
+    for scan in (snapshot.scan(), Table(table).snapshot().scan()):
+        list(scan)
+        counts = scan.metrics.counts
+        assert counts.commits_scanned == COMMITS - 4
+        assert counts.files_read >= COMMITS - 4
+        assert counts.bytes_read > 1000
+        assert counts.requests >= counts.commits_scanned
+
+
+class FailingOnce:
+    """A store whose every object fails in passing when it is first asked for."""
+
+    def __init__(self, root: Path) -> None:
+        self._inner = CountingLocalStore(root)
+        self.root = self._inner.root
+        self._failed: set[str] = set()
+
+    def __getattr__(self, name: str) -> object:
+        inner = getattr(self._inner, name)
+        if name not in {"read", "open"}:
+            return inner
+
+        def read(path: str) -> object:
+            if path not in self._failed:
+                self._failed.add(path)
+                raise StoreFailedError(path=path, reason="connection reset", transient=True)
+            return inner(path)
+
+        return read
+
+
+def test_what_fails_in_passing_is_read_again_and_counted(table: Path) -> None:
+    executor = wiring.open_executor(FailingOnce(table))  # type: ignore[arg-type]
+    scan = Table(table, executor=executor).snapshot().scan(retry_backoff_ms=0)
+    assert sorted(f.path for f in scan) == sorted(f.path for f in Table(table).snapshot().scan())
+    assert scan.metrics.counts.retries > 0
+
+
+def test_what_keeps_failing_is_a_typed_error(table: Path) -> None:
+    executor = wiring.open_executor(FailingOnce(table))  # type: ignore[arg-type]
+    snapshot = Table(table, executor=executor).snapshot()
+    with pytest.raises(StoreFailedError, match="connection reset"):
+        list(snapshot.scan(retry_attempts=1, commit_parallelism=4))
