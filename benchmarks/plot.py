@@ -149,14 +149,9 @@ def _table(result: Result) -> Iterator[str]:
 
 
 def duration(time_ms: float) -> str:
-    """A time in the unit that suits it."""
-    if time_ms >= 10_000:
-        return f"{time_ms / 1000:,.0f} s"
-    if time_ms >= 1000:
-        return f"{time_ms / 1000:.1f} s"
-    return (
-        f"{time_ms:.0f} ms" if time_ms >= 10 or time_ms == round(time_ms) else f"{time_ms:.1f} ms"
-    )
+    """A time in the unit that suits it, with two digits that count, at least."""
+    value, unit = (time_ms / 1000, "s") if time_ms >= 1000 else (time_ms, "ms")
+    return f"{value:,.0f} {unit}" if value >= 10 or value == 1 else f"{value:.1f} {unit}"
 
 
 def times_text(ratio: float) -> str:

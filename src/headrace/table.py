@@ -341,4 +341,4 @@ def _millis(as_of: Any) -> int:
         as_of = as_of.replace(tzinfo=UTC)
     since = as_of - datetime(1970, 1, 1, tzinfo=UTC)
     # Rounded down: a commit of the same millisecond counts, a later one does not.
-    return (since.days * 86_400 + since.seconds) * 1000 + since.microseconds // 1000
+    return int((since.days * 86_400 + since.seconds) * 1000 + since.microseconds // 1000)

@@ -110,8 +110,8 @@ class Histories(RuleBasedStateMachine):
     def freeze_and_go_on(
         self, pair: tuple[SeenSet, Naive], sources: list[tuple[str, FileKey]]
     ) -> tuple[FrozenSeenSet, set[FileKey]]:
-        frozen, content = self.freeze(pair)
         seen, naive = pair
+        frozen, content = seen.freeze(), naive.hidden | naive.current
         for source, key in sources:
             if source != naive.source or key not in naive.current:
                 expected = naive.admit(source, [key], [])

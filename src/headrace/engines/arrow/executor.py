@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import compress
 from types import SimpleNamespace
-from typing import Protocol, assert_never
+from typing import Any, Protocol, assert_never
 
 from headrace.engines.arrow.json_lines import count_json_rows, scan_json
 from headrace.engines.arrow.lite.action import READABLE, read_actions
@@ -71,6 +71,10 @@ class ArrowExecutor(Executor):
     def bound(self, context: ExecutionContext) -> "ArrowExecutor":
         """The same store for one run, with its settings and its meter."""
         return ArrowExecutor(self._store, load_columnar=self._load_columnar, context=context)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the engine, not the run that it is bound to."""
+        return partial(ArrowExecutor, load_columnar=self._load_columnar), (self._store,)
 
     @cached_property
     def _reading(self) -> Store:
