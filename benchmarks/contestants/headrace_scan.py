@@ -18,6 +18,8 @@ class Contestant:
     def __init__(self, question: Question) -> None:
         self.question = question
         self._metered: list[Any] = []
+        if question.threads == 1:
+            headrace.use_lean_memory()
 
     def limit(self) -> list[str]:
         return [file.path for file in self._scan(limit=self.question.limit)]

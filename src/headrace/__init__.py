@@ -12,7 +12,17 @@ from headrace.scan.live_file import LiveFile
 from headrace.scan.options import ScanOptions
 from headrace.scan.scan import Scan
 from headrace.table import Snapshot, Table
+from headrace.wiring import use_lean_memory
 
 __version__ = "0.1.0"
 
-__all__ = ["HeadraceError", "LiveFile", "Scan", "ScanOptions", "Snapshot", "Table", "__version__"]
+__all__ = [
+    "HeadraceError",
+    "LiveFile",
+    "Scan",
+    "ScanOptions",
+    "Snapshot",
+    "Table",
+    "__version__",
+    "use_lean_memory",
+]

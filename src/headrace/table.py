@@ -182,7 +182,11 @@ class Snapshot:
 
     @cached_property
     def timestamp_ms(self) -> int | None:
-        """When the version was committed; None where its commit file has been cleaned up."""
+        """When the version was committed; None where its commit file has been cleaned up.
+
+        Without in-commit timestamps it is the time of the commit's file, as the store tells it;
+        `as_of` takes each commit to be later than its predecessor, whatever the clocks said.
+        """
         commit = self.segment.commit
         if commit is None:
             checksum = self.state.checksum

@@ -70,6 +70,22 @@ def open_executor(store: Store) -> Executor:
     return ArrowExecutor(store, load_columnar=ColumnarLoader())
 
 
+def use_lean_memory() -> None:
+    """Make Arrow, in this process, use the allocator that gives memory back soonest.
+
+    Arrow's default keeps tens of megabytes for later. The choice is the process's, so a library
+    does not make it unasked; the command line does.
+    """
+    import pyarrow as pa  # noqa: PLC0415
+
+    for pool in (pa.jemalloc_memory_pool, pa.system_memory_pool):
+        try:
+            pa.set_memory_pool(pool())
+        except NotImplementedError:
+            continue
+        return
+
+
 def parse_predicate(text: str) -> Predicate:
     """Parse the text of a `where`."""
     from headrace.expr.parse import parse_predicate as parse  # noqa: PLC0415

@@ -117,6 +117,18 @@ def test_rule_10_other_actions_come_from_the_manifest(table: Path, shape: Shape)
     assert snapshot.domains["d"].configuration == "{}"
 
 
+@pytest.mark.parametrize("where", [None, "part = 'x'", "id = 1", "part = 'x' AND id = 1"])
+@pytest.mark.parametrize("form", [Form.V2_JSON, Form.V2_PARQUET, Form.MULTI_PART])
+def test_rule_10_a_leaf_without_rows_holds_nothing(
+    tmp_path: Path, form: Form, where: str | None
+) -> None:
+    history: list[list[Line]] = [opening(), []]
+    write_history(tmp_path, history)
+    shape = Shape(form=form, sidecars=2, parts=4)
+    write_checkpoint(tmp_path, 0, state_at(history, 0), shape)
+    assert list(open_snapshot(tmp_path).scan(where=where)) == []
+
+
 def test_rule_11_the_path_of_a_sidecar_is_decoded(table: Path) -> None:
     manifest, sidecar = _checkpoint(table, Shape(form=Form.V2_JSON, sidecars=1))
     sidecar.rename(sidecar.with_name("a b%.parquet"))

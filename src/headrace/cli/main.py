@@ -7,6 +7,7 @@ from headrace.cli.ending import INTERRUPTED, STATUSES, ends_well
 from headrace.cli.explain import explain
 from headrace.cli.files import files
 from headrace.cli.snapshot import snapshot
+from headrace.wiring import use_lean_memory
 
 _STATUS_TEXT = ", ".join(f"{status} {meaning}" for _, status, meaning in STATUSES)
 
@@ -41,4 +42,5 @@ def _options(
 
 def run() -> None:
     """Run the command line."""
+    use_lean_memory()
     app()

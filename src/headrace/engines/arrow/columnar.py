@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from functools import reduce
-from itertools import compress
 
 import pyarrow.compute as pc
 
@@ -11,7 +10,7 @@ from headrace.engines.arrow.json_lines import count_json_rows
 from headrace.engines.arrow.leaf import LeafScan
 from headrace.engines.arrow.parquet_source import FooterCache, ParquetSource
 from headrace.engines.arrow.plain import plain_batch
-from headrace.engines.arrow.row_columns import RowColumns
+from headrace.engines.arrow.row_skipping import RowSkipping
 from headrace.engines.arrow.workers import in_parallel
 from headrace.expr.node import BoundPredicate
 from headrace.plan.batch import ActionBatch, AddBatch, RowBatch
@@ -31,6 +30,7 @@ class ArrowColumnar:
     def __init__(self, store: Store, *, footers: FooterCache, context: ExecutionContext) -> None:
         self._context = context
         self._source = ParquetSource(store, footers=footers, meter=context.meter)
+        self._row_skipping: RowSkipping | None = None
 
     def scan_parquet(self, file: LogFile, *, columns: tuple[str, ...]) -> Iterator[ColumnBatch]:
         """The rows in which at least one of the wanted actions is there."""
@@ -92,20 +92,9 @@ class ArrowColumnar:
             count_json_rows(batch, self._context.meter)
         if isinstance(batch, ColumnBatch):
             return batch.filter(keep_mask(predicate, batch)) if len(batch) else batch
-        adds = batch.actions("add")
-        if not adds:
-            return AddBatch(batch.source, [])
-        columns, split = RowColumns(adds), split_predicate(predicate)
-        keep = keep_mask(predicate, columns)
-        kept = keep.true_count
-        by_partition = len(adds)
-        if split.by_partition is not None:
-            by_partition = keep_mask(split.by_partition, columns).true_count
-        self._context.meter.count(
-            rows_filtered_by_partition_pruning=len(adds) - by_partition,
-            rows_filtered_by_data_skipping=by_partition - kept,
-        )
-        return AddBatch(batch.source, list(compress(adds, keep.to_pylist())))
+        if self._row_skipping is None or self._row_skipping.predicate.whole is not predicate:
+            self._row_skipping = RowSkipping(split_predicate(predicate), self._context.meter)
+        return AddBatch(batch.source, self._row_skipping.kept(batch.actions("add")))
 
     def drop_seen(self, batch: ActionBatch, seen: FrozenSeen) -> ActionBatch:
         """The adds whose key is not in the set."""

@@ -179,6 +179,7 @@ class ArrowExecutor(Executor):
 
 def _record(batch: ActionBatch, seen: RecordingSeen, meter: Meter) -> AddBatch:
     adds, removes = batch.actions("add"), batch.actions("remove")
+    spilled_before = seen.spilled_keys
     try:
         keep = seen.admit(
             batch.source.path,
@@ -188,7 +189,7 @@ def _record(batch: ActionBatch, seen: RecordingSeen, meter: Meter) -> AddBatch:
     except ValueError as error:
         raise CorruptLogError(path=batch.source.path, line=None, reason=str(error)) from error
     meter.dedup_hashmap_size = len(seen)
-    meter.count(removes_processed=len(removes))
+    meter.count(removes_processed=len(removes), spilled_keys=seen.spilled_keys - spilled_before)
     count_json_rows(batch, meter)
     return AddBatch(batch.source, list(compress(adds, keep)))
 

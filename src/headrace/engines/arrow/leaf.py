@@ -121,7 +121,8 @@ class LeafScan:
         )
         found = [_evaluated(batch, self.predicate.by_partition) for batch in batches]
         adds = sum(count for _, count in found)
-        mask = np.concatenate([part for part, _ in found])
+        empty = np.zeros(0, dtype=np.bool_)  # a leaf may have no rows at all
+        mask = np.concatenate([empty, *(part for part, _ in found)])
         self.meter.count(rows_filtered_by_partition_pruning=adds - int(mask.sum()))
         return mask
 
