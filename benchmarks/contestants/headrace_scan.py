@@ -26,7 +26,8 @@ class Contestant:
 
     def partition(self) -> list[str]:
         where = f"date = '{self.question.date}' AND region = '{self.question.region}'"
-        return [file.path for file in self._scan(where=where)]
+        batches = self._scan(where=where).batches(columns=("path",))
+        return [path for batch in batches for path in batch.column("path").to_pylist()]
 
     def count(self) -> int:
         return self._scan().count()

@@ -283,6 +283,17 @@ def test_the_text_fills_what_the_parsed_statistics_lack_rule_33() -> None:
     assert _keep("x = 50", files) == [False, True, False, True]
 
 
+def test_the_text_fills_the_one_extreme_that_is_lacking_rule_33() -> None:
+    parsed = _parsed(
+        numRecords=pa.array([10]),
+        low=pa.array([3], pa.int64()),
+        high=pa.array([None], pa.int64()),
+        nulls=pa.array([0]),
+    )
+    assert _keep("x = 50", Files(parsed=parsed)) == [True]
+    assert _keep("x = 50", Files(stats=[_stats({"x": 3}, {"x": 7})], parsed=parsed)) == [False]
+
+
 @pytest.mark.parametrize(
     ("name", "low", "high", "inside", "outside"),
     [
