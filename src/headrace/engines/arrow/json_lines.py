@@ -1,5 +1,6 @@
 """Newline-delimited actions, read in bounded pieces and decoded only as far as asked."""
 
+import re
 from collections.abc import Iterator
 from functools import cache
 
@@ -16,6 +17,7 @@ CHUNK_BYTES = 1 << 20
 """How much of a commit is held at once; a batch is what such a piece decodes to."""
 
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_ESCAPED_LETTER = re.compile(rb"\\u00")
 _UNDECODABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
@@ -28,8 +30,11 @@ def scan_json(
         CorruptLogError: a line is not an action, by its number.
     """
     decoder = _decoder(columns)
+    before = b""
     first_line = 1
     for lines in _whole_lines(store, file, content):
+        first_line += before.count(b"\n")
+        before = lines
         # Summaries of commits are decoded to the last line, since a damaged one can be replaced
         # as long as nothing of it has been given out.
         if file.version is None or _may_hold(lines, columns):
@@ -38,7 +43,6 @@ def scan_json(
             except _UNDECODABLE as error:
                 raise _corrupt(file, lines, first_line, decoder, error) from error
             yield RowBatch(file, rows)
-        first_line += lines.count(b"\n")
 
 
 def count_json_rows(batch: ActionBatch, meter: Meter) -> None:
@@ -79,7 +83,7 @@ def _may_hold(lines: bytes, columns: tuple[str, ...]) -> bool:
 
     A writer may escape the letters of a name; then only decoding tells.
     """
-    if "add" in columns or b"\\u00" in lines:
+    if "add" in columns or _ESCAPED_LETTER.search(lines):
         return True
     return any(f'"{column}"'.encode() in lines for column in columns)
 
