@@ -36,6 +36,5 @@ def _parsed_statistics(leaves: tuple[tuple[str, ...], ...]) -> list[str]:
     kinds = ("minValues", "maxValues", "nullCount")
     return [
         "stats_parsed.numRecords",
-        "stats_parsed.tightBounds",
         *(f"stats_parsed.{kind}.{'.'.join(leaf)}" for leaf in leaves for kind in kinds),
     ]
