@@ -130,7 +130,8 @@ class _RetryingFile(RangedFile):
         except (OSError, StorageError):
             self.release()
             raise
-        self._reached = max(self._reached, position + len(data))
+        if data:  # nothing was reached by a read that began beyond the end
+            self._reached = max(self._reached, position + len(data))
         return data
 
     def _seek(self, offset: int, whence: int) -> int:
