@@ -8,7 +8,6 @@ from enum import StrEnum
 from typing import Annotated
 
 import msgspec
-import pyarrow as pa
 import typer
 from rich.console import Console
 from rich.table import Table as Grid
@@ -114,6 +113,8 @@ def _write_arrow(scan: Scan) -> None:
     if sys.stdout.isatty():
         reason = "arrow is binary; send it to a file or a pipe"
         raise InvalidArgumentError(argument="--format", reason=reason)
+    import pyarrow as pa  # noqa: PLC0415  (only this format needs it)
+
     with pa.ipc.new_stream(sys.stdout.buffer, scan.arrow_schema()) as writer:
         for batch in scan.batches():
             writer.write_batch(batch)

@@ -1,5 +1,7 @@
 """The `headrace` command: its verbs."""
 
+import os
+
 import typer
 
 from headrace import __version__
@@ -7,7 +9,6 @@ from headrace.cli.ending import INTERRUPTED, STATUSES, ends_well
 from headrace.cli.explain import explain
 from headrace.cli.files import files
 from headrace.cli.snapshot import snapshot
-from headrace.wiring import use_lean_memory
 
 _STATUS_TEXT = ", ".join(f"{status} {meaning}" for _, status, meaning in STATUSES)
 
@@ -42,5 +43,7 @@ def _options(
 
 def run() -> None:
     """Run the command line."""
-    use_lean_memory()
+    # Arrow's default allocator keeps tens of megabytes for later; this process has no later.
+    # It is told by the environment, since most commands never import Arrow.
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     app()

@@ -11,7 +11,7 @@ A driver asks a phase for its plan, has an executor run it, and calls `next`:
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
 from headrace.errors import HeadraceError, UnexpectedBatchError
 from headrace.metrics.event import Event
@@ -115,4 +115,3 @@ class Parallel(PartialResult[T]):
 
 
 Phase: TypeAlias = Terminus[T] | Consume[T] | Sequential[T] | Parallel[T]
-AnyPhase: TypeAlias = Phase[Any]
