@@ -52,10 +52,10 @@ class ArrowColumnar:
 
     def scan_leaves(self, leaves: Sequence[Node]) -> Iterator[ActionBatch] | None:
         """The adds of all leaves, several row groups at a time; None: these are other plans."""
-        shapes = [_leaf_shape(leaf) for leaf in leaves]
-        if any(shape is None for shape in shapes):
+        shapes = [shape for leaf in leaves if (shape := _leaf_shape(leaf)) is not None]
+        if len(shapes) != len(leaves) or not _alike(shapes):
             return None
-        return self._scan_leaves([shape for shape in shapes if shape is not None])
+        return self._scan_leaves(shapes)
 
     def _scan_leaves(
         self, shapes: "list[tuple[ScanParquet, BoundPredicate | None, FrozenSeen]]"
@@ -107,6 +107,14 @@ class ArrowColumnar:
             return batch.filter(matcher.unseen(batch.field("path"), batch.field("deletionVector")))
         adds = batch.actions("add")
         return AddBatch(batch.source, [add for add in adds if key_of(add) not in seen])
+
+
+def _alike(shapes: "list[tuple[ScanParquet, BoundPredicate | None, FrozenSeen]]") -> bool:
+    """Whether leaves differ in nothing but their files, as those of one phase do."""
+    return all(
+        scan.columns == shapes[0][0].columns and where == shapes[0][1] and seen is shapes[0][2]
+        for scan, where, seen in shapes
+    )
 
 
 def _leaf_shape(leaf: Node) -> tuple[ScanParquet, BoundPredicate | None, FrozenSeen] | None:

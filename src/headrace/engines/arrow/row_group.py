@@ -69,7 +69,11 @@ def _texts_may_match(parts: list[BoundPredicate], texts: list[str] | None) -> bo
         column = _partition_column(part)
         assert column is not None
         # A null leaves no trace in a dictionary, so it is always among the candidates.
-        values, _ = typed_array(pa.array([None, *texts], pa.string()), column.type)
+        values, uncastable = typed_array(pa.array([None, *texts], pa.string()), column.type)
+        if pc.any(uncastable).as_py():
+            # A text of another type may be another column's, or a bad value of this one, whose
+            # file must be kept: the dictionary does not say which.
+            continue
         candidates = _Candidates(column, exact_bounds(values), len(values))
         if not pc.any(evaluate(part, candidates).can_be_true).as_py():
             return False

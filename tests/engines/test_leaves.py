@@ -1,0 +1,63 @@
+"""Leaves of a checkpoint are pruned and read together, and never at exactness' cost."""
+
+import json
+from pathlib import Path
+
+from headrace import Table
+from headrace.plan import DropSeen, ScanParquet
+from headrace.protocol.key import FileKey
+from headrace.protocol.log_file import LogFile
+from headrace.replay.seen import FrozenSeenSet
+from tests.lake.action import Line, opening
+from tests.lake.checkpoint import Form, Shape, write_checkpoint
+from tests.lake.log import commit_path, state_at, write_history
+
+
+def partitioned(values: list[dict[str, str]]) -> list[Line]:
+    lines = opening()
+    fields = [
+        {"name": name, "type": kind, "nullable": True, "metadata": {}}
+        for name, kind in (("day", "date"), ("city", "string"))
+    ]
+    lines[1]["metaData"]["schemaString"] = json.dumps({"type": "struct", "fields": fields})
+    lines[1]["metaData"]["partitionColumns"] = ["day", "city"]
+    adds = [
+        {
+            "add": {
+                "path": f"f{i}",
+                "partitionValues": value,
+                "size": 1,
+                "modificationTime": 1,
+                "dataChange": True,
+            }
+        }
+        for i, value in enumerate(values)
+    ]
+    return [*lines, *adds]
+
+
+def test_a_value_of_the_wrong_type_keeps_its_file_with_and_without_a_checkpoint(
+    tmp_path: Path,
+) -> None:
+    values = [{"day": "2026-01-01", "city": "Bern"}, {"day": "not a day", "city": "Bern"}]
+    history = [partitioned(values), []]
+    write_history(tmp_path, history)
+    where = "day = '2027-07-07'"
+    before = [file.path for file in Table(tmp_path).snapshot().scan(where=where)]
+    write_checkpoint(tmp_path, 0, state_at(history, 0), Shape(form=Form.CLASSIC))
+    commit_path(tmp_path, 0).unlink()
+    assert [file.path for file in Table(tmp_path).snapshot().scan(where=where)] == before == ["f1"]
+
+
+def test_leaves_that_differ_are_each_executed_as_they_say(tmp_path: Path) -> None:
+    history = [partitioned([{"day": "2026-01-01", "city": "Bern"}] * 2)]
+    write_history(tmp_path, history)
+    [path] = write_checkpoint(tmp_path, 0, state_at(history, 0), Shape(form=Form.CLASSIC))
+    file = LogFile(path=f"_delta_log/{path.name}", size_bytes=path.stat().st_size)
+    scan = ScanParquet(files=(file,), columns=("add.path", "add.size"))
+    leaves = [
+        DropSeen(input=scan, seen=FrozenSeenSet([FileKey(hidden)])) for hidden in ("f0", "f1")
+    ]
+    batches = Table(tmp_path).executor.execute_leaves(leaves)
+    found = [add.path for batch in batches for add in batch.actions("add")]  # type: ignore[union-attr]
+    assert sorted(found) == ["f0", "f1"]
