@@ -53,7 +53,7 @@ class ArrowColumnar:
     def scan_leaves(self, leaves: Sequence[Node]) -> Iterator[ActionBatch] | None:
         """The adds of all leaves, several row groups at a time; None: these are other plans."""
         shapes = [shape for leaf in leaves if (shape := _leaf_shape(leaf)) is not None]
-        if len(shapes) != len(leaves) or not _alike(shapes):
+        if not shapes or len(shapes) != len(leaves) or not _alike(shapes):
             return None
         return self._scan_leaves(shapes)
 
