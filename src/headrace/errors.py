@@ -13,6 +13,8 @@
     │   ├── LogGapError                LOG_GAP
     │   ├── CorruptLogError            CORRUPT_LOG
     │   ├── CorruptCheckpointError     CORRUPT_CHECKPOINT
+    │   ├── CorruptDeletionVectorError CORRUPT_DELETION_VECTOR
+    │   ├── DataFileNotFoundError      DATA_FILE_NOT_FOUND
     │   ├── PartitionValueError        PARTITION_VALUE
     │   └── UnsafePathError            UNSAFE_PATH
     ├── RequestError                   what was asked for cannot be answered
@@ -194,6 +196,32 @@ class CorruptCheckpointError(DamageError):
         super().__init__(
             f"{path}: {reason}; delete it if the commits before it are still there (it is only "
             "a summary of them), else restore it from a backup"
+        )
+
+
+class CorruptDeletionVectorError(DamageError):
+    """It cannot be told which rows of a file are deleted."""
+
+    code: ClassVar[str] = "CORRUPT_DELETION_VECTOR"
+
+    def __init__(self, *, vector: str, reason: str) -> None:
+        self.vector, self.reason = vector, reason
+        super().__init__(
+            f"deletion vector {vector}: {reason}; restore its file from a backup, or read a "
+            "version from before it"
+        )
+
+
+class DataFileNotFoundError(DamageError):
+    """The log names a data file, or the file of a deletion vector, that is not there."""
+
+    code: ClassVar[str] = "DATA_FILE_NOT_FOUND"
+
+    def __init__(self, *, path: str) -> None:
+        self.path = path
+        super().__init__(
+            f"{path}: the log names this file, but it is not there; it may have been vacuumed "
+            "away: read a newer version, or restore the file"
         )
 
 

@@ -21,6 +21,7 @@ from headrace.scan.pipeline import Pipeline
 from headrace.scan.run import Run
 from headrace.storage.local import LocalStore
 from headrace.storage.location import local_root, scheme_of
+from headrace.storage.reaching import ReachingStore
 from headrace.storage.store import Store
 
 T = TypeVar("T")
@@ -35,6 +36,11 @@ def open_store(uri: str, *, options: Mapping[str, str] | None = None) -> Store: 
     if scheme_of(uri) == "file":
         return LocalStore(local_root(uri))
     raise UnsupportedStoreError(uri=uri, known=("local paths", "file://"))
+
+
+def open_files(store: Store, *, options: Mapping[str, str] | None = None) -> Store:
+    """The same store for what the log names: absolute addresses are opened where they are."""
+    return ReachingStore(store, open_other=lambda address: open_store(address, options=options))
 
 
 class ColumnarLoader:

@@ -64,4 +64,4 @@ class LocalStore:
         return self._full(path)
 
     def _full(self, path: str) -> str:
-        return f"{self.root}/{path}"
+        return f"{self.root.rstrip('/')}/{path}"

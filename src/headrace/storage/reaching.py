@@ -1,0 +1,75 @@
+"""A store that reaches beyond its root: the log may name files by absolute addresses."""
+
+import re
+from collections.abc import Callable, Iterator
+from threading import Lock
+from typing import BinaryIO
+
+from headrace.storage.store import ObjectMeta, Store
+
+_AUTHORITY = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]+://[^/]*")
+
+
+class ReachingStore:
+    """The table's own store for what lies below its root, another one for every other place.
+
+    Paths are as for the table's store, or absolute: an address with a scheme, or a path from the
+    root of the machine or bucket on. Other stores are opened when they are first needed, one for
+    each machine or bucket.
+    """
+
+    def __init__(self, inner: Store, *, open_other: Callable[[str], Store]) -> None:
+        self._inner = inner
+        self._open_other = open_other
+        self._others: dict[str, Store] = {}
+        self._lock = Lock()
+
+    @property
+    def root(self) -> str:
+        """The address of the table."""
+        return self._inner.root
+
+    def list(self, directory: str, *, start_from: str = "") -> list[ObjectMeta]:
+        """The objects of one directory; their paths are as the store that has them tells them."""
+        store, place = self._locate(directory)
+        return store.list(place, start_from=start_from)
+
+    def read(self, path: str) -> bytes:
+        """An object, whole."""
+        store, place = self._locate(path)
+        return store.read(place)
+
+    def read_chunks(self, path: str, *, chunk_bytes: int) -> Iterator[bytes]:
+        """An object in pieces."""
+        store, place = self._locate(path)
+        return store.read_chunks(place, chunk_bytes=chunk_bytes)
+
+    def open(self, path: str) -> BinaryIO:
+        """An object to seek in."""
+        store, place = self._locate(path)
+        return store.open(place)
+
+    def local_path(self, path: str) -> str | None:
+        """The file itself, where it is one of this machine."""
+        store, place = self._locate(path)
+        return store.local_path(place)
+
+    def _locate(self, path: str) -> tuple[Store, str]:
+        """The store that has a path, and what it calls it."""
+        if path.startswith(f"{self.root}/"):
+            return self._inner, path[len(self.root) + 1 :]
+        address = _AUTHORITY.match(path)
+        if address is None and not path.startswith("/"):
+            return self._inner, path
+        origin = _origin(path if address else self.root)
+        place = path[address.end() if address else 0 :].lstrip("/")
+        with self._lock:
+            if origin not in self._others:
+                self._others[origin] = self._open_other(origin)
+            return self._others[origin], place
+
+
+def _origin(address: str) -> str:
+    """The machine or bucket that an address is of."""
+    found = _AUTHORITY.match(address)
+    return found[0] if found and not address.startswith("file:") else "/"

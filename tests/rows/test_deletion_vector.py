@@ -1,0 +1,204 @@
+"""Deletion vectors of all three kinds; and that a damaged one is refused, never ignored."""
+
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import msgspec
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from headrace import wiring
+from headrace.errors import (
+    CorruptDeletionVectorError,
+    DataFileNotFoundError,
+    HeadraceError,
+    UnsafePathError,
+)
+from headrace.protocol.action import DeletionVector
+from headrace.rows.deletion_vector import DeletedRows, read_deletion_vector
+from tests.lake.vector import (
+    absolute_vector,
+    bitmaps,
+    frame,
+    inline_vector,
+    stored_vector,
+    z85,
+)
+
+NAME = UUID("d2c639aa-8816-431a-aaf6-d3fe2512ff61")
+FILE = f"deletion_vector_{NAME}.bin"
+ROWS = [0, 3, 4, 7, 11, 18, 29, 5_000_000_000]
+
+
+def read(table: Path, said: dict[str, Any]) -> DeletedRows:
+    vector = msgspec.convert(said, DeletionVector)
+    return read_deletion_vector(wiring.open_files(wiring.open_store(str(table))), vector)
+
+
+def refusal(table: Path, said: dict[str, Any]) -> str:
+    with pytest.raises(CorruptDeletionVectorError) as refused:
+        read(table, said)
+    return refused.value.reason
+
+
+def test_a_vector_in_the_log_itself_is_read(tmp_path: Path) -> None:
+    assert read(tmp_path, inline_vector(ROWS)).indexes().tolist() == ROWS
+
+
+def test_a_vector_in_a_file_is_read_at_its_offset(tmp_path: Path) -> None:
+    said = stored_vector(tmp_path, ROWS, uuid=NAME, offset=77)
+    assert read(tmp_path, said).indexes().tolist() == ROWS
+
+
+def test_a_vector_without_an_offset_is_the_first_of_its_file(tmp_path: Path) -> None:
+    said = stored_vector(tmp_path, ROWS, uuid=NAME)
+    del said["offset"]
+    assert read(tmp_path, said).indexes().tolist() == ROWS
+
+
+def test_the_random_prefix_is_a_folder(tmp_path: Path) -> None:
+    said = stored_vector(tmp_path, ROWS, uuid=NAME, prefix="aB%20")
+    assert read(tmp_path, said).indexes().tolist() == ROWS
+
+
+def test_a_vector_with_an_absolute_path_is_read_outside_of_the_table(tmp_path: Path) -> None:
+    said = absolute_vector(tmp_path / "else where", ROWS, uuid=NAME)
+    assert read(tmp_path / "table", said).indexes().tolist() == ROWS
+
+
+def test_a_last_group_that_is_shortened_as_rust_does_is_read(tmp_path: Path) -> None:
+    whole = inline_vector([3])
+    assert whole["pathOrInlineDv"].endswith("0@@r3")  # two bytes, and two that fill it up
+    said = {**whole, "pathOrInlineDv": whole["pathOrInlineDv"][:-5] + "##093"}
+    assert read(tmp_path, said).indexes().tolist() == [3]
+
+
+@pytest.mark.parametrize("ending", ["#0093", "###93", "####3", "#####", "##zzz"])
+def test_a_last_group_shortened_to_another_size_is_refused(tmp_path: Path, ending: str) -> None:
+    whole = inline_vector([3])
+    said = {**whole, "pathOrInlineDv": whole["pathOrInlineDv"][:-5] + ending}
+    assert "text" in refusal(tmp_path, said)
+
+
+def test_the_empty_vector_deletes_nothing(tmp_path: Path) -> None:
+    said = {"storageType": "i", "pathOrInlineDv": "", "sizeInBytes": 0, "cardinality": 0}
+    assert read(tmp_path, said).indexes().tolist() == []
+
+
+@pytest.mark.property
+@given(rows=st.sets(st.integers(0, 300_000) | st.integers(0, 2**40), max_size=50))
+def test_whatever_is_deleted_is_read_back(tmp_path_factory: Any, rows: set[int]) -> None:
+    table = tmp_path_factory.getbasetemp()
+    for said in (inline_vector(rows), stored_vector(table, rows, uuid=NAME)):
+        assert read(table, said).indexes().tolist() == sorted(rows)
+
+
+@pytest.mark.property
+@given(
+    rows=st.sets(st.integers(0, 200)),
+    start=st.integers(0, 210),
+    length=st.integers(0, 210),
+)
+def test_a_mask_keeps_what_is_not_deleted(rows: set[int], start: int, length: int) -> None:
+    said = msgspec.convert(inline_vector(rows), DeletionVector)
+    kept = read_deletion_vector(wiring.open_store("/"), said).kept(start, length)
+    found = [True] * length if kept is None else kept.to_pylist()
+    assert found == [row not in rows for row in range(start, start + length)]
+
+
+def test_dense_vectors_are_read(tmp_path: Path) -> None:
+    rows = range(1, 150_000, 2)
+    found = read(tmp_path, stored_vector(tmp_path, rows, uuid=NAME)).indexes()
+    assert np.array_equal(found, np.arange(1, 150_000, 2, dtype=np.uint64))
+
+
+def test_a_wrong_checksum_is_refused(tmp_path: Path) -> None:
+    said = stored_vector(tmp_path, ROWS, uuid=NAME)
+    path = tmp_path / FILE
+    path.write_bytes(path.read_bytes()[:-1] + b"\0")
+    assert "checksum" in refusal(tmp_path, said)
+
+
+def test_a_file_that_ends_too_early_is_refused(tmp_path: Path) -> None:
+    said = stored_vector(tmp_path, ROWS, uuid=NAME)
+    path = tmp_path / FILE
+    path.write_bytes(path.read_bytes()[:-9])
+    assert "ends before" in refusal(tmp_path, said)
+
+
+def test_another_size_than_the_log_says_is_refused(tmp_path: Path) -> None:
+    said = stored_vector(tmp_path, ROWS, uuid=NAME)
+    path = tmp_path / FILE
+    path.write_bytes(path.read_bytes() + bytes(9))
+    assert "bytes, the log says" in refusal(tmp_path, {**said, "sizeInBytes": 60})
+
+
+def test_another_number_of_rows_than_the_log_says_is_refused(tmp_path: Path) -> None:
+    for said in (inline_vector(ROWS), stored_vector(tmp_path, ROWS, uuid=NAME)):
+        wrong = {**said, "cardinality": len(ROWS) + 1}
+        assert "rows, the log says" in refusal(tmp_path, wrong)
+
+
+def test_another_format_of_files_is_refused(tmp_path: Path) -> None:
+    said = stored_vector(tmp_path, ROWS, uuid=NAME)
+    path = tmp_path / FILE
+    path.write_bytes(b"\x02" + path.read_bytes()[1:])
+    assert "format" in refusal(tmp_path, said)
+
+
+def test_another_magic_number_is_refused(tmp_path: Path) -> None:
+    said = stored_vector(tmp_path, ROWS, uuid=NAME)
+    payload = b"\0\0\0\0" + bitmaps(ROWS)[4:]
+    (tmp_path / FILE).write_bytes(b"\x01" + frame(payload))
+    assert "magic" in refusal(tmp_path, said)
+
+
+def test_a_bitmap_that_contradicts_itself_is_refused(tmp_path: Path) -> None:
+    payload = bytearray(bitmaps(range(0, 60_000, 2)))
+    payload[-1] ^= 0x55
+    said = {**inline_vector(range(0, 60_000, 2)), "pathOrInlineDv": z85(bytes(payload))}
+    assert "cannot be decoded" in refusal(tmp_path, said)
+
+
+def test_an_unknown_kind_of_vector_is_refused(tmp_path: Path) -> None:
+    assert "storage type" in refusal(tmp_path, {**inline_vector(ROWS), "storageType": "x"})
+
+
+@pytest.mark.parametrize("text", ["", "abc", "~~~~~", "é" * 45, "#" * 75])
+def test_a_text_that_is_not_of_the_size_is_refused(tmp_path: Path, text: str) -> None:
+    assert "text" in refusal(tmp_path, {**inline_vector(ROWS), "pathOrInlineDv": text})
+
+
+@pytest.mark.parametrize(
+    "said", [{"offset": 0}, {"offset": -3}, {"sizeInBytes": -1}, {"sizeInBytes": -9}]
+)
+def test_impossible_places_are_refused(tmp_path: Path, said: dict[str, int]) -> None:
+    whole = stored_vector(tmp_path, ROWS, uuid=NAME)
+    refusal(tmp_path, {**whole, **said})
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    said = stored_vector(tmp_path, ROWS, uuid=NAME)
+    (tmp_path / FILE).unlink()
+    with pytest.raises(DataFileNotFoundError, match=FILE):
+        read(tmp_path, said)
+
+
+def test_a_prefix_does_not_lead_out_of_the_table(tmp_path: Path) -> None:
+    said = stored_vector(tmp_path, ROWS, uuid=NAME)
+    with pytest.raises(UnsafePathError):
+        read(tmp_path, {**said, "pathOrInlineDv": "../" + z85(NAME.bytes)})
+
+
+@pytest.mark.property
+@given(data=st.data())
+def test_no_damage_to_the_text_gives_another_error(data: st.DataObject) -> None:
+    said = inline_vector([1, 2, 70_000, 2**33])
+    text = data.draw(st.text("0a#.~é", max_size=80)) or said["pathOrInlineDv"]
+    place = data.draw(st.integers(0, len(text)))
+    vector = msgspec.convert({**said, "pathOrInlineDv": text[:place] + "}"}, DeletionVector)
+    with pytest.raises(HeadraceError):
+        read_deletion_vector(wiring.open_store("/"), vector)
