@@ -14,7 +14,6 @@ from headrace.expr.node import Predicate
 from headrace.phases.scan import ScanOutcome
 from headrace.plan.batch import ActionBatch
 from headrace.plan.context import ExecutionContext
-from headrace.plan.executor import Executor
 from headrace.protocol.schema import StructType
 from headrace.scan.live_file import FileContext
 from headrace.scan.pipeline import Pipeline
@@ -71,7 +70,7 @@ class ColumnarLoader:
         self._footers = None
 
 
-def open_executor(store: Store) -> Executor:
+def open_executor(store: Store) -> ArrowExecutor:
     """The default engine over a store."""
     return ArrowExecutor(store, load_columnar=ColumnarLoader())
 

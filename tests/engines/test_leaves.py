@@ -4,10 +4,14 @@ import json
 from pathlib import Path
 
 from headrace import Table
+from headrace.metrics.counts import Counts
 from headrace.plan import DropSeen, ScanParquet
+from headrace.plan.context import ExecutionContext
 from headrace.protocol.key import FileKey
 from headrace.protocol.log_file import LogFile
 from headrace.replay.seen import FrozenSeenSet
+from headrace.storage.local import LocalStore
+from headrace.wiring import open_executor
 from tests.lake.action import Line, opening
 from tests.lake.checkpoint import Form, Shape, write_checkpoint
 from tests.lake.log import commit_path, state_at, write_history
@@ -61,3 +65,33 @@ def test_leaves_that_differ_are_each_executed_as_they_say(tmp_path: Path) -> Non
     batches = Table(tmp_path).executor.execute_leaves(leaves)
     found = [add.path for batch in batches for add in batch.actions("add")]  # type: ignore[union-attr]
     assert sorted(found) == ["f0", "f1"]
+
+
+def test_the_row_groups_of_a_leaf_may_be_read_one_by_one_and_counted_once(tmp_path: Path) -> None:
+    history = [partitioned([{"day": f"2026-01-0{i}", "city": "Bern"} for i in range(1, 8)])]
+    write_history(tmp_path, history)
+    shape = Shape(form=Form.CLASSIC, row_group_rows=2)
+    [path] = write_checkpoint(tmp_path, 0, state_at(history, 0), shape)
+    file = LogFile(path=f"_delta_log/{path.name}", size_bytes=path.stat().st_size)
+    executor = open_executor(LocalStore(str(tmp_path)))
+    groups = range(executor.footer(file).metadata.num_row_groups)
+
+    def read(some: tuple[int, ...] | None) -> tuple[list[str], Counts]:
+        scan = ScanParquet(files=(file,), columns=("add.path", "add.size"), row_groups=some)
+        context = ExecutionContext()
+        leaf = DropSeen(input=scan, seen=FrozenSeenSet([FileKey("f1")]))
+        batches = executor.bound(context).execute_leaves([leaf])
+        paths = [add.path for batch in batches for add in batch.actions("add")]  # type: ignore[union-attr]
+        return paths, context.meter.counts
+
+    whole, counts = read(None)
+    parts = [read((group,)) for group in groups]
+    together = Counts()
+    for _, part in parts:
+        together.add(part)
+    assert len(parts) > 3
+    assert sorted(whole) == sorted(path for paths, _ in parts for path in paths)
+    assert (together.total_metadata_rows, together.non_file_action_rows) == (
+        counts.total_metadata_rows,
+        counts.non_file_action_rows,
+    )

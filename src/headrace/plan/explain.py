@@ -39,7 +39,7 @@ def _head(node: Node) -> str:
         case ReadDocument(path=path):
             return f"ReadDocument {path}"
         case ScanJson(files=files, columns=columns) | ScanParquet(files=files, columns=columns):
-            return f"{type(node).__name__} {_files(files)} [{', '.join(columns)}]"
+            return f"{type(node).__name__} {_files(files)} [{', '.join(columns)}]{_groups(node)}"
         case Chain():
             return "Chain"
         case FirstOfEach(columns=columns):
@@ -64,6 +64,12 @@ def _inputs(node: Node) -> Sequence[Node]:
             return ()
         case _:
             assert_never(node)
+
+
+def _groups(scan: ScanJson | ScanParquet) -> str:
+    if isinstance(scan, ScanJson) or scan.row_groups is None:
+        return ""
+    return f" row groups {', '.join(map(str, scan.row_groups))}"
 
 
 def _files(files: tuple[LogFile, ...]) -> str:

@@ -56,6 +56,8 @@ class ScanParquet:
 
     files: tuple[LogFile, ...]
     columns: tuple[str, ...]
+    row_groups: tuple[int, ...] | None = None
+    """Only these row groups, of a plan with one file; None: all of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,6 +6,7 @@ from functools import reduce
 import pyarrow.compute as pc
 
 from headrace.engines.arrow.column_batch import ColumnBatch
+from headrace.engines.arrow.footer import Footer
 from headrace.engines.arrow.json_lines import count_json_rows
 from headrace.engines.arrow.leaf import LeafScan
 from headrace.engines.arrow.parquet_source import FooterCache, ParquetSource
@@ -32,12 +33,22 @@ class ArrowColumnar:
         self._source = ParquetSource(store, footers=footers, meter=context.meter)
         self._row_skipping: RowSkipping | None = None
 
-    def scan_parquet(self, file: LogFile, *, columns: tuple[str, ...]) -> Iterator[ColumnBatch]:
+    def footer(self, file: LogFile) -> Footer:
+        """What the footer of a file tells; it is remembered."""
+        return self._source.footer(file)
+
+    def remember(self, file: LogFile, footer: Footer) -> None:
+        """Take a footer that another process has read."""
+        self._source.remember(file, footer)
+
+    def scan_parquet(
+        self, file: LogFile, *, columns: tuple[str, ...], row_groups: tuple[int, ...] | None
+    ) -> Iterator[ColumnBatch]:
         """The rows in which at least one of the wanted actions is there."""
         actions = tuple(dict.fromkeys(column.partition(".")[0] for column in columns))
         with self._source.open(file) as parquet:
             footer = self._source.footer(file)
-            for group in range(parquet.num_row_groups):
+            for group in range(parquet.num_row_groups) if row_groups is None else row_groups:
                 if not any(footer.holds(group, action) for action in actions):
                     continue
                 for batch in self._source.batches(
@@ -74,12 +85,12 @@ class ArrowColumnar:
             batch_rows=settings.batch_rows,
             meter=self._context.meter,
         )
-        files = [file for scan, _, _ in shapes for file in scan.files]
+        files = [(file, scan.row_groups) for scan, _, _ in shapes for file in scan.files]
         at_once = settings.row_groups_per_batch
         units = (
             (file, groups[start : start + at_once])
-            for file in files
-            for groups in [leaf.groups(file)]
+            for file, some in files
+            for groups in [leaf.groups(file, some)]
             for start in range(0, len(groups), at_once)
         )
         yield from in_parallel(
@@ -110,7 +121,7 @@ class ArrowColumnar:
 
 
 def _alike(shapes: "list[tuple[ScanParquet, BoundPredicate | None, FrozenSeen]]") -> bool:
-    """Whether leaves differ in nothing but their files, as those of one phase do."""
+    """Whether leaves differ in nothing but what they read, as those of one phase do."""
     return all(
         scan.columns == shapes[0][0].columns and where == shapes[0][1] and seen is shapes[0][2]
         for scan, where, seen in shapes

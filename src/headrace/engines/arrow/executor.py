@@ -5,7 +5,7 @@ from contextlib import closing
 from functools import cached_property, partial
 from itertools import compress
 from types import SimpleNamespace
-from typing import Any, Protocol, assert_never
+from typing import Any, Protocol, TypeAlias, assert_never
 
 from headrace.engines.arrow.json_lines import count_json_rows, scan_json
 from headrace.engines.arrow.lite.action import READABLE, read_actions
@@ -37,12 +37,23 @@ from headrace.storage.retry import Retrier, RetryPolicy
 from headrace.storage.retrying import RetryingStore
 from headrace.storage.store import Store
 
+Footer: TypeAlias = Any
+"""An `arrow.footer.Footer`, named so that this module does not import Arrow."""
+
 
 class Columnar(Protocol):
     """The half of the engine that needs Arrow, for one run."""
 
-    def scan_parquet(self, file: LogFile, *, columns: tuple[str, ...]) -> Iterator[ActionBatch]:
-        """The actions of one Parquet file."""
+    def footer(self, file: LogFile) -> Footer:
+        """What the footer of a Parquet file tells; it is remembered."""
+
+    def remember(self, file: LogFile, footer: Footer) -> None:
+        """Take a footer that another process has read: the file is not asked for it again."""
+
+    def scan_parquet(
+        self, file: LogFile, *, columns: tuple[str, ...], row_groups: tuple[int, ...] | None
+    ) -> Iterator[ActionBatch]:
+        """The actions of one Parquet file, or of some of its row groups."""
 
     def scan_leaves(self, leaves: Sequence[Node]) -> Iterator[ActionBatch] | None:
         """The adds of independent leaves, several at a time; None: these are other plans."""
@@ -101,9 +112,9 @@ class ArrowExecutor(Executor):
                 yield from self._read(path)
             case ScanJson(files=files, columns=columns):
                 yield from self._scan_json(files, columns)
-            case ScanParquet(files=files, columns=columns):
+            case ScanParquet(files=files, columns=columns, row_groups=groups):
                 for file in files:
-                    yield from self._scan_parquet(file, columns)
+                    yield from self._scan_parquet(file, columns, groups)
             case Chain(inputs=inputs):
                 for part in inputs:
                     yield from self.execute(part)
@@ -142,15 +153,30 @@ class ArrowExecutor(Executor):
                 self._context.meter.count(commits_scanned=_is_commit(file))
                 yield from scan_json(self._reading, file, columns=columns, content=content)
 
-    def _scan_parquet(self, file: LogFile, columns: tuple[str, ...]) -> Iterator[ActionBatch]:
+    def footer(self, file: LogFile) -> Footer:
+        """What the footer of a Parquet file tells, read now unless it is remembered.
+
+        Raises:
+            ObjectNotFoundError: the file is not there.
+            CorruptCheckpointError: it is damaged.
+        """
+        return self._columnar.footer(file)
+
+    def remember(self, file: LogFile, footer: Footer) -> None:
+        """Take a footer that another process has read: the file is not asked for it again."""
+        self._columnar.remember(file, footer)
+
+    def _scan_parquet(
+        self, file: LogFile, columns: tuple[str, ...], row_groups: tuple[int, ...] | None
+    ) -> Iterator[ActionBatch]:
         """A few small columns without Arrow where that is possible, everything else with it."""
-        if READABLE.issuperset(columns):
+        if row_groups is None and READABLE.issuperset(columns):
             with self._reading.open(file.path) as handle:
                 found = read_actions(handle, file.size_bytes, columns)
             if found is not None:
                 yield RowBatch(file, [SimpleNamespace(**found)])
                 return
-        yield from self._columnar.scan_parquet(file, columns=columns)
+        yield from self._columnar.scan_parquet(file, columns=columns, row_groups=row_groups)
 
     def _list(self, directory: str, start_from: str) -> FileListing:
         found = self._reading.list(directory, start_from=start_from)

@@ -4,7 +4,7 @@ What is cheap comes first. A row group is judged by its footer, then by the dict
 partition values, then by the values themselves; only then are paths and statistics decoded.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,11 +42,14 @@ class LeafScan:
     batch_rows: int
     meter: Meter
 
-    def groups(self, file: LogFile) -> list[int]:
-        """The row groups that may hold a wanted add; the others are counted and forgotten."""
+    def groups(self, file: LogFile, some: tuple[int, ...] | None = None) -> list[int]:
+        """The row groups, or those of some, that may hold a wanted add.
+
+        The others are counted and forgotten.
+        """
         with self.source.open(file) as parquet:
             footer = self.source.footer(file)
-            every = list(range(parquet.num_row_groups))
+            every = range(parquet.num_row_groups) if some is None else some
             held = [group for group in every if footer.holds(group, "add")]
             if self.predicate is None or not held:
                 kept = held
@@ -57,7 +60,7 @@ class LeafScan:
                     groups=held,
                     texts_of=lambda group: self._distinct_texts(file, group),
                 )
-        self._count_rows(file, held, kept)
+        self._count_rows(file, every, held, kept)
         return kept
 
     def read(self, file: LogFile, groups: list[int]) -> Iterator[ColumnBatch]:
@@ -140,11 +143,12 @@ class LeafScan:
         with self.source.open_raw(file) as raw:
             return distinct_texts(raw, footer.chunk(group, values[0]))
 
-    def _count_rows(self, file: LogFile, held: list[int], kept: list[int]) -> None:
+    def _count_rows(
+        self, file: LogFile, every: Sequence[int], held: list[int], kept: list[int]
+    ) -> None:
         """Count what the footer tells, also of the row groups that will not be read."""
         footer = self.source.footer(file)
-        every = range(footer.metadata.num_row_groups)
-        rows = int(footer.metadata.num_rows)
+        rows = sum(footer.rows(group) for group in every)
         file_actions = sum(
             footer.actions(group, action) or 0 for group in every for action in ("add", "remove")
         )

@@ -62,6 +62,10 @@ class ParquetSource:
                 footer = Footer(parquet.metadata)
         return footer
 
+    def remember(self, file: LogFile, footer: Footer) -> None:
+        """Take a footer that another process has read."""
+        self._footers.put(file, footer)
+
     @contextmanager
     def open(self, file: LogFile, *, codes: Sequence[str] = ()) -> Iterator[pq.ParquetFile]:
         """Open a file; the columns named in `codes` are read as dictionary codes.
