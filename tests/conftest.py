@@ -1,7 +1,9 @@
 """What all tests share: the Hypothesis profile, and the way to tables that are kept elsewhere."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -48,3 +50,12 @@ def fixture_tables() -> Path:
 def fixture_indextables() -> Path:
     """The folder of real IndexTables tables."""
     return _folder("HEADRACE_INDEXTABLES")
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """One Spark session for all tests of a worker, of any folder: starting one takes seconds."""
+    from tests.spark.running import running_session  # noqa: PLC0415  (others do without Spark)
+
+    with running_session(tmp_path_factory.mktemp("spark")) as session:
+        yield session

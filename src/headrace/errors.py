@@ -29,6 +29,10 @@
     │   ├── StoreFailedError           STORE_FAILED
     │   ├── SpillFailedError           SPILL_FAILED
     │   └── UnsupportedStoreError      UNSUPPORTED_STORE
+    ├── SetupError                     what this machine, or a session, lacks
+    │   ├── JavaNotFoundError          JAVA_NOT_FOUND
+    │   ├── MissingExtraError          MISSING_EXTRA
+    │   └── SessionError               SESSION
     └── MachineError                   phases and executors used against their contract
         ├── NotTerminalError           NOT_TERMINAL
         ├── NotFrozenError             NOT_FROZEN
@@ -371,6 +375,49 @@ class UnsupportedStoreError(StorageError):
     def __init__(self, *, uri: str, known: Sequence[str]) -> None:
         self.uri, self.known = uri, tuple(known)
         super().__init__(f"{uri}: no store for this address; known are {', '.join(self.known)}")
+
+
+class SetupError(HeadraceError):
+    """What this machine, or a session, lacks."""
+
+
+class JavaNotFoundError(SetupError):
+    """Spark needs a Java, and there is none that it can run on."""
+
+    code: ClassVar[str] = "JAVA_NOT_FOUND"
+
+    def __init__(self, *, java: str | None, version: int | None, oldest: int) -> None:
+        self.java, self.version, self.oldest = java, version, oldest
+        if java is None:
+            found = "there is no java on the PATH, and JAVA_HOME is not set"
+        elif version is None:
+            found = f"{java} does not run"
+        else:
+            found = f"{java} is Java {version}, and Spark needs {oldest} or later"
+        super().__init__(f"{found}; run: pip install 'headrace[spark-java]'")
+
+
+class MissingExtraError(SetupError, ImportError):
+    """An optional part of Headrace was not installed."""
+
+    code: ClassVar[str] = "MISSING_EXTRA"
+
+    def __init__(self, *, module: str, extra: str) -> None:
+        self.module, self.extra = module, extra
+        super().__init__(f"{module} is not installed; run: pip install 'headrace[{extra}]'")
+
+
+class SessionError(SetupError):
+    """A Spark session cannot be used as it is."""
+
+    code: ClassVar[str] = "SESSION"
+
+    def __init__(self, *, reason: str) -> None:
+        self.reason = reason
+        super().__init__(
+            f"{reason}; stop the session that runs, if any, and make one with "
+            "headrace.spark.local(), or hand yours to headrace.spark.attach()"
+        )
 
 
 class MachineError(HeadraceError):

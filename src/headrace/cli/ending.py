@@ -14,6 +14,7 @@ from headrace.errors import (
     DamageError,
     HeadraceError,
     RequestError,
+    SetupError,
     StorageError,
     TableError,
 )
@@ -25,6 +26,7 @@ STATUSES: tuple[tuple[type[HeadraceError], int, str], ...] = (
     (TableError, 3, "the table cannot give it"),
     (DamageError, 4, "the log is damaged"),
     (StorageError, 5, "the store failed"),
+    (SetupError, 6, "this machine or session lacks something"),
     (HeadraceError, 70, "a part was used against its contract"),
 )
 """The exit status of each family of errors, most special first."""

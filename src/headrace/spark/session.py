@@ -1,0 +1,183 @@
+"""Sessions: make a sensible one, or take the user's own as it is.
+
+`local` and `open_session` make a session where none is running. `attach` takes one that is there
+and changes nothing about it. Either way a plain `SparkSession` comes back.
+"""
+
+import os
+import re
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib.resources import as_file, files
+from typing import Any
+
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+from headrace.errors import InvalidArgumentError, SessionError
+from headrace.spark.java import find_java_home
+
+_LAUNCHING = threading.Lock()
+_OLDEST = (4, 0)
+_LOCAL = re.compile(r"local(\[.*\])?")
+
+_EVERYWHERE = {
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.ui.showConsoleProgress": "false",  # it would be drawn over our own
+}
+_ALONE = {
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.ui.enabled": "false",
+}
+
+
+def local(*, cores: int | None = None, memory: str | None = None, **settings: Any) -> SparkSession:
+    """A Spark in this machine: no web page, no open port, times in UTC, Arrow between the two.
+
+    Args:
+        cores: How many tasks run at a time; by default one for each core.
+        memory: The heap, such as `2g`; by default a quarter of the machine, from 1 to 8 GB.
+        settings: Spark's own settings by name: `local(**{"spark.sql.shuffle.partitions": 4})`.
+
+    Raises:
+        JavaNotFoundError: there is no Java, and none was installed with Headrace.
+        SessionError: a session is running already, and has other settings.
+    """
+    wanted = _checked(settings)
+    if cores is not None:
+        wanted["spark.master"] = f"local[{cores}]"
+    if memory is not None:
+        wanted["spark.driver.memory"] = memory
+    running = _running()
+    if running is not None:
+        return _as_wanted(running, wanted)
+    tasks = cores or os.cpu_count() or 1
+    defaults = {
+        **_EVERYWHERE,
+        **_ALONE,
+        "spark.driver.memory": f"{_heap_megabytes()}m",
+        "spark.master": "local[*]",
+        "spark.sql.shuffle.partitions": str(max(8, 2 * tasks)),
+    }
+    environment = {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+    return _launch(defaults | wanted, environment)
+
+
+def open_session(
+    *, master: str | None = None, remote: str | None = None, **settings: Any
+) -> SparkSession:
+    """A session on a cluster, over Spark Connect, or, where neither is named, in this machine.
+
+    Args:
+        master: A cluster, such as `spark://host:7077`; this process becomes its driver.
+        remote: A Spark Connect server, such as `sc://host:15002`; this process is a thin client.
+        settings: Spark's own settings by name.
+
+    Raises:
+        JavaNotFoundError: a driver is to run here, and there is no Java.
+        SessionError: a session is running already, and has other settings.
+    """
+    if master is not None and remote is not None:
+        raise InvalidArgumentError(argument="remote", reason="give it or master, not both")
+    if remote is None and (master is None or _LOCAL.fullmatch(master)):
+        named = {} if master is None else {"spark.master": master}
+        return local(**settings | named)
+    wanted = _checked(settings)
+    wanted |= {"spark.master": master} if master is not None else {"spark.remote": str(remote)}
+    running = _running()
+    if running is not None:
+        return _as_wanted(running, wanted)
+    return _launch(_EVERYWHERE | wanted, {})
+
+
+def attach(session: SparkSession) -> SparkSession:
+    """Take a session that is there, of either kind, and see that it can be worked with.
+
+    Raises:
+        SessionError: it has been stopped, or its Spark is too old.
+    """
+    try:
+        version = session.version
+    except Exception as error:
+        raise SessionError(reason="the session has been stopped") from error
+    numbers = version.split(".")[:2]
+    if tuple(map(int, numbers)) < _OLDEST:
+        oldest = ".".join(map(str, _OLDEST))
+        raise SessionError(reason=f"the session runs Spark {version}; {oldest} is the oldest known")
+    return session
+
+
+def is_connect(session: SparkSession) -> bool:
+    """Whether the session talks to a Spark Connect server: there is no JVM to reach then."""
+    return type(session).__module__.startswith("pyspark.sql.connect.")
+
+
+def _checked(settings: Mapping[str, Any]) -> dict[str, str]:
+    for name in settings:
+        if not name.startswith("spark."):
+            reason = f"it is no setting of Spark, whose names begin with 'spark.', not {name!r}"
+            raise InvalidArgumentError(argument=name, reason=reason)
+    return {name: _text(value) for name, value in settings.items()}
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _running() -> SparkSession | None:
+    try:
+        return SparkSession.active()
+    except PySparkException:  # none is
+        return None
+
+
+def _as_wanted(running: SparkSession, wanted: Mapping[str, str]) -> SparkSession:
+    """The running session, if it is what was asked for: most settings cannot change any more."""
+    has = {name: running.conf.get(name, None) for name in wanted}
+    other = [f"{name}={has[name]}" for name, value in wanted.items() if has[name] != value]
+    if other:
+        raise SessionError(reason=f"a session is running with {', '.join(other)}")
+    return attach(running)
+
+
+def _launch(settings: Mapping[str, str], environment: dict[str, str]) -> SparkSession:
+    thin = settings.get("spark.remote", "").startswith("sc:")
+    builder = SparkSession.builder.appName("headrace")
+    with _LAUNCHING, as_file(files("headrace.spark") / "log4j2.properties") as logging:
+        if not thin:
+            quiet = f"-Dlog4j2.configurationFile={logging.as_uri()}"
+            settings = {"spark.driver.defaultJavaOptions": quiet, **settings}
+            home = find_java_home()
+            if home is not None:
+                environment["JAVA_HOME"] = str(home)
+        for name, value in settings.items():
+            builder = builder.config(name, value)
+        with _environment(environment):
+            return attach(builder.getOrCreate())
+
+
+@contextmanager
+def _environment(variables: Mapping[str, str]) -> Iterator[None]:
+    """Let the JVM inherit these; what the user has set counts, and nothing stays behind."""
+    added = {name: value for name, value in variables.items() if not os.environ.get(name)}
+    if "JAVA_HOME" in variables:
+        added["JAVA_HOME"] = variables["JAVA_HOME"]  # the one that is set is of no use
+    before = {name: os.environ.get(name) for name in added}
+    os.environ.update(added)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+def _heap_megabytes() -> int:
+    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20
+    return min(max(machine // 4, 1024), 8192)
