@@ -1,6 +1,5 @@
 """The options that several commands share, each explained once."""
 
-from dataclasses import fields
 from typing import Annotated, Any, TypeAlias
 
 import typer
@@ -8,7 +7,7 @@ import typer
 from headrace.errors import InvalidArgumentError
 from headrace.scan.options import ScanOptions
 
-_OPTION_NAMES = tuple(field.name for field in fields(ScanOptions))
+_OPTION_NAMES = ScanOptions.__struct_fields__
 
 TableUri: TypeAlias = Annotated[
     str, typer.Argument(metavar="TABLE", help="The folder that holds _delta_log.")

@@ -5,8 +5,9 @@ Spark makes in another way than we can are left opaque, so that they never skip 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import assert_never
+
+import msgspec
 
 from headrace.errors import PredicateTypeError, UnknownColumnError
 from headrace.expr.coerce import Fit, as_double, fit
@@ -58,14 +59,12 @@ def bind(
     return _Binder(schema, frozenset(map(str.casefold, partition_columns))).bind(predicate)
 
 
-@dataclass(frozen=True, slots=True)
-class _Resolved:
+class _Resolved(msgspec.Struct, frozen=True):
     column: BoundColumn
     is_comparable: bool
 
 
-@dataclass(frozen=True, slots=True)
-class _Binder:
+class _Binder(msgspec.Struct, frozen=True):
     schema: StructType
     partition_columns: frozenset[str]
 

@@ -5,10 +5,11 @@ the column's own type instead: exactly, by the column values that lie nearest to
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from math import isinf, isnan
+
+import msgspec
 
 from headrace.expr.node import Value
 from headrace.protocol.cast import (
@@ -29,8 +30,7 @@ _LONG = integer_range("long")
 _DAY = timedelta(days=1)
 
 
-@dataclass(frozen=True, slots=True)
-class Fit:
+class Fit(msgspec.Struct, frozen=True):
     """Where a literal lies among the values of a column's type.
 
     `least` is the least value that is not below the literal, `greatest` the greatest that is
@@ -107,8 +107,7 @@ def as_double(value: Value) -> float:
             raise TypeError(f"{value!r} is no number")
 
 
-@dataclass(frozen=True, slots=True)
-class Grid:
+class Grid(msgspec.Struct, frozen=True):
     """The values of a type as whole numbers of units, from the least to the greatest."""
 
     least: int

@@ -8,10 +8,10 @@ that of SQL itself, so that the same evaluator skips files and filters rows.
 As in Spark, NaN equals NaN and is greater than every other number, and -0.0 equals 0.0.
 """
 
-from dataclasses import dataclass
 from math import isnan
 from typing import Protocol, assert_never
 
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -38,8 +38,7 @@ from headrace.protocol.value import INTEGER_BITS
 _DECIMAL_DIGITS = 76
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
+class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     """What a column may hold in each entry: null, NaN, or a value from `lower` to `upper`.
 
     A null `lower` or `upper` means that this side is unknown. Neither is ever NaN: that is
@@ -53,8 +52,7 @@ class Bounds:
     may_be_nan: pa.BooleanArray | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Truth:
+class Truth(msgspec.Struct, frozen=True):
     """What a predicate can be in each entry."""
 
     can_be_true: pa.BooleanArray

@@ -6,11 +6,12 @@ print as SQL.
 """
 
 import re
-from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from enum import Enum
 from typing import Generic, TypeAlias, TypeVar
+
+import msgspec
 
 from headrace.protocol.schema import DataType
 
@@ -46,8 +47,7 @@ _MIRRORED = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(msgspec.Struct, frozen=True):
     """A column as written: its name, or the names down to a member of a struct."""
 
     parts: tuple[str, ...]
@@ -56,8 +56,7 @@ class Column:
         return ".".join(map(_quoted_name, self.parts))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BoundColumn:
+class BoundColumn(msgspec.Struct, frozen=True, kw_only=True):
     """A column of the table: what people call it, what files call it, and its type."""
 
     path: tuple[str, ...]
@@ -73,8 +72,7 @@ C = TypeVar("C", Column, BoundColumn)
 P_co = TypeVar("P_co", covariant=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Literal:
+class Literal(msgspec.Struct, frozen=True):
     """A value as written, or, once bound, a value of its column's type."""
 
     value: Value
@@ -83,8 +81,7 @@ class Literal:
         return _sql(self.value)
 
 
-@dataclass(frozen=True, slots=True)
-class Constant:
+class Constant(msgspec.Struct, frozen=True):
     """True, false or null, whatever the row."""
 
     value: bool | None
@@ -93,8 +90,7 @@ class Constant:
         return _sql(self.value)
 
 
-@dataclass(frozen=True, slots=True)
-class Compare(Generic[C]):
+class Compare(msgspec.Struct, Generic[C], frozen=True):
     """A column against a literal; null where the column is, except for `<=>`."""
 
     column: C
@@ -105,8 +101,7 @@ class Compare(Generic[C]):
         return f"{self.column} {self.op.value} {self.literal}"
 
 
-@dataclass(frozen=True, slots=True)
-class In(Generic[C]):
+class In(msgspec.Struct, Generic[C], frozen=True):
     """A column against a list; a null in the list turns every "no" into null."""
 
     column: C
@@ -116,8 +111,7 @@ class In(Generic[C]):
         return f"{self.column} IN ({', '.join(map(str, self.literals))})"
 
 
-@dataclass(frozen=True, slots=True)
-class IsNull(Generic[C]):
+class IsNull(msgspec.Struct, Generic[C], frozen=True):
     """Whether a column is null; never null itself."""
 
     column: C
@@ -126,8 +120,7 @@ class IsNull(Generic[C]):
         return f"{self.column} IS NULL"
 
 
-@dataclass(frozen=True, slots=True)
-class StartsWith(Generic[C]):
+class StartsWith(msgspec.Struct, Generic[C], frozen=True):
     """Whether a text begins with `prefix`, taken literally; null where the column is."""
 
     column: C
@@ -139,8 +132,7 @@ class StartsWith(Generic[C]):
         return f"{self.column} LIKE {_sql(self.prefix + '%')}"
 
 
-@dataclass(frozen=True, slots=True)
-class Opaque:
+class Opaque(msgspec.Struct, frozen=True):
     """Legal SQL that is never evaluated here: it may be true, false or null for any row."""
 
     sql: str
@@ -150,8 +142,7 @@ class Opaque:
         return self.sql
 
 
-@dataclass(frozen=True, slots=True)
-class And(Generic[P_co]):
+class And(msgspec.Struct, Generic[P_co], frozen=True):
     """True where all parts are, false where any is false, else null."""
 
     parts: tuple[P_co, ...]
@@ -160,8 +151,7 @@ class And(Generic[P_co]):
         return " AND ".join(map(_nested, self.parts))
 
 
-@dataclass(frozen=True, slots=True)
-class Or(Generic[P_co]):
+class Or(msgspec.Struct, Generic[P_co], frozen=True):
     """True where any part is, false where all are false, else null."""
 
     parts: tuple[P_co, ...]
@@ -170,8 +160,7 @@ class Or(Generic[P_co]):
         return " OR ".join(map(_nested, self.parts))
 
 
-@dataclass(frozen=True, slots=True)
-class Not(Generic[P_co]):
+class Not(msgspec.Struct, Generic[P_co], frozen=True):
     """True where its part is false, false where it is true, else null."""
 
     part: P_co

@@ -2,14 +2,14 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+import msgspec
 
 from headrace.log.name import CheckpointKind, CheckpointName
 from headrace.protocol.log_file import LogFile
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Checkpoint:
+class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
     """A complete checkpoint: everything the table was at `version`."""
 
     version: int

@@ -1,9 +1,10 @@
 """What the name of a file in `_delta_log` says. Names that say nothing are ignored."""
 
 import re
-from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
+
+import msgspec
 
 LOG_DIRECTORY = "_delta_log"
 SIDECAR_DIRECTORY = "_delta_log/_sidecars"
@@ -27,30 +28,26 @@ class CheckpointKind(Enum):
     V2_JSON = "v2-json"
 
 
-@dataclass(frozen=True, slots=True)
-class CommitName:
+class CommitName(msgspec.Struct, frozen=True):
     """`N.json`."""
 
     version: int
 
 
-@dataclass(frozen=True, slots=True)
-class ChecksumName:
+class ChecksumName(msgspec.Struct, frozen=True):
     """`N.crc`."""
 
     version: int
 
 
-@dataclass(frozen=True, slots=True)
-class CompactionName:
+class CompactionName(msgspec.Struct, frozen=True):
     """`X.Y.compacted.json`: the commits X to Y, reconciled."""
 
     version: int
     end: int
 
 
-@dataclass(frozen=True, slots=True)
-class CheckpointName:
+class CheckpointName(msgspec.Struct, frozen=True):
     """`N.checkpoint…`; only a multi-part one has more than one part."""
 
     version: int

@@ -1,7 +1,8 @@
 """The segment: the base and the commits after it that make up one version of a table."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+
+import msgspec
 
 from headrace.errors import LogGapError, TableNotFoundError, VersionNotFoundError
 from headrace.log.checkpoint import Checkpoint, complete_checkpoints
@@ -15,8 +16,7 @@ from headrace.log.name import (
 from headrace.protocol.log_file import LogFile
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Segment:
+class Segment(msgspec.Struct, frozen=True, kw_only=True):
     """What to read for one version: commits newest first, then the checkpoint below them."""
 
     version: int
@@ -62,19 +62,18 @@ class Segment:
 
     def without_compactions(self) -> "Segment":
         """The same version, read commit by commit."""
-        return replace(self, compactions=())
+        return msgspec.structs.replace(self, compactions=())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogIndex:
+class LogIndex(msgspec.Struct, frozen=True, kw_only=True):
     """A listing, sorted into what its names mean. Files in `excluded` are as if not there."""
 
     table: str
     excluded: frozenset[str] = frozenset()
-    commits: dict[int, LogFile] = field(default_factory=dict)
-    checksums: dict[int, LogFile] = field(default_factory=dict)
-    compactions: list[LogFile] = field(default_factory=list)
-    checkpoints: list[Checkpoint] = field(default_factory=list)
+    commits: dict[int, LogFile] = msgspec.field(default_factory=dict)
+    checksums: dict[int, LogFile] = msgspec.field(default_factory=dict)
+    compactions: list[LogFile] = msgspec.field(default_factory=list)
+    checkpoints: list[Checkpoint] = msgspec.field(default_factory=list)
 
     @property
     def newest(self) -> int:
@@ -151,11 +150,11 @@ def index_log(
             continue
         match parse_name(file.path.rpartition("/")[2]):
             case CommitName(version):
-                index.commits[version] = replace(file, version=version)
+                index.commits[version] = msgspec.structs.replace(file, version=version)
             case ChecksumName(version):
-                index.checksums[version] = replace(file, version=version)
+                index.checksums[version] = msgspec.structs.replace(file, version=version)
             case CompactionName(start, end):
-                index.compactions.append(replace(file, sums_up=(start, end)))
+                index.compactions.append(msgspec.structs.replace(file, sums_up=(start, end)))
             case CheckpointName() as name:
                 checkpoints.append((name, file))
             case None:

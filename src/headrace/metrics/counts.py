@@ -1,10 +1,9 @@
 """What one replay has counted. Counts of several replays add up; sizes and times do not."""
 
-from dataclasses import dataclass, fields
+import msgspec
 
 
-@dataclass(slots=True, kw_only=True)
-class Counts:
+class Counts(msgspec.Struct, kw_only=True):
     """How much was looked at, dropped and given out, and what reading it took."""
 
     total_metadata_rows: int = 0
@@ -42,5 +41,5 @@ class Counts:
 
     def add(self, other: "Counts") -> None:
         """Take in the counts of another replay, such as a worker's."""
-        for field in fields(self):
-            setattr(self, field.name, getattr(self, field.name) + getattr(other, field.name))
+        for name in self.__struct_fields__:
+            setattr(self, name, getattr(self, name) + getattr(other, name))

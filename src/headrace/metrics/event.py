@@ -4,15 +4,15 @@ Each is a past participle and a plain value. None of them changes an answer: wha
 an error.
 """
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
+
+import msgspec
 
 from headrace.metrics.counts import Counts
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HintIgnored:
+class HintIgnored(msgspec.Struct, frozen=True, kw_only=True):
     """`_last_checkpoint` was of no use, so the whole log was listed."""
 
     table: str
@@ -22,8 +22,7 @@ class HintIgnored:
         return f"{self.table}: _last_checkpoint was ignored: {self.reason}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChecksumIgnored:
+class ChecksumIgnored(msgspec.Struct, frozen=True, kw_only=True):
     """A `.crc` file could not be decoded, so the log itself was read."""
 
     path: str
@@ -33,8 +32,7 @@ class ChecksumIgnored:
         return f"{self.path} was ignored: {self.reason}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChecksumMismatched:
+class ChecksumMismatched(msgspec.Struct, frozen=True, kw_only=True):
     """A `.crc` file claims another content than the log has; the log is right."""
 
     path: str
@@ -46,8 +44,7 @@ class ChecksumMismatched:
         return f"{self.path} claims {self.field} = {self.claimed}, but the log has {self.found}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckpointAbandoned:
+class CheckpointAbandoned(msgspec.Struct, frozen=True, kw_only=True):
     """A checkpoint could not be read, so an older base and its commits were used instead."""
 
     path: str
@@ -57,8 +54,7 @@ class CheckpointAbandoned:
         return f"{self.path} cannot be read ({self.reason}); going on from an older base"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompactionAbandoned:
+class CompactionAbandoned(msgspec.Struct, frozen=True, kw_only=True):
     """A log-compaction file could not be read, so the commits it sums up were used instead."""
 
     path: str
@@ -68,8 +64,7 @@ class CompactionAbandoned:
         return f"{self.path} cannot be read ({self.reason}); reading its commits one by one"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RefreshRestarted:
+class RefreshRestarted(msgspec.Struct, frozen=True, kw_only=True):
     """An incremental refresh was not possible, so the snapshot was taken anew."""
 
     table: str
@@ -87,8 +82,7 @@ class ReplayPhase(Enum):
     SCAN = "scan"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogReplayCompleted:
+class LogReplayCompleted(msgspec.Struct, frozen=True, kw_only=True):
     """A replay came to its end, or was closed before it; said once."""
 
     table: str
@@ -108,8 +102,7 @@ class LogReplayCompleted:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FellBack:
+class FellBack(msgspec.Struct, frozen=True, kw_only=True):
     """A scan took the forward way, because the policy asks for it here."""
 
     table: str

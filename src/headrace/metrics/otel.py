@@ -1,7 +1,6 @@
 """Events as OpenTelemetry metrics. Needs the extra `otel`."""
 
-from dataclasses import asdict
-
+import msgspec
 from opentelemetry.metrics import MeterProvider, get_meter_provider
 
 from headrace.metrics.counts import Counts
@@ -15,7 +14,7 @@ class OpenTelemetryReporter:
         """Make the instruments."""
         meter = (provider or get_meter_provider()).get_meter("headrace")
         self._counters = {
-            name: meter.create_counter(f"headrace.{name}") for name in asdict(Counts())
+            name: meter.create_counter(f"headrace.{name}") for name in Counts.__struct_fields__
         }
         self._commits = meter.create_counter("delta.lazy.commits_scanned")
         self._files = meter.create_counter("delta.lazy.files_emitted")
@@ -32,7 +31,7 @@ class OpenTelemetryReporter:
             return
         of_phase = {"table": event.table, "phase": event.phase.value}
         of_table = {"table": event.table}
-        for name, number in asdict(event.counts).items():
+        for name, number in msgspec.structs.asdict(event.counts).items():
             self._counters[name].add(number, of_phase)
         self._duration.record(event.duration_ns / 1e6, of_phase)
         self._commits.add(event.counts.commits_scanned, of_table)

@@ -1,7 +1,6 @@
 """Events as Prometheus metrics. Needs the extra `prometheus`."""
 
-from dataclasses import asdict
-
+import msgspec
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from headrace.metrics.counts import Counts
@@ -21,7 +20,7 @@ class PrometheusReporter:
             name: Counter(
                 f"headrace_{name}", f"Log replay: {name}", _LABELS, registry=self.registry
             )
-            for name in asdict(Counts())
+            for name in Counts.__struct_fields__
         }
         self._lazy = {
             name: Counter(f"delta_lazy_{name}", text, ("table",), registry=self.registry)
@@ -58,7 +57,7 @@ class PrometheusReporter:
             self._events.labels(type(event).__name__).inc()
             return
         table, phase = event.table, event.phase.value
-        for name, number in asdict(event.counts).items():
+        for name, number in msgspec.structs.asdict(event.counts).items():
             self._counters[name].labels(table, phase).inc(number)
         self._duration.labels(table, phase).observe(event.duration_ns / 1e9)
         self._lazy["commits_scanned"].labels(table).inc(event.counts.commits_scanned)

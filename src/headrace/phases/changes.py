@@ -1,7 +1,8 @@
 """What changed between two versions: every commit in between, read once, oldest first."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from headrace.errors import HeadraceError, LogGapError, ObjectNotFoundError, SnapshotExpiredError
 from headrace.log.name import LOG_DIRECTORY, first_name
@@ -14,8 +15,7 @@ from headrace.protocol.log_file import LogFile
 CHANGE_COLUMNS = ("add", "remove", "cdc")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangeRequest:
+class ChangeRequest(msgspec.Struct, frozen=True, kw_only=True):
     """The changes of the versions from `start` to `end`, both included."""
 
     table: str
@@ -26,8 +26,7 @@ class ChangeRequest:
     """The actions that are wanted, by their name in the log."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class ListChanges(Consume[ChangeRequest]):
+class ListChanges(Consume[ChangeRequest], frozen=True, kw_only=True):
     """Finds the commits of a range; all of them must be there."""
 
     request: ChangeRequest
@@ -49,8 +48,7 @@ class ListChanges(Consume[ChangeRequest]):
         )
 
 
-@dataclass(frozen=True, kw_only=True)
-class ReadChanges(Sequential[ChangeRequest]):
+class ReadChanges(Sequential[ChangeRequest], frozen=True, kw_only=True):
     """Reads the commits of a range, oldest first."""
 
     request: ChangeRequest

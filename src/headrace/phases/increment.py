@@ -1,7 +1,8 @@
 """From the files of one version to those of a later one, by the commits in between."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+import msgspec
 
 from headrace.errors import IncrementRefusedError
 from headrace.log.name import LOG_DIRECTORY, first_name
@@ -12,8 +13,7 @@ from headrace.plan.batch import Batch
 from headrace.plan.node import Chain, ListFiles, Node, ScanJson
 
 
-@dataclass(frozen=True, kw_only=True)
-class ListIncrement(Consume[ScanOutcome]):
+class ListIncrement(Consume[ScanOutcome], frozen=True, kw_only=True):
     """Finds the commits after a version, up to the one that is wanted."""
 
     request: ScanRequest
@@ -40,8 +40,7 @@ class ListIncrement(Consume[ScanOutcome]):
         return CheckIncrement(request=request, segment=segment)
 
 
-@dataclass(frozen=True, kw_only=True)
-class CheckIncrement(Consume[ScanOutcome]):
+class CheckIncrement(Consume[ScanOutcome], frozen=True, kw_only=True):
     """Makes sure that the old list still means what it meant."""
 
     request: ScanRequest
@@ -60,4 +59,4 @@ class CheckIncrement(Consume[ScanOutcome]):
                     reason = f"{batch.source.path} changes the table's {name}"
                     raise IncrementRefusedError(table=self.request.table, reason=reason)
         phase = plan_scan(self.request, self.segment)
-        return replace(phase, commits=self.segment.commits_newest_first)
+        return msgspec.structs.replace(phase, commits=self.segment.commits_newest_first)

@@ -8,10 +8,11 @@ A driver asks a phase for its plan, has an executor run it, and calls `next`:
 - a `Terminus` is the end, and holds the value that the machine was built for.
 """
 
-from abc import ABC, abstractmethod
+from abc import ABCMeta, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
+
+import msgspec
 
 from headrace.errors import HeadraceError, UnexpectedBatchError
 from headrace.metrics.event import Event
@@ -22,16 +23,18 @@ from headrace.protocol.log_file import LogFile
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Terminus(Generic[T]):
+class _Abstract(msgspec.StructMeta, ABCMeta):
+    """Structs that insist on their abstract methods."""
+
+
+class Terminus(msgspec.Struct, Generic[T], frozen=True):
     """The machine has ended with a value. `events` tell what happened on the way to it."""
 
     value: T
     events: tuple[Event, ...] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Consume(ABC, Generic[T]):
+class Consume(msgspec.Struct, Generic[T], metaclass=_Abstract, frozen=True, kw_only=True):
     """Its batches are configuration: the driver collects them and hands them to `next`."""
 
     events: tuple[Event, ...] = ()
@@ -81,8 +84,7 @@ class Consume(ABC, Generic[T]):
         )
 
 
-@dataclass(frozen=True, kw_only=True)
-class PartialResult(ABC, Generic[T]):
+class PartialResult(msgspec.Struct, Generic[T], metaclass=_Abstract, frozen=True, kw_only=True):
     """Its batches are results: the driver streams them to the caller."""
 
     events: tuple[Event, ...] = ()
@@ -100,13 +102,11 @@ class PartialResult(ABC, Generic[T]):
         raise error
 
 
-@dataclass(frozen=True, kw_only=True)
-class Sequential(PartialResult[T]):
+class Sequential(PartialResult[T], frozen=True, kw_only=True):
     """Batches must be made in order, by one reader."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Parallel(PartialResult[T]):
+class Parallel(PartialResult[T], frozen=True, kw_only=True):
     """The plan falls apart into leaves that any thread or machine may execute. It pickles."""
 
     @abstractmethod

@@ -6,7 +6,6 @@ answer can be rebuilt exactly; where they are not, the error stands.
 
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from headrace.errors import (
@@ -116,8 +115,7 @@ def _is_of(path: str, base: Checkpoint) -> bool:
     return any(path == file.path for file in base.files)
 
 
-@dataclass(frozen=True, kw_only=True)
-class OlderBase(Consume[T]):
+class OlderBase(Consume[T], frozen=True, kw_only=True):
     """Lists the whole log, to find a base that is not the one which failed."""
 
     resume: Rebasable[T]

@@ -1,7 +1,6 @@
 """From a snapshot to a newer one, by reading only what is new."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from headrace.errors import LogGapError, TableNotFoundError
 from headrace.log.name import LOG_DIRECTORY, first_name
@@ -20,8 +19,7 @@ from headrace.plan.node import ListFiles, Node
 from headrace.protocol.log_file import LogFile
 
 
-@dataclass(frozen=True, kw_only=True)
-class RefreshLog(Consume[TableVersion]):
+class RefreshLog(Consume[TableVersion], frozen=True, kw_only=True):
     """Lists the log from the old version on, and adds what is new to the old segment."""
 
     old: TableVersion

@@ -5,9 +5,10 @@ so that its leaves may be read in any order, by any thread or machine.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from enum import Enum
 from urllib.parse import unquote
+
+import msgspec
 
 from headrace.errors import CorruptCheckpointError, HeadraceError, ObjectNotFoundError
 from headrace.expr.node import BoundPredicate
@@ -25,8 +26,7 @@ from headrace.replay.projection import add_columns
 from headrace.replay.seen import FrozenSeenSet, SeenSet
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScanRequest:
+class ScanRequest(msgspec.Struct, frozen=True, kw_only=True):
     """What a scan is asked for; it is also what its terminal value tells."""
 
     table: str
@@ -42,11 +42,10 @@ class ScanRequest:
 
     def projected(self, projection: tuple[str, ...]) -> "ScanRequest":
         """The same request for fewer fields."""
-        return replace(self, projection=projection)
+        return msgspec.structs.replace(self, projection=projection)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScanOutcome:
+class ScanOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """A scan that has given out every live file."""
 
     request: ScanRequest
@@ -59,14 +58,13 @@ class ScanOutcome:
         return len(self.seen)
 
 
-@dataclass(frozen=True, kw_only=True)
-class CommitReplay(Sequential[ScanOutcome]):
+class CommitReplay(Sequential[ScanOutcome], frozen=True, kw_only=True):
     """Replays commits, newest first, and fills the seen set."""
 
     request: ScanRequest
     segment: Segment
     commits: tuple[LogFile, ...]
-    seen: SeenSet = field(default_factory=SeenSet)
+    seen: SeenSet = msgspec.field(default_factory=SeenSet)
 
     def plan(self) -> Node:
         """Deduplicate, then skip: a pruned add must still hide the older adds of its key."""
@@ -101,7 +99,7 @@ class CommitReplay(Sequential[ScanOutcome]):
 
     def rebased(self, segment: Segment, events: tuple[Event, ...]) -> Phase[ScanOutcome]:
         """Start again: only what has given nothing out is rebased."""
-        return replace(plan_scan(self.request, segment), events=events)
+        return msgspec.structs.replace(plan_scan(self.request, segment), events=events)
 
 
 class Afterwards(Enum):
@@ -111,8 +109,7 @@ class Afterwards(Enum):
     COMMITS = "commits"
 
 
-@dataclass(frozen=True, kw_only=True)
-class CheckpointManifest(Consume[ScanOutcome]):
+class CheckpointManifest(Consume[ScanOutcome], frozen=True, kw_only=True):
     """Asks a checkpoint for the sidecars it names."""
 
     request: ScanRequest
@@ -156,8 +153,7 @@ class CheckpointManifest(Consume[ScanOutcome]):
         return _rebased(self, segment, events)
 
 
-@dataclass(frozen=True, kw_only=True)
-class CheckpointReplay(Parallel[ScanOutcome]):
+class CheckpointReplay(Parallel[ScanOutcome], frozen=True, kw_only=True):
     """Reads the adds of a checkpoint, less the keys that newer commits have named."""
 
     request: ScanRequest
@@ -184,7 +180,7 @@ class CheckpointReplay(Parallel[ScanOutcome]):
     def next(self) -> Phase[ScanOutcome]:
         """The end, or the commits that were only looked at before."""
         if self.afterwards is Afterwards.COMMITS:
-            return plan_scan(self.request, replace(self.segment, checkpoint=None))
+            return plan_scan(self.request, msgspec.structs.replace(self.segment, checkpoint=None))
         return Terminus(ScanOutcome(request=self.request, seen=self.seen))
 
     def failed(self, error: HeadraceError, *, given: int) -> Phase[ScanOutcome]:
@@ -198,8 +194,7 @@ class CheckpointReplay(Parallel[ScanOutcome]):
         return _rebased(self, segment, events)
 
 
-@dataclass(frozen=True, kw_only=True)
-class SidecarReplay(CheckpointReplay):
+class SidecarReplay(CheckpointReplay, frozen=True, kw_only=True):
     """Reads the adds of a V2 checkpoint from its sidecars."""
 
     def failed(self, error: HeadraceError, *, given: int) -> Phase[ScanOutcome]:
@@ -209,13 +204,12 @@ class SidecarReplay(CheckpointReplay):
         return super().failed(error, given=given)
 
 
-@dataclass(frozen=True, kw_only=True)
-class KeyCollection(Consume[ScanOutcome]):
+class KeyCollection(Consume[ScanOutcome], frozen=True, kw_only=True):
     """Forward: reads the keys of all commits first, so that the checkpoint can be given next."""
 
     request: ScanRequest
     segment: Segment
-    seen: SeenSet = field(default_factory=SeenSet)
+    seen: SeenSet = msgspec.field(default_factory=SeenSet)
 
     def plan(self) -> Node:
         """Every commit, of which only the keys are kept."""
@@ -234,7 +228,7 @@ class KeyCollection(Consume[ScanOutcome]):
 
     def rebased(self, segment: Segment, events: tuple[Event, ...]) -> Phase[ScanOutcome]:
         """Start again."""
-        return replace(plan_scan(self.request, segment), events=events)
+        return msgspec.structs.replace(plan_scan(self.request, segment), events=events)
 
 
 def plan_scan(request: ScanRequest, segment: Segment) -> CommitReplay:
@@ -252,7 +246,7 @@ def plan_forward_scan(
 ) -> Phase[ScanOutcome]:
     """The first phase of a scan that gives the checkpoint's files first."""
     if segment.checkpoint is None:
-        return replace(plan_scan(request, segment), events=events)
+        return msgspec.structs.replace(plan_scan(request, segment), events=events)
     seen = SeenSet(memory_limit_bytes=request.memory_limit_bytes)
     return KeyCollection(request=request, segment=segment, seen=seen, events=events)
 
@@ -289,7 +283,7 @@ def _rebased(
 ) -> CommitReplay:
     """Replay the commits between the older base and the one that failed: newest first still."""
     if phase.afterwards is Afterwards.COMMITS:  # nothing has been given out at all
-        return replace(plan_scan(phase.request, older), events=events)
+        return msgspec.structs.replace(plan_scan(phase.request, older), events=events)
     failed = phase.segment.checkpoint
     assert failed is not None
     below = tuple(c for c in older.commits_newest_first if (c.version or 0) <= failed.version)

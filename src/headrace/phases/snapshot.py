@@ -1,7 +1,6 @@
 """Taking a snapshot: hint → listing → (checksum) → protocol and metadata → `TableVersion`."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 
 import msgspec
 
@@ -26,8 +25,7 @@ from headrace.protocol.feature import check_readable, is_catalog_managed
 from headrace.protocol.log_file import LogFile
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableVersion:
+class TableVersion(msgspec.Struct, frozen=True, kw_only=True):
     """One version of a table: what to read, and how it is to be understood."""
 
     table: str
@@ -39,8 +37,7 @@ class TableVersion:
     """What the writer claims about this very version, where a `.crc` says so."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SnapshotRequest:
+class SnapshotRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Which version of which table (None: the newest), and what its catalog ratified."""
 
     table: str
@@ -48,8 +45,7 @@ class SnapshotRequest:
     tail: tuple[LogFile, ...] | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class ReadHint(Consume[TableVersion]):
+class ReadHint(Consume[TableVersion], frozen=True, kw_only=True):
     """Reads `_last_checkpoint`, to list less. It is a hint: nothing depends on it."""
 
     request: SnapshotRequest
@@ -77,8 +73,7 @@ class ReadHint(Consume[TableVersion]):
         return ListLog(request=self.request, events=(event,))
 
 
-@dataclass(frozen=True, kw_only=True)
-class ListLog(Consume[TableVersion]):
+class ListLog(Consume[TableVersion], frozen=True, kw_only=True):
     """Lists the log from a version on and builds the segment."""
 
     request: SnapshotRequest
@@ -115,8 +110,7 @@ def read_table(request: SnapshotRequest, segment: Segment) -> Phase[TableVersion
     return ReadProtocolAndMetadata(request=request, segment=segment)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ReadChecksum(Consume[TableVersion]):
+class ReadChecksum(Consume[TableVersion], frozen=True, kw_only=True):
     """Reads the newest `.crc`, which holds protocol and metadata as of its version."""
 
     request: SnapshotRequest
@@ -158,8 +152,7 @@ class ReadChecksum(Consume[TableVersion]):
         return ReadProtocolAndMetadata(request=self.request, segment=self.segment, events=(event,))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class Known(msgspec.Struct, frozen=True, kw_only=True):
     """Protocol and metadata as of an earlier version: only newer commits may differ."""
 
     version: int
@@ -168,8 +161,7 @@ class Known:
     checksum: Checksum | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class ReadProtocolAndMetadata(Consume[TableVersion]):
+class ReadProtocolAndMetadata(Consume[TableVersion], frozen=True, kw_only=True):
     """Finds the newest protocol and the newest metadata, each by itself."""
 
     request: SnapshotRequest
@@ -226,7 +218,7 @@ class ReadProtocolAndMetadata(Consume[TableVersion]):
 
     def rebased(self, segment: Segment, events: tuple[Event, ...]) -> Phase[TableVersion]:
         """The same question to another segment of the same version."""
-        return replace(self, segment=segment, events=events)
+        return msgspec.structs.replace(self, segment=segment, events=events)
 
 
 def _only(_: object) -> None:

@@ -1,7 +1,8 @@
 """What a table remembers beside its files: application transactions and domains."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+import msgspec
 
 from headrace.errors import HeadraceError
 from headrace.log.segment import Segment
@@ -17,16 +18,14 @@ from headrace.protocol.action import DomainMetadata, Txn
 _COLUMNS = ("txn", "domainMetadata")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TableState:
+class TableState(msgspec.Struct, frozen=True, kw_only=True):
     """The latest transaction of each application, the live domains."""
 
     txns: dict[str, Txn]
     domains: dict[str, DomainMetadata]
 
 
-@dataclass(frozen=True, kw_only=True)
-class ReadTableState(Consume[TableState]):
+class ReadTableState(Consume[TableState], frozen=True, kw_only=True):
     """Reads every commit, then the checkpoint: the newest word on each name wins."""
 
     request: SnapshotRequest
@@ -60,7 +59,7 @@ class ReadTableState(Consume[TableState]):
 
     def rebased(self, segment: Segment, events: tuple[Event, ...]) -> Phase[TableState]:
         """The same question to another segment of the same version."""
-        return replace(self, segment=segment, events=events)
+        return msgspec.structs.replace(self, segment=segment, events=events)
 
 
 def _application(txn: Txn) -> str:

@@ -6,7 +6,8 @@ later than its predecessor's.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+
+import msgspec
 
 from headrace.errors import (
     CorruptLogError,
@@ -25,8 +26,7 @@ from headrace.protocol.log_file import LogFile
 from headrace.protocol.timestamp import in_commit_timestamps
 
 
-@dataclass(frozen=True, kw_only=True)
-class ReadCommitTime(Consume[int]):
+class ReadCommitTime(Consume[int], frozen=True, kw_only=True):
     """Reads the timestamp that a commit carries."""
 
     table: str
@@ -45,8 +45,7 @@ class ReadCommitTime(Consume[int]):
         raise _expired(error, table=self.table, commit=self.commit)
 
 
-@dataclass(frozen=True, kw_only=True)
-class ListCommitTimes(Consume[int]):
+class ListCommitTimes(Consume[int], frozen=True, kw_only=True):
     """Lists all commits, to find the last one at or before a time."""
 
     newest: TableVersion
@@ -76,8 +75,7 @@ class ListCommitTimes(Consume[int]):
         return Terminus(_by_file_time(before, self.timestamp_ms, table=table))
 
 
-@dataclass(frozen=True, kw_only=True)
-class SearchCommitTimes(Consume[int]):
+class SearchCommitTimes(Consume[int], frozen=True, kw_only=True):
     """Halves the range of commits that may be the last one at or before a time.
 
     Commits below `low` are known to be early enough, those from `high` on to be too late.
@@ -106,9 +104,9 @@ class SearchCommitTimes(Consume[int]):
             middle = self._middle
             time_ms = _timestamp(self.actions(data), self.commits[middle])
             if time_ms <= self.timestamp_ms:
-                step = replace(self, low=middle + 1)
+                step = msgspec.structs.replace(self, low=middle + 1)
             else:
-                step = replace(self, high=middle, oldest_ms=time_ms)
+                step = msgspec.structs.replace(self, high=middle, oldest_ms=time_ms)
             if step.low < step.high:
                 return step
         else:

@@ -6,7 +6,6 @@ whole scan the forward way, before the first file is given out.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 from headrace.errors import FallbackForbiddenError, HeadraceError
@@ -29,8 +28,7 @@ class Fallback(StrEnum):
     FORBIDDEN = "forbidden"
 
 
-@dataclass(frozen=True, kw_only=True)
-class CheckTripwire(Consume[ScanOutcome]):
+class CheckTripwire(Consume[ScanOutcome], frozen=True, kw_only=True):
     """Looks through the commits for anything but adds and removes."""
 
     request: ScanRequest

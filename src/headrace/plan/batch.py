@@ -5,15 +5,15 @@ from JSON and columns read from Parquet may implement it in their own way.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+import msgspec
 
 from headrace.protocol.action import ActionRow
 from headrace.protocol.log_file import LogFile
 
 
-@dataclass(frozen=True, slots=True)
-class FileListing:
+class FileListing(msgspec.Struct, frozen=True):
     """The files of a directory, sorted by name."""
 
     files: tuple[LogFile, ...]
@@ -22,8 +22,7 @@ class FileListing:
         return len(self.files)
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(msgspec.Struct, frozen=True):
     """A small file, whole."""
 
     path: str
@@ -48,8 +47,7 @@ class ActionBatch(Protocol):
         """The actions of that name in the log ("add", "protocol", …), decoded, in order."""
 
 
-@dataclass(frozen=True, slots=True)
-class RowBatch:
+class RowBatch(msgspec.Struct, frozen=True):
     """The simplest action batch: decoded lines, each with one attribute per action."""
 
     source: LogFile
@@ -64,8 +62,7 @@ class RowBatch:
         return [action for action in found if action is not None]
 
 
-@dataclass(frozen=True, slots=True)
-class AddBatch:
+class AddBatch(msgspec.Struct, frozen=True):
     """Added files alone, decoded: what is left of a commit after replay."""
 
     source: LogFile

@@ -1,12 +1,11 @@
 """What a run tells its engine: how to read, and where to count."""
 
-from dataclasses import dataclass, field
+import msgspec
 
 from headrace.metrics.meter import Meter
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExecutionSettings:
+class ExecutionSettings(msgspec.Struct, frozen=True, kw_only=True):
     """How an engine reads. None of it changes an answer."""
 
     commit_parallelism: int = 4
@@ -25,9 +24,8 @@ class ExecutionSettings:
     """How long a read may take with all its tries."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExecutionContext:
+class ExecutionContext(msgspec.Struct, frozen=True, kw_only=True):
     """One run's settings and its meter."""
 
-    settings: ExecutionSettings = field(default_factory=ExecutionSettings)
-    meter: Meter = field(default_factory=Meter)
+    settings: ExecutionSettings = msgspec.field(default_factory=ExecutionSettings)
+    meter: Meter = msgspec.field(default_factory=Meter)

@@ -5,16 +5,16 @@ by a `match` over `Node` that ends in `assert_never`, so that a new node fails t
 in each of them.
 """
 
-from dataclasses import dataclass
 from typing import TypeAlias
+
+import msgspec
 
 from headrace.expr.node import BoundPredicate
 from headrace.plan.seen import FrozenSeen, RecordingSeen
 from headrace.protocol.log_file import LogFile
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListFiles:
+class ListFiles(msgspec.Struct, frozen=True, kw_only=True):
     """Lists a directory, not what is below it.
 
     Output: one `FileListing`, sorted by name, of the names at or after `start_from`.
@@ -25,8 +25,7 @@ class ListFiles:
     start_from: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadDocument:
+class ReadDocument(msgspec.Struct, frozen=True, kw_only=True):
     """Reads a small file whole.
 
     Output: one `Document`; nothing where the file is not there.
@@ -35,8 +34,7 @@ class ReadDocument:
     path: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScanJson:
+class ScanJson(msgspec.Struct, frozen=True, kw_only=True):
     """Reads newline-delimited actions, file after file, in the order given.
 
     Output: action batches with the actions named in `columns`; a batch never spans files.
@@ -46,8 +44,7 @@ class ScanJson:
     columns: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScanParquet:
+class ScanParquet(msgspec.Struct, frozen=True, kw_only=True):
     """Reads actions from Parquet, file after file, in the order given.
 
     `columns` are dotted paths (`add.path`); what a file lacks is null. Output: action batches
@@ -60,23 +57,20 @@ class ScanParquet:
     """Only these row groups, of a plan with one file; None: all of them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chain:
+class Chain(msgspec.Struct, frozen=True, kw_only=True):
     """The batches of each input in turn; an input is not touched before those ahead of it end."""
 
     inputs: tuple["Node", ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FirstOfEach:
+class FirstOfEach(msgspec.Struct, frozen=True, kw_only=True):
     """Passes batches on until every action in `columns` has been met, then stops reading."""
 
     input: "Node"
     columns: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecordSeen:
+class RecordSeen(msgspec.Struct, frozen=True, kw_only=True):
     """Keeps the adds whose key no earlier file of the input has, and records all keys.
 
     Order matters: the input must come newest first, and only one reader may fill the set.
@@ -87,8 +81,7 @@ class RecordSeen:
     seen: RecordingSeen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CollectKeys:
+class CollectKeys(msgspec.Struct, frozen=True, kw_only=True):
     """Records the keys of all adds and removes, newest first, and gives nothing.
 
     Output: none.
@@ -98,8 +91,7 @@ class CollectKeys:
     seen: RecordingSeen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DropSeen:
+class DropSeen(msgspec.Struct, frozen=True, kw_only=True):
     """Keeps the adds whose key is not in a frozen set. Order does not matter.
 
     Output: batches of adds.
@@ -109,8 +101,7 @@ class DropSeen:
     seen: FrozenSeen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SkipFiles:
+class SkipFiles(msgspec.Struct, frozen=True, kw_only=True):
     """Drops the adds that are proven to hold no row for which the predicate is true.
 
     Unknown keeps a file: missing statistics, or a part that cannot be evaluated.

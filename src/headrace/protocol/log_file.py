@@ -1,10 +1,9 @@
 """A file of the log, as a listing shows it."""
 
-from dataclasses import dataclass
+import msgspec
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogFile:
+class LogFile(msgspec.Struct, frozen=True, kw_only=True):
     """A file of the log."""
 
     path: str

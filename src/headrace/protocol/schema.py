@@ -4,7 +4,6 @@ Data files and statistics know a column by its physical name, people by its logi
 both are on the field, so that nothing further down needs to know the mapping mode.
 """
 
-from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import msgspec
@@ -12,8 +11,7 @@ import msgspec
 _PHYSICAL_NAME = "delta.columnMapping.physicalName"
 
 
-@dataclass(frozen=True, slots=True)
-class PrimitiveType:
+class PrimitiveType(msgspec.Struct, frozen=True):
     """A type that a single word names, such as `long` or `timestamp_ntz`."""
 
     name: str
@@ -22,8 +20,7 @@ class PrimitiveType:
         return self.name
 
 
-@dataclass(frozen=True, slots=True)
-class DecimalType:
+class DecimalType(msgspec.Struct, frozen=True):
     """An exact number with `scale` digits behind the point."""
 
     precision: int
@@ -33,8 +30,7 @@ class DecimalType:
         return f"decimal({self.precision},{self.scale})"
 
 
-@dataclass(frozen=True, slots=True)
-class ArrayType:
+class ArrayType(msgspec.Struct, frozen=True):
     """A list of values of one type."""
 
     element: "DataType"
@@ -44,8 +40,7 @@ class ArrayType:
         return f"array<{self.element}>"
 
 
-@dataclass(frozen=True, slots=True)
-class MapType:
+class MapType(msgspec.Struct, frozen=True):
     """Values by key."""
 
     key: "DataType"
@@ -56,14 +51,16 @@ class MapType:
         return f"map<{self.key},{self.value}>"
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(msgspec.Struct, frozen=True):
     """A named column or member of a struct."""
 
     name: str
     type: "DataType"
     nullable: bool = True
-    metadata: dict[str, Any] = field(default_factory=dict, hash=False)
+    metadata: dict[str, Any] = msgspec.field(default_factory=dict)
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.type, self.nullable))  # metadata are a dictionary
 
     @property
     def physical_name(self) -> str:
@@ -71,8 +68,7 @@ class Field:
         return str(self.metadata.get(_PHYSICAL_NAME, self.name))
 
 
-@dataclass(frozen=True, slots=True)
-class StructType:
+class StructType(msgspec.Struct, frozen=True):
     """An ordered set of fields; the schema of a table is one."""
 
     fields: tuple[Field, ...] = ()

@@ -9,7 +9,6 @@ and a null count tells something at zero and at the number of records; nothing e
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from enum import Enum
 from functools import lru_cache
@@ -40,8 +39,7 @@ class Wanted(Enum):
     EXTREMES = "null count and extremes"
 
 
-@dataclass(frozen=True, slots=True)
-class StatisticsColumn:
+class StatisticsColumn(msgspec.Struct, frozen=True):
     """A column whose statistics are wanted: its physical path, its type, and what is wanted."""
 
     path: Path
@@ -49,8 +47,7 @@ class StatisticsColumn:
     wanted: Wanted
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ColumnStatistics:
+class ColumnStatistics(msgspec.Struct, frozen=True, kw_only=True):
     """What each file's statistics say about one column; null where they say nothing."""
 
     minimum: pa.Array
@@ -58,8 +55,7 @@ class ColumnStatistics:
     null_count: pa.Int64Array
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileStatistics:
+class FileStatistics(msgspec.Struct, frozen=True, kw_only=True):
     """What each file's statistics say; physical rows are counted, deleted ones too."""
 
     num_records: pa.Int64Array
@@ -91,8 +87,7 @@ def extreme_type(column: StatisticsColumn) -> pa.DataType:
     return pa.int64() if str(column.type) in INTEGER_BITS else arrow_type(column.type)
 
 
-@dataclass(frozen=True, slots=True)
-class _Decoder:
+class _Decoder(msgspec.Struct, frozen=True):
     """A decoder for one set of columns, and how to get at each leaf of what it returns."""
 
     json: "msgspec.json.Decoder[Any]"

@@ -1,6 +1,6 @@
 """When a version was committed: by the commit itself where the table keeps such timestamps."""
 
-from dataclasses import dataclass
+import msgspec
 
 from headrace.errors import InvalidTableError
 from headrace.protocol.action import Metadata
@@ -10,8 +10,7 @@ _SINCE_VERSION = "delta.inCommitTimestampEnablementVersion"
 _SINCE_MS = "delta.inCommitTimestampEnablementTimestamp"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InCommitTimestamps:
+class InCommitTimestamps(msgspec.Struct, frozen=True, kw_only=True):
     """From which version, and which time, commits carry their own timestamp."""
 
     since_version: int

@@ -6,9 +6,9 @@ the JSON; the text is decoded only for the files that need it.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -57,8 +57,7 @@ def read_statistics(
     return _merged(parsed, decoded, incomplete)
 
 
-@dataclass(frozen=True, slots=True)
-class _Selected:
+class _Selected(msgspec.Struct, frozen=True):
     files: StatisticsSource
     selection: pa.BooleanArray | None
 

@@ -1,14 +1,14 @@
 """Packed keys that several sets hold together: some in memory, some on disk, none twice."""
 
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
 from itertools import chain
+
+import msgspec
 
 from headrace.replay.spill import Spill
 
 
-@dataclass(frozen=True, slots=True)
-class Layer:
+class Layer(msgspec.Struct, frozen=True):
     """What may be seen of a spill: it never changes, though the spill may grow."""
 
     spill: Spill
@@ -31,8 +31,7 @@ class Layer:
         return number < self.stop and number not in self.without
 
 
-@dataclass(frozen=True, slots=True)
-class Holdings:
+class Holdings(msgspec.Struct, frozen=True):
     """Keys that never change: whoever wants to add to a set in memory copies it before."""
 
     memory: tuple[set[bytes], ...] = ()

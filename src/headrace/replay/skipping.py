@@ -5,9 +5,9 @@ checkpoint has it, else from the JSON. What is missing, damaged or of the wrong 
 unknown, and keeps the file.
 """
 
-from dataclasses import dataclass, field
 from typing import Protocol
 
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -56,8 +56,7 @@ def keep_mask(predicate: BoundPredicate, files: FileColumns) -> pa.BooleanArray:
     return pc.replace_with_mask(keep, keep, evaluate(split.rest, evidence).can_be_true)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SplitPredicate:
+class SplitPredicate(msgspec.Struct, frozen=True, kw_only=True):
     """A predicate, and its conjuncts by what they look at."""
 
     whole: BoundPredicate
@@ -78,15 +77,14 @@ def split_predicate(predicate: BoundPredicate) -> SplitPredicate:
     )
 
 
-@dataclass(slots=True)
-class _FileEvidence:
+class _FileEvidence(msgspec.Struct):
     """What the log says about the columns of some files."""
 
     files: FileColumns
     predicate: BoundPredicate | None = None
     selection: pa.BooleanArray | None = None
     _statistics: FileStatistics | None = None
-    _bounds: dict[BoundColumn, Bounds] = field(default_factory=dict)
+    _bounds: dict[BoundColumn, Bounds] = msgspec.field(default_factory=dict)
 
     def __len__(self) -> int:
         if self.selection is None:

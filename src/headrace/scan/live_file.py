@@ -1,7 +1,6 @@
 """A live file, as a user sees it."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -13,8 +12,7 @@ from headrace.protocol.value import typed_value
 from headrace.storage.location import resolve
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionColumn:
+class PartitionColumn(msgspec.Struct, frozen=True, kw_only=True):
     """A partition column under both of its names."""
 
     name: str
@@ -22,8 +20,7 @@ class PartitionColumn:
     type: DataType
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileContext:
+class FileContext(msgspec.Struct, frozen=True, kw_only=True):
     """What the files of one table share: where it is, and how it is partitioned."""
 
     root: str

@@ -1,7 +1,8 @@
 """What a scan has done so far, for those who watch it."""
 
-from dataclasses import asdict, dataclass
 from typing import Any
+
+import msgspec
 
 from headrace.metrics.counts import Counts
 from headrace.metrics.event import LogReplayCompleted, ReplayPhase
@@ -9,8 +10,7 @@ from headrace.metrics.meter import Meter
 from headrace.scan.strategy import Decision
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScanMetrics:
+class ScanMetrics(msgspec.Struct, frozen=True, kw_only=True):
     """The numbers of one iteration of a scan; they grow while it runs."""
 
     meter: Meter
@@ -41,7 +41,7 @@ class ScanMetrics:
         counts = self.counts
         first_ns = self.time_to_first_file_ns
         return {
-            **asdict(counts),
+            **msgspec.structs.asdict(counts),
             "dedup_hashmap_size": self.dedup_hashmap_size,
             "duration_ms": self.duration_ns / 1e6,
             "strategy": self.decision.strategy.value,

@@ -1,8 +1,9 @@
 """How a scan goes about its work. No option changes which files it gives."""
 
-from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from typing import Any
+
+import msgspec
 
 from headrace.errors import InvalidArgumentError
 from headrace.phases.tripwire import Fallback
@@ -24,8 +25,7 @@ class Tripwire(StrEnum):
     STRICT = "strict"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScanOptions(ExecutionSettings):
+class ScanOptions(ExecutionSettings, frozen=True, kw_only=True):
     """Every option of a scan; `Snapshot.scan` and the command line take the same names."""
 
     strategy: Strategy = Strategy.AUTO
@@ -39,12 +39,12 @@ class ScanOptions(ExecutionSettings):
 
     def __post_init__(self) -> None:
         for name, kind in _ENUMS.items():
-            object.__setattr__(self, name, _member(kind, name, getattr(self, name)))
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if isinstance(value, int) and value < _LEAST.get(field.name, 1):
-                reason = f"it must be at least {_LEAST.get(field.name, 1)}, not {value}"
-                raise InvalidArgumentError(argument=field.name, reason=reason)
+            msgspec.structs.force_setattr(self, name, _member(kind, name, getattr(self, name)))
+        for name in self.__struct_fields__:
+            value = getattr(self, name)
+            if isinstance(value, int) and value < _LEAST.get(name, 1):
+                reason = f"it must be at least {_LEAST.get(name, 1)}, not {value}"
+                raise InvalidArgumentError(argument=name, reason=reason)
 
     def with_overrides(self, overrides: dict[str, Any]) -> "ScanOptions":
         """The same options but for some, by name.
@@ -52,12 +52,12 @@ class ScanOptions(ExecutionSettings):
         Raises:
             InvalidArgumentError: there is no such option, or no such value of it.
         """
-        known = [field.name for field in fields(self)]
+        known = self.__struct_fields__
         for name in overrides:
             if name not in known:
                 reason = f"there is no such option; there are {', '.join(known)}"
                 raise InvalidArgumentError(argument=name, reason=reason)
-        return replace(self, **overrides)
+        return msgspec.structs.replace(self, **overrides)
 
 
 _ENUMS: dict[str, type[StrEnum]] = {

@@ -1,6 +1,6 @@
 """Which way a scan takes, and why: the rules of `auto`, and a record of the decision."""
 
-from dataclasses import dataclass
+import msgspec
 
 from headrace.log.segment import Segment
 from headrace.phases.phase import Phase
@@ -9,8 +9,7 @@ from headrace.phases.tripwire import CheckTripwire
 from headrace.scan.options import ScanOptions, Strategy, Tripwire
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Decision:
+class Decision(msgspec.Struct, frozen=True, kw_only=True):
     """Why a scan goes the way it goes."""
 
     strategy: Strategy

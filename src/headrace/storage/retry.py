@@ -3,8 +3,9 @@
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
+
+import msgspec
 
 from headrace.errors import StoreFailedError
 from headrace.storage.failure import storage_errors
@@ -21,8 +22,7 @@ def ignore_retry(path: str, attempt: int, error: StoreFailedError) -> None:
     """Tell nobody."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RetryPolicy:
+class RetryPolicy(msgspec.Struct, frozen=True, kw_only=True):
     """How patient one read is. A read of a long object has its patience anew for every piece."""
 
     attempts: int = 4
@@ -33,8 +33,7 @@ class RetryPolicy:
     """No try starts later than this after the first; one that hangs is not broken off."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Retrier:
+class Retrier(msgspec.Struct, frozen=True, kw_only=True):
     """Takes steps until they succeed, or until it makes no sense to go on."""
 
     policy: RetryPolicy = RetryPolicy()

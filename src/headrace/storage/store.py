@@ -5,12 +5,12 @@ chunks, or by ranges. Stores are safe to use from several threads.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import BinaryIO, Protocol
 
+import msgspec
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ObjectMeta:
+
+class ObjectMeta(msgspec.Struct, frozen=True, kw_only=True):
     """An object as a listing shows it."""
 
     path: str

@@ -1,9 +1,9 @@
 """What the footer of a checkpoint tells before a row of it is read."""
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import msgspec
 import pyarrow.parquet as pq
 
 WITNESS = {
@@ -18,8 +18,7 @@ WITNESS = {
 """The leaf of each action that is never null where the action is there."""
 
 
-@dataclass(frozen=True)
-class Footer:
+class Footer(msgspec.Struct, frozen=True, dict=True):
     """A footer, with its leaf columns by path."""
 
     metadata: pq.FileMetaData

@@ -5,8 +5,8 @@ partition values, then by the values themselves; only then are paths and statist
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -31,8 +31,7 @@ _PARTITION_VALUES = "add.partitionValues"
 _OFTEN_NULL = frozenset({"add.deletionVector", "add.tags"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LeafScan:
+class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
     """How the adds of a leaf are to be read: shared by all of its row groups."""
 
     source: ParquetSource

@@ -5,8 +5,7 @@ are a few small integers. A predicate then need be evaluated once for each combi
 occurs, not once for each row.
 """
 
-from dataclasses import dataclass
-
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -15,8 +14,7 @@ import pyarrow.compute as pc
 _MOST_COMBINATIONS = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class PartitionTexts:
+class PartitionTexts(msgspec.Struct, frozen=True):
     """Partition values by column: what skipping needs of files when it needs no statistics."""
 
     columns: dict[str, pa.Array]
@@ -36,8 +34,7 @@ class PartitionTexts:
         """None: partition values are all there is."""
 
 
-@dataclass(frozen=True, slots=True)
-class Combinations:
+class Combinations(msgspec.Struct, frozen=True):
     """The combinations of values that occur, and which of them each row has."""
 
     texts: PartitionTexts

@@ -4,9 +4,9 @@ The same evaluator that skips files answers here, with bounds over all the adds 
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -80,8 +80,7 @@ def _texts_may_match(parts: list[BoundPredicate], texts: list[str] | None) -> bo
     return True
 
 
-@dataclass(frozen=True, slots=True)
-class _Candidates:
+class _Candidates(msgspec.Struct, frozen=True):
     """The values that one column may have: each is an entry of its own."""
 
     column: BoundColumn
@@ -96,8 +95,7 @@ class _Candidates:
         return self.values
 
 
-@dataclass(frozen=True, slots=True)
-class _FooterEvidence:
+class _FooterEvidence(msgspec.Struct, frozen=True):
     """What the footer says about the adds of each row group."""
 
     footer: Footer

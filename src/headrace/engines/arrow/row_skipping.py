@@ -6,9 +6,9 @@ found out once and remembered for the run.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import compress
 
+import msgspec
 import pyarrow as pa
 
 from headrace.engines.arrow.partition_map import PartitionTexts
@@ -60,8 +60,7 @@ class RowSkipping:
         return list(compress(adds, map(self._verdicts.__getitem__, combinations)))
 
 
-@dataclass(frozen=True, slots=True)
-class RowColumns:
+class RowColumns(msgspec.Struct, frozen=True):
     """Decoded adds, seen as the columns that skipping looks at. JSON has no parsed statistics."""
 
     adds: Sequence[Add]

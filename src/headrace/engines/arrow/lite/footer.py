@@ -1,7 +1,8 @@
 """The footer of a Parquet file: its leaf columns, and where their chunks lie."""
 
-from dataclasses import dataclass
 from typing import Any, BinaryIO
+
+import msgspec
 
 from headrace.engines.arrow.lite.thrift import list_of_texts, read_list_head, read_struct
 
@@ -16,8 +17,7 @@ _ELEMENT_TYPE, _ELEMENT_REPETITION, _ELEMENT_NAME, _ELEMENT_CHILDREN = 1, 3, 4, 
 _CHUNK_PATH = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Leaf:
+class Leaf(msgspec.Struct, frozen=True):
     """A leaf column: its path, its physical type, and how deep its levels go."""
 
     path: tuple[str, ...]
@@ -32,8 +32,7 @@ class Leaf:
         return self.definitions[-1]
 
 
-@dataclass(frozen=True, slots=True)
-class LiteFooter:
+class LiteFooter(msgspec.Struct, frozen=True):
     """A footer of which only the schema has been decoded.
 
     A large checkpoint has thousands of column chunks, and a few of them are wanted. Each names
