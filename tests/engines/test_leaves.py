@@ -1,7 +1,11 @@
 """Leaves of a checkpoint are pruned and read together, and never at exactness' cost."""
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from headrace import Table
 from headrace.metrics.counts import Counts
@@ -12,9 +16,10 @@ from headrace.protocol.log_file import LogFile
 from headrace.replay.seen import FrozenSeenSet
 from headrace.storage.local import LocalStore
 from headrace.wiring import open_executor
-from tests.lake.action import Line, opening
+from tests.lake.action import Line, add, metadata, opening, protocol
 from tests.lake.checkpoint import Form, Shape, write_checkpoint
 from tests.lake.log import commit_path, state_at, write_history
+from tests.lake.schema import checkpoint_schema
 
 
 def partitioned(values: list[dict[str, str]]) -> list[Line]:
@@ -95,3 +100,30 @@ def test_the_row_groups_of_a_leaf_may_be_read_one_by_one_and_counted_once(tmp_pa
         counts.total_metadata_rows,
         counts.non_file_action_rows,
     )
+
+
+def _timestamped(table: Path, *, text: str, typed: datetime) -> None:
+    """A table whose checkpoint has a timestamp partition both as text and as its writer read it."""
+    made = metadata(columns={"at": "timestamp"}, partition_columns=["at"])
+    history = [[protocol(), made, add("a", partition_values={"at": text})], []]
+    write_history(table, history)
+    [path] = write_checkpoint(table, 0, state_at(history, 0), Shape(form=Form.CLASSIC))
+    rows = pq.read_table(path).to_pylist()
+    for row in rows:
+        if row["add"]:
+            row["add"]["partitionValues_parsed"] = {"at": typed}
+    schema = checkpoint_schema(v2=False)
+    parsed = pa.struct({"at": pa.timestamp("us", "UTC")})
+    adds = pa.struct([*schema.field("add").type, pa.field("partitionValues_parsed", parsed)])
+    place = schema.get_field_index("add")
+    pq.write_table(pa.Table.from_pylist(rows, schema.set(place, pa.field("add", adds))), path)
+    commit_path(table, 0).unlink()
+
+
+def test_a_time_that_the_writer_read_in_its_own_zone_does_not_rule_its_file_out(
+    tmp_path: Path,
+) -> None:
+    elsewhere = datetime(2026, 1, 1, 5, tzinfo=UTC)
+    _timestamped(tmp_path, text="2026-01-01 00:00:00", typed=elsewhere)
+    where = "at = TIMESTAMP '2026-01-01 00:00:00'"
+    assert [file.path for file in Table(tmp_path).snapshot().scan(where=where)] == ["a"]

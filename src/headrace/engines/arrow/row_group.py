@@ -3,7 +3,7 @@
 The same evaluator that skips files answers here, with bounds over all the adds of a group.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -37,10 +37,13 @@ def groups_to_read(
     """
     possible = evaluate(predicate, _FooterEvidence(footer, tuple(groups))).can_be_true
     left = [group for group, keep in zip(groups, possible.to_pylist(), strict=True) if keep]
-    parts = [part for part in _conjuncts(predicate) if _partition_column(part) is not None]
-    if not parts or _has_parsed_values(footer, parts):
-        return left
-    return [group for group in left if _texts_may_match(parts, texts_of(group))]
+    parts = [(part, c) for part in _conjuncts(predicate) if (c := _partition_column(part))]
+    kept = []
+    for group in left:
+        unjudged = [(part, c) for part, c in parts if not _typed_values_tell(c, footer, group)]
+        if not unjudged or _texts_may_match(unjudged, texts_of(group)):
+            kept.append(group)
+    return kept
 
 
 def _conjuncts(predicate: BoundPredicate) -> tuple[BoundPredicate, ...]:
@@ -57,17 +60,30 @@ def _parsed_leaf(column: BoundColumn) -> str:
     return f"add.partitionValues_parsed.{column.physical_path[0]}"
 
 
-def _has_parsed_values(footer: Footer, parts: list[BoundPredicate]) -> bool:
-    columns = (_partition_column(part) for part in parts)
-    return all(c is not None and _parsed_leaf(c) in footer.positions for c in columns)
+def _typed_values_tell(column: BoundColumn, footer: Footer, group: int) -> bool:
+    """Whether the typed values of a partition column stand for its texts.
+
+    A null may stand for a text that the writer could not read, whose file must be kept; and a
+    timestamp without a zone was read in the writer's, where here it is in UTC.
+    """
+    leaf = _parsed_leaf(column)
+    if leaf not in footer.positions or column.type == PrimitiveType("timestamp"):
+        return False
+    return column.type == PrimitiveType("string") or not _some_null(footer, group, leaf)
 
 
-def _texts_may_match(parts: list[BoundPredicate], texts: list[str] | None) -> bool:
+def _some_null(footer: Footer, group: int, leaf: str) -> bool:
+    """Whether some add of a group may have no value there."""
+    nulls = footer.nulls(group, leaf)
+    return nulls is None or nulls != footer.nulls(group, "add.path")
+
+
+def _texts_may_match(
+    parts: list[tuple[BoundPredicate, BoundColumn]], texts: list[str] | None
+) -> bool:
     if texts is None:
         return True
-    for part in parts:
-        column = _partition_column(part)
-        assert column is not None
+    for part, column in parts:
         # A null leaves no trace in a dictionary, so it is always among the candidates.
         values, uncastable = typed_array(pa.array([None, *texts], pa.string()), column.type)
         if pc.any(uncastable).as_py():
@@ -105,60 +121,64 @@ class _FooterEvidence(msgspec.Struct, frozen=True):
         return len(self.groups)
 
     def bounds(self, column: BoundColumn) -> Bounds:
-        if column.is_partition:
-            leaf = _parsed_leaf(column)
-            # An empty text is null, also where a writer has kept it as a value.
-            empty = [self._extreme(group, leaf, "min") in ("", None) for group in self.groups]
-            nulls = [a or b for a, b in zip(self._some_null(leaf, self.groups), empty, strict=True)]
-            return self._bounds(column, leaf, leaf, nulls=nulls)
+        return self._of_partition(column) if column.is_partition else self._of_data(column)
+
+    def _of_partition(self, column: BoundColumn) -> Bounds:
+        leaf = _parsed_leaf(column)
+        tell = {group for group in self.groups if _typed_values_tell(column, self.footer, group)}
+        lows, highs = (
+            [self._extreme(group, leaf, side) if group in tell else None for group in self.groups]
+            for side in ("min", "max")
+        )
+        # An empty text is null, also where a writer has kept it as a value.
+        nulls = [
+            low in ("", None) or _some_null(self.footer, group, leaf)
+            for group, low in zip(self.groups, lows, strict=True)
+        ]
+        return self._bounds(column, lows, highs, nulls=nulls)
+
+    def _of_data(self, column: BoundColumn) -> Bounds:
         name = ".".join(column.physical_path)
-        leaf = f"add.stats_parsed.nullCount.{name}"
-        counts = [self._extreme(group, leaf, "max") for group in self.groups]
+        counts = self._extremes(f"add.stats_parsed.nullCount.{name}", "max")
         return self._bounds(
             column,
-            f"add.stats_parsed.minValues.{name}",
-            f"add.stats_parsed.maxValues.{name}",
+            self._extremes(f"add.stats_parsed.minValues.{name}", "min"),
+            self._extremes(f"add.stats_parsed.maxValues.{name}", "max"),
             nulls=[count != 0 for count in counts],
         )
 
-    def _bounds(self, column: BoundColumn, low: str, high: str, *, nulls: list[bool]) -> Bounds:
+    def _bounds(
+        self, column: BoundColumn, lows: list[Any], highs: list[Any], *, nulls: list[bool]
+    ) -> Bounds:
+        values = pa.repeat(True, len(self))
+        may_be_null = pa.array(nulls, pa.bool_())
         if not is_ordered(column.type):
             unknown = pa.nulls(len(self))
             return Bounds(
-                lower=unknown,
-                upper=unknown,
-                may_be_null=pa.array(nulls, pa.bool_()),
-                may_be_value=pa.repeat(True, len(self)),
+                lower=unknown, upper=unknown, may_be_null=may_be_null, may_be_value=values
             )
-        lows = [self._extreme(group, low, "min") for group in self.groups]
-        highs = [self._extreme(group, high, "max") for group in self.groups]
-        minimum, maximum = _array(lows, column), _array(highs, column)
-        values = pa.repeat(True, len(self))
         return Bounds(
-            lower=lower_bound(minimum, column.type),
-            upper=upper_bound(maximum, column.type),
-            may_be_null=pa.array(nulls, pa.bool_()),
+            lower=lower_bound(_array(lows, column), column.type),
+            upper=upper_bound(_array(highs, column), column.type),
+            may_be_null=may_be_null,
             may_be_value=values,
             may_be_nan=values if column.type in _FLOATING else None,
         )
 
+    def _extremes(self, leaf: str, side: str) -> list[Any]:
+        """An extreme of a statistic in each group; None where a file without it may hold more."""
+        return [
+            None if _some_null(self.footer, group, leaf) else self._extreme(group, leaf, side)
+            for group in self.groups
+        ]
+
     def _extreme(self, group: int, leaf: str, side: str) -> Any:
-        """The smallest or largest value of a leaf; None where some add of the group has none."""
+        """The smallest or largest value of a leaf, where the footer tells it."""
         chunk = self.footer.chunk(group, leaf)
         statistics = None if chunk is None else chunk.statistics
         if statistics is None or not statistics.has_min_max:
             return None
-        if leaf.startswith("add.stats_parsed.") and self._some_null(leaf, [group])[0]:
-            return None  # a file without this statistic may hold anything
         return getattr(statistics, side)
-
-    def _some_null(self, leaf: str, groups: Sequence[int]) -> list[bool]:
-        """Whether an add of each group may have no value there."""
-        return [
-            (nulls := self.footer.nulls(group, leaf)) is None
-            or nulls != self.footer.nulls(group, "add.path")
-            for group in groups
-        ]
 
 
 def _array(values: list[Any], column: BoundColumn) -> pa.Array:
