@@ -1,6 +1,6 @@
 """What a snapshot lists, in a form that compares with the oracle."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,8 @@ COLUMNS = (
     "version",
     "tags",
 )
+AS_WRITTEN = tuple(name for name in COLUMNS if name != "typed_partition_values")
+"""What can be told of every file, though its partition values be malformed."""
 
 
 def open_snapshot(table: Path, version: int | None = None) -> headrace.Snapshot:
@@ -76,9 +78,11 @@ def expected_facts(add: Action) -> dict[str, Any]:
     }
 
 
-def file_rows(files: Iterable[headrace.LiveFile]) -> list[dict[str, Any]]:
+def file_rows(
+    files: Iterable[headrace.LiveFile], columns: Sequence[str] = COLUMNS
+) -> list[dict[str, Any]]:
     """Live files as plain values by column, sorted: leaves may be read in any order."""
-    return _sorted({name: _plain(getattr(file, name)) for name in COLUMNS} for file in files)
+    return _sorted({name: _plain(getattr(file, name)) for name in columns} for file in files)
 
 
 def batch_rows(batches: Iterable[pa.RecordBatch]) -> list[dict[str, Any]]:

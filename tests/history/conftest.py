@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 
 
-@pytest.fixture(scope="session", autouse=True)
+@pytest.fixture(scope="module", autouse=True)
 def _quiet() -> Iterator[None]:
     """Warnings are tested elsewhere; here they would only fill memory."""
     logger = logging.getLogger("headrace")

@@ -17,7 +17,8 @@ import pyarrow.parquet as pq
 
 from tests.lake import schema as lake_schema
 from tests.lake.log import log_of, write_lines
-from tests.oracle import Action, State
+from tests.lake.partition import typed
+from tests.oracle import State
 
 
 class Form(Enum):
@@ -38,11 +39,36 @@ class Tombstones(Enum):
 
 
 class Statistics(Enum):
-    """How statistics and partition values are stored in Parquet."""
+    """How statistics are stored in Parquet."""
 
     JSON = "JSON"
     STRUCT = "struct"
     BOTH = "both"
+
+
+class TypedValues(Enum):
+    """Which partition columns have a typed column, `partitionValues_parsed`, in Parquet."""
+
+    NONE = ()
+    SOME = ("part",)
+    ALL = ("part", "n")
+
+
+class Encoding(Enum):
+    """How Parquet encodes and compresses, as far as a reader may notice."""
+
+    USUAL = "usual"
+    PLAIN = "no dictionaries"
+    NEWER = "data pages of version 2, zstd"
+    BARE = "no compression, no statistics"
+
+
+_ENCODINGS: dict[Encoding, dict[str, Any]] = {
+    Encoding.USUAL: {},
+    Encoding.PLAIN: {"use_dictionary": False},
+    Encoding.NEWER: {"data_page_version": "2.0", "compression": "zstd"},
+    Encoding.BARE: {"compression": "none", "write_statistics": False},
+}
 
 
 class Columns(Enum):
@@ -61,7 +87,9 @@ class Shape:
     sidecars: int = 0
     tombstones: Tombstones = Tombstones.KEPT
     statistics: Statistics = Statistics.JSON
+    typed_values: TypedValues = TypedValues.NONE
     columns: Columns = Columns.ALL
+    encoding: Encoding = Encoding.USUAL
     row_group_rows: int = 1000
 
     @property
@@ -139,27 +167,25 @@ def _file_rows(state: State, shape: Shape) -> Iterator[dict[str, Any]]:
 
 
 def _write_parquet(path: Path, rows: Sequence[dict[str, Any]], shape: Shape) -> Path:
-    schema = lake_schema.checkpoint_schema(v2=shape.is_v2)
-    found = [_as_parquet(row, shape.statistics) for row in rows]
+    schema = lake_schema.checkpoint_schema(v2=shape.is_v2, typed_values=shape.typed_values.value)
+    found = [_as_parquet(row, shape) for row in rows]
     if shape.columns is Columns.USED:
         schema = lake_schema.only_used(schema, found)
     written = pa.Table.from_pylist(found, schema=schema)
-    pq.write_table(written, path, row_group_size=shape.row_group_rows)
+    options = _ENCODINGS[shape.encoding]
+    pq.write_table(written, path, row_group_size=shape.row_group_rows, **options)
     return path
 
 
-def _as_parquet(row: dict[str, Any], statistics: Statistics) -> dict[str, Any]:
+def _as_parquet(row: dict[str, Any], shape: Shape) -> dict[str, Any]:
     if "add" not in row:
         return row
     add: dict[str, Any] = dict(row["add"])
-    if statistics is not Statistics.JSON:
+    if shape.statistics is not Statistics.JSON:
         add["stats_parsed"] = json.loads(add["stats"]) if "stats" in add else None
-        add["partitionValues_parsed"] = _typed(add["partitionValues"])
-    if statistics is Statistics.STRUCT:
+    if shape.statistics is Statistics.STRUCT:
         add.pop("stats", None)
+    columns = shape.typed_values.value
+    if columns:
+        add["partitionValues_parsed"] = typed(add["partitionValues"], columns=columns)
     return {"add": add}
-
-
-def _typed(values: Action) -> dict[str, Any]:
-    number = values.get("n")
-    return {"part": values.get("part"), "n": None if number is None else int(number)}

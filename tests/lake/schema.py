@@ -29,8 +29,8 @@ _ADD = {
     "deletionVector": _VECTOR,
     "stats": pa.string(),
     "stats_parsed": _STATISTICS,
-    "partitionValues_parsed": pa.struct({"part": pa.string(), "n": pa.int32()}),
 }
+_PARTITION = {"part": pa.string(), "n": pa.int32()}
 _REMOVE = {
     "path": pa.string(),
     "deletionTimestamp": pa.int64(),
@@ -68,9 +68,12 @@ _V1 = {
 _V2 = _V1 | {"checkpointMetadata": {"version": pa.int64()}, "sidecar": _SIDECAR}
 
 
-def checkpoint_schema(*, v2: bool) -> pa.Schema:
-    """All columns that a writer may write."""
+def checkpoint_schema(*, v2: bool, typed_values: Sequence[str] = ()) -> pa.Schema:
+    """All columns that a writer may write; typed partition values for some columns."""
     columns = _V2 if v2 else _V1
+    if typed_values:
+        parsed = pa.struct({name: _PARTITION[name] for name in typed_values})
+        columns = columns | {"add": _ADD | {"partitionValues_parsed": parsed}}
     return pa.schema({name: pa.struct(fields) for name, fields in columns.items()})
 
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 from random import Random
-from typing import Any
+from typing import Any, TypeAlias
 
 from hypothesis import strategies as st
 
-from tests.lake import spelling
+from tests.lake import partition, spelling
 from tests.lake.action import (
     READER_FEATURES,
     Line,
@@ -20,10 +20,21 @@ from tests.lake.action import (
     txn,
     vector,
 )
-from tests.lake.checkpoint import Columns, Form, Shape, Statistics, Tombstones
+from tests.lake.checkpoint import (
+    Columns,
+    Encoding,
+    Form,
+    Shape,
+    Statistics,
+    Tombstones,
+    TypedValues,
+)
 from tests.lake.log import History
 from tests.lake.plan import Hint, Plan
 from tests.oracle import State, canonical, dv_id
+
+Numbers: TypeAlias = Sequence[str | None]
+"""The texts that an integer partition column may have."""
 
 FILES = 6
 """So many files take part in a history: few, so that commits often speak of the same ones."""
@@ -43,16 +54,20 @@ shapes = st.builds(
     sidecars=st.integers(0, 3),
     tombstones=st.sampled_from(Tombstones),
     statistics=st.sampled_from(Statistics),
+    typed_values=st.sampled_from(TypedValues),
     columns=st.sampled_from(Columns),
+    encoding=st.sampled_from(Encoding),
     row_group_rows=st.sampled_from([1, 2, 1000]),
 )
 
+_numbers = st.integers(0, 2**16)
 _steps = st.fixed_dictionaries(
     {
         "file": st.integers(0, FILES - 1),
         "act": st.integers(0, 3),
         "way": st.integers(0, 9 * (len(VECTORS) - 1) - 1),
-        "facts": st.integers(0, 2**16),
+        "facts": _numbers,
+        "values": _numbers,
     }
 )
 _commits = st.fixed_dictionaries(
@@ -67,28 +82,27 @@ _commits = st.fixed_dictionaries(
 
 
 def _facts(number: int) -> dict[str, Any]:
-    """What an add says beside its key, from one number: a draw for each would be slow."""
+    """What an add says beside its key and its partition, from one number: draws are slow."""
     low = number % 50
     return {
         "size": number,
         "stats": None if number % 5 == 0 else statistics(number % 10, low=low, high=low + 9),
-        "partition_values": {
-            "part": ("x", "y z", None)[number % 3],
-            "n": ("1", "-2", None)[number // 3 % 3],
-        },
         "tags": (None, {"k": "v"}, {"k": "w"})[number // 9 % 3],
         "modified_ms": number * 1000,
     }
 
 
-def _file_lines(step: dict[str, Any], spellings: Sequence[str], state: State) -> list[Line]:
+def _file_lines(
+    step: dict[str, Any], spellings: Sequence[str], numbers: Numbers, state: State
+) -> list[Line]:
     """What one commit does with one file: anything that is legal in the state before it."""
     way = step["way"]
     path, old_path = spellings[way % len(spellings)], spellings[way // 3 % len(spellings)]
     known = next((add for key, add in state.live.items() if key.path == canonical(path)), None)
     current = None if known is None else known.get("deletionVector")
     other = [v for v in VECTORS if dv_id(v) != dv_id(current)][way // 9]
-    facts = _facts(step["facts"])
+    values = partition.partition_values(step["values"], numbers)
+    facts = _facts(step["facts"]) | {"partition_values": values}
     match step["act"], known:
         case 0, None:
             return [remove(path, vector=other)]
@@ -108,7 +122,11 @@ def _file_lines(step: dict[str, Any], spellings: Sequence[str], state: State) ->
 
 
 def _lines(
-    commit: dict[str, Any], version: int, paths: Sequence[Sequence[str]], state: State
+    commit: dict[str, Any],
+    version: int,
+    paths: Sequence[Sequence[str]],
+    numbers: Numbers,
+    state: State,
 ) -> tuple[Line, ...]:
     beside = commit["beside"]
     lines: list[Line] = [commit_info()] if "info" in beside else []
@@ -124,7 +142,7 @@ def _lines(
         lines.append(metadata(properties={"made.at": str(version)}))
     steps = {step["file"]: step for step in commit["steps"]}
     for file, step in steps.items():
-        lines += _file_lines(step, paths[file], state)
+        lines += _file_lines(step, paths[file], numbers, state)
     Random(commit["order"]).shuffle(lines)
     return tuple(lines)
 
@@ -140,15 +158,18 @@ def path_pools(kinds: Sequence[spelling.Kind]) -> st.SearchStrategy[list[spellin
 
 
 def histories(
-    *, kinds: Sequence[spelling.Kind] = spelling.ALL, most_commits: int = 12
+    *,
+    kinds: Sequence[spelling.Kind] = spelling.ALL,
+    numbers: Numbers = partition.ANY,
+    most_commits: int = 12,
 ) -> st.SearchStrategy[History]:
-    """Legal commits, the first of which makes the table."""
+    """Legal commits, the first of which makes the table; partition values may be malformed."""
 
     def build(paths: list[spelling.Spellings], recipes: list[dict[str, Any]]) -> History:
         state = State()
         history: list[tuple[Line, ...]] = []
         for version, recipe in enumerate(recipes):
-            history.append(_lines(recipe, version, paths, state))
+            history.append(_lines(recipe, version, paths, numbers, state))
             state.apply(history[-1])
         return tuple(history)
 
@@ -174,3 +195,22 @@ def plans(draw: st.DrawFn, /, *, hints: Iterable[Hint] = Hint, **limits: Any) ->
         hint=draw(st.sampled_from(list(hints))),
         cleaned_to=draw(st.sampled_from([-1, -1, *checkpoints])),
     )
+
+
+@st.composite
+def full_checkpoints(draw: st.DrawFn, /, *, numbers: Numbers = partition.ANY) -> Plan:
+    """A checkpoint that holds many files, alone or below a commit that removes some of them."""
+    drawn = draw(st.lists(st.tuples(_numbers, _numbers), min_size=2, max_size=12))
+    adds = [
+        add(
+            f"{i}.parquet",
+            partition_values=partition.partition_values(values, numbers),
+            **_facts(number),
+        )
+        for i, (values, number) in enumerate(drawn)
+    ]
+    gone = draw(st.sets(st.sampled_from(range(len(adds))), max_size=2))
+    history: list[tuple[Line, ...]] = [(protocol(), metadata(), *adds)]
+    if gone:
+        history.append(tuple(remove(f"{i}.parquet") for i in gone))
+    return Plan(history=history, checkpoints={0: (draw(shapes),)}, cleaned_to=0)

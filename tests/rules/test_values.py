@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.lake.action import Line, add, metadata, opening, protocol, statistics
-from tests.lake.checkpoint import Form, Shape, Statistics, write_checkpoint
+from tests.lake.checkpoint import Form, Shape, Statistics, TypedValues, write_checkpoint
 from tests.lake.log import commit_path, state_at, write_history
 from tests.listing import open_snapshot
 
@@ -171,7 +171,7 @@ def test_rule_33_a_checkpoint_with_parsed_statistics_alone_skips_as_well(
     ]
     history: list[list[Line]] = [[*opening(), *files], [later]]
     write_history(tmp_path, history)
-    shape = Shape(form=form, statistics=Statistics.STRUCT, sidecars=1)
+    shape = Shape(form=form, statistics=Statistics.STRUCT, typed_values=TypedValues.ALL, sidecars=1)
     write_checkpoint(tmp_path, 0, state_at(history, 0), shape)
     commit_path(tmp_path, 0).unlink()
     assert _kept(tmp_path, "id < 50") == ["low", "unknown"]
