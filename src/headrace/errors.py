@@ -13,6 +13,7 @@
     │   ├── LogGapError                LOG_GAP
     │   ├── CorruptLogError            CORRUPT_LOG
     │   ├── CorruptCheckpointError     CORRUPT_CHECKPOINT
+    │   ├── CorruptDataFileError       CORRUPT_DATA_FILE
     │   ├── CorruptDeletionVectorError CORRUPT_DELETION_VECTOR
     │   ├── DataFileNotFoundError      DATA_FILE_NOT_FOUND
     │   ├── PartitionValueError        PARTITION_VALUE
@@ -23,7 +24,8 @@
     │   ├── InvalidArgumentError       INVALID_ARGUMENT
     │   ├── PredicateSyntaxError       PREDICATE_SYNTAX
     │   ├── PredicateTypeError         PREDICATE_TYPE
-    │   └── UnknownColumnError         UNKNOWN_COLUMN
+    │   ├── UnknownColumnError         UNKNOWN_COLUMN
+    │   └── UnsupportedPredicateError  UNSUPPORTED_PREDICATE
     ├── StorageError                   the store did not do what it was asked
     │   ├── ObjectNotFoundError        OBJECT_NOT_FOUND
     │   ├── StoreFailedError           STORE_FAILED
@@ -203,6 +205,18 @@ class CorruptCheckpointError(DamageError):
         )
 
 
+class CorruptDataFileError(DamageError):
+    """A data file cannot be decoded, or does not hold what the table's schema says."""
+
+    code: ClassVar[str] = "CORRUPT_DATA_FILE"
+
+    def __init__(self, *, path: str, reason: str) -> None:
+        self.path, self.reason = path, reason
+        super().__init__(
+            f"{path}: {reason}; restore the file from a backup, or have its writer write it anew"
+        )
+
+
 class CorruptDeletionVectorError(DamageError):
     """It cannot be told which rows of a file are deleted."""
 
@@ -317,13 +331,26 @@ class PredicateTypeError(RequestError):
 
 
 class UnknownColumnError(RequestError):
-    """A predicate names a column that the table does not have."""
+    """A predicate or a list of columns names one that the table does not have."""
 
     code: ClassVar[str] = "UNKNOWN_COLUMN"
 
     def __init__(self, *, column: str, known: Sequence[str]) -> None:
         self.column, self.known = column, tuple(known)
         super().__init__(f"no column {column}; the table has {', '.join(self.known) or 'none'}")
+
+
+class UnsupportedPredicateError(RequestError):
+    """A predicate that can leave out files cannot be evaluated row by row."""
+
+    code: ClassVar[str] = "UNSUPPORTED_PREDICATE"
+
+    def __init__(self, *, part: str) -> None:
+        self.part = part
+        super().__init__(
+            f"{part}: rows are not filtered by this; compare columns with literals, and leave the "
+            "rest to the engine that takes the rows"
+        )
 
 
 class StorageError(HeadraceError):

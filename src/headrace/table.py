@@ -8,7 +8,8 @@ from typing import Any, TypeAlias
 
 from headrace import wiring
 from headrace.errors import InvalidArgumentError, InvalidTableError, UnsupportedFeatureError
-from headrace.expr.bind import bind
+from headrace.expr.bind import Basis, bind
+from headrace.expr.node import BoundPredicate
 from headrace.log.name import LOG_DIRECTORY, STAGED_DIRECTORY, staged_version
 from headrace.log.segment import Segment
 from headrace.metrics.reporter import Reporter, log_event
@@ -26,6 +27,7 @@ from headrace.protocol.schema import PrimitiveType, StructType, parse_schema, ph
 from headrace.protocol.timestamp import in_commit_timestamps
 from headrace.protocol.widening import unsupported_changes
 from headrace.replay.projection import ADD_FIELDS
+from headrace.rows.option import RowOptions
 from headrace.scan.changes import Changes
 from headrace.scan.explain import explain_machine
 from headrace.scan.live_file import FileContext, PartitionColumn
@@ -35,6 +37,8 @@ from headrace.scan.scan import Scan
 
 ArrowSchema: TypeAlias = Any
 """A `pyarrow.Schema`, named so that importing Headrace does not import Arrow."""
+RecordBatchReader: TypeAlias = Any
+"""A `pyarrow.RecordBatchReader`, likewise."""
 
 
 class Table:
@@ -58,6 +62,7 @@ class Table:
         """
         store = wiring.open_store(fspath(uri), options=storage_options)
         self.uri = store.root
+        self.files = wiring.open_files(store, options=storage_options)
         self.executor = executor or wiring.open_executor(store)
         self.reporter = reporter
 
@@ -232,17 +237,13 @@ class Snapshot:
         _check_number("limit", limit)
         chosen = (options or ScanOptions()).with_overrides(overrides)
         schema = self._readable_schema
-        predicate = None
-        if where is not None:
-            parsed = wiring.parse_predicate(where)
-            predicate = bind(parsed, schema=schema, partition_columns=self.partition_columns)
         return Scan(
             request=ScanRequest(
                 table=self.table.uri,
                 version=self.version,
                 logical_schema=schema,
                 physical_schema=physical_schema(schema),
-                predicate=predicate,
+                predicate=self._bound(where, basis=Basis.STATISTICS),
                 projection=ADD_FIELDS,
                 memory_limit_bytes=chosen.memory_limit_bytes,
                 tail=self.state.tail,
@@ -258,6 +259,53 @@ class Snapshot:
             checksum=self.state.checksum,
         )
 
+    def rows(
+        self,
+        *,
+        where: str | None = None,
+        columns: Sequence[str] | None = None,
+        limit: int | None = None,
+        options: RowOptions | None = None,
+        reporter: Reporter | None = None,
+        **overrides: Any,
+    ) -> RecordBatchReader:
+        """The rows, as a `pyarrow.RecordBatchReader`; files are read while the log still is.
+
+        Nothing is read before the first batch is asked for. Closing the reader, or its end, stops
+        everything; `read_all()` makes a table of a small answer.
+
+        Args:
+            where: A SQL condition: exactly the rows for which it is true are given.
+            columns: The columns wanted, by name and in order; by default all of them.
+            limit: Stop after so many rows; which ones is not defined.
+            options: How to go about it; no option changes which rows there are.
+            reporter: Takes the events of this scan; by default the table's reporter does.
+            overrides: Single options by name, such as `files_at_once=8`.
+
+        Raises:
+            PredicateSyntaxError, UnknownColumnError, PredicateTypeError: `where` is wrong.
+            UnsupportedPredicateError: a part of `where` cannot be evaluated by rows.
+            UnknownColumnError: the table does not have one of the `columns`.
+            UnsupportedFeatureError: a column's type changed in a way that cannot be followed.
+            DataFileNotFoundError, CorruptDataFileError, CorruptDeletionVectorError: by the
+                reader, when it comes to such a file.
+        """
+        _check_number("limit", limit)
+        if isinstance(columns, str):
+            reason = f"it must be a list of names, such as [{columns!r}]"
+            raise InvalidArgumentError(argument="columns", reason=reason)
+        chosen = (options or RowOptions()).with_overrides(overrides)
+        return wiring.open_rows(
+            self.scan(where=where, options=chosen, reporter=reporter),
+            store=self.table.files,
+            context=self._context,
+            predicate=self._bound(where, basis=Basis.VALUES),
+            columns=columns,
+            mapping_mode=self.properties.get("delta.columnMapping.mode"),
+            options=chosen,
+            limit=limit,
+        )
+
     def refresh(self, *, log_tail: Sequence[str] | None = None) -> "Snapshot":
         """The newest snapshot, made by reading only what is new; itself where nothing is.
 
@@ -267,6 +315,16 @@ class Snapshot:
         tail = self.state.tail if log_tail is None else _ratified(log_tail)
         state = self.table._run(RefreshLog(old=self.state, tail=tail))  # noqa: SLF001
         return self if state is self.state else Snapshot(self.table, state)
+
+    def _bound(self, where: str | None, *, basis: Basis) -> BoundPredicate | None:
+        if where is None:
+            return None
+        return bind(
+            wiring.parse_predicate(where),
+            schema=self._readable_schema,
+            partition_columns=self.partition_columns,
+            basis=basis,
+        )
 
     @cached_property
     def _readable_schema(self) -> StructType:

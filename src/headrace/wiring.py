@@ -10,14 +10,16 @@ from typing import Any, TypeVar
 
 from headrace.engines.arrow.executor import ArrowExecutor, Columnar
 from headrace.errors import UnsupportedStoreError
-from headrace.expr.node import Predicate
+from headrace.expr.node import BoundPredicate, Predicate
 from headrace.phases.scan import ScanOutcome
 from headrace.plan.batch import ActionBatch
 from headrace.plan.context import ExecutionContext
 from headrace.protocol.schema import StructType
+from headrace.rows.option import RowOptions
 from headrace.scan.live_file import FileContext
 from headrace.scan.pipeline import Pipeline
 from headrace.scan.run import Run
+from headrace.scan.scan import Scan
 from headrace.storage.local import LocalStore
 from headrace.storage.location import local_root, scheme_of
 from headrace.storage.reaching import ReachingStore
@@ -140,6 +142,36 @@ class ScanParts:
         from headrace.scan.aio import one_by_one  # noqa: PLC0415
 
         return one_by_one(source)
+
+
+def open_rows(  # noqa: PLR0913  (what a snapshot knows)
+    scan: Scan,
+    *,
+    store: Store,
+    context: FileContext,
+    predicate: BoundPredicate | None,
+    columns: Sequence[str] | None,
+    mapping_mode: str | None,
+    options: RowOptions,
+    limit: int | None,
+) -> Any:
+    """A `pyarrow.RecordBatchReader` over the rows of a scan's files."""
+    from headrace.rows.open import open_rows as open_reader  # noqa: PLC0415
+    from headrace.rows.request import RowRequest, choose_columns  # noqa: PLC0415
+    from headrace.rows.resolve import MatchBy  # noqa: PLC0415
+
+    schema = scan.request.logical_schema
+    request = RowRequest(
+        schema=schema,
+        columns=choose_columns(schema, columns),
+        partition_columns=frozenset(column.name for column in context.partition_columns),
+        predicate=predicate,
+        match_by=MatchBy.ID if mapping_mode == "id" else MatchBy.NAME,
+        rows_per_batch=options.rows_per_batch,
+    )
+    return open_reader(
+        scan, context=context, store=store, request=request, options=options, limit=limit
+    )
 
 
 def arrow_schema(schema: StructType) -> Any:

@@ -5,6 +5,7 @@ Spark makes in another way than we can are left opaque, so that they never skip 
 """
 
 from collections.abc import Sequence
+from enum import Enum
 from typing import assert_never
 
 import msgspec
@@ -47,8 +48,21 @@ _TYPE_CHANGES = "delta.typeChanges"
 _TIMES = ("date", "timestamp", "timestamp_ntz")
 
 
+class Basis(Enum):
+    """What a predicate will be evaluated over."""
+
+    STATISTICS = "statistics"
+    """What a file tells of its columns: where that is not to be relied on, a part is opaque."""
+    VALUES = "values"
+    """The rows themselves, which leave no doubt."""
+
+
 def bind(
-    predicate: Predicate, *, schema: StructType, partition_columns: Sequence[str]
+    predicate: Predicate,
+    *,
+    schema: StructType,
+    partition_columns: Sequence[str],
+    basis: Basis = Basis.STATISTICS,
 ) -> BoundPredicate:
     """Resolve the names of a predicate, and convert its literals.
 
@@ -56,7 +70,8 @@ def bind(
         UnknownColumnError: a name is no column of the table.
         PredicateTypeError: a literal cannot be compared with its column.
     """
-    return _Binder(schema, frozenset(map(str.casefold, partition_columns))).bind(predicate)
+    folded = frozenset(map(str.casefold, partition_columns))
+    return _Binder(schema, folded, basis).bind(predicate)
 
 
 class _Resolved(msgspec.Struct, frozen=True):
@@ -67,6 +82,7 @@ class _Resolved(msgspec.Struct, frozen=True):
 class _Binder(msgspec.Struct, frozen=True):
     schema: StructType
     partition_columns: frozenset[str]
+    basis: Basis
 
     def bind(self, predicate: Predicate) -> BoundPredicate:  # noqa: C901  (one case a node)
         match predicate:
@@ -134,8 +150,11 @@ class _Binder(msgspec.Struct, frozen=True):
 
     def _bind_is_null(self, column: Column) -> BoundPredicate:
         resolved = self._resolve(column)
+        if resolved is None:
+            return _opaque(IsNull(column))
         # Nobody counts the nulls of a struct: its statistics are those of its members.
-        if resolved is None or isinstance(resolved.column.type, StructType):
+        is_struct = isinstance(resolved.column.type, StructType)
+        if is_struct and self.basis is Basis.STATISTICS:
             return _opaque(IsNull(column))
         return IsNull(resolved.column)
 
@@ -176,7 +195,8 @@ class _Binder(msgspec.Struct, frozen=True):
             is_partition=len(fields) == 1 and last.name.casefold() in self.partition_columns,
         )
         is_comparable = is_ordered(last.type) and not _has_own_order(last)
-        if not column.is_partition and _was_float(last):
+        is_guessed = self.basis is Basis.STATISTICS and not column.is_partition
+        if is_guessed and _was_float(last):
             is_comparable = False
         return _Resolved(column, is_comparable)
 

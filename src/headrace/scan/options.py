@@ -1,7 +1,7 @@
 """How a scan goes about its work. No option changes which files it gives."""
 
 from enum import StrEnum
-from typing import Any
+from typing import Any, Self
 
 import msgspec
 
@@ -46,7 +46,7 @@ class ScanOptions(ExecutionSettings, frozen=True, kw_only=True):
                 reason = f"it must be at least {_LEAST.get(name, 1)}, not {value}"
                 raise InvalidArgumentError(argument=name, reason=reason)
 
-    def with_overrides(self, overrides: dict[str, Any]) -> "ScanOptions":
+    def with_overrides(self, overrides: dict[str, Any]) -> Self:
         """The same options but for some, by name.
 
         Raises:

@@ -1,0 +1,45 @@
+"""The data files of a scan, one by one, as the log gives them."""
+
+from collections.abc import Generator
+from typing import Any
+
+import pyarrow as pa
+
+from headrace.protocol.action import DeletionVector
+from headrace.rows.data_file import DataFile
+from headrace.rows.request import RowRequest
+from headrace.scan.arrow_files import add_fields, arrow_files
+from headrace.scan.live_file import FileContext
+from headrace.scan.scan import Scan
+
+
+def data_files(
+    scan: Scan, context: FileContext, request: RowRequest
+) -> Generator[DataFile, None, None]:
+    """What is needed of each live file to read its rows, and no more of the log."""
+    columns = ["uri", "deletion_vector"]
+    if request.needs_partition:
+        columns.append("typed_partition_values")
+    given = 0
+    with scan.run(projection=add_fields(columns)) as run:
+        for batch in run:
+            for file in _files(arrow_files(batch, context, columns)):
+                run.meter.first_file()
+                given += 1
+                run.meter.files_given = given
+                yield file
+
+
+def _files(records: pa.RecordBatch) -> Generator[DataFile, None, None]:
+    uris, vectors = records["uri"], records["deletion_vector"]
+    values = records["typed_partition_values"] if records.num_columns > 2 else None  # noqa: PLR2004
+    for row in range(records.num_rows):
+        yield DataFile(
+            uri=uris[row].as_py(),
+            deletion_vector=_vector(vectors[row].as_py()),
+            partition={} if values is None else dict(values[row].items()),
+        )
+
+
+def _vector(found: dict[str, Any] | None) -> DeletionVector | None:
+    return None if found is None else DeletionVector(**found)

@@ -1,0 +1,87 @@
+"""Rows from a scan: the parts put together."""
+
+from collections.abc import Generator, Iterator
+
+import pyarrow as pa
+
+from headrace.metrics.meter import Meter
+from headrace.rows.data_file import RowSource
+from headrace.rows.live_source import data_files
+from headrace.rows.option import RowOptions
+from headrace.rows.reader import Batches, RowReader
+from headrace.rows.request import RowRequest
+from headrace.rows.stream import OrderedStream
+from headrace.scan.live_file import FileContext
+from headrace.scan.scan import Scan
+from headrace.storage.counting import CountingStore
+from headrace.storage.retry import Retrier, RetryPolicy
+from headrace.storage.retrying import RetryingStore
+from headrace.storage.store import Store
+
+
+def open_rows(  # noqa: PLR0913  (the parts)
+    scan: Scan,
+    *,
+    context: FileContext,
+    store: Store,
+    request: RowRequest,
+    options: RowOptions,
+    limit: int | None,
+) -> RowReader:
+    """The rows of the scan's files, read several at a time while the log is still read.
+
+    Raises:
+        UnsupportedPredicateError: the predicate cannot be evaluated by rows.
+    """
+    request.filter_columns  # noqa: B018  (refuses what it cannot evaluate, before anything is read)
+    meter = Meter()
+    source = RowSource(store=_reading(store, options, meter), request=request, meter=meter)
+    stream = OrderedStream(
+        data_files(scan, context, request),
+        source.batches,
+        at_once=options.files_at_once,
+        ahead=options.batches_ahead,
+        start_with=options.files_at_once if limit is None else 1,
+    )
+    batches: Batches = stream if limit is None else _Limited(stream, limit)
+    return RowReader(request.output_schema, batches)
+
+
+def _reading(store: Store, options: RowOptions, meter: Meter) -> Store:
+    """The store as these rows are read: counted, and tried again."""
+    policy = RetryPolicy(
+        attempts=options.retry_attempts,
+        backoff_ms=options.retry_backoff_ms,
+        deadline_ms=options.retry_deadline_ms,
+    )
+    retrier = Retrier(policy=policy, on_retry=lambda *_: meter.count(retries=1))
+    return RetryingStore(CountingStore(store, meter=meter), retrier=retrier)
+
+
+class _Limited:
+    """The first rows of batches; with the last of them everything is stopped."""
+
+    def __init__(self, batches: Batches, limit: int) -> None:
+        self._batches = batches
+        self._taken = self._take(limit)
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        return self
+
+    def __next__(self) -> pa.RecordBatch:
+        return next(self._taken)
+
+    def close(self) -> None:
+        """Stop."""
+        self._batches.close()
+
+    def _take(self, left: int) -> Generator[pa.RecordBatch, None, None]:
+        while left:
+            batch = next(self._batches, None)
+            if batch is None:
+                return
+            batch = batch.slice(0, left)
+            left -= batch.num_rows
+            if not left:
+                self._batches.close()
+            yield batch

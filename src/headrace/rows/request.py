@@ -1,0 +1,85 @@
+"""What is asked of each data file: which columns, which rows."""
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import msgspec
+import pyarrow as pa
+
+from headrace.errors import UnknownColumnError
+from headrace.expr.node import BoundColumn, BoundPredicate
+from headrace.protocol.arrow_schema import arrow_schema
+from headrace.protocol.schema import Field, StructType
+from headrace.rows.resolve import MatchBy
+from headrace.rows.row_filter import columns_of
+
+
+class RowRequest(msgspec.Struct, frozen=True, kw_only=True, dict=True):
+    """The rows that are wanted, in terms of the table."""
+
+    schema: StructType
+    """All columns of the table."""
+    columns: StructType
+    """The columns that are wanted, in this order."""
+    partition_columns: frozenset[str]
+    predicate: BoundPredicate | None
+    match_by: MatchBy
+    rows_per_batch: int
+
+    @cached_property
+    def output_schema(self) -> pa.Schema:
+        """The columns that are wanted, in Arrow's terms."""
+        return arrow_schema(self.columns)
+
+    @cached_property
+    def stored_columns(self) -> tuple[Field, ...]:
+        """The wanted columns that data files hold; the log holds the others."""
+        return tuple(f for f in self.columns.fields if f.name not in self.partition_columns)
+
+    @cached_property
+    def filter_columns(self) -> dict[tuple[str, ...], Field]:
+        """What the predicate looks at in data files, each with nothing but the way there.
+
+        Raises:
+            UnsupportedPredicateError: a part of the predicate cannot be evaluated by rows.
+        """
+        looked_at = () if self.predicate is None else columns_of(self.predicate)
+        return {c.path: _way_to(c, self.schema) for c in looked_at if not c.is_partition}
+
+    @cached_property
+    def needs_partition(self) -> bool:
+        """Whether partition values are wanted, or looked at."""
+        stored = len(self.stored_columns) == len(self.columns.fields)
+        looked_at = () if self.predicate is None else columns_of(self.predicate)
+        return not stored or any(column.is_partition for column in looked_at)
+
+
+def choose_columns(schema: StructType, names: Sequence[str] | None) -> StructType:
+    """The columns of these names, in their order; all of them where none are named.
+
+    Raises:
+        UnknownColumnError: the table has no such column.
+    """
+    if names is None:
+        return schema
+    chosen: dict[str, Field] = {}
+    for name in names:
+        field = schema.find(name)
+        if field is None:
+            raise UnknownColumnError(column=name, known=schema.names)
+        chosen[field.name] = field
+    return StructType(tuple(chosen.values()))
+
+
+def _way_to(column: BoundColumn, schema: StructType) -> Field:
+    return _narrowed(schema, column.path)
+
+
+def _narrowed(struct: StructType, path: tuple[str, ...]) -> Field:
+    """The field at the head of a path, without the members that the path passes by."""
+    field = next(field for field in struct.fields if field.name == path[0])
+    if len(path) == 1:
+        return field
+    assert isinstance(field.type, StructType)
+    inner = StructType((_narrowed(field.type, path[1:]),))
+    return Field(field.name, inner, field.nullable, field.metadata)

@@ -1,0 +1,189 @@
+"""Finding the table's columns in a file: by name or by id, at every depth.
+
+The file's leaf columns are numbered as its Arrow schema is walked, which is how Parquet numbers
+them, so that no name is ever split at its dots.
+"""
+
+from collections.abc import Iterator
+from enum import Enum
+
+import msgspec
+import pyarrow as pa
+from pyarrow import types
+
+from headrace.protocol.arrow_schema import arrow_type
+from headrace.protocol.schema import (
+    ArrayType,
+    DataType,
+    Field,
+    MapType,
+    PrimitiveType,
+    StructType,
+)
+from headrace.rows.convert import converter
+from headrace.rows.reading import Member, Reading, ReadLeaf, ReadList, ReadMap, ReadStruct
+
+_FIELD_ID = b"PARQUET:field_id"
+_COLUMN_ID = "delta.columnMapping.id"
+# Its parts have no ids, and are found by their names.
+_VARIANT = StructType(
+    (
+        Field("value", PrimitiveType("binary"), nullable=False),
+        Field("metadata", PrimitiveType("binary"), nullable=False),
+    )
+)
+_SHREDDED = "typed_value"
+
+
+class MatchBy(Enum):
+    """What tells which column of a file is which of the table."""
+
+    NAME = "name"
+    ID = "id"
+
+
+class MismatchError(Exception):
+    """A file does not have what the table says; the text says what."""
+
+
+class ColumnReading(msgspec.Struct, frozen=True):
+    """A column of the table: what the file calls it, and how it is read from there."""
+
+    source_name: str
+    reading: Reading
+
+    def read(self, batch: pa.RecordBatch) -> pa.Array:
+        """The column, from a batch of the file."""
+        return self.reading.read(batch.column(self.source_name))
+
+
+class _Found(msgspec.Struct, frozen=True):
+    field: pa.Field
+    first_leaf: int
+
+
+class FileColumns:
+    """The columns of one file, in which those of the table are looked up."""
+
+    def __init__(self, schema: pa.Schema, *, match_by: MatchBy) -> None:
+        self._match_by = match_by
+        self._top = list(_numbered(schema, 0))
+        if match_by is MatchBy.ID and self._top and not _has_ids(schema):
+            reason = "its columns have no field ids, by which this table's columns are found"
+            raise MismatchError(reason)
+
+    def find(self, field: Field) -> ColumnReading | None:
+        """How a column is read; None: the file does not have it, so it is null.
+
+        Raises:
+            MismatchError: the file has it in a type that is not read as the table's.
+        """
+        found = self._lookup(field, self._top)
+        if found is None:
+            return None
+        reading = self._reading(field.type, found, where=field.name)
+        return ColumnReading(found.field.name, reading)
+
+    def _lookup(self, field: Field, among: list[_Found]) -> _Found | None:
+        if self._match_by is MatchBy.ID and _COLUMN_ID in field.metadata:
+            wanted = str(field.metadata[_COLUMN_ID]).encode()
+            return next((f for f in among if _id_of(f.field) == wanted), None)
+        name = field.physical_name
+        for found in among:
+            if found.field.name == name:
+                return found
+        folded = [f for f in among if f.field.name.casefold() == name.casefold()]
+        return folded[0] if len(folded) == 1 else None
+
+    def _reading(self, wanted: DataType, found: _Found, *, where: str) -> Reading:
+        source, first = _storage(found.field.type), found.first_leaf
+        match wanted:
+            case PrimitiveType("variant"):
+                return self._variant(source, first, where=where)
+            case StructType():
+                return self._struct(wanted, source, first, where=where)
+            case ArrayType(element):
+                if not _is_list(source):
+                    raise _mismatch(where, source, wanted)
+                inner = _Found(source.value_field, first)
+                reading = self._reading(element, inner, where=f"{where}.element")
+                return ReadList(arrow_type(wanted), reading)
+            case MapType(key, value):
+                if not types.is_map(source):
+                    raise _mismatch(where, source, wanted)
+                keys = _Found(source.key_field, first)
+                items = _Found(source.item_field, first + _leaf_count(source.key_type))
+                return ReadMap(
+                    arrow_type(wanted),
+                    self._reading(key, keys, where=f"{where}.key"),
+                    self._reading(value, items, where=f"{where}.value"),
+                )
+            case _:
+                return _leaf(wanted, found, where=where)
+
+    def _struct(
+        self, wanted: StructType, source: pa.DataType, first: int, *, where: str
+    ) -> Reading:
+        if not types.is_struct(source):
+            raise _mismatch(where, source, wanted)
+        among = list(_numbered(source, first))
+        target = arrow_type(wanted)
+        members = []
+        for index, member in enumerate(wanted.fields):
+            found = self._lookup(member, among)
+            if found is None:
+                members.append(Member(target.field(index), "", None))
+                continue
+            reading = self._reading(member.type, found, where=f"{where}.{member.name}")
+            members.append(Member(target.field(index), found.field.name, reading))
+        return ReadStruct(target, tuple(members), witness=first)
+
+    def _variant(self, source: pa.DataType, first: int, *, where: str) -> Reading:
+        if types.is_struct(source) and source.get_field_index(_SHREDDED) >= 0:
+            raise MismatchError(f"column {where} is a shredded variant, which is not read yet")
+        return self._struct(_VARIANT, source, first, where=where)
+
+
+def _leaf(wanted: DataType, found: _Found, *, where: str) -> Reading:
+    source = found.field.type
+    if types.is_nested(_storage(source)):
+        raise _mismatch(where, source, wanted)
+    try:
+        return ReadLeaf(found.first_leaf, source, converter(source, arrow_type(wanted)))
+    except TypeError as error:
+        raise _mismatch(where, source, wanted) from error
+
+
+def _mismatch(where: str, source: pa.DataType, wanted: DataType) -> MismatchError:
+    return MismatchError(f"column {where} is {source} in it, which is not read as {wanted}")
+
+
+def _numbered(parent: pa.Schema | pa.StructType, first: int) -> Iterator[_Found]:
+    for field in parent:
+        yield _Found(field, first)
+        first += _leaf_count(field.type)
+
+
+def _leaf_count(kind: pa.DataType) -> int:
+    kind = _storage(kind)
+    if types.is_struct(kind):
+        return sum(_leaf_count(field.type) for field in kind)
+    if types.is_map(kind):
+        return _leaf_count(kind.key_type) + _leaf_count(kind.item_type)
+    return _leaf_count(kind.value_type) if _is_list(kind) else 1
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
+
+
+def _storage(kind: pa.DataType) -> pa.DataType:
+    return kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind
+
+
+def _id_of(field: pa.Field) -> bytes | None:
+    return (field.metadata or {}).get(_FIELD_ID)
+
+
+def _has_ids(schema: pa.Schema) -> bool:
+    return any(_id_of(field) is not None for field in schema)

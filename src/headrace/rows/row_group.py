@@ -1,0 +1,103 @@
+"""Leaving out row groups that cannot hold a matching row, by the statistics in the footer.
+
+A row group is left out only on proof, and whatever the footer leaves open counts as unknown;
+the rows of the others are filtered by their values.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from headrace.expr.evaluate import Bounds, evaluate, exact_bounds
+from headrace.expr.node import BoundColumn, BoundPredicate
+from headrace.protocol.arrow_schema import arrow_type
+from headrace.rows.reading import Reading, ReadLeaf, ReadStruct
+from headrace.rows.resolve import ColumnReading
+
+_NO_ORDER = "INT96"
+
+
+class RowGroupEvidence(msgspec.Struct, frozen=True):
+    """What the footer of a file tells about its row groups."""
+
+    footer: pq.FileMetaData
+    readings: Mapping[tuple[str, ...], ColumnReading | None]
+    partition: Mapping[str, pa.Scalar]
+
+    def __len__(self) -> int:
+        return int(self.footer.num_row_groups)
+
+    def bounds(self, column: BoundColumn) -> Bounds:
+        """What a column may hold in each row group."""
+        if column.is_partition:
+            return exact_bounds(pa.repeat(self.partition[column.path[0]], len(self)))
+        found = self.readings[column.path]
+        if found is None:
+            return exact_bounds(pa.nulls(len(self), pa.null()))
+        leaf = _leaf_of(found.reading)
+        target = arrow_type(column.type)
+        return self._unknown(target) if leaf is None else self._known(leaf, target)
+
+    def _known(self, leaf: ReadLeaf, target: pa.DataType) -> Bounds:
+        chunks = [self.footer.row_group(group).column(leaf.leaf) for group in range(len(self))]
+        if any(chunk.physical_type == _NO_ORDER for chunk in chunks):
+            return self._unknown(target)
+        told = [chunk.statistics for chunk in chunks]
+        nulls = [s.null_count if s is not None and s.has_null_count else None for s in told]
+        rows = [chunk.num_values for chunk in chunks]
+        return Bounds(
+            lower=_extremes(told, lambda s: s.min, leaf, target),
+            upper=_extremes(told, lambda s: s.max, leaf, target),
+            may_be_null=pa.array([count != 0 for count in nulls], pa.bool_()),
+            may_be_value=pa.array(
+                [count != total for count, total in zip(nulls, rows, strict=True)], pa.bool_()
+            ),
+            may_be_nan=self._maybe() if pa.types.is_floating(target) else None,
+        )
+
+    def _unknown(self, target: pa.DataType) -> Bounds:
+        return Bounds(
+            lower=pa.nulls(len(self), target),
+            upper=pa.nulls(len(self), target),
+            may_be_null=self._maybe(),
+            may_be_value=self._maybe(),
+            may_be_nan=self._maybe() if pa.types.is_floating(target) else None,
+        )
+
+    def _maybe(self) -> pa.BooleanArray:
+        return pa.repeat(True, len(self))
+
+
+def matching_groups(predicate: BoundPredicate, evidence: RowGroupEvidence) -> list[int]:
+    """The row groups that may hold a row for which the predicate is true."""
+    can_match = evaluate(predicate, evidence).can_be_true.to_pylist()
+    return [group for group, possible in enumerate(can_match) if possible]
+
+
+def _leaf_of(reading: Reading) -> ReadLeaf | None:
+    """The one leaf at the end of a chain of structs; None: there is none, or a list between."""
+    match reading:
+        case ReadLeaf():
+            return reading
+        case ReadStruct(members=(only,)) if only.reading is not None:
+            return _leaf_of(only.reading)
+        case _:
+            return None
+
+
+def _extremes(
+    told: list[Any], pick: Callable[[Any], Any], leaf: ReadLeaf, target: pa.DataType
+) -> pa.Array:
+    """The extremes in the table's type, which conversion does not put out of order."""
+    try:
+        values = [pick(s) if s is not None and s.has_min_max else None for s in told]
+        extremes = leaf.convert(pa.array(values, leaf.source))
+    except (pa.ArrowException, ValueError, TypeError, OverflowError):
+        return pa.nulls(len(told), target)  # a value that Python or the type has no form for
+    if pa.types.is_floating(target):
+        return pc.if_else(pc.is_nan(extremes), pa.scalar(None, target), extremes)
+    return extremes

@@ -1,0 +1,192 @@
+"""Several sources read at once, their batches given in order, never far ahead.
+
+Each thread takes the next source, opens it and fills a short row of batches; whoever consumes
+them empties these rows one after the other. What the next source is is found out by a thread,
+too: so the log is read while data files are, and only as far as they are.
+"""
+
+import threading
+from collections import deque
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
+from typing import Generic, TypeVar
+
+S = TypeVar("S")
+B = TypeVar("B")
+
+
+class _Lane(Generic[B]):
+    """The batches of one source that are ready, and whether more will come."""
+
+    def __init__(self) -> None:
+        self.ready: deque[B] = deque()
+        self.is_done = False
+        self.error: BaseException | None = None
+
+
+class OrderedStream(Generic[S, B]):
+    """An iterator over the batches of all sources, which several threads read.
+
+    The threads start with the first batch that is asked for, and have ended when `close` returns
+    or the iterator does. An error is raised in its place, after all batches before it.
+    """
+
+    def __init__(
+        self,
+        sources: Generator[S, None, None],
+        read: Callable[[S], Iterator[B]],
+        *,
+        at_once: int,
+        ahead: int,
+        start_with: int,
+    ) -> None:
+        """Prepare a stream; nothing is read.
+
+        Args:
+            sources: What is to be read, in order; it is advanced by one thread at a time.
+            read: Makes the batches of a source, in a thread.
+            at_once: How many sources may be open, or read but not yet consumed.
+            ahead: How many batches of each may wait to be consumed.
+            start_with: How many sources to begin with; it doubles with each that is consumed.
+        """
+        self._shared = _Shared(sources, read, ahead=ahead, open_at_most=start_with)
+        self._at_once = at_once
+        self._threads: list[threading.Thread] = []
+        self._batches = self._consume()
+
+    def __iter__(self) -> Iterator[B]:
+        return self
+
+    def __next__(self) -> B:
+        return next(self._batches)
+
+    def close(self) -> None:
+        """Stop, and wait until nothing is open any more."""
+        self._shared.stop()
+        for thread in self._threads:
+            # A collected stream may be closed by one of its own threads.
+            if thread is not threading.current_thread():
+                thread.join()
+        self._shared.sources.close()
+
+    def _consume(self) -> Generator[B, None, None]:
+        try:
+            self._start_threads()
+            while (lane := self._shared.next_lane()) is not None:
+                while (batch := self._shared.take(lane)) is not None:
+                    yield batch
+                self._shared.open_more(most=self._at_once)
+                self._start_threads()
+        finally:
+            self.close()
+
+    def _start_threads(self) -> None:
+        wanted = min(self._shared.open_at_most, self._at_once)
+        while len(self._threads) < wanted:
+            name = f"headrace-rows-{len(self._threads)}"
+            thread = threading.Thread(target=self._shared.work, name=name, daemon=True)
+            self._threads.append(thread)
+            thread.start()
+
+    def __del__(self) -> None:
+        self._shared.stop()
+
+
+class _Shared(Generic[S, B]):
+    """What the threads and the consumer share: all of it changes under one condition."""
+
+    def __init__(
+        self,
+        sources: Generator[S, None, None],
+        read: Callable[[S], Iterator[B]],
+        *,
+        ahead: int,
+        open_at_most: int,
+    ) -> None:
+        self.sources = sources
+        self.open_at_most = open_at_most
+        self._read = read
+        self._ahead = ahead
+        self._changed = threading.Condition()
+        self._advancing = threading.Lock()
+        self._lanes: deque[_Lane[B]] = deque()
+        self._open = 0
+        self._is_exhausted = False
+        self._is_stopping = False
+
+    def stop(self) -> None:
+        """Make every thread end at its next step."""
+        with self._changed:
+            self._is_stopping = True
+            self._changed.notify_all()
+
+    def next_lane(self) -> _Lane[B] | None:
+        """The lane of the next source; None: there is none left."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._lanes or self._is_exhausted or self._is_stopping)
+            return self._lanes.popleft() if self._lanes and not self._is_stopping else None
+
+    def take(self, lane: _Lane[B]) -> B | None:
+        """The next batch of a lane; None: that was the last."""
+        with self._changed:
+            self._changed.wait_for(lambda: lane.ready or lane.is_done or self._is_stopping)
+            if lane.ready:
+                self._changed.notify_all()
+                return lane.ready.popleft()
+            if lane.error is not None:
+                raise lane.error
+            return None
+
+    def open_more(self, *, most: int) -> None:
+        """A source has been consumed: there is room for another, and after it for twice as many."""
+        with self._changed:
+            self._open -= 1
+            self.open_at_most = min(2 * self.open_at_most, most)
+            self._changed.notify_all()
+
+    def work(self) -> None:
+        """What each thread does: source after source, until there are none or it is stopped."""
+        while (found := self._next_source()) is not None:
+            source, lane = found
+            try:
+                self._fill(lane, source)
+            except BaseException as error:  # noqa: BLE001  (the consumer must hear whatever it is)
+                lane.error = error
+            with self._changed:
+                lane.is_done = True
+                self._changed.notify_all()
+
+    def _next_source(self) -> tuple[S, _Lane[B]] | None:
+        # One thread advances the sources, and with them the log; lanes stand in their order.
+        with self._advancing:
+            with self._changed:
+                self._changed.wait_for(lambda: self._open < self.open_at_most or self._is_over())
+                if self._is_over():
+                    return None
+                self._open += 1
+            lane: _Lane[B] = _Lane()
+            try:
+                source = next(self.sources, None)
+            except BaseException as error:  # noqa: BLE001  (the consumer must hear whatever it is)
+                source, lane.error, lane.is_done = None, error, True
+            with self._changed:
+                self._is_exhausted = source is None
+                if source is not None or lane.is_done:
+                    self._lanes.append(lane)
+                self._changed.notify_all()
+            return None if source is None else (source, lane)
+
+    def _fill(self, lane: _Lane[B], source: S) -> None:
+        with closing(self._read(source)) as batches:  # type: ignore[type-var]
+            for batch in batches:
+                with self._changed:
+                    self._changed.wait_for(
+                        lambda: len(lane.ready) < self._ahead or self._is_stopping
+                    )
+                    if self._is_stopping:
+                        return
+                    lane.ready.append(batch)
+                    self._changed.notify_all()
+
+    def _is_over(self) -> bool:
+        return self._is_exhausted or self._is_stopping
