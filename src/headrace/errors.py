@@ -37,6 +37,7 @@
     │   └── SessionError               SESSION
     └── MachineError                   phases and executors used against their contract
         ├── NotTerminalError           NOT_TERMINAL
+        ├── PhaseUnfinishedError       PHASE_UNFINISHED
         ├── NotFrozenError             NOT_FROZEN
         └── UnexpectedBatchError       UNEXPECTED_BATCH
 
@@ -461,6 +462,19 @@ class NotTerminalError(MachineError):
         super().__init__(
             f"the machine stands at {phase} and has no value yet; iterate it to the end, or call "
             "run_to_terminal()"
+        )
+
+
+class PhaseUnfinishedError(MachineError):
+    """The next phase was asked for before all batches of this one were given out."""
+
+    code: ClassVar[str] = "PHASE_UNFINISHED"
+
+    def __init__(self, *, phase: str) -> None:
+        self.phase = phase
+        super().__init__(
+            f"{phase} has batches that were not given out; iterate its run to the end before "
+            "asking for the next phase"
         )
 
 

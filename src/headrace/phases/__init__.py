@@ -18,6 +18,7 @@ from headrace.phases.scan import (
     plan_forward_scan,
     plan_scan,
 )
+from headrace.phases.share import LeafShare, share_leaves
 from headrace.phases.snapshot import (
     ListLog,
     ReadChecksum,
@@ -35,6 +36,7 @@ __all__ = [
     "CommitReplay",
     "Consume",
     "KeyCollection",
+    "LeafShare",
     "ListLog",
     "Parallel",
     "PartialResult",
@@ -52,4 +54,5 @@ __all__ = [
     "Terminus",
     "plan_forward_scan",
     "plan_scan",
+    "share_leaves",
 ]

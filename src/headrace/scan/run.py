@@ -103,7 +103,7 @@ class Run(Generic[T]):
             if isinstance(phase, Consume):
                 self._phase = self._consume(phase)
             else:
-                self._phase = yield from self._stream(phase)
+                self._phase = yield from stream_phase(phase, executor=self._executor)
             self._report()
         self._end()
 
@@ -114,25 +114,6 @@ class Run(Generic[T]):
             return phase.failed(error)
         return phase.next(data)
 
-    def _stream(self, phase: PartialResult[T]) -> Generator[ActionBatch, None, Phase[T]]:
-        given = 0
-        batches = self._execute(phase)
-        try:
-            for batch in batches:
-                if len(batch):
-                    given += 1
-                    yield batch  # type: ignore[misc]
-        except HeadraceError as error:
-            return phase.failed(error, given=given)
-        finally:
-            _close(batches)
-        return phase.next()
-
-    def _execute(self, phase: PartialResult[T]) -> Iterator[Batch]:
-        if isinstance(phase, Parallel):
-            return self._executor.execute_leaves(phase.leaves())
-        return self._executor.execute(phase.plan())
-
     def _report(self) -> None:
         for event in self._phase.events:
             if isinstance(event, CheckpointAbandoned | CompactionAbandoned | FellBack):
@@ -142,6 +123,30 @@ class Run(Generic[T]):
     def _end(self) -> None:
         if self.meter.end() and self._completed is not None:
             self._reporter(self._completed())
+
+
+def stream_phase(
+    phase: PartialResult[T], *, executor: Executor
+) -> Generator[ActionBatch, None, Phase[T]]:
+    """Yield the batches of a phase that are not empty, and return the phase to go on with."""
+    given = 0
+    batches = _execute(phase, executor)
+    try:
+        for batch in batches:
+            if len(batch):
+                given += 1
+                yield batch  # type: ignore[misc]
+    except HeadraceError as error:
+        return phase.failed(error, given=given)
+    finally:
+        _close(batches)
+    return phase.next()
+
+
+def _execute(phase: PartialResult[T], executor: Executor) -> Iterator[Batch]:
+    if isinstance(phase, Parallel):
+        return executor.execute_leaves(phase.leaves())
+    return executor.execute(phase.plan())
 
 
 def _close(batches: Iterator[Batch]) -> None:

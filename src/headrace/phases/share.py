@@ -1,0 +1,37 @@
+"""A worker's share of a parallel phase: some of its leaves, as a small machine of their own."""
+
+from headrace.phases.phase import Parallel, Phase, Terminus
+from headrace.phases.scan import CheckpointReplay, ScanRequest
+from headrace.plan.node import Chain, Node
+from headrace.replay.seen import FrozenSeenSet
+
+
+class LeafShare(Parallel[None], frozen=True, kw_only=True):
+    """Some leaves of a phase. It ends with no value: only the whole phase knows what follows.
+
+    It pickles, with the frozen set that its leaves probe. A failure is raised, since a worker
+    cannot take another way by itself.
+    """
+
+    request: ScanRequest
+    seen: FrozenSeenSet
+    nodes: tuple[Node, ...]
+
+    def plan(self) -> Node:
+        """The leaves, one after the other."""
+        return Chain(inputs=self.nodes)
+
+    def leaves(self) -> tuple[Node, ...]:
+        """The leaves of this share."""
+        return self.nodes
+
+    def next(self) -> Phase[None]:
+        """The end of the share."""
+        return Terminus(None)
+
+
+def share_leaves(phase: CheckpointReplay, *, workers: int) -> tuple[LeafShare, ...]:
+    """Deal the leaves of a phase among so many workers; fewer, where there are fewer leaves."""
+    leaves = phase.leaves()
+    dealt = [leaves[start::workers] for start in range(min(workers, len(leaves)))]
+    return tuple(LeafShare(request=phase.request, seen=phase.seen, nodes=nodes) for nodes in dealt)
