@@ -6,6 +6,7 @@ or a SQL parser is paid for by those who use it.
 """
 
 from collections.abc import AsyncIterator, Generator, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, TypeVar
 
 from headrace.engines.arrow.executor import ArrowExecutor, Columnar
@@ -41,7 +42,7 @@ def open_store(uri: str, *, options: Mapping[str, str] | None = None) -> Store: 
 
 def open_files(store: Store, *, options: Mapping[str, str] | None = None) -> Store:
     """The same store for what the log names: absolute addresses are opened where they are."""
-    return ReachingStore(store, open_other=lambda address: open_store(address, options=options))
+    return ReachingStore(store, open_other=partial(open_store, options=options))
 
 
 class ColumnarLoader:
