@@ -73,7 +73,7 @@ class Consume(msgspec.Struct, Generic[T], metaclass=_Abstract, frozen=True, kw_o
         """The action batches, where the plan was to read actions."""
         found: list[ActionBatch] = []
         for batch in data:
-            if not isinstance(batch, ActionBatch):
+            if isinstance(batch, FileListing | Document):
                 raise self._unexpected(batch, "ActionBatch")
             found.append(batch)
         return found

@@ -44,5 +44,8 @@ class FrozenSeen(Protocol):
     def __iter__(self) -> Iterator[FileKey]:
         """Every key."""
 
+    def paths(self) -> Iterator[bytes]:
+        """The path of every key, as the bytes that a column of plain paths would have."""
+
     def __len__(self) -> int:
         """How many keys there are."""

@@ -4,11 +4,14 @@ A path in the log is a URI, relative to the table or absolute. Two spellings of 
 (`/x` and `file:///x`, `a%2Db` and `a-b`) must give one key.
 """
 
+from collections.abc import Sequence
 from urllib.parse import unquote
 
 import msgspec
 
 from headrace.protocol.action import Add, Remove
+
+_SCHEME = "file:/"
 
 
 class FileKey(msgspec.Struct, frozen=True, gc=False):
@@ -24,10 +27,22 @@ def key_of(action: Add | Remove) -> FileKey:
     return FileKey(canonical_path(action.path), None if vector is None else vector.unique_id)
 
 
+def keys_of(actions: Sequence[Add | Remove]) -> list[FileKey]:
+    """The keys of many files; nearly all have a plain path and no vector, which costs little."""
+    return [
+        FileKey(path)
+        if "%" not in (path := action.path)
+        and action.deletion_vector is None
+        and not path.startswith(_SCHEME)
+        else key_of(action)
+        for action in actions
+    ]
+
+
 def canonical_path(path: str) -> str:
     """The form in which paths are compared: decoded, local files without a scheme."""
     if "%" in path:
         path = unquote(path, errors="surrogateescape")
-    if path.startswith("file:/"):
-        return "/" + path[len("file:") :].lstrip("/")
+    if path.startswith(_SCHEME):
+        return "/" + path[len(_SCHEME) :].lstrip("/")
     return path

@@ -6,7 +6,6 @@ bounded size, and only the few candidates are compared exactly. The bitmap never
 itself.
 """
 
-from collections.abc import Iterator
 from itertools import islice
 from typing import TypeAlias
 
@@ -40,13 +39,10 @@ class SeenMatcher:
         self._seen = seen
         wanted_bits = max(len(seen) * _BITS_PER_KEY, _FEWEST_BITS)
         self._bitmap = Bitmap(min(wanted_bits, bitmap_limit_bytes * 8))
-        keys = iter(seen)
-        while some := list(islice(keys, _KEYS_AT_ONCE)):
-            paths = [key.path.encode("utf-8", "surrogateescape") for key in some]
-            long = [path for path in paths if len(path) >= WINDOW_START]
-            if long:
-                column = PathColumn(pa.array(long, pa.binary()))
-                self._bitmap.add(column.window_hashes(slice(None)))
+        long_paths = (path for path in seen.paths() if len(path) >= WINDOW_START)
+        while some := list(islice(long_paths, _KEYS_AT_ONCE)):
+            column = PathColumn(pa.array(some, pa.binary()))
+            self._bitmap.add(column.window_hashes(slice(None)))
 
     def unseen(self, paths: pa.StringArray, vectors: pa.StructArray | None) -> pa.BooleanArray:
         """A mask that is true where the key of a row is not in the set."""
@@ -85,23 +81,31 @@ class Bitmap:
 
     def add(self, hashes: npt.NDArray[np.uint64]) -> None:
         """Let these hashes through from now on."""
-        for places, bits in self._spots(hashes):
-            np.bitwise_or.at(self._bytes, places, bits)
+        for mixed in (hashes, _mixed_again(hashes)):
+            np.bitwise_or.at(self._bytes, *self._spots(mixed))
 
     def may_hold(self, hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
         """Whether each hash may have been added: true for all that were, and for a few more."""
-        (places, bits), (more_places, more_bits) = self._spots(hashes)
-        found: npt.NDArray[np.bool_] = (self._bytes[places] & bits) != 0
-        found &= (self._bytes[more_places] & more_bits) != 0
+        found = self._holds(hashes)
+        passed = np.flatnonzero(found)  # few, so that their second bit costs next to nothing
+        found[passed] = self._holds(_mixed_again(hashes[passed]))
         return found
 
-    def _spots(self, hashes: npt.NDArray[np.uint64]) -> Iterator[_Spots]:
-        """Where the first bit of each hash is, then where the second one is."""
-        other = hashes ^ (hashes >> np.uint64(32))
-        other *= _MULTIPLIER
-        for mixed in (hashes, other):
-            number = (mixed >> self._shift).view(np.int64)
-            yield number >> 3, np.left_shift(np.uint8(1), (number & 7).astype(np.uint8))
+    def _holds(self, hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
+        places, bits = self._spots(hashes)
+        found: npt.NDArray[np.bool_] = (self._bytes[places] & bits) != 0
+        return found
+
+    def _spots(self, hashes: npt.NDArray[np.uint64]) -> _Spots:
+        number = (hashes >> self._shift).view(np.int64)
+        return number >> 3, np.left_shift(np.uint8(1), (number & 7).astype(np.uint8))
+
+
+def _mixed_again(hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Another hash, for the second bit."""
+    mixed = hashes ^ (hashes >> np.uint64(32))
+    mixed *= _MULTIPLIER
+    return mixed
 
 
 def _ids(vectors: pa.StructArray) -> list[str | None]:

@@ -13,6 +13,7 @@ _KEY_FOLLOWS = b"\xfe"
 # What a path had percent-encoded need not be UTF-8: such bytes stand in its text as lone
 # surrogates, which must stay apart from the characters that they would make up together.
 _ODD_TEXT = "surrogatepass"
+_SURROGATE_BEGINS = b"\xed"
 
 
 def pack(key: FileKey) -> bytes:
@@ -33,6 +34,14 @@ def unpack(packed: bytes) -> FileKey:
     path, has_vector, dv_id = packed.partition(_VECTOR_FOLLOWS)
     text = path.decode("utf-8", _ODD_TEXT)
     return FileKey(text, dv_id.decode("utf-8", _ODD_TEXT)) if has_vector else FileKey(text)
+
+
+def path_bytes(packed: bytes) -> bytes:
+    """The path of a packed key as it was before it became a text."""
+    path = packed.partition(_VECTOR_FOLLOWS)[0]
+    if _SURROGATE_BEGINS not in path:
+        return path
+    return path.decode("utf-8", _ODD_TEXT).encode("utf-8", "surrogateescape")
 
 
 def join(packed: Iterable[bytes]) -> bytes:

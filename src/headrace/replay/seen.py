@@ -13,7 +13,7 @@ from itertools import islice
 from headrace.errors import NotFrozenError
 from headrace.protocol.key import FileKey
 from headrace.replay.holdings import Holdings, Layer
-from headrace.replay.packed_key import join, pack, pack_all, split, unpack
+from headrace.replay.packed_key import join, pack, pack_all, path_bytes, split, unpack
 from headrace.replay.spill import Spill
 
 DEFAULT_MEMORY_LIMIT_BYTES = 64 << 20
@@ -242,6 +242,10 @@ class FrozenSeenSet:
 
     def __iter__(self) -> Iterator[FileKey]:
         return map(unpack, self._holdings)
+
+    def paths(self) -> Iterator[bytes]:
+        """The path of every key, as the bytes that a column of plain paths would have."""
+        return map(path_bytes, self._holdings)
 
     def __len__(self) -> int:
         return len(self._holdings)

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 from functools import reduce
+from itertools import groupby
+from typing import Any
 
 import pyarrow.compute as pc
 
@@ -11,14 +13,14 @@ from headrace.engines.arrow.json_lines import count_json_rows
 from headrace.engines.arrow.leaf import LeafScan
 from headrace.engines.arrow.parquet_source import FooterCache, ParquetSource
 from headrace.engines.arrow.plain import plain_batch
-from headrace.engines.arrow.row_skipping import RowSkipping
+from headrace.engines.arrow.row_skipping import RowSkipping, growing_groups
 from headrace.engines.arrow.workers import in_parallel
 from headrace.expr.node import BoundPredicate
 from headrace.plan.batch import ActionBatch, AddBatch, RowBatch
 from headrace.plan.context import ExecutionContext
 from headrace.plan.node import DropSeen, Node, ScanParquet, SkipFiles
 from headrace.plan.seen import FrozenSeen
-from headrace.protocol.key import key_of
+from headrace.protocol.key import keys_of
 from headrace.protocol.log_file import LogFile
 from headrace.replay.match import SeenMatcher
 from headrace.replay.skipping import keep_mask, split_predicate
@@ -31,7 +33,6 @@ class ArrowColumnar:
     def __init__(self, store: Store, *, footers: FooterCache, context: ExecutionContext) -> None:
         self._context = context
         self._source = ParquetSource(store, footers=footers, meter=context.meter)
-        self._row_skipping: RowSkipping | None = None
 
     def footer(self, file: LogFile) -> Footer:
         """What the footer of a file tells; it is remembered."""
@@ -97,27 +98,41 @@ class ArrowColumnar:
             lambda unit: leaf.read(*unit), units, threads=settings.leaf_parallelism
         )
 
-    def skip_files(self, batch: ActionBatch, predicate: BoundPredicate) -> ActionBatch:
-        """The adds that may hold a matching row."""
+    def skip_files(
+        self, batches: Iterator[ActionBatch], predicate: BoundPredicate
+    ) -> Iterator[ActionBatch]:
+        """The adds that may hold a matching row, batch by batch."""
+        skipping = RowSkipping(split_predicate(predicate), self._context.meter)
+        for group in growing_groups(batches):
+            for is_columnar, some in groupby(group, lambda batch: isinstance(batch, ColumnBatch)):
+                if is_columnar:
+                    yield from (_kept(predicate, batch) for batch in some)
+                else:
+                    yield from skipping.kept([self._adds(batch) for batch in some])
+
+    def _adds(self, batch: ActionBatch) -> AddBatch:
+        """The adds of a batch; one that has not been replayed is counted here."""
+        adds = batch.actions("add")
         if isinstance(batch, RowBatch):
-            count_json_rows(batch, self._context.meter)
-        if isinstance(batch, ColumnBatch):
-            return batch.filter(keep_mask(predicate, batch)) if len(batch) else batch
-        if self._row_skipping is None or self._row_skipping.predicate.whole is not predicate:
-            self._row_skipping = RowSkipping(split_predicate(predicate), self._context.meter)
-        return AddBatch(batch.source, self._row_skipping.kept(batch.actions("add")))
+            files = len(adds) + len(batch.actions("remove"))
+            count_json_rows(len(batch), files=files, meter=self._context.meter)
+        return AddBatch(batch.source, adds)
 
     def drop_seen(self, batch: ActionBatch, seen: FrozenSeen) -> ActionBatch:
         """The adds whose key is not in the set."""
-        if isinstance(batch, RowBatch):
-            count_json_rows(batch, self._context.meter)
         if isinstance(batch, ColumnBatch):
             if not len(seen) or not len(batch):
                 return batch
             matcher = SeenMatcher(seen)
             return batch.filter(matcher.unseen(batch.field("path"), batch.field("deletionVector")))
-        adds = batch.actions("add")
-        return AddBatch(batch.source, [add for add in adds if key_of(add) not in seen])
+        adds = self._adds(batch).adds
+        hidden = seen.contains_many(keys_of(adds))
+        return AddBatch(batch.source, [a for a, gone in zip(adds, hidden, strict=True) if not gone])
+
+
+def _kept(predicate: BoundPredicate, batch: Any) -> ColumnBatch:
+    assert isinstance(batch, ColumnBatch)
+    return batch.filter(keep_mask(predicate, batch)) if len(batch) else batch
 
 
 def _alike(shapes: "list[tuple[ScanParquet, BoundPredicate | None, FrozenSeen]]") -> bool:

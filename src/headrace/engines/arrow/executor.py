@@ -30,7 +30,7 @@ from headrace.plan.node import (
     SkipFiles,
 )
 from headrace.plan.seen import FrozenSeen, RecordingSeen
-from headrace.protocol.key import key_of
+from headrace.protocol.key import keys_of
 from headrace.protocol.log_file import LogFile
 from headrace.storage.counting import CountingStore
 from headrace.storage.retry import Retrier, RetryPolicy
@@ -58,8 +58,10 @@ class Columnar(Protocol):
     def scan_leaves(self, leaves: Sequence[Node]) -> Iterator[ActionBatch] | None:
         """The adds of independent leaves, several at a time; None: these are other plans."""
 
-    def skip_files(self, batch: ActionBatch, predicate: BoundPredicate) -> ActionBatch:
-        """The adds that may hold a matching row."""
+    def skip_files(
+        self, batches: Iterator[ActionBatch], predicate: BoundPredicate
+    ) -> Iterator[ActionBatch]:
+        """The adds that may hold a matching row, batch by batch."""
 
     def drop_seen(self, batch: ActionBatch, seen: FrozenSeen) -> ActionBatch:
         """The adds whose key is not in the set."""
@@ -130,8 +132,7 @@ class ArrowExecutor(Executor):
                 for batch in self._actions(source):
                     yield self._columnar.drop_seen(batch, frozen)
             case SkipFiles(input=source, predicate=predicate):
-                for batch in self._actions(source):
-                    yield self._columnar.skip_files(batch, predicate)
+                yield from self._columnar.skip_files(self._actions(source), predicate)
             case _:
                 assert_never(plan)
 
@@ -196,7 +197,7 @@ class ArrowExecutor(Executor):
 
     def _actions(self, plan: Node) -> Iterator[ActionBatch]:
         for batch in self.execute(plan):
-            if not isinstance(batch, ActionBatch):
+            if isinstance(batch, FileListing | Document):
                 raise UnexpectedBatchError(
                     phase=type(plan).__name__, expected="ActionBatch", got=type(batch).__name__
                 )
@@ -209,14 +210,14 @@ def _record(batch: ActionBatch, seen: RecordingSeen, meter: Meter) -> AddBatch:
     try:
         keep = seen.admit(
             batch.source.path,
-            adds=[key_of(add) for add in adds],
-            removes=[key_of(remove) for remove in removes],
+            adds=keys_of(adds),
+            removes=keys_of(removes),
         )
     except ValueError as error:
         raise CorruptLogError(path=batch.source.path, line=None, reason=str(error)) from error
     meter.dedup_hashmap_size = len(seen)
     meter.count(removes_processed=len(removes), spilled_keys=seen.spilled_keys - spilled_before)
-    count_json_rows(batch, meter)
+    count_json_rows(len(batch), files=len(adds) + len(removes), meter=meter)
     return AddBatch(batch.source, list(compress(adds, keep)))
 
 

@@ -5,19 +5,44 @@ into few partitions, so that what a predicate says of a combination of partition
 found out once and remembered for the run.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import compress
 
 import msgspec
 import pyarrow as pa
 
 from headrace.engines.arrow.partition_map import PartitionTexts
+from headrace.errors import HeadraceError
 from headrace.expr.reference import evaluated_columns
 from headrace.metrics.meter import Meter
+from headrace.plan.batch import ActionBatch, AddBatch
 from headrace.protocol.action import Add
 from headrace.replay.skipping import SplitPredicate, keep_mask
 
 _MOST_REMEMBERED = 1 << 16
+_MOST_ROWS = 1 << 12
+
+
+def growing_groups(batches: Iterator[ActionBatch]) -> Iterator[list[ActionBatch]]:
+    """The batches in order: the first by itself, then twice as many at once, and so on.
+
+    So the first files are not kept waiting, and many small commits cost few calls of Arrow. What
+    has been read before a failure is given before it.
+    """
+    group: list[ActionBatch] = []
+    wanted = 1
+    try:
+        for batch in batches:
+            group.append(batch)
+            if len(group) >= wanted or sum(map(len, group)) >= _MOST_ROWS:
+                yield group
+                group, wanted = [], wanted * 2
+    except HeadraceError:
+        if group:
+            yield group
+        raise
+    if group:
+        yield group
 
 
 class RowSkipping:
@@ -31,19 +56,30 @@ class RowSkipping:
         columns = () if by_partition is None else evaluated_columns(by_partition)
         self._names = tuple(column.physical_path[0] for column in columns)
 
-    def kept(self, adds: Sequence[Add]) -> Sequence[Add]:
-        """The adds that may hold a matching row."""
-        left = adds
-        if self.predicate.by_partition is not None and adds:
-            left = self._kept_by_partition(adds)
-            self._meter.count(rows_filtered_by_partition_pruning=len(adds) - len(left))
-        if self.predicate.rest is None or not left:
-            return left
-        keep = keep_mask(self.predicate.rest, RowColumns(left))
-        self._meter.count(rows_filtered_by_data_skipping=len(left) - keep.true_count)
-        return list(compress(left, keep.to_pylist()))
+    def kept(self, batches: Sequence[AddBatch]) -> Iterator[AddBatch]:
+        """The adds of some batches that may hold a matching row, in batches of the same files."""
+        adds: list[Add] = [add for batch in batches for add in batch.adds]
+        keep = self._may_match(adds)
+        start = 0
+        for batch in batches:
+            chosen = keep[start : start + len(batch)]
+            start += len(batch)
+            yield AddBatch(batch.source, list(compress(batch.adds, chosen)))
 
-    def _kept_by_partition(self, adds: Sequence[Add]) -> Sequence[Add]:
+    def _may_match(self, adds: Sequence[Add]) -> list[bool]:
+        keep = [True] * len(adds)
+        if self.predicate.by_partition is not None and adds:
+            keep = self._partition_may_match(adds)
+            self._meter.count(rows_filtered_by_partition_pruning=keep.count(False))
+        left = list(compress(adds, keep))
+        if self.predicate.rest is None or not left:
+            return keep
+        found = keep_mask(self.predicate.rest, RowColumns(left))
+        self._meter.count(rows_filtered_by_data_skipping=len(left) - found.true_count)
+        verdicts = iter(found.to_pylist())
+        return [possible and next(verdicts) for possible in keep]
+
+    def _partition_may_match(self, adds: Sequence[Add]) -> list[bool]:
         combinations = [tuple(map(add.partition_values.get, self._names)) for add in adds]
         if len(self._verdicts) > _MOST_REMEMBERED:
             self._verdicts.clear()
@@ -57,7 +93,7 @@ class RowSkipping:
             texts = PartitionTexts(columns, len(new))
             keep = keep_mask(self.predicate.by_partition, texts).to_pylist()
             self._verdicts.update(zip(new, keep, strict=True))
-        return list(compress(adds, map(self._verdicts.__getitem__, combinations)))
+        return [self._verdicts[combination] for combination in combinations]
 
 
 class RowColumns(msgspec.Struct, frozen=True):
