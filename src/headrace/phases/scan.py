@@ -168,10 +168,12 @@ class CheckpointReplay(Parallel[ScanOutcome], frozen=True, kw_only=True):
 
     def leaves(self) -> tuple[Node, ...]:
         """One a file. Skipping comes first here: it is cheap, and order does not matter."""
-        columns = add_columns(self.request.projection, predicate=self.request.predicate)
+        request = self.request
+        columns = add_columns(request.projection, predicate=request.predicate)
+        wanted = add_columns(request.projection, predicate=None)
         return tuple(
             DropSeen(
-                input=_skipping(scan_files((file,), columns=columns), self.request),
+                input=_skipping(scan_files((file,), columns=columns), request, wanted=wanted),
                 seen=self.seen,
             )
             for file in self.files
@@ -272,10 +274,10 @@ def replay_checkpoint(
     )
 
 
-def _skipping(node: Node, request: ScanRequest) -> Node:
+def _skipping(node: Node, request: ScanRequest, *, wanted: tuple[str, ...] | None = None) -> Node:
     if request.predicate is None:
         return node
-    return SkipFiles(input=node, predicate=request.predicate)
+    return SkipFiles(input=node, predicate=request.predicate, wanted=wanted)
 
 
 def _rebased(

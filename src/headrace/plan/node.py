@@ -104,11 +104,13 @@ class DropSeen(msgspec.Struct, frozen=True, kw_only=True):
 class SkipFiles(msgspec.Struct, frozen=True, kw_only=True):
     """Drops the adds that are proven to hold no row for which the predicate is true.
 
-    Unknown keeps a file: missing statistics, or a part that cannot be evaluated.
+    Unknown keeps a file: missing statistics, or a part that cannot be evaluated. Columns that
+    `wanted` does not name may be left out behind it: only the predicate looked at them.
     """
 
     input: "Node"
     predicate: BoundPredicate
+    wanted: tuple[str, ...] | None = None
 
 
 Node: TypeAlias = (

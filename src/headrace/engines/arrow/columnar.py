@@ -5,6 +5,7 @@ from functools import reduce
 from itertools import groupby
 from typing import Any
 
+import msgspec
 import pyarrow.compute as pc
 
 from headrace.engines.arrow.column_batch import ColumnBatch
@@ -65,28 +66,29 @@ class ArrowColumnar:
     def scan_leaves(self, leaves: Sequence[Node]) -> Iterator[ActionBatch] | None:
         """The adds of all leaves, several row groups at a time; None: these are other plans."""
         shapes = [shape for leaf in leaves if (shape := _leaf_shape(leaf)) is not None]
-        if not shapes or len(shapes) != len(leaves) or not _alike(shapes):
+        if not shapes or len(shapes) != len(leaves):
+            return None
+        if not all(shape.is_like(shapes[0]) for shape in shapes):
             return None
         return self._scan_leaves(shapes)
 
-    def _scan_leaves(
-        self, shapes: "list[tuple[ScanParquet, BoundPredicate | None, FrozenSeen]]"
-    ) -> Iterator[ActionBatch]:
+    def _scan_leaves(self, shapes: "list[_LeafShape]") -> Iterator[ActionBatch]:
         settings = self._context.settings
-        for scan, _, _ in shapes:
-            for file in scan.files:
-                self._source.footer(file)  # a damaged leaf must fail before the first batch
+        files = [(file, shape.scan.row_groups) for shape in shapes for file in shape.scan.files]
+        for file, _ in files:
+            self._source.footer(file)  # a damaged leaf must fail before the first batch
 
-        scan, predicate, seen = shapes[0]
+        shape = shapes[0]
+        skip = shape.skip
         leaf = LeafScan(
             source=self._source,
-            columns=scan.columns,
-            predicate=None if predicate is None else split_predicate(predicate),
-            matcher=SeenMatcher(seen) if len(seen) else None,
+            columns=shape.scan.columns,
+            wanted=None if skip is None else skip.wanted,
+            predicate=None if skip is None else split_predicate(skip.predicate),
+            matcher=SeenMatcher(shape.seen) if len(shape.seen) else None,
             batch_rows=settings.batch_rows,
             meter=self._context.meter,
         )
-        files = [(file, scan.row_groups) for scan, _, _ in shapes for file in scan.files]
         at_once = settings.row_groups_per_batch
         units = (
             (file, groups[start : start + at_once])
@@ -135,20 +137,31 @@ def _kept(predicate: BoundPredicate, batch: Any) -> ColumnBatch:
     return batch.filter(keep_mask(predicate, batch)) if len(batch) else batch
 
 
-def _alike(shapes: "list[tuple[ScanParquet, BoundPredicate | None, FrozenSeen]]") -> bool:
-    """Whether leaves differ in nothing but what they read, as those of one phase do."""
-    return all(
-        scan.columns == shapes[0][0].columns and where == shapes[0][1] and seen is shapes[0][2]
-        for scan, where, seen in shapes
-    )
-
-
-def _leaf_shape(leaf: Node) -> tuple[ScanParquet, BoundPredicate | None, FrozenSeen] | None:
+class _LeafShape(msgspec.Struct, frozen=True, kw_only=True):
     """What a leaf of a checkpoint is made of, if it is of the usual shape."""
+
+    scan: ScanParquet
+    skip: SkipFiles | None
+    seen: FrozenSeen
+
+    def is_like(self, other: "_LeafShape") -> bool:
+        """Whether they differ in nothing but what they read, as those of one phase do."""
+        return (
+            self.scan.columns == other.scan.columns
+            and self.seen is other.seen
+            and _of(self.skip) == _of(other.skip)
+        )
+
+
+def _of(skip: SkipFiles | None) -> tuple[Any, Any] | None:
+    return None if skip is None else (skip.predicate, skip.wanted)
+
+
+def _leaf_shape(leaf: Node) -> _LeafShape | None:
     match leaf:
         case DropSeen(input=ScanParquet() as scan, seen=seen):
-            return scan, None, seen
-        case DropSeen(input=SkipFiles(input=ScanParquet() as scan, predicate=where), seen=seen):
-            return scan, where, seen
+            return _LeafShape(scan=scan, skip=None, seen=seen)
+        case DropSeen(input=SkipFiles(input=ScanParquet() as scan) as skip, seen=seen):
+            return _LeafShape(scan=scan, skip=skip, seen=seen)
         case _:
             return None

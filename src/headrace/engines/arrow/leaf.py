@@ -16,17 +16,16 @@ import pyarrow.parquet as pq
 from headrace.engines.arrow.column_batch import ColumnBatch
 from headrace.engines.arrow.dictionary_page import distinct_texts
 from headrace.engines.arrow.parquet_source import ParquetSource
-from headrace.engines.arrow.partition_map import combinations
+from headrace.engines.arrow.partition_map import rows_that_may_match
 from headrace.engines.arrow.plain import plain_batch
 from headrace.engines.arrow.row_group import groups_to_read
 from headrace.expr.node import BoundPredicate
-from headrace.expr.reference import evaluated_columns
 from headrace.metrics.meter import Meter
 from headrace.protocol.log_file import LogFile
 from headrace.replay.match import SeenMatcher
 from headrace.replay.skipping import SplitPredicate, keep_mask
 
-_PARTITION_BATCH_ROWS = 65_536
+_PARTITION_BATCH_ROWS = 1 << 17
 _PARTITION_VALUES = "add.partitionValues"
 _OFTEN_NULL = frozenset({"add.deletionVector", "add.tags"})
 
@@ -36,6 +35,9 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
 
     source: ParquetSource
     columns: tuple[str, ...]
+    """What is read, also for the predicate's sake."""
+    wanted: tuple[str, ...] | None
+    """What is given on; None: all of it."""
     predicate: SplitPredicate | None
     matcher: SeenMatcher | None
     batch_rows: int
@@ -74,34 +76,31 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
         mask = self._partition_mask(file, parquet, group)
         if mask is not None and not mask.any():
             return
-        position = 0
-        for batch in self.source.batches(
-            file,
-            parquet,
-            group,
-            columns=self._columns_of(file, group),
-            batch_rows=self.batch_rows,
-        ):
-            chosen = None if mask is None else mask[position : position + len(batch)]
-            position += len(batch)
-            if chosen is None or chosen.any():
-                yield self._wanted(ColumnBatch(file, plain_batch(batch)), chosen)
+        batches = self.source.batches(
+            file, parquet, group, columns=self._columns_of(file, group), batch_rows=self.batch_rows
+        )
+        if mask is None:
+            for batch in batches:
+                adds = ColumnBatch(file, plain_batch(batch))
+                yield self._kept(adds.filter(pc.is_valid(adds.columns.column("add"))))
+        else:
+            for batch in _chosen(batches, mask, batch_rows=self.batch_rows):
+                yield self._kept(ColumnBatch(file, plain_batch(batch)))
 
     def _columns_of(self, file: LogFile, group: int) -> tuple[str, ...]:
-        """The wanted columns, less those of which the footer says that they are null."""
+        """The columns to read, less those of which the footer says that they are null."""
         footer = self.source.footer(file)
+        columns = self.columns
+        if self.wanted is not None and self.predicate is not None and self.predicate.rest is None:
+            columns = self.wanted  # partition values alone decide, and have been looked at
         return tuple(
             column
-            for column in self.columns
+            for column in columns
             if column not in _OFTEN_NULL or not footer.is_null(group, column)
         )
 
-    def _wanted(self, batch: ColumnBatch, chosen: npt.NDArray[np.bool_] | None) -> ColumnBatch:
-        if chosen is None:
-            chosen_mask = pc.is_valid(batch.columns.column("add"))
-        else:
-            chosen_mask = pa.array(chosen)
-        batch = batch.filter(chosen_mask)
+    def _kept(self, batch: ColumnBatch) -> ColumnBatch:
+        """The adds that neither statistics nor newer commits rule out."""
         if self.predicate is not None and self.predicate.rest is not None and len(batch):
             kept = keep_mask(self.predicate.rest, batch)
             self.meter.count(rows_filtered_by_data_skipping=len(kept) - kept.true_count)
@@ -163,19 +162,36 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
+def _chosen(
+    batches: Iterator[pa.RecordBatch], mask: npt.NDArray[np.bool_], *, batch_rows: int
+) -> Iterator[pa.RecordBatch]:
+    """The rows for which the mask is true; a few of each batch together make one batch."""
+    position = rows = 0
+    waiting: list[pa.RecordBatch] = []
+    for batch in batches:
+        chosen = mask[position : position + len(batch)]
+        position += len(batch)
+        if not chosen.any():
+            continue
+        part = batch if chosen.all() else batch.filter(pa.array(chosen))
+        waiting.append(part)
+        rows += len(part)
+        if rows >= batch_rows:
+            yield pa.concat_batches(waiting)
+            rows, waiting = 0, []
+    if waiting:
+        yield pa.concat_batches(waiting)
+
+
 def _evaluated(
     batch: pa.RecordBatch, predicate: BoundPredicate
 ) -> tuple[npt.NDArray[np.bool_], int]:
     """The rows of a batch that may match, and how many adds it has."""
     adds = batch.column("add")
-    there = adds.is_valid().to_numpy(zero_copy_only=False)
     values = pc.struct_field(adds, "partitionValues")
-    present = values if values.null_count == 0 else values.drop_null()
-    names = tuple(column.physical_path[0] for column in evaluated_columns(predicate))
-    found = combinations(present, names)
-    matches = keep_mask(predicate, found.texts).to_numpy(zero_copy_only=False)[found.row_codes]
-    if len(present) == len(there):
-        return matches, len(there)
-    mask = np.zeros(len(there), dtype=np.bool_)
-    mask[values.is_valid().to_numpy(zero_copy_only=False)] = matches
-    return mask, int(there.sum())
+    if values.null_count == 0:
+        return rows_that_may_match(values, predicate), len(adds)
+    mask = np.zeros(len(adds), dtype=np.bool_)
+    present = values.is_valid().to_numpy(zero_copy_only=False)
+    mask[present] = rows_that_may_match(values.drop_null(), predicate)
+    return mask, len(adds) - adds.null_count

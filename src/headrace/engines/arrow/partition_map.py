@@ -1,9 +1,12 @@
 """Partition values as a checkpoint stores them: a map in every row, its texts dictionary-coded.
 
 Where all rows have the same keys in the same order, as writers make them, each row's values
-are a few small integers. A predicate then need be evaluated once for each combination that
-occurs, not once for each row.
+are a few small integers. A predicate is then evaluated once for each text that occurs, not
+once for each row.
 """
+
+from itertools import product
+from math import prod
 
 import msgspec
 import numpy as np
@@ -11,7 +14,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-_MOST_COMBINATIONS = 1 << 20
+from headrace.expr.node import And, BoundPredicate
+from headrace.expr.reference import evaluated_columns
+from headrace.replay.skipping import keep_mask
+
+_MOST_COMBINATIONS = 1 << 16
 
 
 class PartitionTexts(msgspec.Struct, frozen=True):
@@ -34,69 +41,91 @@ class PartitionTexts(msgspec.Struct, frozen=True):
         """None: partition values are all there is."""
 
 
-class Combinations(msgspec.Struct, frozen=True):
-    """The combinations of values that occur, and which of them each row has."""
+class _CodedColumn(msgspec.Struct, frozen=True):
+    """One partition column: a code for each row, and the texts that codes stand for.
 
-    texts: PartitionTexts
-    row_codes: npt.NDArray[np.int64]
+    The last text is null, and so is the one that code -1 stands for.
+    """
 
-
-def combinations(values: pa.MapArray, names: tuple[str, ...]) -> Combinations:
-    """Split the maps of a batch into combinations of the named columns. No row may be null."""
-    coded = [_codes(values, name) for name in names]
-    total, combined = 1, np.zeros(len(values), dtype=np.int64)
-    for codes, dictionary in coded:
-        combined = combined * (len(dictionary) + 1) + codes
-        total *= len(dictionary) + 1
-    if total <= _MOST_COMBINATIONS:
-        present = np.flatnonzero(np.bincount(combined, minlength=total))
-        places = np.zeros(total, dtype=np.int64)
-        places[present] = np.arange(len(present))
-        rows = places[combined]
-    else:
-        present, rows = np.unique(combined, return_inverse=True)
-    return Combinations(_texts(names, coded, present), rows)
+    codes: npt.NDArray[np.int32]
+    texts: pa.StringArray
 
 
-def _texts(
-    names: tuple[str, ...],
-    coded: list[tuple[npt.NDArray[np.int64], pa.StringArray]],
-    present: npt.NDArray[np.int64],
-) -> PartitionTexts:
-    columns: dict[str, pa.Array] = {}
-    rest = present
-    for name, (_, dictionary) in reversed(list(zip(names, coded, strict=True))):
-        rest, code = np.divmod(rest, len(dictionary) + 1)
-        # Code 0 stands for null, so that every other text has its place one further.
-        columns[name] = dictionary.take(pa.array(code - 1, mask=code == 0))
-    return PartitionTexts(columns, len(present))
+def rows_that_may_match(values: pa.MapArray, predicate: BoundPredicate) -> npt.NDArray[np.bool_]:
+    """Whether each row may match a predicate over partition columns. No row may be null."""
+    layout = _UniformLayout.of(values)
+    mask = np.ones(len(values), dtype=np.bool_)
+    for part in predicate.parts if isinstance(predicate, And) else (predicate,):
+        names = tuple(column.physical_path[0] for column in evaluated_columns(part))
+        coded = [_coded(values, layout, name) for name in names]
+        mask &= _may_match(part, names, coded, rows=len(values))
+        if not mask.any():
+            break
+    return mask
 
 
-def _codes(values: pa.MapArray, name: str) -> tuple[npt.NDArray[np.int64], pa.StringArray]:
-    """A code for each row, zero for null, and the texts that the codes from one on stand for."""
-    keys, items = values.keys, values.items
-    width = len(items) // len(values) if len(values) else 0
-    uniform = width and len(items) == width * len(values) and _is_uniform(values, width)
-    if uniform and pa.types.is_dictionary(keys.type) and pa.types.is_dictionary(items.type):
+def _may_match(
+    part: BoundPredicate, names: tuple[str, ...], coded: list[_CodedColumn], *, rows: int
+) -> npt.NDArray[np.bool_]:
+    """One conjunct: evaluated for every combination of texts, and looked up for every row."""
+    sizes = [len(column.texts) for column in coded]
+    if prod(sizes) > _MOST_COMBINATIONS:
+        texts = {
+            name: column.texts.take(pa.array(column.codes % len(column.texts)))
+            for name, column in zip(names, coded, strict=True)
+        }
+        return _verdicts(part, PartitionTexts(texts, rows))
+    places = np.array(list(product(*map(range, sizes))), dtype=np.int32).reshape(-1, len(sizes))
+    texts = {
+        name: column.texts.take(pa.array(places[:, index]))
+        for index, (name, column) in enumerate(zip(names, coded, strict=True))
+    }
+    verdicts = _verdicts(part, PartitionTexts(texts, len(places))).reshape(sizes)
+    found = verdicts[tuple(column.codes for column in coded)]
+    return np.broadcast_to(found, rows)  # a part without columns has one verdict for all
+
+
+def _verdicts(part: BoundPredicate, texts: PartitionTexts) -> npt.NDArray[np.bool_]:
+    found: npt.NDArray[np.bool_] = keep_mask(part, texts).to_numpy(zero_copy_only=False)
+    return found
+
+
+class _UniformLayout(msgspec.Struct, frozen=True):
+    """Maps that all have the same keys in the same order."""
+
+    names: list[str]
+    codes: npt.NDArray[np.int32]
+    """A row for each map, and a code for each of its values; -1 is null."""
+    texts: pa.StringArray
+
+    @classmethod
+    def of(cls, values: pa.MapArray) -> "_UniformLayout | None":
+        """The layout of some maps; None where they differ, or are not coded."""
+        keys, items = values.keys, values.items
+        width = len(items) // len(values) if len(values) else 0
+        if not width or len(items) != width * len(values):
+            return None
+        if not (pa.types.is_dictionary(keys.type) and pa.types.is_dictionary(items.type)):
+            return None
+        offsets = values.offsets.to_numpy(zero_copy_only=False)
+        if not (np.diff(offsets) == width).all():
+            return None
         key_codes = keys.indices.to_numpy(zero_copy_only=False).reshape(-1, width)
-        if (key_codes == key_codes[0]).all():
-            names = [keys.dictionary[int(code)].as_py() for code in key_codes[0]]
-            if names.count(name) == 1:
-                indices = pc.fill_null(items.indices, -1).to_numpy(zero_copy_only=False)
-                column = indices.reshape(-1, width)[:, names.index(name)]
-                return column.astype(np.int64) + 1, items.dictionary.cast(pa.string())
-    return _codes_of_any_layout(values, name)
+        if not (key_codes == key_codes[0]).all():
+            return None
+        indices = items.indices if not items.null_count else pc.fill_null(items.indices, -1)
+        texts = items.dictionary.cast(pa.string())
+        return cls(
+            [keys.dictionary[int(code)].as_py() for code in key_codes[0]],
+            indices.to_numpy(zero_copy_only=False).reshape(-1, width),
+            pa.concat_arrays([texts, pa.nulls(1, pa.string())]),
+        )
 
 
-def _is_uniform(values: pa.MapArray, width: int) -> bool:
-    offsets = values.offsets.to_numpy(zero_copy_only=False)
-    return bool((np.diff(offsets) == width).all())
-
-
-def _codes_of_any_layout(
-    values: pa.MapArray, name: str
-) -> tuple[npt.NDArray[np.int64], pa.StringArray]:
+def _coded(values: pa.MapArray, layout: _UniformLayout | None, name: str) -> _CodedColumn:
+    if layout is not None and layout.names.count(name) == 1:
+        return _CodedColumn(layout.codes[:, layout.names.index(name)], layout.texts)
     plain = values.cast(pa.map_(pa.string(), pa.string()))
     encoded = pc.map_lookup(plain, query_key=name, occurrence="first").dictionary_encode()
-    indices = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False)
-    return indices.astype(np.int64) + 1, encoded.dictionary
+    codes = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False)
+    return _CodedColumn(codes, pa.concat_arrays([encoded.dictionary, pa.nulls(1, pa.string())]))
