@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from threading import Lock
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from headrace.storage.store import ObjectMeta, Store
 
@@ -23,6 +24,10 @@ class ReachingStore:
         self._open_other = open_other
         self._others: dict[str, Store] = {}
         self._lock = Lock()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle where to look, not what is open."""
+        return partial(ReachingStore, open_other=self._open_other), (self._inner,)
 
     @property
     def root(self) -> str:
