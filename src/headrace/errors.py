@@ -35,6 +35,9 @@
     │   ├── JavaNotFoundError          JAVA_NOT_FOUND
     │   ├── MissingExtraError          MISSING_EXTRA
     │   └── SessionError               SESSION
+    ├── EngineError                    an engine did not do what it was asked
+    │   ├── EngineFailedError          ENGINE_FAILED
+    │   └── PlanRefusedError           PLAN_REFUSED
     └── MachineError                   phases and executors used against their contract
         ├── NotTerminalError           NOT_TERMINAL
         ├── PhaseUnfinishedError       PHASE_UNFINISHED
@@ -445,6 +448,32 @@ class SessionError(SetupError):
         super().__init__(
             f"{reason}; stop the session that runs, if any, and make one with "
             "headrace.spark.local(), or hand yours to headrace.spark.attach()"
+class EngineError(HeadraceError):
+    """An engine did not do what it was asked."""
+
+
+class EngineFailedError(EngineError):
+    """An engine that runs elsewhere gave up, after all its own tries."""
+
+    code: ClassVar[str] = "ENGINE_FAILED"
+
+    def __init__(self, *, engine: str, reason: str) -> None:
+        self.engine, self.reason = engine, reason
+        super().__init__(
+            f"{engine} failed: {reason}; look at its log, and check that its workers have this "
+            "version of headrace and reach the table"
+        )
+
+
+class PlanRefusedError(EngineError):
+    """An engine does not take this plan; another one must."""
+
+    code: ClassVar[str] = "PLAN_REFUSED"
+
+    def __init__(self, *, engine: str, node: str, reason: str) -> None:
+        self.engine, self.node, self.reason = engine, node, reason
+        super().__init__(
+            f"{engine} does not execute {node}: {reason}; execute it on the embedded engine"
         )
 
 

@@ -1,0 +1,123 @@
+"""What runs on a worker: the embedded engine on one task, and the form in which it answers.
+
+A worker answers in rows: a row for each batch, as compressed Arrow IPC, and a last one with what
+it has counted, from zero. Spark gives back the rows of each task once, however often it was tried,
+so the counts are exact. An error that Headrace raises on purpose is an answer too, not a failure
+of Spark: asking again would not change it, and on the driver it is raised with its type.
+"""
+
+import pickle
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any, Protocol, TypeAlias, TypeVar
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from headrace.engines.arrow.column_batch import ColumnBatch
+from headrace.engines.spark.lowering import LeafWork, Task
+from headrace.errors import HeadraceError, UnexpectedBatchError
+from headrace.metrics.counts import Counts
+from headrace.metrics.meter import Meter
+from headrace.plan.context import ExecutionContext
+
+T_co = TypeVar("T_co", covariant=True)
+
+RecordBatch: TypeAlias = Any
+"""A `pyarrow.RecordBatch`."""
+
+ANSWER = pa.schema(
+    [
+        pa.field("task", pa.int32(), nullable=False),
+        pa.field("kind", pa.string(), nullable=False),
+        pa.field("piece", pa.int32()),
+        pa.field("payload", pa.binary(), nullable=False),
+    ]
+)
+ANSWER_DDL = "task int not null, kind string not null, piece int, payload binary not null"
+_OPTIONS = pa.ipc.IpcWriteOptions(compression="zstd")
+
+
+class Shipped(Protocol[T_co]):
+    """A value that is there once on each worker, such as a broadcast of Spark."""
+
+    @property
+    def value(self) -> T_co:
+        """The value."""
+
+
+class AnswerTasks:
+    """A function for `mapInArrow`: numbers of tasks enter, answers leave."""
+
+    def __init__(self, work: Shipped[LeafWork], tasks: tuple[Task, ...]) -> None:
+        self._work = work
+        self._tasks = tasks
+
+    def __call__(self, batches: Iterator[RecordBatch]) -> Iterator[RecordBatch]:
+        """The answers to the tasks whose numbers are in the first column."""
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                yield from _answer(self._work.value, self._tasks[number], number)
+
+
+def _answer(work: LeafWork, task: Task, number: int) -> Iterator[RecordBatch]:
+    meter = Meter()
+    try:
+        for piece, batch in read_task(work, task, meter=meter):
+            yield _row(number, "batch", _packed(batch.columns), piece=piece)
+    except HeadraceError as error:
+        yield _row(number, "error", pickle.dumps(error))
+    else:
+        yield _row(number, "counts", msgspec.json.encode(asdict(meter.counts)))
+
+
+def read_task(work: LeafWork, task: Task, *, meter: Meter) -> Iterator[tuple[int, ColumnBatch]]:
+    """The adds that are left, each batch with the number of its piece."""
+    engine = work.on_worker(ExecutionContext(meter=meter))
+    for piece in task:
+        if piece.footer is not None:
+            engine.remember(piece.file, piece.footer)
+    numbers = {piece.file: number for number, piece in enumerate(task)}
+    for batch in engine.execute_leaves([work.leaf(piece) for piece in task]):
+        if not isinstance(batch, ColumnBatch):
+            got = type(batch).__name__
+            raise UnexpectedBatchError(phase="leaf", expected="ColumnBatch", got=got)
+        if len(batch):
+            yield numbers[batch.source], batch
+
+
+def open_answers(answers: Any, tasks: tuple[Task, ...], *, meter: Meter) -> Iterator[ColumnBatch]:
+    """The batches of some tasks, once their counts have been taken in; on the driver.
+
+    Raises:
+        HeadraceError: what a worker has raised, and nothing of these tasks is given.
+    """
+    kinds = answers.column("kind")
+    for payload in answers.filter(pc.equal(kinds, "error")).column("payload"):
+        raise pickle.loads(payload.as_buffer())  # noqa: S301  (our own workers have written it)
+    for payload in answers.filter(pc.equal(kinds, "counts")).column("payload"):
+        meter.merge(msgspec.json.decode(payload.as_buffer(), type=Counts))
+    found = answers.filter(pc.equal(kinds, "batch"))
+    columns = (found.column(name) for name in ("task", "piece", "payload"))
+    for task, piece, payload in zip(*columns, strict=True):
+        file = tasks[task.as_py()][piece.as_py()].file
+        yield ColumnBatch(file, _unpacked(payload.as_buffer()))
+
+
+def _row(task: int, kind: str, payload: Any, *, piece: int | None = None) -> RecordBatch:
+    columns = [[task], [kind], [piece], [payload]]
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, ANSWER, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=ANSWER)
+
+
+def _packed(batch: RecordBatch) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema, options=_OPTIONS) as writer:
+        writer.write_batch(batch)
+    return bytes(sink.getvalue())
+
+
+def _unpacked(payload: Any) -> RecordBatch:
+    with pa.ipc.open_stream(payload) as reader:
+        return reader.read_next_batch()
