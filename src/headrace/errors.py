@@ -448,6 +448,9 @@ class SessionError(SetupError):
         super().__init__(
             f"{reason}; stop the session that runs, if any, and make one with "
             "headrace.spark.local(), or hand yours to headrace.spark.attach()"
+        )
+
+
 class EngineError(HeadraceError):
     """An engine did not do what it was asked."""
 

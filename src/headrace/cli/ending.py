@@ -12,6 +12,7 @@ from rich.markup import escape
 
 from headrace.errors import (
     DamageError,
+    EngineError,
     HeadraceError,
     RequestError,
     SetupError,
@@ -27,6 +28,7 @@ STATUSES: tuple[tuple[type[HeadraceError], int, str], ...] = (
     (DamageError, 4, "the log is damaged"),
     (StorageError, 5, "the store failed"),
     (SetupError, 6, "this machine or session lacks something"),
+    (EngineError, 7, "an engine failed"),
     (HeadraceError, 70, "a part was used against its contract"),
 )
 """The exit status of each family of errors, most special first."""

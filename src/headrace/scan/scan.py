@@ -91,6 +91,11 @@ class Scan:
         self._metrics = ScanMetrics(meter=Meter(), decision=self.decision)
 
     @property
+    def context(self) -> FileContext:
+        """What all files of the table share."""
+        return self._context
+
+    @property
     def decision(self) -> Decision:
         """Which strategy the scan takes, and why."""
         return decide(self.options, segment=self.segment, limit=self.limit, request=self.request)

@@ -10,6 +10,10 @@ from headrace.spark.requirement import require_pyspark
 require_pyspark()
 
 # isort: split
+from headrace.spark.live_files import (  # noqa: E402  (without Spark the line above speaks first)
+    files,
+    open_table,
+)
 from headrace.spark.session import (  # noqa: E402  (without Spark the line above speaks first)
     attach,
     is_connect,
@@ -19,7 +23,9 @@ from headrace.spark.session import (  # noqa: E402  (without Spark the line abov
 
 __all__ = [
     "attach",
+    "files",
     "is_connect",
     "local",
     "open_session",
+    "open_table",
 ]

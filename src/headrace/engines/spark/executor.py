@@ -9,7 +9,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from headrace.engines.arrow.executor import ArrowExecutor
 from headrace.engines.spark.lowering import LeafWork, Task, check_leaves, cut, lower_leaves, refuse
-from headrace.engines.spark.shipment import parallelism, shipped
+from headrace.engines.spark.session import parallelism
+from headrace.engines.spark.shipment import shipped
 from headrace.engines.spark.wave import collect_in_waves, waves_of
 from headrace.engines.spark.worker import ANSWER_DDL, AnswerTasks, Shipped, open_answers
 from headrace.errors import PlanRefusedError

@@ -8,12 +8,10 @@ from typing import Generic, TypeVar
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
+from headrace.engines.spark.session import is_connect
 from headrace.engines.spark.worker import Shipped
 
 T = TypeVar("T")
-
-_PARALLELISM_OVER_CONNECT = 16
-"""A thin client is not told how many cores there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,15 +38,3 @@ def shipped(session: SparkSession, value: T) -> Iterator[Shipped[T]]:
         if not isinstance(shipment, Enclosed):
             with suppress(Py4JError, AttributeError):  # the session may have been stopped
                 shipment.destroy()  # type: ignore[attr-defined]
-
-
-def is_connect(session: SparkSession) -> bool:
-    """Whether the session is that of a thin client, without a JVM of its own."""
-    return type(session).__module__.startswith("pyspark.sql.connect.")
-
-
-def parallelism(session: SparkSession) -> int:
-    """How many tasks the session may run at a time."""
-    if is_connect(session):
-        return _PARALLELISM_OVER_CONNECT
-    return max(1, session.sparkContext.defaultParallelism)

@@ -19,6 +19,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.util import inheritable_thread_target
 
 from headrace.engines.spark.lowering import Task
+from headrace.engines.spark.session import cancel_jobs, tag_jobs
 from headrace.errors import EngineFailedError
 
 W = TypeVar("W")
@@ -60,7 +61,7 @@ def collect_in_waves(
     under_way: deque[tuple[W, Future[ArrowTable]]] = deque()
 
     def collect(wave: W) -> ArrowTable:
-        session.addTag(tag)  # tags are a thread's own, and this thread is ours
+        tag_jobs(session, tag)
         return to_frame(wave).toArrow()
 
     # The user's job group and scheduler pool hold for our jobs too.
@@ -100,5 +101,5 @@ def _cancel(session: SparkSession, tag: str, futures: list["Future[ArrowTable]"]
         future.cancel()
     while wait(futures, timeout=0).not_done:
         with suppress(*_SPARK_ERRORS):  # the session may have been stopped
-            session.interruptTag(tag)
+            cancel_jobs(session, tag)
         wait(futures, timeout=0.1)

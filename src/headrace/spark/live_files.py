@@ -1,0 +1,128 @@
+"""The live files of a table on Spark: replayed there, or kept there as a DataFrame."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, datetime
+from functools import reduce
+from os import PathLike, fspath
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from headrace import wiring
+from headrace.engines.arrow.executor import ArrowExecutor
+from headrace.engines.spark.executor import TASK_BYTES, SparkExecutor
+from headrace.engines.spark.keeping import KeepingExecutor
+from headrace.engines.spark.lowering import LeafWork, Task
+from headrace.engines.spark.shipment import ship
+from headrace.engines.spark.worker import Shipped, read_task
+from headrace.errors import InvalidArgumentError
+from headrace.metrics.meter import Meter
+from headrace.metrics.reporter import Reporter, log_event
+from headrace.scan.arrow_files import add_fields, arrow_files
+from headrace.scan.live_file import FileContext
+from headrace.table import Table
+
+
+def open_table(
+    spark: SparkSession,
+    uri: str | PathLike[str],
+    *,
+    storage_options: Mapping[str, str] | None = None,
+    reporter: Reporter = log_event,
+) -> Table:
+    """A table whose checkpoints are replayed on Spark; in all else like any other.
+
+    It pays where a checkpoint is large and far away. Its answers are those of the embedded
+    engine, which replays everything else, and so are the numbers in `scan.metrics`.
+
+    Args:
+        spark: The session, classic or Spark Connect. Its workers need the package `headrace`.
+        uri: The folder that holds `_delta_log`.
+        storage_options: Settings of the store.
+        reporter: Takes the events of which one should hear.
+    """
+    store = wiring.open_store(fspath(uri), options=storage_options)
+    executor = SparkExecutor(spark, embedded=wiring.open_executor(store))
+    return Table(uri, storage_options=storage_options, executor=executor, reporter=reporter)
+
+
+def files(  # noqa: PLR0913  (what a scan takes, and where it goes)
+    spark: SparkSession,
+    table: Table | str | PathLike[str],
+    *,
+    where: str | None = None,
+    version: int | None = None,
+    as_of: datetime | date | str | None = None,
+    columns: Sequence[str] | None = None,
+    task_bytes: int = TASK_BYTES,
+) -> DataFrame:
+    """The live files as a DataFrame, with the columns of `scan.batches()`.
+
+    The version is pinned and its commits are replayed now. What the checkpoint holds is read by
+    Spark's workers when the DataFrame is, and never passes through the driver.
+
+    Args:
+        spark: The session, classic or Spark Connect. Its workers need the package `headrace`.
+        table: The table, or the folder that holds its `_delta_log`.
+        where: A SQL condition; files that cannot hold a matching row are left out.
+        version: The version to read; by default the newest.
+        as_of: The time whose version to read.
+        columns: The columns wanted, by name; by default all.
+        task_bytes: How much of the checkpoint one task reads.
+
+    Raises:
+        InvalidArgumentError: the table has an executor of the caller's own, which the workers
+            cannot run.
+    """
+    opened = table if isinstance(table, Table) else Table(table)
+    keeping = KeepingExecutor(_embedded(opened), task_bytes=task_bytes)
+    pinned = Table(opened.uri, executor=keeping, reporter=opened.reporter)
+    scan = pinned.snapshot(version=version, as_of=as_of).scan(where=where)
+    schema = scan.arrow_schema(columns=columns)
+    projection = None if columns is None else add_fields(schema.names)
+    with scan.run(projection=projection) as run:
+        given = [arrow_files(batch, scan.context, columns) for batch in run]
+    spark_schema = from_arrow_schema(schema)
+    frames = []
+    if given:
+        frames.append(spark.createDataFrame(pa.Table.from_batches(given), spark_schema))
+    for work, tasks in keeping.kept:
+        list_files = ListFilesOfTasks(ship(spark, work), tasks, scan.context, columns)
+        numbers = spark.range(0, len(tasks), 1, len(tasks))
+        frames.append(numbers.mapInArrow(list_files, spark_schema))
+    return reduce(DataFrame.union, frames or [spark.createDataFrame([], spark_schema)])
+
+
+class ListFilesOfTasks:
+    """A function for `mapInArrow`: numbers of tasks enter, live files leave."""
+
+    def __init__(
+        self,
+        work: Shipped[LeafWork],
+        tasks: tuple[Task, ...],
+        context: FileContext,
+        columns: Sequence[str] | None,
+    ) -> None:
+        self._work = work
+        self._tasks = tasks
+        self._context = context
+        self._columns = None if columns is None else tuple(columns)
+
+    def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
+        """The files of the tasks whose numbers are in the first column."""
+        for batch in batches:
+            for number in batch.column(0).to_pylist():
+                for _, adds in read_task(self._work.value, self._tasks[number], meter=Meter()):
+                    yield arrow_files(adds, self._context, self._columns)
+
+
+def _embedded(table: Table) -> ArrowExecutor:
+    executor = table.executor
+    if isinstance(executor, SparkExecutor):
+        return executor.embedded
+    if isinstance(executor, ArrowExecutor):
+        return executor
+    reason = f"its executor is a {type(executor).__name__}, which Spark's workers cannot run"
+    raise InvalidArgumentError(argument="table", reason=reason)

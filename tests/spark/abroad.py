@@ -1,0 +1,61 @@
+"""Stores that behave otherwise on a worker than on the driver. They pickle by value."""
+
+import os
+import time
+from collections.abc import Iterator
+
+from headrace.plan.batch import Batch
+from headrace.plan.executor import Executor
+from headrace.plan.node import Node
+from headrace.storage.local import LocalStore
+
+
+class SlowAbroad(LocalStore):
+    """Takes its time for one file, wherever the process is not the one that made it."""
+
+    def __init__(self, root: str, *, name: str, seconds: float) -> None:
+        super().__init__(root)
+        self.home, self.name, self.seconds = os.getpid(), name, seconds
+
+    def local_path(self, path: str) -> str | None:
+        if os.getpid() != self.home and path.endswith(self.name):
+            time.sleep(self.seconds)
+        return super().local_path(path)
+
+
+class BrokenAbroad(LocalStore):
+    """Cannot be used in any other process."""
+
+    def __init__(self, root: str) -> None:
+        super().__init__(root)
+        self.home = os.getpid()
+
+    def local_path(self, path: str) -> str | None:
+        if os.getpid() != self.home:
+            raise RuntimeError("no store on this machine")
+        return super().local_path(path)
+
+
+class FailsOnce(LocalStore):
+    """Ends the worker that is the first to open a certain file; the next one may."""
+
+    def __init__(self, root: str, *, name: str, marker: str) -> None:
+        super().__init__(root)
+        self.home, self.name, self.marker = os.getpid(), name, marker
+
+    def local_path(self, path: str) -> str | None:
+        if os.getpid() != self.home and path.endswith(self.name):
+            try:
+                os.close(os.open(self.marker, os.O_CREAT | os.O_EXCL))
+            except FileExistsError:
+                pass
+            else:
+                os._exit(1)
+        return super().local_path(path)
+
+
+class NoExecutor(Executor):
+    """Executes nothing."""
+
+    def execute(self, plan: Node) -> Iterator[Batch]:
+        raise NotImplementedError(plan)

@@ -1,0 +1,239 @@
+"""Replayed on Spark or not, a table gives the same files, and the same is counted."""
+
+import time
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pyspark import cloudpickle
+from pyspark.sql import SparkSession
+
+import headrace
+import headrace.spark
+from headrace import wiring
+from headrace.engines.spark.executor import SparkExecutor
+from headrace.engines.spark.lowering import lower_leaves
+from headrace.errors import (
+    CorruptCheckpointError,
+    EngineFailedError,
+    InvalidArgumentError,
+    PlanRefusedError,
+)
+from headrace.expr.node import And
+from headrace.metrics.event import CheckpointAbandoned, Event, LogReplayCompleted
+from headrace.plan import (
+    Chain,
+    CollectKeys,
+    DropSeen,
+    FirstOfEach,
+    ListFiles,
+    Node,
+    ReadDocument,
+    RecordSeen,
+    ScanJson,
+    ScanParquet,
+    SkipFiles,
+)
+from headrace.plan.context import ExecutionSettings
+from headrace.protocol.log_file import LogFile
+from headrace.replay.seen import FrozenSeenSet, SeenSet
+from headrace.storage.local import LocalStore
+from tests.effort import examples
+from tests.lake.action import add, opening
+from tests.lake.checkpoint import Form, Shape, write_checkpoint
+from tests.lake.log import commit_path, state_at, write_history
+from tests.lake.plan import Plan
+from tests.lake.strategies import plans
+from tests.listing import batch_rows, by_key, file_rows
+from tests.spark import abroad
+
+WHERE = (None, "part = 'x'", "n = 1", "id > 20", "id < 10 OR part IS NULL")
+FILES = 40
+
+cloudpickle.register_pickle_by_value(abroad)  # type: ignore[no-untyped-call]  # not there abroad
+
+
+def distributed(
+    spark: SparkSession, table: Path, events: list[Event], **sizes: Any
+) -> headrace.Table:
+    embedded = wiring.open_executor(LocalStore(str(table)))
+    executor = SparkExecutor(spark, embedded=embedded, **sizes)
+    return headrace.Table(table, executor=executor, reporter=events.append)
+
+
+def counted(events: list[Event]) -> list[dict[str, Any]]:
+    ended = [event for event in events if isinstance(event, LogReplayCompleted)]
+    return [asdict(event.counts) | {"keys": event.dedup_hashmap_size} for event in ended]
+
+
+def write_large_checkpoint(table: Path, shape: Shape) -> list[Path]:
+    """Forty files in a checkpoint, two of which a later commit hides."""
+    history = [[*opening(), *(add(f"f{i}") for i in range(FILES))], [add("f1"), add("f2")]]
+    write_history(table, history)
+    paths = write_checkpoint(table, 0, state_at(history, 0), shape)
+    commit_path(table, 0).unlink()
+    return paths
+
+
+SIDECARS = Shape(form=Form.V2_PARQUET, sidecars=3, row_group_rows=2)
+NAMES = sorted(f"f{i}" for i in range(FILES))
+
+
+@pytest.mark.property
+@settings(max_examples=examples(15), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    plan=plans().filter(lambda plan: plan.checkpoints),
+    where=st.sampled_from(WHERE),
+    strategy=st.sampled_from(["reverse", "forward"]),
+)
+def test_a_random_history_gives_the_same_files_and_counts_on_both_engines(
+    spark: SparkSession, plan: Plan, where: str | None, strategy: str
+) -> None:
+    here: list[Event] = []
+    there: list[Event] = []
+    with plan.on_disk() as table:
+        embedded = headrace.Table(table, reporter=here.append).snapshot()
+        on_spark = distributed(spark, table, there, task_bytes=1, wave_bytes=400).snapshot()
+        expected = file_rows(embedded.scan(where=where, strategy=strategy))
+        found = list(on_spark.scan(where=where, strategy=strategy))
+    assert file_rows(found) == expected
+    if where is None:
+        assert by_key(found).keys() == plan.state(plan.latest).live.keys()
+    assert counted(there) == counted(here)
+
+
+@pytest.mark.property
+@settings(max_examples=examples(8), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(plan=plans().filter(lambda plan: plan.checkpoints), where=st.sampled_from(WHERE))
+def test_a_frame_of_files_has_the_rows_of_the_batches(
+    spark: SparkSession, plan: Plan, where: str | None
+) -> None:
+    with plan.on_disk() as table:
+        snapshot = headrace.Table(table).snapshot()
+        scan = snapshot.scan(where=where)
+        frame = headrace.spark.files(spark, table, where=where, task_bytes=1)
+        rows = frame.toArrow()
+        assert batch_rows(rows.to_batches()) == batch_rows(scan.batches())
+        assert rows.schema.names == scan.arrow_schema().names
+
+
+def test_a_frame_of_files_may_have_few_columns_of_an_older_version(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    write_large_checkpoint(tmp_path, SIDECARS)
+    frame = headrace.spark.files(spark, tmp_path, version=0, columns=["size_bytes", "path"])
+    assert frame.columns == ["size_bytes", "path"]
+    assert sorted(row.path for row in frame.collect()) == NAMES
+
+
+def test_a_table_opened_for_spark_is_replayed_there(spark: SparkSession, tmp_path: Path) -> None:
+    write_large_checkpoint(tmp_path, SIDECARS)
+    table = headrace.spark.open_table(spark, tmp_path)
+    assert sorted(file.path for file in table.snapshot().scan()) == NAMES
+    assert isinstance(table.executor, SparkExecutor)
+    assert "DropSeen" not in table.executor.refusals
+
+
+def test_a_frame_of_a_table_with_its_own_executor_is_refused(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    table = headrace.Table(tmp_path, executor=abroad.NoExecutor())
+    with pytest.raises(InvalidArgumentError, match="NoExecutor"):
+        headrace.spark.files(spark, table)
+
+
+JSON = ScanJson(files=(LogFile(path="a.json"),), columns=("add",))
+PARQUET = ScanParquet(files=(LogFile(path="a.parquet"),), columns=("add.path",))
+
+
+@pytest.mark.parametrize(
+    "plan",
+    [
+        ListFiles(directory="_delta_log"),
+        ReadDocument(path="_delta_log/_last_checkpoint"),
+        JSON,
+        PARQUET,
+        Chain(inputs=(PARQUET,)),
+        FirstOfEach(input=PARQUET, columns=("protocol",)),
+        RecordSeen(input=JSON, seen=SeenSet()),
+        CollectKeys(input=JSON, seen=SeenSet()),
+        DropSeen(input=JSON, seen=FrozenSeenSet()),
+        SkipFiles(input=PARQUET, predicate=And(parts=())),
+    ],
+    ids=lambda plan: type(plan).__name__,
+)
+def test_spark_refuses_what_is_no_leaf_of_parquet(plan: Node, tmp_path: Path) -> None:
+    engine = wiring.open_executor(LocalStore(str(tmp_path)))
+    with pytest.raises(PlanRefusedError) as refused:
+        lower_leaves([plan], engine=engine, settings=ExecutionSettings())
+    assert refused.value.node == type(plan).__name__
+
+
+def test_refused_plans_run_on_the_embedded_engine_and_are_told(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    write_large_checkpoint(tmp_path, Shape(form=Form.V2_JSON))
+    table = distributed(spark, tmp_path, [])
+    assert sorted(file.path for file in table.snapshot().scan()) == NAMES
+    assert isinstance(table.executor, SparkExecutor)
+    # The file actions stand in the manifest itself, which is JSON.
+    assert table.executor.refusals["DropSeen"] == 1
+    assert table.executor.refusals["RecordSeen"] == 1
+
+
+def test_a_sidecar_without_a_footer_sends_the_scan_to_an_older_base(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    history = [[*opening(), *(add(f"f{i}") for i in range(FILES))], [add("f1")]]
+    write_history(tmp_path, history)
+    write_checkpoint(tmp_path, 0, state_at(history, 0), SIDECARS)
+    sidecars = sorted((tmp_path / "_delta_log" / "_sidecars").iterdir())
+    sidecars[-1].write_bytes(b"PAR1 no more PAR1")
+    events: list[Event] = []
+    scan = distributed(spark, tmp_path, events).snapshot().scan()
+    assert sorted(file.path for file in scan) == NAMES
+    assert [type(e) for e in events] == [CheckpointAbandoned, LogReplayCompleted]
+    assert scan.metrics.counts.fallbacks == 1
+
+
+def test_what_a_worker_cannot_decode_is_raised_with_its_type_and_path(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    write_large_checkpoint(tmp_path, SIDECARS)
+    sidecar = min((tmp_path / "_delta_log" / "_sidecars").iterdir())
+    content = bytearray(sidecar.read_bytes())
+    content[4:600] = b"\xff" * 596  # the first pages; the footer at the end is whole
+    sidecar.write_bytes(content)
+    with pytest.raises(CorruptCheckpointError) as raised:
+        list(distributed(spark, tmp_path, []).snapshot().scan())
+    assert raised.value.path.endswith(sidecar.name)
+
+
+def test_a_worker_that_fails_otherwise_is_told_with_its_reason(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    write_large_checkpoint(tmp_path, SIDECARS)
+    executor = SparkExecutor(
+        spark, embedded=wiring.open_executor(abroad.BrokenAbroad(str(tmp_path)))
+    )
+    with pytest.raises(EngineFailedError, match="RuntimeError: no store on this machine"):
+        list(headrace.Table(tmp_path, executor=executor).snapshot().scan())
+
+
+def test_closing_a_scan_cancels_its_jobs(spark: SparkSession, tmp_path: Path) -> None:
+    *_, last = write_large_checkpoint(tmp_path, Shape(form=Form.V2_PARQUET, sidecars=3))
+    store = abroad.SlowAbroad(str(tmp_path), name=last.name, seconds=30)
+    executor = SparkExecutor(spark, embedded=wiring.open_executor(store), task_bytes=1)
+    files = iter(headrace.Table(tmp_path, executor=executor).snapshot().scan())
+    assert sorted(next(files).path for _ in range(2)) == ["f1", "f2"]  # those of the commit
+    next(files)  # one of the first wave; the second is under way
+    tracker = spark.sparkContext.statusTracker()
+    started = time.monotonic()
+    while not tracker.getActiveJobsIds():
+        time.sleep(0.01)
+    files.close()  # type: ignore[attr-defined]
+    assert time.monotonic() - started < 20
+    assert tracker.getActiveJobsIds() == []
