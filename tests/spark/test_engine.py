@@ -1,13 +1,13 @@
 """Replayed on Spark or not, a table gives the same files, and the same is counted."""
 
 import time
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import asdict
 from pyspark import cloudpickle
 from pyspark.sql import SparkSession
 

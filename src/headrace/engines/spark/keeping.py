@@ -1,7 +1,8 @@
 """Replaying a log so that what its checkpoint holds never leaves Spark."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from headrace.engines.arrow.executor import ArrowExecutor
 from headrace.engines.spark.lowering import LeafWork, Task, check_leaves, cut, lower_leaves

@@ -6,8 +6,10 @@ listings or documents are too small to send anywhere.
 
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
 from typing import TypeAlias
+
+import msgspec
+from msgspec.structs import replace
 
 from headrace.engines.arrow.executor import ArrowExecutor, Footer
 from headrace.errors import PlanRefusedError
@@ -20,8 +22,7 @@ from headrace.protocol.log_file import LogFile
 _FOOTERS_AT_ONCE = 16
 
 
-@dataclass(frozen=True, kw_only=True)
-class LeafWork:
+class LeafWork(msgspec.Struct, frozen=True, kw_only=True):
     """What all tasks of one phase share: it travels to each worker once."""
 
     engine: ArrowExecutor
@@ -45,8 +46,7 @@ class LeafWork:
         return self.engine.bound(replace(context, settings=settings))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Piece:
+class Piece(msgspec.Struct, frozen=True, kw_only=True):
     """Some row groups of one leaf file."""
 
     file: LogFile

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+import msgspec
 from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
@@ -14,8 +14,7 @@ from headrace.engines.spark.worker import Shipped
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Enclosed(Generic[T]):
+class Enclosed(msgspec.Struct, Generic[T], frozen=True):
     """A value that travels with the function itself, in every job."""
 
     value: T

@@ -8,7 +8,6 @@ of Spark: asking again would not change it, and on the driver it is raised with 
 
 import pickle
 from collections.abc import Iterator
-from dataclasses import asdict
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 import msgspec
@@ -69,7 +68,7 @@ def _answer(work: LeafWork, task: Task, number: int) -> Iterator[RecordBatch]:
     except HeadraceError as error:
         yield _row(number, "error", pickle.dumps(error))
     else:
-        yield _row(number, "counts", msgspec.json.encode(asdict(meter.counts)))
+        yield _row(number, "counts", msgspec.json.encode(meter.counts))
 
 
 def read_task(work: LeafWork, task: Task, *, meter: Meter) -> Iterator[tuple[int, ColumnBatch]]:
