@@ -38,6 +38,18 @@
     ├── EngineError                    an engine did not do what it was asked
     │   ├── EngineFailedError          ENGINE_FAILED
     │   └── PlanRefusedError           PLAN_REFUSED
+    ├── PipelineError                  a project that cannot be planned or run as it stands
+    │   ├── ProjectNotFoundError       PROJECT_NOT_FOUND
+    │   ├── InvalidProjectError        INVALID_PROJECT
+    │   ├── InvalidViewError           INVALID_VIEW
+    │   ├── ViewCycleError             VIEW_CYCLE
+    │   ├── UnknownRelationError       UNKNOWN_RELATION
+    │   ├── InvalidFunctionError       INVALID_FUNCTION
+    │   ├── FunctionMissingError       FUNCTION_MISSING
+    │   ├── FunctionChangedError       FUNCTION_CHANGED
+    │   ├── ContractViolatedError      CONTRACT_VIOLATED
+    │   ├── PinConflictError           PIN_CONFLICT
+    │   └── BundleDamagedError         BUNDLE_DAMAGED
     └── MachineError                   phases and executors used against their contract
         ├── NotTerminalError           NOT_TERMINAL
         ├── PhaseUnfinishedError       PHASE_UNFINISHED
@@ -478,6 +490,140 @@ class PlanRefusedError(EngineError):
         super().__init__(
             f"{engine} does not execute {node}: {reason}; execute it on the embedded engine"
         )
+
+
+class PipelineError(HeadraceError):
+    """A project that cannot be planned or run as it stands."""
+
+
+class ProjectNotFoundError(PipelineError):
+    """There is no project where one was asked for."""
+
+    code: ClassVar[str] = "PROJECT_NOT_FOUND"
+
+    def __init__(self, *, folder: str) -> None:
+        self.folder = folder
+        super().__init__(
+            f"{folder}: no headrace.toml here; name the folder that holds it, or make a project "
+            "with `headrace init`"
+        )
+
+
+class InvalidProjectError(PipelineError):
+    """A file of a project says something that it cannot mean."""
+
+    code: ClassVar[str] = "INVALID_PROJECT"
+
+    def __init__(self, *, file: str, key: str, reason: str) -> None:
+        self.file, self.key, self.reason = file, key, reason
+        super().__init__(f"{file}: {key}: {reason}")
+
+
+class InvalidViewError(PipelineError):
+    """A view's header or its query cannot be read."""
+
+    code: ClassVar[str] = "INVALID_VIEW"
+
+    def __init__(self, *, file: str, line: int | None, reason: str) -> None:
+        self.file, self.line, self.reason = file, line, reason
+        super().__init__(f"{file if line is None else f'{file} line {line}'}: {reason}")
+
+
+class ViewCycleError(PipelineError):
+    """Views read each other in a circle."""
+
+    code: ClassVar[str] = "VIEW_CYCLE"
+
+    def __init__(self, *, path: Sequence[str]) -> None:
+        self.path = tuple(path)
+        super().__init__(
+            f"views read each other in a circle: {' -> '.join(self.path)}; one of them must read "
+            "a source instead"
+        )
+
+
+class UnknownRelationError(PipelineError):
+    """A view reads something that is neither a source nor a view of the project."""
+
+    code: ClassVar[str] = "UNKNOWN_RELATION"
+
+    def __init__(self, *, view: str, relation: str, known: Sequence[str]) -> None:
+        self.view, self.relation, self.known = view, relation, tuple(known)
+        super().__init__(
+            f"view {view} reads {relation}, which is neither a source nor a view; there are "
+            f"{', '.join(self.known) or 'none'}"
+        )
+
+
+class InvalidFunctionError(PipelineError):
+    """A function is declared in a way that no runner could use."""
+
+    code: ClassVar[str] = "INVALID_FUNCTION"
+
+    def __init__(self, *, function: str, reason: str) -> None:
+        self.function, self.reason = function, reason
+        super().__init__(f"function {function}: {reason}")
+
+
+class FunctionMissingError(PipelineError):
+    """A view calls a function that nobody declares."""
+
+    code: ClassVar[str] = "FUNCTION_MISSING"
+
+    def __init__(self, *, view: str, function: str, similar: Sequence[str]) -> None:
+        self.view, self.function, self.similar = view, function, tuple(similar)
+        hint = f"; did you mean {' or '.join(self.similar)}?" if self.similar else ""
+        super().__init__(
+            f"view {view} calls {function}, which is neither Spark's nor declared in "
+            f"functions.py{hint} (`headrace functions` lists what is there)"
+        )
+
+
+class FunctionChangedError(PipelineError):
+    """A function is not what it was when the bundle was made."""
+
+    code: ClassVar[str] = "FUNCTION_CHANGED"
+
+    def __init__(self, *, view: str, function: str, changed: str) -> None:
+        self.view, self.function, self.changed = view, function, changed
+        super().__init__(
+            f"view {view} was planned with another {function}: {changed}; plan again, or restore "
+            "the function"
+        )
+
+
+class ContractViolatedError(PipelineError):
+    """What views give is not what their contracts promise."""
+
+    code: ClassVar[str] = "CONTRACT_VIOLATED"
+
+    def __init__(self, *, violations: Sequence[str]) -> None:
+        self.violations = tuple(violations)
+        super().__init__(
+            f"{'; '.join(self.violations)}; change the query, the contract or its policy"
+        )
+
+
+class PinConflictError(PipelineError):
+    """One source is pinned to two versions."""
+
+    code: ClassVar[str] = "PIN_CONFLICT"
+
+    def __init__(self, *, source: str, pins: Sequence[str]) -> None:
+        self.source, self.pins = source, tuple(pins)
+        super().__init__(
+            f"source {source} is pinned to {' and to '.join(self.pins)}; keep one of them"
+        )
+
+
+class BundleDamagedError(PipelineError):
+    """A bundle's content is not what its id stands for."""
+
+    code: ClassVar[str] = "BUNDLE_DAMAGED"
+
+    def __init__(self, *, bundle: str, reason: str) -> None:
+        self.bundle, self.reason = bundle, reason
+        super().__init__(f"bundle {bundle}: {reason}; plan anew")
 
 
 class MachineError(HeadraceError):

@@ -14,6 +14,7 @@ from headrace.errors import (
     DamageError,
     EngineError,
     HeadraceError,
+    PipelineError,
     RequestError,
     SetupError,
     StorageError,
@@ -29,6 +30,7 @@ STATUSES: tuple[tuple[type[HeadraceError], int, str], ...] = (
     (StorageError, 5, "the store failed"),
     (SetupError, 6, "this machine or session lacks something"),
     (EngineError, 7, "an engine failed"),
+    (PipelineError, 8, "the project cannot be planned or run"),
     (HeadraceError, 70, "a part was used against its contract"),
 )
 """The exit status of each family of errors, most special first."""

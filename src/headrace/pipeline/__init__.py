@@ -1,0 +1,46 @@
+"""Pipelines of views: planned, pinned, pruned and bundled; runners run the bundles.
+
+A project's folder enters; frozen bundles leave, and, through a runner, tables.
+
+from headrace.pipeline import Project
+
+bundle = Project.load("shop").plan()
+for view in bundle.views.values():
+    print(view.name, view.skip_key)
+"""
+
+from headrace.pipeline.api import Engine, Project
+from headrace.pipeline.bundle.bundle import Bundle, decode_bundle
+from headrace.pipeline.bundle.cause import Cause, CauseKind, explain_change
+from headrace.pipeline.bundle.key import KeyParts, SourcePart
+from headrace.pipeline.bundle.scan_unit import ScanUnit
+from headrace.pipeline.bundle.view_plan import ViewPlan
+from headrace.pipeline.contract import Contract, Evolution
+from headrace.pipeline.functions.declaration import Function, Volatility, function
+from headrace.pipeline.project.header import Materialise, Tier, WriteMode
+from headrace.pipeline.project.view import view
+from headrace.pipeline.sources.pin import SourcePin
+
+__all__ = [
+    "Bundle",
+    "Cause",
+    "CauseKind",
+    "Contract",
+    "Engine",
+    "Evolution",
+    "Function",
+    "KeyParts",
+    "Materialise",
+    "Project",
+    "ScanUnit",
+    "SourcePart",
+    "SourcePin",
+    "Tier",
+    "ViewPlan",
+    "Volatility",
+    "WriteMode",
+    "decode_bundle",
+    "explain_change",
+    "function",
+    "view",
+]

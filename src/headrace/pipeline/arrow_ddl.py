@@ -1,0 +1,186 @@
+"""Arrow types and the words that Spark SQL has for them.
+
+The one place where a type crosses between text and Arrow. Types are compared as types; the
+text is for people, for files and for `CREATE TABLE`.
+"""
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+_Kind = exp.DataType.Type
+_FROM_SQL: dict[exp.DType, pa.DataType] = {
+    _Kind.TINYINT: pa.int8(),
+    _Kind.SMALLINT: pa.int16(),
+    _Kind.INT: pa.int32(),
+    _Kind.BIGINT: pa.int64(),
+    _Kind.FLOAT: pa.float32(),
+    _Kind.DOUBLE: pa.float64(),
+    _Kind.BOOLEAN: pa.bool_(),
+    _Kind.TEXT: pa.string(),
+    _Kind.VARCHAR: pa.string(),
+    _Kind.CHAR: pa.string(),
+    _Kind.BINARY: pa.binary(),
+    _Kind.DATE: pa.date32(),
+    _Kind.TIMESTAMPTZ: pa.timestamp("us", "UTC"),
+    _Kind.TIMESTAMPLTZ: pa.timestamp("us", "UTC"),
+    _Kind.TIMESTAMP: pa.timestamp("us"),
+    _Kind.TIMESTAMPNTZ: pa.timestamp("us"),
+    _Kind.NULL: pa.null(),
+}
+_TO_SQL: dict[pa.DataType, str] = {
+    pa.int8(): "TINYINT",
+    pa.int16(): "SMALLINT",
+    pa.int32(): "INT",
+    pa.int64(): "BIGINT",
+    pa.float32(): "FLOAT",
+    pa.float64(): "DOUBLE",
+    pa.bool_(): "BOOLEAN",
+    pa.string(): "STRING",
+    pa.binary(): "BINARY",
+    pa.date32(): "DATE",
+    pa.timestamp("us"): "TIMESTAMP_NTZ",
+    pa.null(): "VOID",
+}
+_SAME_IN_SPARK: dict[pa.DataType, pa.DataType] = {
+    pa.uint8(): pa.int16(),
+    pa.uint16(): pa.int32(),
+    pa.uint32(): pa.int64(),
+    pa.uint64(): pa.int64(),
+    pa.float16(): pa.float32(),
+    pa.large_string(): pa.string(),
+    pa.string_view(): pa.string(),
+    pa.large_binary(): pa.binary(),
+    pa.binary_view(): pa.binary(),
+    pa.date64(): pa.date32(),
+}
+
+
+def parse_type(text: str) -> pa.DataType:
+    """The Arrow type that a Spark type is read into.
+
+    Raises:
+        ValueError: the text names no type.
+    """
+    if text.strip().casefold() == "void":  # Spark's word for it, which the parser does not know
+        return pa.null()
+    try:
+        return _arrow(exp.DataType.build(text, dialect="spark"))
+    except SqlglotError as error:
+        raise ValueError(f"{text!r} is no Spark SQL type") from error
+
+
+def parse_schema(text: str) -> pa.Schema:
+    """The columns of a list such as `id BIGINT NOT NULL, name STRING`.
+
+    Raises:
+        ValueError: the text is no such list.
+    """
+    try:
+        table = sqlglot.parse_one(f"CREATE TABLE t ({text})", dialect="spark")
+    except SqlglotError as error:
+        reason = f"{text!r} is not a list of columns such as 'id BIGINT NOT NULL, name STRING'"
+        raise ValueError(reason) from error
+    columns = table.this.expressions if isinstance(table, exp.Create) else []
+    if not columns or not all(isinstance(column, exp.ColumnDef) for column in columns):
+        raise ValueError(f"{text!r} is not a list of columns with their types")
+    fields = [_field(column) for column in columns]
+    names = [field.name.casefold() for field in fields]
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f"it names {', '.join(twice)} more than once")
+    return pa.schema(fields)
+
+
+def type_text(data_type: pa.DataType) -> str:
+    """What Spark SQL calls a type."""
+    data_type = spark_type(data_type)
+    if data_type in _TO_SQL:
+        return _TO_SQL[data_type]
+    if pa.types.is_timestamp(data_type):
+        return "TIMESTAMP"
+    if pa.types.is_decimal(data_type):
+        return f"DECIMAL({data_type.precision},{data_type.scale})"
+    if pa.types.is_list(data_type):
+        return f"ARRAY<{type_text(data_type.value_type)}>"
+    if pa.types.is_map(data_type):
+        return f"MAP<{type_text(data_type.key_type)}, {type_text(data_type.item_type)}>"
+    if pa.types.is_struct(data_type):
+        members = (f"{_name(field.name)}: {type_text(field.type)}" for field in data_type)
+        return f"STRUCT<{', '.join(members)}>"
+    return str(data_type)
+
+
+def schema_text(schema: pa.Schema | Sequence[pa.Field]) -> str:
+    """A list of columns, as `parse_schema` reads it."""
+    return ", ".join(
+        f"{_name(field.name)} {type_text(field.type)}{'' if field.nullable else ' NOT NULL'}"
+        for field in schema
+    )
+
+
+def spark_type(data_type: pa.DataType) -> pa.DataType:
+    """The Arrow type that Spark would hand out for a type that another engine has made."""
+    if data_type in _SAME_IN_SPARK:
+        return _SAME_IN_SPARK[data_type]
+    if pa.types.is_dictionary(data_type):
+        return spark_type(data_type.value_type)
+    if pa.types.is_timestamp(data_type):
+        return pa.timestamp("us", "UTC" if data_type.tz else None)
+    if pa.types.is_decimal(data_type) and not pa.types.is_decimal128(data_type):
+        return pa.decimal128(min(data_type.precision, 38), data_type.scale)
+    if pa.types.is_map(data_type):
+        return pa.map_(
+            pa.field("key", spark_type(data_type.key_type), nullable=False),
+            data_type.item_field.with_type(spark_type(data_type.item_type)).with_name("value"),
+        )
+    if pa.types.is_list(data_type) or pa.types.is_large_list(data_type):
+        element = data_type.value_field
+        return pa.list_(element.with_type(spark_type(element.type)).with_name("element"))
+    if pa.types.is_struct(data_type):
+        return pa.struct([field.with_type(spark_type(field.type)) for field in data_type])
+    return data_type
+
+
+def spark_schema(schema: pa.Schema) -> pa.Schema:
+    """The same columns in the types that Spark would hand out."""
+    return pa.schema([field.with_type(spark_type(field.type)) for field in schema])
+
+
+def _field(column: exp.ColumnDef) -> pa.Field:
+    kinds = [constraint.kind for constraint in column.constraints]
+    required = any(
+        isinstance(kind, exp.NotNullColumnConstraint) and not kind.args.get("allow_null")
+        for kind in kinds
+    )
+    comment = next((k.name for k in kinds if isinstance(k, exp.CommentColumnConstraint)), None)
+    if column.kind is None:
+        raise ValueError(f"column {column.name} has no type")
+    metadata = {"comment": comment} if comment else None
+    return pa.field(column.name, _arrow(column.kind), nullable=not required, metadata=metadata)
+
+
+def _arrow(found: exp.DataType) -> pa.DataType:
+    kind, inner = found.this, found.expressions
+    match kind:
+        case _Kind.DECIMAL:
+            precision, scale = [*(int(part.name) for part in inner), *(10, 0)[len(inner) :]][:2]
+            return pa.decimal128(precision, scale)
+        case _Kind.ARRAY | _Kind.LIST:
+            return pa.list_(pa.field("element", _arrow(inner[0])))
+        case _Kind.MAP:
+            key, value = map(_arrow, inner)
+            return pa.map_(pa.field("key", key, nullable=False), pa.field("value", value))
+        case _Kind.STRUCT:
+            return pa.struct([pa.field(member.name, _arrow(member.kind)) for member in inner])
+        case _ if kind in _FROM_SQL:
+            return _FROM_SQL[kind]
+        case _:
+            raise ValueError(f"the type {found.sql(dialect='spark')} has no Arrow form")
+
+
+def _name(name: str) -> str:
+    return exp.to_identifier(name).sql(dialect="spark")

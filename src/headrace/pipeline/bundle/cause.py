@@ -1,0 +1,178 @@
+"""Why a key changed: the token, file, column, function, setting or upstream view.
+
+Old and new parts enter; causes leave, most telling first. Two equal keys have no cause.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import SequenceMatcher
+from enum import StrEnum
+
+import msgspec
+
+from headrace.pipeline.bundle.key import KeyParts
+from headrace.pipeline.bundle.scan_unit import ScanUnit
+from headrace.pipeline.functions.catalog import describe_change
+
+_FEW = 3
+
+
+class CauseKind(StrEnum):
+    """Which part of a key is another one now."""
+
+    NEW = "new"
+    VOLATILE = "volatile"
+    TOKEN = "token"  # noqa: S105  (a word of a query)
+    FUNCTION = "function"
+    SETTING = "setting"
+    VARIABLE = "variable"
+    ENGINE = "engine"
+    COLUMN = "column"
+    FILE = "file"
+    UPSTREAM = "upstream"
+
+
+class Cause(msgspec.Struct, frozen=True, kw_only=True):
+    """One reason for a view to run again."""
+
+    kind: CauseKind
+    subject: str
+    """What changed: the name of the source, function, setting, view; the words around a token."""
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def explain_change(
+    old: KeyParts | None,
+    new: KeyParts,
+    *,
+    old_units: Sequence[ScanUnit] = (),
+    new_units: Sequence[ScanUnit] = (),
+) -> tuple[Cause, ...]:
+    """What is different between two sets of parts; empty if the view may be skipped.
+
+    Args:
+        old: The parts of the last good run; None if there is none.
+        new: The parts now.
+        old_units: What the view read then; with them, changed files are named.
+        new_units: What it reads now.
+    """
+    if old is None:
+        return (_cause(CauseKind.NEW, "", "it has not run yet"),)
+    return (
+        *(_cause(CauseKind.VOLATILE, "", reason) for reason in new.volatile),
+        *_tokens(old.tokens, new.tokens),
+        *_functions(old, new),
+        *_settings(old.settings, new.settings),
+        *_engine(old.engine, new.engine),
+        *_sources(old, new, old_units, new_units),
+        *_upstream(old.upstream, new.upstream),
+    )
+
+
+def _cause(kind: CauseKind, subject: str, text: str) -> Cause:
+    return Cause(kind=kind, subject=subject, text=text)
+
+
+def _tokens(old: Sequence[str], new: Sequence[str]) -> Iterator[Cause]:
+    matcher = SequenceMatcher(a=old, b=new, autojunk=False)
+    for tag, a, b, c, d in matcher.get_opcodes():
+        if tag == "equal":
+            continue
+        before, after = " ".join(old[a:b]), " ".join(new[c:d])
+        place = " ".join(new[max(0, c - _FEW) : c]) or "the start"
+        change = {
+            "replace": f"`{before}` became `{after}`",
+            "delete": f"`{before}` is gone",
+            "insert": f"`{after}` is new",
+        }[tag]
+        yield _cause(CauseKind.TOKEN, after or before, f"{change} behind `{place}`")
+
+
+def _functions(old: KeyParts, new: KeyParts) -> Iterator[Cause]:
+    for name in sorted({*old.functions, *new.functions}):
+        if name not in old.functions:
+            yield _cause(CauseKind.FUNCTION, name, f"function {name} is used now")
+        elif name not in new.functions:
+            yield _cause(CauseKind.FUNCTION, name, f"function {name} is used no more")
+        else:
+            for change in describe_change(old.functions[name], new.functions[name]):
+                yield _cause(CauseKind.FUNCTION, name, f"function {name}: {change}")
+
+
+def _settings(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Cause]:
+    for name in sorted({*old, *new}):
+        before, after = old.get(name), new.get(name)
+        if before == after:
+            continue
+        is_variable = name.startswith("variable ")
+        kind = CauseKind.VARIABLE if is_variable else CauseKind.SETTING
+        subject = name.removeprefix("variable ")
+        shown = name if is_variable else f"setting {name}"
+        text = f"{shown} was {before or 'not set'} and is {after or 'not set'}"
+        yield _cause(kind, subject, text)
+
+
+def _engine(old: str, new: str) -> Iterator[Cause]:
+    if old != new:
+        yield _cause(CauseKind.ENGINE, new, f"the engine was {old} and is {new}")
+
+
+def _sources(
+    old: KeyParts, new: KeyParts, old_units: Sequence[ScanUnit], new_units: Sequence[ScanUnit]
+) -> Iterator[Cause]:
+    units_then = {unit.source: unit for unit in old_units}
+    units_now = {unit.source: unit for unit in new_units}
+    for name in sorted({*old.sources, *new.sources}):
+        then, now = old.sources.get(name), new.sources.get(name)
+        if then is None or now is None:
+            text = f"source {name} is read {'now' if then is None else 'no more'}"
+            yield _cause(CauseKind.FILE, name, text)
+            continue
+        yield from _columns(name, then.columns, now.columns)
+        if then.digest != now.digest:
+            change = _files(units_then.get(name), units_now.get(name))
+            versions = f" (version {then.version} to {now.version})" if now.version else ""
+            yield _cause(CauseKind.FILE, name, f"source {name}: {change}{versions}")
+
+
+def _columns(source: str, old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Cause]:
+    for name in sorted({*old, *new}):
+        before, after = old.get(name), new.get(name)
+        if before != after:
+            text = f"column {source}.{name} was {before or 'not used'} and is {after or 'not used'}"
+            yield _cause(CauseKind.COLUMN, f"{source}.{name}", text)
+
+
+def _files(then: ScanUnit | None, now: ScanUnit | None) -> str:
+    if then is None or now is None:
+        return "the files that it reads of it changed"
+    before, after = (
+        {path if vector is None else f"{path} (dv {vector})" for path, vector in pairs}
+        for pairs in (
+            zip(then.paths, then.dv_ids, strict=True),
+            zip(now.paths, now.dv_ids, strict=True),
+        )
+    )
+    parts = [
+        f"{len(found)} {word}: {_few(found)}"
+        for found, word in ((after - before, "files added"), (before - after, "files removed"))
+        if found
+    ]
+    return "; ".join(parts) or "the files that it reads of it changed"
+
+
+def _few(names: set[str]) -> str:
+    shown = ", ".join(sorted(names)[:_FEW])
+    return f"{shown}, ..." if len(names) > _FEW else shown
+
+
+def _upstream(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Cause]:
+    for name in sorted({*old, *new}):
+        if name not in old:
+            yield _cause(CauseKind.UPSTREAM, name, f"view {name} is read now")
+        elif name not in new:
+            yield _cause(CauseKind.UPSTREAM, name, f"view {name} is read no more")
+        elif old[name] != new[name]:
+            yield _cause(CauseKind.UPSTREAM, name, f"view {name} changed")

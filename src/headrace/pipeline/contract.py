@@ -1,0 +1,243 @@
+"""Contracts: the columns that a view promises, and how far it may stray from them.
+
+A contract is made from an Arrow schema or from DDL, and gives both back. Types are compared as
+types; the text in which a contract is stored is only how it travels.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from enum import StrEnum
+from hashlib import sha256
+
+import msgspec
+import pyarrow as pa
+
+from headrace.pipeline.arrow_ddl import parse_type, schema_text, spark_type, type_text
+from headrace.pipeline.widening import widens
+
+FINGERPRINT_KEY = b"headrace.schema.fingerprint"
+"""Where a schema carries the fingerprint of the contract that it was made from."""
+
+
+class Evolution(StrEnum):
+    """How far what a view gives may stray from its contract."""
+
+    STRICT = "STRICT"
+    """Not at all: the same columns in the same order, of the same types."""
+    ADDITIVE = "ADDITIVE"
+    """Further columns are welcome."""
+    RELAXED = "RELAXED"
+    """Further columns, any order, and types that the contract's types can hold without loss."""
+
+
+class Breach(StrEnum):
+    """What is wrong with a column."""
+
+    MISSING_COLUMN = "MISSING_COLUMN"
+    EXTRA_COLUMN = "EXTRA_COLUMN"
+    TYPE_MISMATCH = "TYPE_MISMATCH"
+    NULLABILITY_MISMATCH = "NULLABILITY_MISMATCH"
+    COLUMN_ORDER = "COLUMN_ORDER"
+    PARTITION_MISMATCH = "PARTITION_MISMATCH"
+    ORDERING_MISMATCH = "ORDERING_MISMATCH"
+    METADATA_MISMATCH = "METADATA_MISMATCH"
+
+
+class ColumnContract(msgspec.Struct, frozen=True, kw_only=True):
+    """One promised column; its type is in Spark's words."""
+
+    name: str
+    type: str
+    nullable: bool = True
+    comment: str = ""
+
+    @property
+    def arrow_type(self) -> pa.DataType:
+        """The type as a type."""
+        return parse_type(self.type)
+
+
+class Violation(msgspec.Struct, frozen=True, kw_only=True):
+    """One way in which a schema is not what was promised."""
+
+    table: str
+    breach: Breach
+    column: str
+    expected: str
+    found: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.table}.{self.column}: {self.breach} (promised {self.expected}, "
+            f"found {self.found})"
+        )
+
+
+class Contract(msgspec.Struct, frozen=True, kw_only=True):
+    """The columns of a table, as promised."""
+
+    table: str
+    columns: tuple[ColumnContract, ...]
+    partition_columns: tuple[str, ...] = ()
+    ordering: tuple[str, ...] = ()
+    evolution: Evolution = Evolution.STRICT
+    metadata: dict[str, str] = {}
+
+    def __post_init__(self) -> None:
+        names = {column.name.casefold() for column in self.columns}
+        for name in (*self.partition_columns, *self.ordering):
+            if name.casefold() not in names:
+                raise ValueError(f"{name} is not among the columns of the contract")
+
+    @classmethod
+    def from_arrow(  # noqa: PLR0913  (the parts of a contract)
+        cls,
+        schema: pa.Schema,
+        *,
+        table: str,
+        evolution: Evolution = Evolution.STRICT,
+        partition_columns: Sequence[str] = (),
+        ordering: Sequence[str] = (),
+        metadata: Mapping[str, str] | None = None,
+    ) -> "Contract":
+        """The contract that a schema keeps.
+
+        Raises:
+            ValueError: a partition or ordering column is not among the columns.
+        """
+        carried = {
+            key.decode(): value.decode()
+            for key, value in (schema.metadata or {}).items()
+            if key != FINGERPRINT_KEY
+        }
+        return cls(
+            table=table,
+            columns=tuple(
+                ColumnContract(
+                    name=field.name,
+                    type=type_text(field.type),
+                    nullable=field.nullable,
+                    comment=((field.metadata or {}).get(b"comment") or b"").decode(),
+                )
+                for field in schema
+            ),
+            partition_columns=tuple(partition_columns),
+            ordering=tuple(ordering),
+            evolution=evolution,
+            metadata={**carried, **(metadata or {})},
+        )
+
+    def to_arrow(self) -> pa.Schema:
+        """The promised schema, with its fingerprint in the metadata."""
+        fields = [
+            pa.field(
+                column.name,
+                column.arrow_type,
+                nullable=column.nullable,
+                metadata={"comment": column.comment} if column.comment else None,
+            )
+            for column in self.columns
+        ]
+        metadata = {**self.metadata, FINGERPRINT_KEY.decode(): self.fingerprint}
+        return pa.schema(fields, metadata=metadata)
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest of the columns, their types and nullability, and the partitioning."""
+        columns = [
+            [column.name, type_text(column.arrow_type), column.nullable] for column in self.columns
+        ]
+        parts = [columns, self.partition_columns, self.ordering]
+        return sha256(msgspec.json.encode(parts)).hexdigest()
+
+    def ddl(self, *, location: str | None = None) -> str:
+        """The `CREATE TABLE` of a table that keeps the contract."""
+        partitioned = ", ".join(self.partition_columns)
+        properties = ", ".join(f"'{k}' = '{v}'" for k, v in sorted(self.metadata.items()))
+        return "\n".join(
+            line
+            for line, wanted in (
+                (f"CREATE TABLE {self.table} (", True),
+                (f"  {schema_text(self.to_arrow())}", True),
+                (") USING DELTA", True),
+                (f"PARTITIONED BY ({partitioned})", bool(partitioned)),
+                (f"LOCATION '{location}'", location is not None),
+                (f"TBLPROPERTIES ({properties})", bool(properties)),
+            )
+            if wanted
+        )
+
+    def check(
+        self,
+        schema: pa.Schema,
+        *,
+        partition_columns: Sequence[str] | None = None,
+        ordering: Sequence[str] | None = None,
+        with_metadata: bool = False,
+    ) -> tuple[Violation, ...]:
+        """Where a schema is not what was promised, under the contract's own policy.
+
+        Args:
+            schema: What a table or a plan has; names are compared as Spark does, without case.
+            partition_columns: How it is partitioned, if that is to be checked.
+            ordering: How it is ordered, if that is to be checked.
+            with_metadata: Whether the promised metadata must be there too.
+        """
+        return tuple(self._violations(schema, partition_columns, ordering, with_metadata))
+
+    def _violations(
+        self,
+        schema: pa.Schema,
+        partition_columns: Sequence[str] | None,
+        ordering: Sequence[str] | None,
+        with_metadata: bool,  # noqa: FBT001
+    ) -> Iterator[Violation]:
+        found = {field.name.casefold(): field for field in schema}
+        for column in self.columns:
+            field = found.get(column.name.casefold())
+            if field is None:
+                breach = Breach.MISSING_COLUMN
+                yield self._violation(breach, column.name, column.type, "no such column")
+            else:
+                yield from self._column(column, field)
+        promised = [column.name.casefold() for column in self.columns]
+        if self.evolution is Evolution.STRICT:
+            for name, field in found.items():
+                if name not in promised:
+                    breach = Breach.EXTRA_COLUMN
+                    yield self._violation(breach, field.name, "no such column", str(field.type))
+        common = [name for name in found if name in promised]
+        if self.evolution is not Evolution.RELAXED and common != [
+            n for n in promised if n in found
+        ]:
+            yield self._violation(Breach.COLUMN_ORDER, "*", ", ".join(promised), ", ".join(common))
+        yield from self._same_names(
+            Breach.PARTITION_MISMATCH, self.partition_columns, partition_columns
+        )
+        yield from self._same_names(Breach.ORDERING_MISMATCH, self.ordering, ordering)
+        if with_metadata:
+            carried = {k.decode(): v.decode() for k, v in (schema.metadata or {}).items()}
+            for key, value in self.metadata.items():
+                if carried.get(key) != value:
+                    breach = Breach.METADATA_MISMATCH
+                    yield self._violation(breach, key, value, str(carried.get(key)))
+
+    def _column(self, column: ColumnContract, field: pa.Field) -> Iterator[Violation]:
+        promised, given = column.arrow_type, spark_type(field.type)
+        fits = widens(given, promised) if self.evolution is Evolution.RELAXED else False
+        if given != promised and not fits:
+            found = type_text(given)
+            yield self._violation(Breach.TYPE_MISMATCH, column.name, column.type, found)
+        if field.nullable and not column.nullable:
+            breach = Breach.NULLABILITY_MISMATCH
+            yield self._violation(breach, column.name, "NOT NULL", "nullable")
+
+    def _same_names(
+        self, breach: Breach, promised: Sequence[str], given: Sequence[str] | None
+    ) -> Iterator[Violation]:
+        if given is not None and [*map(str.casefold, promised)] != [*map(str.casefold, given)]:
+            yield self._violation(breach, "*", ", ".join(promised) or "none", ", ".join(given))
+
+    def _violation(self, breach: Breach, column: str, expected: str, found: str) -> Violation:
+        return Violation(
+            table=self.table, breach=breach, column=column, expected=expected, found=found
+        )

@@ -1,0 +1,122 @@
+"""The functions that the views of a project may call: the standard ones and its own."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from headrace.errors import FunctionChangedError, InvalidFunctionError
+from headrace.pipeline.functions import change_feed, collection, hashing, span, text
+from headrace.pipeline.functions.declaration import Function
+from headrace.pipeline.functions.fingerprint import FunctionPart, function_part
+
+_STANDARD = (hashing, span, text, collection, change_feed)
+_PACKAGE_ROOT = Path(__file__).resolve().parents[3]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A function, where it comes from, and what it is made of."""
+
+    function: Function
+    origin: str
+    root: Path
+
+    def part(self) -> FunctionPart:
+        """What of it goes into keys."""
+        return function_part(self.function, root=self.root)
+
+
+class Catalog:
+    """Functions by name. A project may add to the standard ones, not replace them."""
+
+    def __init__(self, entries: Mapping[str, Entry]) -> None:
+        """Take functions in; what they are made of is worked out when it is asked for."""
+        self.entries = entries
+        self._parts: dict[str, FunctionPart] = {}
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self.entries[name] for name in sorted(self.entries))
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.entries
+
+    def __getitem__(self, name: str) -> Function:
+        return self.entries[name].function
+
+    def part(self, name: str) -> FunctionPart:
+        """What of a function goes into keys; worked out when it is first asked for."""
+        if name not in self._parts:
+            self._parts[name] = self.entries[name].part()
+        return self._parts[name]
+
+    def verify(self, view: str, planned: Mapping[str, FunctionPart]) -> None:
+        """Check, before a view runs, that its functions are those it was planned with.
+
+        Raises:
+            FunctionChangedError: one is gone, or is made of something else now.
+        """
+        for name, then in planned.items():
+            if name not in self.entries:
+                raise FunctionChangedError(view=view, function=name, changed="it is gone")
+            changed = describe_change(then, self.part(name))
+            if changed:
+                raise FunctionChangedError(view=view, function=name, changed=changed[0])
+
+
+def standard_catalog() -> Catalog:
+    """The functions that every project has."""
+    return Catalog({entry.function.name: entry for entry in _standard()})
+
+
+def project_catalog(functions: Iterable[Function], *, origin: str, root: Path) -> Catalog:
+    """The standard functions and a project's own.
+
+    Raises:
+        InvalidFunctionError: a function takes the name of a standard one, or two have one name.
+    """
+    entries = {entry.function.name: entry for entry in _standard()}
+    for found in functions:
+        if found.name in entries:
+            reason = f"there is one already in {entries[found.name].origin}: take another name"
+            raise InvalidFunctionError(function=found.name, reason=reason)
+        entries[found.name] = Entry(found, origin, root)
+    return Catalog(entries)
+
+
+def declared_functions(names: Mapping[str, Any]) -> list[Function]:
+    """The functions among a module's names."""
+    return [value for value in names.values() if isinstance(value, Function)]
+
+
+def describe_change(then: FunctionPart, now: FunctionPart) -> list[str]:
+    """Which parts of a function differ, in words."""
+    changes = []
+    if then.signature != now.signature:
+        changes.append(f"its signature was {then.signature} and is {now.signature}")
+    if then.source != now.source:
+        changes.append("its body changed")
+    changes += [
+        f"its helper {label} {_how(then.helpers, now.helpers, label)}"
+        for label in sorted({*then.helpers, *now.helpers})
+        if then.helpers.get(label) != now.helpers.get(label)
+    ]
+    for name in sorted({*then.packages, *now.packages}):
+        before, after = then.packages.get(name), now.packages.get(name)
+        if before != after:
+            changes.append(
+                f"{name} was {before or 'not imported'} and is {after or 'not imported'}"
+            )
+    return changes
+
+
+def _how(then: Mapping[str, str], now: Mapping[str, str], label: str) -> str:
+    if label not in then:
+        return "is new"
+    return "changed" if label in now else "is gone"
+
+
+def _standard() -> Iterator[Entry]:
+    for module in _STANDARD:
+        for found in declared_functions(vars(module)):
+            yield Entry(found, "headrace", _PACKAGE_ROOT)

@@ -1,0 +1,112 @@
+"""Lists and maps of texts, brought into one form.
+
+Rows are never visited one by one: the elements of all lists are one array, each with the number
+of its row, and lists are cut from it again.
+"""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from headrace.pipeline.functions.declaration import function
+
+_CASES = ("lower", "upper", "none")
+
+
+@function("ARRAY<STRING>", returns="ARRAY<STRING>")
+def list_compact(lists: pa.Array) -> pa.Array:
+    """A list without its nulls."""
+    rows, values = _elements(lists)
+    kept = pc.is_valid(values)
+    return _lists(lists, rows.filter(kept), values.filter(kept))
+
+
+@function("ARRAY<STRING>", returns="ARRAY<STRING>")
+def list_unique_sorted(lists: pa.Array) -> pa.Array:
+    """A list without nulls, each text once, in the order of their UTF-8 bytes."""
+    rows, values = _elements(lists)
+    kept = pc.is_valid(values)
+    distinct = (
+        pa.table({"row": rows.filter(kept), "value": values.filter(kept)})
+        .group_by(["row", "value"])
+        .aggregate([])
+        .sort_by([("row", "ascending"), ("value", "ascending")])
+        .combine_chunks()
+    )
+    return _lists(lists, distinct["row"].combine_chunks(), distinct["value"].combine_chunks())
+
+
+@function("MAP<STRING, STRING>", "STRING", "STRING", returns="STRING")
+def map_get_default(maps: pa.Array, keys: pa.Array, defaults: pa.Array) -> pa.Array:
+    """The value under a key; the default if the map is null, or has no value under it."""
+    rows, found_keys, values = _entries(maps)
+    wanted = pc.and_(pc.equal(found_keys, keys.take(rows)), pc.is_valid(values))
+    rows, values = rows.filter(wanted), values.filter(wanted)
+    places = np.full(len(maps), -1, dtype=np.int64)
+    places[rows.to_numpy()] = np.arange(len(rows))
+    picked = values.take(pa.array(places, mask=places < 0))
+    return pc.coalesce(picked, defaults)
+
+
+@function("MAP<STRING, STRING>", "STRING", returns="MAP<STRING, STRING>", required=1)
+def map_normalize(maps: pa.Array, cases: pa.Array | None = None) -> pa.Array:
+    """A map with its keys in lower case, each once, in the order of their UTF-8 bytes.
+
+    The second argument may say `upper` or `none` instead. Of keys that become the same the last
+    one's value stays.
+    """
+    rows, keys, values = _entries(maps)
+    entries = pa.table(
+        {
+            "row": rows,
+            "key": _in_cases(keys, None if cases is None else cases.take(rows)),
+            "place": pa.array(np.arange(len(rows))),
+            "value": values,
+        }
+    ).sort_by([("row", "ascending"), ("key", "ascending"), ("place", "ascending")])
+    row, key = entries["row"].to_numpy(), entries["key"].combine_chunks()
+    codes = key.dictionary_encode().indices.to_numpy()
+    is_last = np.ones(len(row), dtype=bool)
+    is_last[:-1] = (row[1:] != row[:-1]) | (codes[1:] != codes[:-1])
+    kept = entries.filter(pa.array(is_last)).combine_chunks()
+    offsets = _offsets(maps, kept["row"].combine_chunks())
+    return pa.MapArray.from_arrays(
+        offsets, kept["key"].combine_chunks(), kept["value"].combine_chunks()
+    )
+
+
+def _in_cases(keys: pa.Array, cases: pa.Array | None) -> pa.Array:
+    lower = pc.utf8_lower(keys)
+    if cases is None:
+        return lower
+    wanted = pc.utf8_lower(pc.fill_null(cases, "lower"))
+    for case in pc.unique(wanted).to_pylist():
+        if case not in _CASES:
+            raise ValueError(f"{case!r} is no case of keys; there are {', '.join(_CASES)}")
+    changed = pc.if_else(pc.equal(wanted, "upper"), pc.utf8_upper(keys), lower)
+    return pc.if_else(pc.equal(wanted, "none"), keys, changed)
+
+
+def _elements(lists: pa.Array) -> tuple[pa.Array, pa.Array]:
+    """The elements of all lists, and the row of each."""
+    return pc.list_parent_indices(lists), pc.list_flatten(lists)
+
+
+def _entries(maps: pa.Array) -> tuple[pa.Array, pa.Array, pa.Array]:
+    """The keys and values of all maps, and the row of each."""
+    as_lists = maps.cast(pa.list_(pa.struct([maps.type.key_field, maps.type.item_field])))
+    rows, entries = _elements(as_lists)
+    return rows, pc.struct_field(entries, [0]), pc.struct_field(entries, [1])
+
+
+def _lists(like: pa.Array, rows: pa.Array, values: pa.Array) -> pa.Array:
+    """Lists cut from elements that are in the order of their rows; null where `like` is."""
+    return pa.ListArray.from_arrays(_offsets(like, rows), values)
+
+
+def _offsets(like: pa.Array, rows: pa.Array) -> pa.Array:
+    """Where each row's elements begin; null where the row itself is null."""
+    counts = np.bincount(rows.to_numpy(), minlength=len(like)) if len(rows) else np.zeros(len(like))
+    ends = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+    missing = np.append(pc.is_null(like).to_numpy(zero_copy_only=False), False)
+    return pa.array(ends, mask=missing)

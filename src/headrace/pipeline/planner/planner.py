@@ -1,0 +1,296 @@
+"""Plans the views of a project, one behind the other.
+
+A view that is not materialised is planned as part of whoever reads it, so that a filter
+downstream prunes files upstream. Large ones are not, lest plans grow with every step: what they
+read is then added to what their readers read.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+from sqlglot import exp
+
+from headrace.errors import ContractViolatedError, UnknownRelationError
+from headrace.pipeline.arrow_ddl import schema_text
+from headrace.pipeline.bundle.digest import digest_of
+from headrace.pipeline.bundle.key import KeyParts
+from headrace.pipeline.bundle.scan_unit import ScanUnit
+from headrace.pipeline.bundle.view_plan import ViewPlan
+from headrace.pipeline.contract import Violation
+from headrace.pipeline.functions.fingerprint import FunctionPart
+from headrace.pipeline.planner.draft import Draft, draft_builder, draft_query
+from headrace.pipeline.planner.promise import check_promise
+from headrace.pipeline.planner.reading import SourceReader
+from headrace.pipeline.planner.request import PlanRequest
+from headrace.pipeline.planning.analysis import Analyst, RelationReads
+from headrace.pipeline.planning.graph import topological_order
+from headrace.pipeline.planning.lint import Hazard, is_order_free
+from headrace.pipeline.planning.query import Query, parse_query
+from headrace.pipeline.planning.session import PlanningSession
+from headrace.pipeline.planning.substrait import plan_digest
+from headrace.pipeline.project.header import Header, Materialise
+from headrace.pipeline.project.setting import variable_text
+from headrace.pipeline.project.view import SqlView
+
+_MOST_SCANS = 8
+_DEEPEST = 8
+"""How large a view may be to be planned as part of another."""
+
+
+def plan_views(request: PlanRequest) -> dict[str, ViewPlan]:
+    """Plan every view, in the order in which they are to run.
+
+    Raises:
+        InvalidViewError, UnknownRelationError, FunctionMissingError: a view is wrong.
+        ViewCycleError: views read each other in a circle.
+        ContractViolatedError: views give something else than they promise; all are named.
+    """
+    return _Planner(request).plan()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Known:
+    """A planned view, and what its readers need to know of it."""
+
+    plan: ViewPlan
+    schema: pa.Schema | None
+    trees: tuple[exp.Query, ...]
+    """Its own query, and those of the views it inlines."""
+    reads: Mapping[str, RelationReads]
+    """By source, what it reads of it, itself or through the views it inlines."""
+    functions: Mapping[str, FunctionPart]
+    """Its own functions, and those of the views it inlines."""
+    scans: int
+    depth: int
+
+    @property
+    def is_materialised(self) -> bool:
+        return self.plan.header.materialise is not Materialise.NONE
+
+
+class _Planner:
+    def __init__(self, request: PlanRequest) -> None:
+        self.request = request
+        self.session = PlanningSession(request.settings)
+        self.analyst = Analyst(
+            self.session,
+            catalog=request.catalog,
+            variables=request.variables,
+            time_zone=request.settings.time_zone,
+        )
+        self.reader = SourceReader(request.sources)
+        self.known: dict[str, _Known] = {}
+        self.violations: list[Violation] = []
+
+    def plan(self) -> dict[str, ViewPlan]:
+        queries = {
+            name: parse_query(view.sql, file=view.file)
+            for name, view in self.request.views.items()
+            if isinstance(view, SqlView)
+        }
+        reads = {
+            name: queries[name].relations
+            if isinstance(view, SqlView)
+            else tuple(sorted(map(str.casefold, view.reads)))
+            for name, view in self.request.views.items()
+        }
+        self._check_relations(reads)
+        for name, source in self.request.sources.items():
+            self.session.add_table(name, source.schema)
+        for name in topological_order(reads):
+            self.known[name] = self._finish(self._draft(name, queries.get(name), reads[name]))
+        if self.violations:
+            raise ContractViolatedError(violations=[*map(str, self.violations)])
+        return {name: known.plan for name, known in self.known.items()}
+
+    def _check_relations(self, reads: Mapping[str, Sequence[str]]) -> None:
+        there = {*self.request.views, *self.request.sources}
+        for view, relations in sorted(reads.items()):
+            for relation in relations:
+                if relation not in there:
+                    known = sorted(there - {view})
+                    raise UnknownRelationError(view=view, relation=relation, known=known)
+
+    def _draft(self, name: str, query: Query | None, reads: Sequence[str]) -> Draft:
+        view = self.request.views[name]
+        schemas = {
+            relation: self.known[relation].schema
+            if relation in self.known
+            else self.request.sources[relation].schema
+            for relation in reads
+        }
+        if query is None or not isinstance(view, SqlView):
+            assert not isinstance(view, SqlView)
+            return draft_builder(view, request=self.request, schemas=schemas)
+        inlined = [k for r in reads if (k := self.known.get(r)) and not k.is_materialised]
+        return draft_query(
+            view,
+            query,
+            request=self.request,
+            analyst=self.analyst,
+            schemas=schemas,
+            inlined=[tree for known in inlined for tree in known.trees],
+        )
+
+    def _finish(self, draft: Draft) -> _Known:
+        view, analysis = draft.view, draft.analysis
+        upstream = [self.known[name] for name in draft.reads if name in self.known]
+        inlined = [known for known in upstream if not known.is_materialised]
+        reads = self._source_reads(draft, inlined)
+        findings = [*draft.findings, *(f for known in inlined for f in known.plan.findings)]
+        order_free = is_order_free(findings) and draft.query is not None
+        units = tuple(self.reader.unit(name, reads[name]) for name in sorted(reads))
+        key = self._key(draft, upstream, units, order_free=order_free)
+        violations, unproved = check_promise(view.header.contract, analysis.schema)
+        self.violations += violations
+        functions = {**draft.functions}
+        for known in inlined:
+            functions |= known.functions
+        plan = ViewPlan(
+            name=view.name,
+            kind=draft.kind,
+            file=view.file,
+            sql=None if draft.query is None else draft.query.sql,
+            header=view.header,
+            variables={name: variable_text(v) for name, v in draft.variables.items()},
+            reads=draft.reads,
+            inlines=self._in_order(
+                name for k in inlined for name in (*k.plan.inlines, k.plan.name)
+            ),
+            upstream=self._in_order(
+                name
+                for k in upstream
+                for name in ([k.plan.name] if k.is_materialised else k.plan.upstream)
+            ),
+            schema=None if analysis.schema is None else schema_text(analysis.schema),
+            unplanned=analysis.unplanned,
+            unpruned=analysis.unpruned,
+            datafusion_sql=analysis.datafusion_sql,
+            substrait=analysis.substrait,
+            lineage=analysis.lineage,
+            findings=draft.findings,
+            order_free=order_free,
+            unproved=unproved,
+            units=units,
+            key=key,
+            plan_fingerprint=self._fingerprint(draft, functions),
+            skip_key=key.skip_key(),
+        )
+        scans = len(analysis.lineage.scans) if analysis.lineage else 0
+        depth = 1 + max((known.depth for known in inlined), default=0)
+        is_part = not _is_materialised(view.header) and scans <= _MOST_SCANS and depth <= _DEEPEST
+        if analysis.schema is not None:
+            if is_part and analysis.planned is not None:
+                self.session.add_view(view.name, analysis.planned)
+            else:
+                self.session.add_table(view.name, analysis.schema)
+                depth = 0
+        trees = () if draft.query is None else (draft.query.tree,)
+        return _Known(
+            plan=plan,
+            schema=analysis.schema,
+            trees=(*trees, *(tree for known in inlined for tree in known.trees)),
+            reads=reads,
+            functions=functions,
+            scans=scans,
+            depth=depth,
+        )
+
+    def _source_reads(self, draft: Draft, inlined: Iterable[_Known]) -> dict[str, RelationReads]:
+        """By source: what the plan scans of it, and what views do that are no part of the plan."""
+        found: dict[str, RelationReads] = {}
+
+        def add(source: str, reads: RelationReads) -> None:
+            found.setdefault(source, RelationReads()).add(reads)
+
+        scanned = set(draft.analysis.reads) if draft.analysis.planned else set(draft.reads)
+        for source in self.request.sources:
+            if source in scanned or source in draft.reads:
+                add(source, draft.relation_reads(source))
+        for known in inlined:
+            is_part = draft.analysis.planned is not None and known.plan.name not in scanned
+            for source, reads in known.reads.items():
+                add(source, RelationReads() if is_part else reads)
+        return found
+
+    def _key(
+        self,
+        draft: Draft,
+        upstream: Iterable[_Known],
+        units: Sequence[ScanUnit],
+        *,
+        order_free: bool,
+    ) -> KeyParts:
+        request, view = self.request, draft.view
+        previous = request.previous.get(view.name)
+        volatile = [f.text for f in draft.findings if f.hazard is Hazard.VOLATILE]
+        for known in upstream:
+            volatile += [f"{known.plan.name}: {reason}" for reason in known.plan.key.volatile]
+        variables = {f"variable {n}": variable_text(v) for n, v in draft.variables.items()}
+        return KeyParts(
+            tokens=() if draft.query is None else draft.query.tokens,
+            functions=dict(draft.functions),
+            sources={
+                unit.source: self.reader.part(unit, previous=previous, order_free=order_free)
+                for unit in units
+            },
+            settings={**self._settings(), **_writing(view.header), **variables},
+            engine=request.engine,
+            upstream={
+                known.plan.name: known.plan.skip_key or ""
+                if known.is_materialised
+                else known.plan.key.definition_key()
+                for known in upstream
+            },
+            volatile=tuple(volatile),
+        )
+
+    def _fingerprint(self, draft: Draft, functions: Mapping[str, FunctionPart]) -> str:
+        """What is computed: the plan, and whatever is not in it by value."""
+        analysis = draft.analysis
+        tokens = () if draft.query is None else draft.query.tokens
+        computed = tokens if analysis.substrait is None else plan_digest(analysis.substrait)
+        scanned = analysis.reads if analysis.substrait is not None else draft.reads
+        return digest_of(
+            {
+                "planner": self.request.planner,
+                "plan": computed or draft.fingerprint,
+                "columns": None if analysis.schema is None else analysis.schema.names,
+                "variables": {name: variable_text(v) for name, v in draft.variables.items()},
+                "functions": {name: part.fingerprint for name, part in functions.items()},
+                "settings": self._settings(),
+                "upstream": {
+                    name: self.known[name].plan.plan_fingerprint
+                    for name in scanned
+                    if name in self.known
+                },
+            }
+        )
+
+    def _settings(self) -> dict[str, str]:
+        settings = self.request.settings
+        return {"time_zone": settings.time_zone, "ansi": str(settings.ansi).lower()}
+
+    def _in_order(self, names: Iterable[str]) -> tuple[str, ...]:
+        wanted = set(names)
+        return tuple(name for name in self.known if name in wanted)
+
+
+def _is_materialised(header: Header) -> bool:
+    return header.materialise is not Materialise.NONE
+
+
+def _writing(header: Header) -> dict[str, str]:
+    """What of a header changes what is stored."""
+    written = {"materialise": header.materialise.value}
+    if header.materialise is Materialise.OUTPUT:
+        written |= {
+            "write": header.write.value,
+            "partition_by": ", ".join(header.partition_by),
+            "keys": ", ".join(header.keys),
+            "change_feed": str(header.change_feed).lower(),
+        }
+    if header.contract is not None:
+        written["contract"] = header.contract.fingerprint
+    return written

@@ -1,0 +1,65 @@
+"""What views read of sources, as scan units and as parts of keys."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from headrace.pipeline.arrow_ddl import type_text
+from headrace.pipeline.bundle.compaction import carry_digest
+from headrace.pipeline.bundle.key import KeyParts, SourcePart
+from headrace.pipeline.bundle.scan_unit import ScanUnit, scan_unit
+from headrace.pipeline.planning.analysis import RelationReads
+from headrace.pipeline.planning.pruning import combine
+from headrace.pipeline.sources.file_set import FileSet
+from headrace.pipeline.sources.source import Source
+
+
+@dataclass(slots=True)
+class SourceReader:
+    """Prunes the files of sources; the same question is asked only once."""
+
+    sources: Mapping[str, Source]
+    _pruned: dict[tuple[str, str | None], FileSet] = field(default_factory=dict)
+
+    def unit(self, name: str, reads: RelationReads) -> ScanUnit:
+        """What a view reads of a source, over all its scans of it."""
+        source = self.sources[name]
+        found = combine(reads.predicates)
+        where = None if found is None else str(found)
+        wanted = reads.columns
+        columns = [f.name for f in source.schema if wanted is None or f.name.casefold() in wanted]
+        return scan_unit(
+            source.pin,
+            self._files(name, where),
+            where=where,
+            filters=tuple(sorted(reads.filters)),
+            columns=tuple(columns),
+        )
+
+    def part(self, unit: ScanUnit, *, previous: KeyParts | None, order_free: bool) -> SourcePart:
+        """The unit as a part of a key; its digest is the older one if that still stands."""
+        source = self.sources[unit.source]
+        used = set(unit.columns)
+        columns = {
+            f.name: f"{type_text(f.type)}{'' if f.nullable else ' NOT NULL'}"
+            for f in source.schema
+            if f.name in used
+        }
+        digest, carried_from = unit.digest, None
+        then = None if previous is None else previous.sources.get(unit.source)
+        if then is not None and order_free and then.digest != unit.digest:
+            files = self._files(unit.source, unit.where)
+            carried = carry_digest(source, files, where=unit.where, then=then)
+            if carried.digest is not None:
+                digest, carried_from = carried.digest, then.carried_from or then.version
+        return SourcePart(
+            digest=digest,
+            columns=columns,
+            version=unit.version,
+            where=unit.where,
+            carried_from=carried_from,
+        )
+
+    def _files(self, name: str, where: str | None) -> FileSet:
+        if (name, where) not in self._pruned:
+            self._pruned[name, where] = self.sources[name].prune(where)
+        return self._pruned[name, where]

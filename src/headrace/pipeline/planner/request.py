@@ -1,0 +1,55 @@
+"""What plans are made of, and who is asked about builders."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+import pyarrow as pa
+
+from headrace.pipeline.bundle.key import KeyParts
+from headrace.pipeline.functions.catalog import Catalog
+from headrace.pipeline.project.setting import Settings, VariableValue
+from headrace.pipeline.project.view import BuilderView, View
+from headrace.pipeline.sources.source import Source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BuilderAnalysis:
+    """What an engine tells about a builder view before it runs."""
+
+    reads: tuple[str, ...]
+    """The sources and views that it reads, in lower case, sorted."""
+    columns: Mapping[str, frozenset[str]]
+    """By relation, the columns that it uses, in lower case."""
+    schema: pa.Schema
+    fingerprint: str
+    """Of its analysed plan: the same in every session."""
+
+
+class BuilderAnalyst(Protocol):
+    """Who can tell what a builder view reads: a runner with a session."""
+
+    def analyse(self, view: BuilderView, schemas: Mapping[str, pa.Schema]) -> BuilderAnalysis:
+        """Build the view over tables without rows, and look at the plan."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanRequest:
+    """All that plans are made of."""
+
+    views: Mapping[str, View]
+    sources: Mapping[str, Source]
+    catalog: Catalog
+    settings: Settings
+    variables: Mapping[str, VariableValue]
+    root: Path
+    """The project's folder."""
+    engine: str
+    """The runner and its version."""
+    planner: str
+    """DataFusion and its version."""
+    previous: Mapping[str, KeyParts] = field(default_factory=dict)
+    """By view, the parts of its last good run: a digest may be carried forward from them."""
+    builders: BuilderAnalyst | None = None
+    """Who is asked about builders; without, they are not planned."""

@@ -1,0 +1,34 @@
+"""Which functions a view calls, and whether there are such functions at all."""
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from functools import cache
+from importlib.resources import files
+
+from headrace.errors import FunctionMissingError
+from headrace.pipeline.functions.catalog import Catalog
+from headrace.pipeline.planning.query import Query
+
+
+@cache
+def spark_functions() -> frozenset[str]:
+    """The functions that Spark itself has."""
+    listed = files("headrace.pipeline.planning").joinpath("spark_functions.txt")
+    return frozenset(listed.read_text(encoding="utf-8").split())
+
+
+def functions_used(query: Query, catalog: Catalog, *, view: str) -> tuple[str, ...]:
+    """The functions of the catalog that a query calls, sorted.
+
+    Raises:
+        FunctionMissingError: it calls one that is neither there nor Spark's.
+    """
+    for name in query.unknown_calls:
+        if name not in catalog and name not in spark_functions():
+            known = [*catalog.entries, *spark_functions()]
+            raise FunctionMissingError(view=view, function=name, similar=_similar(name, known))
+    return tuple(sorted(name for name in query.calls if name in catalog))
+
+
+def _similar(name: str, known: Sequence[str]) -> list[str]:
+    return get_close_matches(name, known, n=2)

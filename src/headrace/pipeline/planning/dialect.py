@@ -1,0 +1,113 @@
+"""The SQL that DataFusion reads, as a dialect of sqlglot.
+
+It starts from Spark's, since DataFusion has most of Spark's functions under their own names
+(`enable_spark_functions`), and changes what DataFusion says otherwise. What it cannot say is
+refused, not approximated: such a view is not planned, and still runs on Spark.
+"""
+
+from collections.abc import Callable
+
+from sqlglot import exp
+from sqlglot.dialects.spark import Spark
+from sqlglot.generators.spark import SparkGenerator
+
+_Kind = exp.DataType.Type
+
+
+def _refuse(what: str) -> Callable[[SparkGenerator, exp.Expr], str]:
+    """A transform for what the two engines would compute differently."""
+
+    def transform(self: SparkGenerator, expression: exp.Expr) -> str:
+        self.unsupported(f"{what} ({expression.sql(dialect='spark')})")
+        return self.function_fallback_sql(expression)  # type: ignore[arg-type]
+
+    return transform
+
+
+def _date_part(part: str, *, plus: int = 0) -> Callable[[SparkGenerator, exp.Expr], str]:
+    def transform(self: SparkGenerator, expression: exp.Expr) -> str:
+        text = self.func("DATE_PART", exp.Literal.string(part), expression.this)
+        return f"({text} + CAST({plus} AS INT))" if plus else text
+
+    return transform
+
+
+def _extract(self: SparkGenerator, expression: exp.Extract) -> str:
+    part = exp.Literal.string(expression.this.name.lower())
+    return self.func("DATE_PART", part, expression.expression)
+
+
+def _int_div(self: SparkGenerator, expression: exp.IntDiv) -> str:
+    """Spark's DIV is over longs, and truncates as DataFusion's division of longs does."""
+    left, right = (
+        self.sql(exp.cast(side.copy(), _Kind.BIGINT))
+        for side in (expression.this, expression.expression)
+    )
+    return f"({left} / {right})"
+
+
+def _count_if(self: SparkGenerator, expression: exp.CountIf) -> str:
+    return f"COUNT(CASE WHEN {self.sql(expression, 'this')} THEN 1 END)"
+
+
+def _regular_expression(self: SparkGenerator, expression: exp.Expr) -> str:
+    return f"({self.sql(expression, 'this')} ~ {self.sql(expression, 'expression')})"
+
+
+_FORMATS = "formats of dates and times mean other things in DataFusion"
+
+
+class DataFusion(Spark):
+    """Spark SQL as DataFusion would say it."""
+
+    INDEX_OFFSET = 1
+    NULL_ORDERING = "nulls_are_large"
+    TYPED_DIVISION = True
+
+    class Tokenizer(Spark.Tokenizer):
+        """Names stand in double quotes."""
+
+        IDENTIFIERS = ['"']  # noqa: RUF012  (sqlglot reads it off the class)
+        QUOTES = ["'"]  # noqa: RUF012
+
+    class Generator(SparkGenerator):
+        """Writes it."""
+
+        TRY_SUPPORTED = False
+        TYPE_MAPPING = {  # noqa: RUF012
+            **SparkGenerator.TYPE_MAPPING,
+            _Kind.TIMESTAMPTZ: "TIMESTAMP WITH TIME ZONE",
+            _Kind.TIMESTAMPLTZ: "TIMESTAMP WITH TIME ZONE",
+            _Kind.TIMESTAMP: "TIMESTAMP",
+            _Kind.TIMESTAMPNTZ: "TIMESTAMP",
+            _Kind.BINARY: "BYTEA",
+        }
+        TRANSFORMS = {  # noqa: RUF012
+            **SparkGenerator.TRANSFORMS,
+            exp.TryCast: lambda self, e: f"TRY_CAST({self.sql(e, 'this')} AS {self.sql(e, 'to')})",
+            exp.IntDiv: _int_div,
+            exp.CountIf: _count_if,
+            exp.RegexpLike: _regular_expression,
+            exp.Extract: _extract,
+            exp.Year: _date_part("year"),
+            exp.Quarter: _date_part("quarter"),
+            exp.Month: _date_part("month"),
+            exp.Day: _date_part("day"),
+            exp.DayOfMonth: _date_part("day"),
+            exp.DayOfYear: _date_part("doy"),
+            exp.DayOfWeek: _date_part("dow", plus=1),
+            exp.WeekOfYear: _date_part("week"),
+            exp.TimeToStr: _refuse(_FORMATS),
+            exp.StrToTime: _refuse(_FORMATS),
+            exp.StrToDate: _refuse(_FORMATS),
+            exp.StrToUnix: _refuse(_FORMATS),
+            exp.UnixToStr: _refuse(_FORMATS),
+            exp.UnixToTime: _refuse(_FORMATS),
+            exp.TsOrDsToDate: lambda self, e: (
+                self.sql(exp.cast(e.this.copy(), _Kind.DATE))
+                if not e.args.get("format")
+                else _refuse(_FORMATS)(self, e)
+            ),
+            exp.TableSample: _refuse("a sample is another one each time"),
+            exp.ApproxQuantile: _refuse("the engines approximate percentiles differently"),
+        }

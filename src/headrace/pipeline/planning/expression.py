@@ -1,0 +1,207 @@
+"""Expressions of Substrait: their parts, and their text for people."""
+
+import datetime as dt
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from substrait.algebra_pb2 import AggregateFunction, Expression, Rel
+
+from headrace.expr.node import Literal as SparkLiteral
+from headrace.expr.node import Value
+
+_INFIX = {
+    "equal": "=",
+    "not_equal": "<>",
+    "lt": "<",
+    "lte": "<=",
+    "gt": ">",
+    "gte": ">=",
+    "and": "AND",
+    "or": "OR",
+    "add": "+",
+    "subtract": "-",
+    "multiply": "*",
+    "divide": "/",
+    "modulus": "%",
+    "like": "LIKE",
+    "not_like": "NOT LIKE",
+}
+_DISTINCT = AggregateFunction.AGGREGATION_INVOCATION_DISTINCT
+_EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001  (a naive time stays one)
+_TICKS = {3: 1_000, 6: 1_000_000, 9: 1_000_000_000, 0: 1}
+
+
+class UnknownLiteralError(Exception):
+    """A literal of a kind that has no Python value here."""
+
+
+def field_index(expression: Expression) -> int | None:
+    """The place of the column that an expression is; None if it is anything else."""
+    if expression.WhichOneof("rex_type") != "selection":
+        return None
+    selection = expression.selection
+    is_field = selection.HasField("direct_reference") and selection.HasField("root_reference")
+    if not is_field or selection.direct_reference.WhichOneof("reference_type") != "struct_field":
+        return None
+    return int(selection.direct_reference.struct_field.field)
+
+
+def children(expression: Expression) -> list[Expression]:
+    """The expressions right below one; those of its subqueries are not among them."""
+    kind = expression.WhichOneof("rex_type")
+    match kind:
+        case "scalar_function":
+            return [argument.value for argument in expression.scalar_function.arguments]
+        case "window_function":
+            window = expression.window_function
+            arguments = [argument.value for argument in window.arguments]
+            return [*arguments, *window.partitions, *(sort.expr for sort in window.sorts)]
+        case "cast":
+            return [expression.cast.input]
+        case "if_then":
+            branches = expression.if_then
+            found = [part for b in branches.ifs for part in (getattr(b, "if"), b.then)]
+            return [*found, getattr(branches, "else")] if branches.HasField("else") else found
+        case "singular_or_list":
+            return [expression.singular_or_list.value, *expression.singular_or_list.options]
+        case "subquery" if expression.subquery.HasField("in_predicate"):
+            return list(expression.subquery.in_predicate.needles)
+        case "nested":
+            return _nested(expression.nested)
+        case _:
+            return []
+
+
+def _nested(nested: Expression.Nested) -> list[Expression]:
+    match nested.WhichOneof("nested_type"):
+        case "struct":
+            return list(nested.struct.fields)
+        case "list":
+            return list(nested.list.values)
+        case _:
+            return [part for pair in nested.map.key_values for part in (pair.key, pair.value)]
+
+
+def subplans(expression: Expression) -> Iterator[Rel]:
+    """The plans of a subquery."""
+    if expression.WhichOneof("rex_type") != "subquery":
+        return
+    match expression.subquery.WhichOneof("subquery_type"):
+        case "scalar":
+            yield expression.subquery.scalar.input
+        case "in_predicate":
+            yield expression.subquery.in_predicate.haystack
+        case "set_predicate":
+            yield expression.subquery.set_predicate.tuples
+        case "set_comparison":
+            yield expression.subquery.set_comparison.right
+
+
+def literal_value(literal: Expression.Literal) -> Value:
+    """The Python value of a literal.
+
+    Raises:
+        UnknownLiteralError: it is of a kind that predicates do not know.
+    """
+    kind = literal.WhichOneof("literal_type")
+    match kind:
+        case "boolean" | "i8" | "i16" | "i32" | "i64" | "fp32" | "fp64" | "string" | "binary":
+            value: Value = getattr(literal, kind)
+            return value
+        case "var_char":
+            return str(literal.var_char.value)
+        case "date":
+            return (_EPOCH + dt.timedelta(days=literal.date)).date()
+        case "decimal":
+            unscaled = int.from_bytes(literal.decimal.value, "little", signed=True)
+            return Decimal(unscaled).scaleb(-literal.decimal.scale)
+        case "precision_timestamp":
+            return _moment(literal.precision_timestamp)
+        case "precision_timestamp_tz":
+            return _moment(literal.precision_timestamp_tz).replace(tzinfo=dt.UTC)
+        case "null":
+            return None
+        case _:
+            raise UnknownLiteralError(kind or "none")
+
+
+def _moment(literal: Any) -> dt.datetime:
+    micros, rest = divmod(literal.value * 1_000_000, _TICKS[literal.precision])
+    if rest:
+        raise UnknownLiteralError("a time finer than microseconds")
+    return _EPOCH + dt.timedelta(microseconds=micros)
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The names of a plan's functions, with which its expressions can be told."""
+
+    functions: Mapping[int, str]
+
+    def name(self, expression: Expression) -> str:
+        """The name of the scalar function that an expression is; empty if it is none."""
+        if expression.WhichOneof("rex_type") != "scalar_function":
+            return ""
+        return self.functions[expression.scalar_function.function_reference]
+
+    def conjuncts(self, expression: Expression) -> Iterator[Expression]:
+        """The parts that must all be true, in order."""
+        if self.name(expression) == "and":
+            for argument in expression.scalar_function.arguments:
+                yield from self.conjuncts(argument.value)
+        else:
+            yield expression
+
+    def equal_sides(self, expression: Expression) -> list[Expression]:
+        """The two sides of an equality; empty if it is none."""
+        is_equality = self.name(expression) in {"equal", "is_not_distinct_from"}
+        return children(expression) if is_equality else []
+
+    def call(self, function: AggregateFunction, names: Sequence[str]) -> str:
+        """An aggregate as text."""
+        arguments = ", ".join(self.text(a.value, names) for a in function.arguments)
+        distinct = "DISTINCT " if function.invocation == _DISTINCT else ""
+        return f"{self.functions[function.function_reference]}({distinct}{arguments})"
+
+    def text(self, expression: Expression, names: Sequence[str]) -> str:
+        """An expression as text, over columns of these names."""
+        place = field_index(expression)
+        if place is not None:
+            return names[place]
+        parts = [self.text(part, names) for part in children(expression)]
+        match expression.WhichOneof("rex_type"):
+            case "literal":
+                return _literal_text(expression.literal)
+            case "scalar_function":
+                return _function_text(self.name(expression), parts)
+            case "window_function":
+                name = self.functions[expression.window_function.function_reference]
+                return f"{name}(...) OVER (...)"
+            case "cast":
+                return f"CAST({parts[0]} AS {expression.cast.type.WhichOneof('kind')})"
+            case "if_then":
+                return f"CASE({', '.join(parts)})"
+            case "singular_or_list":
+                return f"{parts[0]} IN ({', '.join(parts[1:])})"
+            case "subquery":
+                return "(subquery)"
+            case other:
+                return f"{other}({', '.join(parts)})"
+
+
+def _literal_text(literal: Expression.Literal) -> str:
+    try:
+        return str(SparkLiteral(literal_value(literal)))
+    except UnknownLiteralError:
+        return str(literal.WhichOneof("literal_type"))
+
+
+def _function_text(name: str, parts: list[str]) -> str:
+    if name in _INFIX and len(parts) > 1:
+        operands = parts[:2] if "like" in name else parts
+        return f"({f' {_INFIX[name]} '.join(operands)})"
+    if name in {"is_null", "is_not_null"}:
+        return f"({parts[0]} {name.replace('_', ' ').upper()})"
+    return f"{name}({', '.join(parts)})"

@@ -1,0 +1,170 @@
+"""A lint for determinism: what in a query may give other rows for the same data.
+
+Each finding says which promise it breaks. A *volatile* view is never skipped; one that depends
+on the *order* of rows is not taken to be the same after its files were compacted.
+"""
+
+from collections.abc import Collection, Iterator
+from enum import StrEnum
+
+import msgspec
+from sqlglot import exp
+
+from headrace.pipeline.planning.lineage import Lineage
+from headrace.pipeline.planning.volatile import is_clock, is_random
+from headrace.pipeline.project.header import Tier
+
+_ORDERED_AGGREGATES = (
+    *(exp.First, exp.Last, exp.FirstValue, exp.LastValue, exp.AnyValue, exp.ArrayAgg),
+    *(exp.ArrayUniqueAgg, exp.GroupConcat, exp.ArgMax, exp.ArgMin, exp.ApproxQuantile, exp.Mode),
+)
+_POSITIONAL = (exp.RowNumber, exp.Lead, exp.Lag, exp.Ntile, exp.FirstValue, exp.LastValue)
+_FLOATS = frozenset({"fp32", "fp64"})
+_FLOAT_SUMS = ("sum(", "avg(", "stddev", "var", "covar", "corr", "regr")
+
+
+class Hazard(StrEnum):
+    """What the same data may not give again."""
+
+    VOLATILE = "volatile"
+    """Another result at another time."""
+    ORDER = "order"
+    """Other rows, if the engine meets the rows in another order."""
+    FLOAT = "float"
+    """Other last digits, if the engine adds in another order."""
+    TIER = "tier"
+    """The view promises more than the other findings allow."""
+
+
+class Finding(msgspec.Struct, frozen=True, kw_only=True):
+    """One thing that the lint has to say."""
+
+    hazard: Hazard
+    code: str
+    text: str
+
+
+def lint_query(
+    tree: exp.Query, *, lineage: Lineage | None, volatile: Collection[str], tier: Tier
+) -> tuple[Finding, ...]:
+    """Everything in a query that may give other rows for the same data.
+
+    Args:
+        tree: The query.
+        lineage: What its plan tells about types; None if it has none.
+        volatile: The functions of the project that are volatile.
+        tier: What the view promises.
+    """
+    found = [
+        *_volatile(tree, volatile),
+        *_limits(tree),
+        *_windows(tree),
+        *_aggregates(tree),
+        *_floats(tree, lineage),
+    ]
+    distinct = {(finding.code, finding.text): finding for finding in found}
+    findings = sorted(distinct.values(), key=lambda finding: (finding.hazard, finding.text))
+    return (*findings, *_promises(findings, tier))
+
+
+def is_order_free(findings: Collection[Finding]) -> bool:
+    """Whether the same rows in other files give the same result, to the last digit."""
+    return not any(finding.hazard is not Hazard.TIER for finding in findings)
+
+
+def _finding(hazard: Hazard, code: str, text: str) -> Finding:
+    return Finding(hazard=hazard, code=code, text=text)
+
+
+def _sql(node: exp.Expr) -> str:
+    return node.sql(dialect="spark", comments=False)
+
+
+def _volatile(tree: exp.Query, volatile: Collection[str]) -> Iterator[Finding]:
+    for node in tree.find_all(exp.Func):
+        name = node.name.casefold() if isinstance(node, exp.Anonymous) else ""
+        if is_clock(node):
+            text = f"{_sql(node)} is another time each run; use a variable, such as :run_date"
+            yield _finding(Hazard.VOLATILE, "CLOCK", text)
+        elif is_random(node):
+            text = f"{_sql(node)} is another value each run"
+            yield _finding(Hazard.VOLATILE, "RANDOM", text)
+        elif name in volatile:
+            yield _finding(Hazard.VOLATILE, "FUNCTION", f"{name} is declared volatile")
+    for sample in tree.find_all(exp.TableSample):
+        yield _finding(Hazard.VOLATILE, "SAMPLE", f"{_sql(sample).strip()} is another one each run")
+
+
+def _limits(tree: exp.Query) -> Iterator[Finding]:
+    for query in tree.find_all(exp.Query):
+        limit = query.args.get("limit") or query.args.get("offset")
+        if limit is None:
+            continue
+        order = query.args.get("order")
+        if order is None:
+            text = f"{_sql(limit).strip()} without ORDER BY takes any rows"
+            yield _finding(Hazard.ORDER, "UNORDERED_LIMIT", text)
+        elif not _covers_output(query, order):
+            text = (
+                f"{_sql(limit).strip()} may cut between rows that {_sql(order).strip()} holds equal"
+            )
+            yield _finding(Hazard.ORDER, "LIMIT_TIES", text)
+
+
+def _covers_output(query: exp.Query, order: exp.Expr) -> bool:
+    """Whether rows that are equal under an order are equal altogether."""
+    keys = {_sql(key.this).casefold() for key in order.expressions}
+    outputs = [column.unalias() for column in query.selects]
+    named = {column.alias_or_name.casefold() for column in query.selects}
+    texts = {_sql(column).casefold() for column in outputs}
+    group = query.args.get("group")
+    if group is not None and group.expressions:
+        return {_sql(key).casefold() for key in group.expressions} <= keys
+    return bool(named) and (named <= keys or texts <= keys)
+
+
+def _windows(tree: exp.Query) -> Iterator[Finding]:
+    for window in tree.find_all(exp.Window):
+        function = window.this
+        if not isinstance(function.unnest(), _POSITIONAL):
+            continue
+        name = _sql(function)
+        if window.args.get("order") is None:
+            text = f"{name} OVER without ORDER BY numbers rows as they come"
+            yield _finding(Hazard.ORDER, "UNORDERED_WINDOW", text)
+        else:
+            order = _sql(window.args["order"]).strip()
+            text = f"{name} depends on which of the rows that {order} holds equal comes first"
+            yield _finding(Hazard.ORDER, "WINDOW_TIES", text)
+
+
+def _aggregates(tree: exp.Query) -> Iterator[Finding]:
+    for node in tree.find_all(exp.Func):
+        if isinstance(node, _ORDERED_AGGREGATES) and not isinstance(node.parent, exp.Window):
+            text = f"{_sql(node)} depends on the order in which rows come"
+            yield _finding(Hazard.ORDER, "ORDERED_AGGREGATE", text)
+
+
+def _floats(tree: exp.Query, lineage: Lineage | None) -> Iterator[Finding]:
+    if lineage is None:
+        for node in tree.find_all(exp.Sum, exp.Avg, exp.Stddev, exp.Variance):
+            text = f"{_sql(node)} may add floats, whose sum depends on their order"
+            yield _finding(Hazard.FLOAT, "FLOAT_SUM", text)
+        return
+    for aggregate in lineage.aggregates:
+        for measure, kind in zip(aggregate.measures, aggregate.types, strict=True):
+            if kind in _FLOATS and measure.startswith(_FLOAT_SUMS):
+                text = f"{measure} adds floats, whose sum depends on their order"
+                yield _finding(Hazard.FLOAT, "FLOAT_SUM", text)
+
+
+def _promises(findings: Collection[Finding], tier: Tier) -> Iterator[Finding]:
+    broken = {
+        Tier.CANONICAL: {Hazard.VOLATILE, Hazard.ORDER, Hazard.FLOAT},
+        Tier.STABLE_SET: {Hazard.VOLATILE, Hazard.ORDER, Hazard.FLOAT},
+        Tier.BEST_EFFORT: {Hazard.VOLATILE, Hazard.ORDER},
+    }[tier]
+    hazards = sorted({finding.hazard for finding in findings} & broken)
+    if hazards:
+        text = f"{tier} is more than this query can keep: {', '.join(hazards)}"
+        yield _finding(Hazard.TIER, "TIER", text)

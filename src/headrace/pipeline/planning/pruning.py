@@ -1,0 +1,178 @@
+"""The filters of a scan that may prune its files, in the kernel's own language.
+
+Only a column against a literal of the column's own type, as both engines see it; connected by
+AND, OR, NOT. Of what all must be true a part may be dropped; of anything else none.
+"""
+
+from collections.abc import Collection
+
+from substrait.algebra_pb2 import Expression
+from substrait.type_pb2 import Type
+
+from headrace.expr.node import (
+    And,
+    Column,
+    Compare,
+    CompareOp,
+    In,
+    IsNull,
+    Literal,
+    Not,
+    Or,
+    Predicate,
+    StartsWith,
+)
+from headrace.pipeline.planning.expression import (
+    UnknownLiteralError,
+    Words,
+    children,
+    field_index,
+    literal_value,
+)
+from headrace.pipeline.planning.lineage import Scan
+
+_OPERATORS = {
+    "equal": CompareOp.EQ,
+    "not_equal": CompareOp.NE,
+    "lt": CompareOp.LT,
+    "lte": CompareOp.LE,
+    "gt": CompareOp.GT,
+    "gte": CompareOp.GE,
+}
+_ZONED = "precision_timestamp_tz"
+_WILD = frozenset("%_\\")
+
+
+class Pruner:
+    """Reads the conditions of scans; columns are named in lower case, as in the plan."""
+
+    def __init__(self, words: Words, *, untrusted: Collection[str], in_utc: bool) -> None:
+        """Say which columns may not be pruned by, and whether times without a zone are UTC."""
+        self.words = words
+        self.untrusted = frozenset(untrusted)
+        self.in_utc = in_utc
+
+    def predicate(self, scan: Scan) -> Predicate | None:
+        """What every row that the view needs from this scan fulfils; None if nothing is known."""
+        reader = _ScanReader(self, scan)
+        parts = [part for c in scan.conditions if (part := reader.weakened(c)) is not None]
+        return _all(parts)
+
+
+def combine(predicates: list[Predicate | None]) -> Predicate | None:
+    """What every row fulfils that any of several scans needs: any of their predicates."""
+    known = [predicate for predicate in predicates if predicate is not None]
+    if len(known) < len(predicates) or not known:
+        return None
+    distinct = list({str(predicate): predicate for predicate in known}.values())
+    return distinct[0] if len(distinct) == 1 else Or(tuple(distinct))
+
+
+class _ScanReader:
+    def __init__(self, pruner: Pruner, scan: Scan) -> None:
+        self.words, self.pruner, self.scan = pruner.words, pruner, scan
+
+    def weakened(self, condition: Expression) -> Predicate | None:
+        """A condition that holds wherever this one does; None if none is known."""
+        match self.words.name(condition):
+            case "and":
+                parts = [self.weakened(part) for part in children(condition)]
+                return _all([part for part in parts if part is not None])
+            case "or":
+                parts = [self.weakened(part) for part in children(condition)]
+                known = [part for part in parts if part is not None]
+                return Or(tuple(known)) if len(known) == len(parts) else None
+            case _:
+                return self.exact(condition)
+
+    def exact(self, condition: Expression) -> Predicate | None:
+        """The same condition, or None if a part of it cannot be said."""
+        name, parts = self.words.name(condition), children(condition)
+        if name in {"and", "or"}:
+            said = [self.exact(part) for part in parts]
+            known = tuple(part for part in said if part is not None)
+            if len(known) < len(said):
+                return None
+            return And(known) if name == "and" else Or(known)
+        if name == "not":
+            inner = self.exact(parts[0])
+            return None if inner is None else Not(inner)
+        if name in _OPERATORS:
+            return self._compare(_OPERATORS[name], *parts)
+        if name in {"is_null", "is_not_null"}:
+            column = self._column(parts[0])
+            return None if column is None else _negated(IsNull(column), name == "is_not_null")
+        if name == "like":
+            return self._like(*parts[:2])
+        if condition.WhichOneof("rex_type") == "singular_or_list":
+            return self._in(parts[0], parts[1:])
+        return self._boolean(condition)
+
+    def _compare(self, op: CompareOp, left: Expression, right: Expression) -> Predicate | None:
+        if field_index(left) is None:
+            op, left, right = op.mirrored, right, left
+        column, literal = self._column(left), self._literal(right, left)
+        return None if column is None or literal is None else Compare(column, op, literal)
+
+    def _in(self, value: Expression, options: list[Expression]) -> Predicate | None:
+        column = self._column(value)
+        literals = [self._literal(option, value) for option in options]
+        if column is None or not literals or any(literal is None for literal in literals):
+            return None
+        return In(column, tuple(literal for literal in literals if literal is not None))
+
+    def _like(self, value: Expression, pattern: Expression) -> Predicate | None:
+        column, literal = self._column(value), self._literal(pattern, value)
+        if column is None or literal is None or not isinstance(literal.value, str):
+            return None
+        prefix = literal.value.removesuffix("%")
+        is_prefix = prefix and prefix != literal.value and not _WILD.intersection(prefix)
+        return StartsWith(column, prefix) if is_prefix else None
+
+    def _boolean(self, condition: Expression) -> Predicate | None:
+        place = field_index(condition)
+        if place is None or self.scan.types[place].WhichOneof("kind") != "bool":
+            return None
+        return self._column(condition)
+
+    def _column(self, expression: Expression) -> Column | None:
+        place = field_index(expression)
+        if place is None or self.scan.names[place] in self.pruner.untrusted:
+            return None
+        if self.scan.types[place].WhichOneof("kind") == _ZONED and not self.pruner.in_utc:
+            return None  # DataFusion read the literal as UTC, Spark will not
+        return Column((self.scan.names[place],))
+
+    def _literal(self, expression: Expression, column: Expression) -> Literal | None:
+        place = field_index(column)
+        if place is None or expression.WhichOneof("rex_type") != "literal":
+            return None
+        if not _same_type(expression.literal, self.scan.types[place]):
+            return None
+        try:
+            return Literal(literal_value(expression.literal))
+        except UnknownLiteralError:
+            return None
+
+
+def _same_type(literal: Expression.Literal, kind: Type) -> bool:
+    """Whether a literal is exactly of a column's type."""
+    given, wanted = literal.WhichOneof("literal_type"), kind.WhichOneof("kind")
+    if given == "boolean":
+        return bool(wanted == "bool")
+    if given != wanted or given == "null":
+        return False
+    value, column = getattr(literal, given), getattr(kind, wanted)
+    details = {"decimal": ("precision", "scale"), "precision_timestamp": ("precision",)}
+    names = details.get(given.removesuffix("_tz"), ())
+    return all(getattr(value, name) == getattr(column, name) for name in names)
+
+
+def _all(parts: list[Predicate]) -> Predicate | None:
+    if not parts:
+        return None
+    return parts[0] if len(parts) == 1 else And(tuple(parts))
+
+
+def _negated(predicate: Predicate, is_negated: bool) -> Predicate:  # noqa: FBT001
+    return Not(predicate) if is_negated else predicate

@@ -1,0 +1,128 @@
+"""A view's text as a syntax tree, and what can be told from it alone.
+
+The text is Spark SQL and is only ever read here, never changed: Spark runs what the author
+wrote. The parser is sqlglot's, in a dialect that knows Spark's doubled quotes.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from sqlglot import Token, TokenType, exp
+from sqlglot.dialects.spark import Spark
+from sqlglot.errors import ParseError, SqlglotError
+
+from headrace.errors import InvalidViewError
+from headrace.pipeline.planning.token import canonical_tokens
+
+
+class SparkText(Spark):
+    """Spark's dialect, in which a doubled quote inside a string stands for itself."""
+
+    class Tokenizer(Spark.Tokenizer):
+        """The words of it."""
+
+        STRING_ESCAPES = ["\\", "'", '"']  # noqa: RUF012  (sqlglot reads it off the class)
+
+
+@dataclass(frozen=True)
+class Query:
+    """One query of a view."""
+
+    sql: str
+    tree: exp.Query
+    words: tuple[Token, ...]
+
+    @cached_property
+    def tokens(self) -> tuple[str, ...]:
+        """The text as a stream of words in which comments and the case of keywords do not count."""
+        return canonical_tokens(self.sql, self.words)
+
+    @cached_property
+    def relations(self) -> tuple[str, ...]:
+        """The tables and views that it reads, in lower case, sorted."""
+        return tuple(sorted({_relation_name(table) for table in self._tables()}))
+
+    @cached_property
+    def calls(self) -> frozenset[str]:
+        """The names of all functions that it calls, in lower case."""
+        named = (TokenType.VAR, TokenType.IDENTIFIER)
+        following = zip(self.words, self.words[1:], strict=False)
+        return frozenset(
+            word.text.casefold()
+            for word, after in following
+            if after.token_type is TokenType.L_PAREN
+            and (word.token_type in named or word.text.isidentifier())
+        )
+
+    @cached_property
+    def unknown_calls(self) -> tuple[str, ...]:
+        """The functions that the parser does not know, in lower case, sorted."""
+        found = {node.name.casefold() for node in self.tree.find_all(exp.Anonymous)}
+        return tuple(sorted(found))
+
+    @cached_property
+    def variables(self) -> tuple[str, ...]:
+        """The variables (`:name`) that it uses, sorted."""
+        return tuple(sorted({node.name for node in self.tree.find_all(exp.Placeholder)}))
+
+    def _tables(self) -> Iterator[exp.Table]:
+        for table in self.tree.find_all(exp.Table):
+            is_real = isinstance(table.this, exp.Identifier) and not table.find_ancestor(exp.Hint)
+            if is_real and not _is_cte(table):
+                yield table
+
+
+def parse_query(sql: str, *, file: str) -> Query:
+    """Read the one query that a view's text must be.
+
+    Raises:
+        InvalidViewError: it is not one query of Spark SQL; with the line, where it is known.
+    """
+    dialect = SparkText()
+    try:
+        words = tuple(dialect.tokenize(sql))
+        trees = [tree for tree in dialect.parser().parse(list(words), sql) if tree is not None]
+    except ParseError as error:
+        found: dict[str, Any] = error.errors[0] if error.errors else {}
+        reason = f"it is not Spark SQL: {found.get('description') or error}"
+        raise InvalidViewError(file=file, line=found.get("line"), reason=reason) from error
+    except (SqlglotError, RecursionError) as error:
+        reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise InvalidViewError(file=file, line=None, reason=reason) from error
+    if len(trees) != 1 or not isinstance(trees[0], exp.Query) or not trees[0].selects:
+        reason = "a view is one query: SELECT, WITH ... SELECT, or a UNION of such"
+        raise InvalidViewError(file=file, line=None, reason=reason)
+    for travel in trees[0].find_all(exp.Version):
+        reason = f"{travel.sql(dialect='spark')}: versions are pinned in headrace.toml, not in SQL"
+        raise InvalidViewError(file=file, line=None, reason=reason)
+    return Query(sql, trees[0], tuple(word for word in words if word.token_type is not _SEMICOLON))
+
+
+_SEMICOLON = TokenType.SEMICOLON
+
+
+def _relation_name(table: exp.Table) -> str:
+    return ".".join(part.name for part in table.parts).casefold()
+
+
+def _is_cte(table: exp.Table) -> bool:
+    """Whether a name means a query of an enclosing WITH, and not a table."""
+    if table.args.get("db"):
+        return False
+    name = table.name.casefold()
+    inner: exp.Expr = table
+    node = table.parent
+    while node is not None:
+        clause = node.args.get("with_")
+        if isinstance(clause, exp.With) and inner is not clause:
+            if any(cte.alias.casefold() == name for cte in clause.expressions):
+                return True
+        elif isinstance(node, exp.With):
+            place = next(i for i, cte in enumerate(node.expressions) if cte is inner)
+            visible = node.expressions[: place + 1 if node.recursive else place]
+            if any(cte.alias.casefold() == name for cte in visible):
+                return True
+        inner, node = node, node.parent
+    return False

@@ -1,0 +1,117 @@
+"""DataFusion as a planner: tables without rows, functions, and one query at a time.
+
+A plan made over empty tables is the plan over full ones: nothing in it depends on data.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import pyarrow as pa
+from datafusion import DataFrame, SessionConfig, SessionContext, udf
+from datafusion.substrait import Producer
+from substrait.plan_pb2 import Plan
+
+from headrace.pipeline.arrow_ddl import spark_schema
+from headrace.pipeline.functions.declaration import Function
+from headrace.pipeline.planning.substrait import canonical_plan
+from headrace.pipeline.project.setting import Settings
+
+_SETTINGS = {
+    # Spark reads 0.05 as a decimal.
+    "datafusion.sql_parser.parse_float_as_decimal": "true",
+    # A plan must not depend on how many cores the machine has.
+    "datafusion.execution.target_partitions": "1",
+    "datafusion.sql_parser.map_string_types_to_utf8view": "false",
+    "datafusion.sql_parser.recursion_limit": "500",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What DataFusion makes of a query."""
+
+    plan: Plan
+    schema: pa.Schema
+    frame: DataFrame
+
+
+class Unplannable(Exception):  # noqa: N818  (an answer, not an error: the view still runs)
+    """DataFusion cannot plan this query; the text says why."""
+
+
+class PlanningSession:
+    """A DataFusion session in which views are planned one after the other."""
+
+    def __init__(self, settings: Settings) -> None:
+        """Open a session; the time zone is the project's."""
+        self.context = planning_context(settings)
+        self._overloads: set[str] = set()
+
+    def add_table(self, name: str, schema: pa.Schema) -> None:
+        """Register a table without rows; its columns are known by their folded names."""
+        empty = pa.RecordBatch.from_pylist([], schema=folded(schema))
+        self.context.register_record_batches(name, [[empty]])
+
+    def add_view(self, name: str, planned: Planned) -> None:
+        """Register a view that is to be planned as part of whoever reads it."""
+        self.context.register_view(name, planned.frame)
+
+    def add_function(self, function: Function, arity: int) -> None:
+        """Register a function for one number of arguments."""
+        if function.overload(arity) not in self._overloads:
+            self._overloads.add(function.overload(arity))
+            register_function(self.context, function, arity)
+
+    def plan(self, sql: str) -> Planned:
+        """Plan a query of DataFusion's SQL, and bring the plan into canonical form.
+
+        Raises:
+            Unplannable: DataFusion has no plan for it, or Substrait no words.
+        """
+        try:
+            frame = self.context.sql(sql)
+            optimized = frame.optimized_logical_plan()
+            encoded = Producer.to_substrait_plan(optimized, self.context).encode()
+        except Exception as error:  # DataFusion raises bare exceptions, whatever is wrong
+            raise Unplannable(_reason(error)) from error
+        return Planned(canonical_plan(encoded), spark_schema(frame.schema()), frame)
+
+
+def planning_context(settings: Settings, extra: Iterable[tuple[str, str]] = ()) -> SessionContext:
+    """A DataFusion session with Spark's functions and the meanings that plans rely on."""
+    config = SessionConfig()
+    zone = ("datafusion.execution.time_zone", settings.time_zone)
+    for key, value in (*_SETTINGS.items(), zone, *extra):
+        config = config.set(key, value)
+    context = SessionContext(config)
+    context.enable_spark_functions()
+    # That one averages decimals as doubles; Spark itself, and DataFusion's own, keep decimals.
+    context.register_udaf(SessionContext().udaf("avg"))
+    return context
+
+
+def register_function(context: SessionContext, function: Function, arity: int) -> None:
+    """Make a function known to a session, for one number of arguments."""
+    types = function.signature.argument_types(arity)
+    assert types is not None, "the translation has checked the number of arguments"
+    context.register_udf(
+        udf(
+            function,
+            list(types),
+            function.signature.returns,
+            function.volatility.value,
+            function.overload(arity),
+        )
+    )
+
+
+def folded(schema: pa.Schema) -> pa.Schema:
+    """The same columns under the names by which plans know them."""
+    return pa.schema([field.with_name(field.name.casefold()).remove_metadata() for field in schema])
+
+
+def _reason(error: Exception) -> str:
+    """DataFusion's own words, without the layers around them."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    told = [line for line in lines if line != "caused by"]
+    return (told[-1] if told else type(error).__name__)[:500]

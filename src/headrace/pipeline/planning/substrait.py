@@ -1,0 +1,99 @@
+"""Substrait plans in a canonical form: the same plan is the same bytes, in every process.
+
+DataFusion lists the functions of a plan in the order of a hash map, and numbers them so. Here
+they are numbered by name, the version of the producer is left out, and the bytes are written
+deterministically. A scan names only the columns that it reads: a column that nobody asked for
+changes no plan.
+"""
+
+from collections.abc import Iterator
+from hashlib import sha256
+
+from google.protobuf.message import Message
+from substrait.algebra_pb2 import ReadRel
+from substrait.plan_pb2 import Plan
+from substrait.type_pb2 import NamedStruct, Type
+
+_REFERENCE = "function_reference"
+
+
+def canonical_plan(encoded: bytes) -> Plan:
+    """Read a plan and bring it into canonical form."""
+    plan = Plan()
+    plan.ParseFromString(encoded)
+    plan.ClearField("version")
+    declared = sorted(
+        (extension.extension_function for extension in plan.extensions),
+        key=lambda function: (function.name, function.function_anchor),
+    )
+    anchors = {function.function_anchor: place for place, function in enumerate(declared)}
+    for node in _messages(plan):
+        if _REFERENCE in node.DESCRIPTOR.fields_by_name:
+            setattr(node, _REFERENCE, anchors[getattr(node, _REFERENCE)])
+        if isinstance(node, ReadRel):
+            _narrow(node)
+    names = [function.name for function in declared]
+    references = [function.extension_urn_reference for function in declared]
+    del plan.extensions[:]
+    for place, (name, reference) in enumerate(zip(names, references, strict=True)):
+        added = plan.extensions.add().extension_function
+        added.name, added.function_anchor, added.extension_urn_reference = name, place, reference
+    return plan
+
+
+def _narrow(read: ReadRel) -> None:
+    """Leave only the columns of a scan that it projects, in that order."""
+    if not read.HasField("projection") or read.HasField("filter"):
+        return
+    kept = [item.field for item in read.projection.select.struct_items]
+    types = list(read.base_schema.struct.types)
+    names = column_names(read.base_schema)
+    narrowed = NamedStruct(names=[name for place in kept for name in names[place]])
+    narrowed.struct.types.extend(types[place] for place in kept)
+    narrowed.struct.nullability = read.base_schema.struct.nullability
+    read.base_schema.CopyFrom(narrowed)
+    read.ClearField("projection")
+
+
+def column_names(schema: NamedStruct) -> list[list[str]]:
+    """By column of a schema: its name, and behind it those of the members of structs in it."""
+    found, place = [], 0
+    for kind in schema.struct.types:
+        width = 1 + _nested_names(kind)
+        found.append(list(schema.names[place : place + width]))
+        place += width
+    return found
+
+
+def _nested_names(kind: Type) -> int:
+    match kind.WhichOneof("kind"):
+        case "struct":
+            return sum(1 + _nested_names(member) for member in kind.struct.types)
+        case "list":
+            return _nested_names(kind.list.type)
+        case "map":
+            return _nested_names(kind.map.key) + _nested_names(kind.map.value)
+        case _:
+            return 0
+
+
+def plan_bytes(plan: Plan) -> bytes:
+    """The bytes of a canonical plan."""
+    return bytes(plan.SerializeToString(deterministic=True))
+
+
+def plan_digest(encoded: bytes) -> str:
+    """What stands for the plan in a fingerprint."""
+    return sha256(encoded).hexdigest()
+
+
+def _messages(message: Message) -> Iterator[Message]:
+    """Every message below one, however deep; without recursion, since plans may be deep."""
+    waiting = [message]
+    while waiting:
+        current = waiting.pop()
+        yield current
+        for field, value in current.ListFields():
+            if field.message_type is None:
+                continue
+            waiting.extend(value if field.is_repeated else (value,))

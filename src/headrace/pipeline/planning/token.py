@@ -1,0 +1,103 @@
+"""A query as a stream of words: what of its text can change its result.
+
+Comments and layout are gone, and so is the case of keywords and function names. Everything else
+stays as it is written: literals to the letter, and the case of names, since a name may become
+that of a column. Where it is not certain that a word is a keyword, its case stays too; the worst
+that can come of it is that a view runs once more than it had to.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from sqlglot import Token, TokenType
+
+_T = TokenType
+_NAMES = frozenset({_T.IDENTIFIER})
+_LITERALS = frozenset(
+    {
+        *(_T.STRING, _T.NUMBER, _T.HEX_STRING, _T.BIT_STRING, _T.RAW_STRING),
+        *(_T.NATIONAL_STRING, _T.BYTE_STRING, _T.UNICODE_STRING, _T.HEREDOC_STRING),
+    }
+)
+_KEYWORDS = frozenset(
+    kind
+    for kind in (
+        *(_T.SELECT, _T.FROM, _T.WHERE, _T.GROUP_BY, _T.HAVING, _T.ORDER_BY, _T.LIMIT, _T.OFFSET),
+        *(_T.JOIN, _T.INNER, _T.LEFT, _T.RIGHT, _T.FULL, _T.OUTER, _T.CROSS, _T.SEMI, _T.ANTI),
+        *(_T.ON, _T.USING, _T.NATURAL, _T.AND, _T.OR, _T.NOT, _T.IN, _T.IS, _T.NULL, _T.LIKE),
+        *(_T.BETWEEN, _T.EXISTS, _T.CASE, _T.WHEN, _T.THEN, _T.ELSE, _T.END, _T.ALIAS),
+        *(_T.UNION, _T.EXCEPT, _T.INTERSECT, _T.ALL, _T.DISTINCT, _T.WITH, _T.OVER),
+        *(_T.PARTITION_BY, _T.ASC, _T.DESC, _T.TRUE, _T.FALSE, _T.INTERVAL, _T.LATERAL),
+        *(_T.QUALIFY, _T.VALUES, _T.ROWS, _T.RANGE, _T.WINDOW, _T.FILTER, _T.RLIKE, _T.DIV),
+    )
+)
+_BEFORE_A_NAME = frozenset({_T.ALIAS, _T.DOT})
+_TYPED_LITERALS = frozenset({_T.DATE, _T.TIMESTAMP, _T.TIMESTAMPTZ, _T.TIMESTAMPNTZ, _T.INTERVAL})
+_CASTS = frozenset({"cast", "try_cast"})
+_PAIRS = frozenset(
+    {
+        *(("nulls", "first"), ("nulls", "last"), ("current", "row")),
+        *(("unbounded", "preceding"), ("unbounded", "following")),
+    }
+)
+"""Words that are keywords only in front of or behind each other."""
+_FRAME_ENDS = frozenset({"preceding", "following"})
+
+
+def canonical_tokens(sql: str, words: Sequence[Token]) -> tuple[str, ...]:
+    """The words of a query, folded where that cannot change its result."""
+    in_type = _type_positions(words)
+    return tuple(_fold(sql, words, place, is_type=place in in_type) for place in range(len(words)))
+
+
+def _fold(sql: str, words: Sequence[Token], place: int, *, is_type: bool) -> str:
+    word = words[place]
+    kind = word.token_type
+    before = words[place - 1].token_type if place else None
+    after = words[place + 1].token_type if place + 1 < len(words) else None
+    if kind in _LITERALS or kind in _NAMES:
+        return sql[word.start : word.end + 1]
+    folded = " ".join(word.text.casefold().split())
+    if is_type or after is _T.L_PAREN:
+        return folded
+    if before in _BEFORE_A_NAME or after is _T.DOT:
+        return word.text
+    if kind in _KEYWORDS:
+        return folded
+    if kind in _TYPED_LITERALS and after is _T.STRING:
+        return folded
+    return folded if _is_keyword_here(words, place, folded) else word.text
+
+
+def _is_keyword_here(words: Sequence[Token], place: int, folded: str) -> bool:
+    before = words[place - 1].text.casefold() if place else ""
+    after = words[place + 1].text.casefold() if place + 1 < len(words) else ""
+    if (before, folded) in _PAIRS or (folded, after) in _PAIRS:
+        return True
+    if folded in _FRAME_ENDS and place and words[place - 1].token_type is _T.NUMBER:
+        return True
+    return place > 1 and words[place - 2].token_type is _T.INTERVAL  # the unit of an interval
+
+
+def _type_positions(words: Sequence[Token]) -> frozenset[int]:
+    """Where a type stands: behind the AS of a cast, or behind `::`."""
+    return frozenset(_types(words))
+
+
+def _types(words: Sequence[Token]) -> Iterator[int]:
+    casts: list[int] = []  # how many brackets are open around each cast that is not yet closed
+    depth, behind_as = 0, False
+    for place, word in enumerate(words):
+        kind = word.token_type
+        if kind is _T.L_PAREN:
+            depth += 1
+            if place and words[place - 1].text.casefold() in _CASTS:
+                casts.append(depth)
+        elif kind is _T.R_PAREN:
+            if casts and casts[-1] == depth:
+                casts.pop()
+                behind_as = False
+            depth -= 1
+        elif kind is _T.ALIAS and casts and casts[-1] == depth:
+            behind_as = True
+        elif behind_as or (place and words[place - 1].token_type is _T.DCOLON):
+            yield place

@@ -1,0 +1,144 @@
+"""A view's query, said anew for DataFusion.
+
+DataFusion reads a translation, so that it can plan; Spark runs the original. The translation
+keeps the types that Spark would give: whole numbers are INT, a quotient of whole numbers is a
+DOUBLE. Names are folded to lower case and quoted, as Spark does not mind the case of names and
+DataFusion does.
+"""
+
+from collections.abc import Mapping
+
+from sqlglot import exp
+from sqlglot.errors import ErrorLevel, UnsupportedError
+
+from headrace.pipeline.functions.catalog import Catalog
+from headrace.pipeline.planning.dialect import DataFusion
+from headrace.pipeline.planning.numeric import Kinds, NumericKind
+from headrace.pipeline.planning.volatile import is_clock, is_clock_date
+from headrace.pipeline.project.setting import VariableValue, variable_literal
+
+_FROZEN_TIME = "1970-01-01 00:00:00"
+_NO_VALUE = (
+    *(exp.Limit, exp.Offset, exp.Fetch, exp.Interval, exp.Ordered, exp.Group, exp.WindowSpec),
+    *(exp.DataTypeParam, exp.DataType, exp.Bracket, exp.Cast, exp.TryCast, exp.TableSample),
+)
+"""Where a number is no value of the query, or has its type already."""
+_RANKS = (exp.RowNumber, exp.Rank, exp.DenseRank, exp.Ntile)
+
+
+class Untranslatable(Exception):  # noqa: N818  (an answer, not an error: the view is not planned)
+    """DataFusion has no way of saying this; the text says why."""
+
+
+def translate(  # noqa: C901  (one case a kind of node)
+    tree: exp.Query,
+    *,
+    catalog: Catalog,
+    variables: Mapping[str, VariableValue],
+    kinds: Kinds,
+) -> str:
+    """The query in DataFusion's SQL.
+
+    Raises:
+        Untranslatable: the engines differ in something that it uses.
+    """
+    said = tree.copy()
+    for hint in list(said.find_all(exp.Hint)):
+        hint.pop()
+    _name_outputs(said)
+    for node in list(said.walk()):
+        match node:
+            case exp.Placeholder():
+                node.replace(variable_literal(variables[node.name]))
+            case exp.Literal() if node.is_int and _is_value(node):
+                node.replace(_integer(node))
+            case exp.Div():
+                _divide(node, kinds)
+            case exp.Anonymous() if node.name.casefold() in catalog:
+                _call(node, catalog)
+            case _ if is_clock(node):
+                node.replace(_frozen(node))
+            case _ if isinstance(node, _RANKS):
+                _as_integer(node)
+    for name in said.find_all(exp.Identifier):
+        name.set("this", name.name.casefold())
+        name.set("quoted", True)
+    try:
+        return said.sql(dialect=DataFusion, unsupported_level=ErrorLevel.RAISE, comments=False)
+    except UnsupportedError as error:
+        raise Untranslatable(str(error)) from error
+
+
+def output_names(tree: exp.Query) -> list[str | None]:
+    """What the author calls the columns; None for a star, whose columns only a plan knows."""
+    return [None if _is_star(column) else column.alias_or_name for column in tree.selects]
+
+
+def _is_star(column: exp.Expr) -> bool:
+    return isinstance(column, exp.Star) or (
+        isinstance(column, exp.Column) and isinstance(column.this, exp.Star)
+    )
+
+
+def _name_outputs(tree: exp.Query) -> None:
+    """Give every column of the result a name: the engines make up different ones."""
+    first: exp.Expr = tree
+    while isinstance(first, exp.SetOperation | exp.Subquery):
+        first = first.this
+    if isinstance(first, exp.Select):
+        named = [
+            column
+            if column.alias_or_name or _is_star(column) or isinstance(column, exp.UDTF)
+            else exp.alias_(column, column.sql(dialect="spark").casefold(), quoted=True)
+            for column in first.expressions
+        ]
+        first.set("expressions", named)
+
+
+def _is_value(literal: exp.Literal) -> bool:
+    parent = literal.parent
+    while isinstance(parent, exp.Paren | exp.Neg):
+        parent = parent.parent
+    return not isinstance(parent, _NO_VALUE)
+
+
+def _integer(literal: exp.Literal) -> exp.Expr:
+    value = int(literal.name)
+    if value < 1 << 31:
+        return exp.cast(literal.copy(), "INT")
+    if value < 1 << 63:
+        return exp.cast(literal.copy(), "BIGINT")
+    return exp.cast(literal.copy(), f"DECIMAL({len(literal.name)}, 0)")
+
+
+def _divide(node: exp.Div, kinds: Kinds) -> None:
+    """Make a quotient a double, unless a side is known to be a decimal or a double already."""
+    sides = {kinds.of(node.this), kinds.of(node.expression)}
+    if not sides & {NumericKind.DECIMAL, NumericKind.FLOAT}:
+        node.set("this", exp.cast(node.this.copy(), "DOUBLE"))
+    node.set("typed", True)
+    node.set("safe", False)
+
+
+def _call(node: exp.Anonymous, catalog: Catalog) -> None:
+    """Name the overload: a function of DataFusion's has one number of arguments."""
+    function = catalog[node.name.casefold()]
+    if function.signature.argument_types(len(node.expressions)) is None:
+        reason = (
+            f"{function.name} takes {function.signature}, not {len(node.expressions)} arguments"
+        )
+        raise Untranslatable(reason)
+    node.set("this", function.overload(len(node.expressions)))
+
+
+def _frozen(node: exp.Expr) -> exp.Expr:
+    """A fixed moment: DataFusion would put in that of planning, another one each time."""
+    kind = "DATE" if is_clock_date(node) else "TIMESTAMPTZ"
+    return exp.cast(exp.Literal.string(_FROZEN_TIME[: 10 if kind == "DATE" else None]), kind)
+
+
+def _as_integer(node: exp.Expr) -> None:
+    """Ranks are INT in Spark and unsigned in DataFusion."""
+    outer = node.parent if isinstance(node.parent, exp.Window) else node
+    if not isinstance(outer.parent, exp.Cast):
+        outer.replace(exp.cast(outer.copy(), "INT"))

@@ -1,0 +1,122 @@
+"""What must hold before a filter that DataFusion has found may prune files for Spark.
+
+DataFusion plans a translation and folds what it can: `CAST(id AS STRING) = '5'` becomes
+`id = 5`, a date in a format becomes a date. The engines agree on plain literals, on their sums
+and on dates and intervals; on casts of columns and on functions they may not, and then the
+files that a filter leaves out might be needed. So a column that a predicate sees through a cast
+or a function is never pruned by, and a constant that is more than a literal stops pruning.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from sqlglot import exp
+
+_DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
+_TIME = re.compile(r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?)?")
+_Kind = exp.DataType.Type
+_NUMBERS = frozenset(
+    {_Kind.TINYINT, _Kind.SMALLINT, _Kind.INT, _Kind.BIGINT, _Kind.DECIMAL, _Kind.DOUBLE}
+)
+_TIMES = frozenset({_Kind.TIMESTAMP, _Kind.TIMESTAMPTZ, _Kind.TIMESTAMPNTZ, _Kind.TIMESTAMPLTZ})
+_PREDICATES = (
+    *(exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ),
+    *(exp.In, exp.Between, exp.Like, exp.ILike, exp.Is, exp.RegexpLike),
+)
+_SAME_IN_BOTH = (
+    *(exp.Literal, exp.Boolean, exp.Null, exp.Interval, exp.Neg, exp.Paren, exp.Add, exp.Sub),
+    *(exp.Mul, exp.And, exp.Or, exp.Not, exp.Var, exp.Identifier, exp.Tuple, *_PREDICATES),
+)
+
+
+def untrusted_constant(trees: Iterable[exp.Query]) -> str | None:
+    """A constant expression on whose value the engines might differ, as text."""
+    for tree in trees:
+        for node in tree.find_all(exp.Func, exp.Binary, exp.Unary):
+            if _is_constant(node) and not _is_trusted(node):
+                return node.sql(dialect="spark")
+    return None
+
+
+def untrusted_columns(trees: Iterable[exp.Query]) -> frozenset[str]:
+    """The columns, by name in lower case, that a predicate sees through a cast or a function."""
+    trees = list(trees)
+    aliases: dict[str, list[exp.Expr]] = {}
+    for tree in trees:
+        for alias in tree.find_all(exp.Alias):
+            aliases.setdefault(alias.alias.casefold(), []).append(alias.this)
+    found: set[str] = set()
+    for tree in trees:
+        for predicate in tree.find_all(*_PREDICATES):
+            found |= _through_functions(predicate, aliases)
+    return _with_sources(found, aliases)
+
+
+def _through_functions(predicate: exp.Expr, aliases: dict[str, list[exp.Expr]]) -> set[str]:
+    """The columns below a cast or function of a predicate, or of what its aliases stand for."""
+    found: set[str] = set()
+    seen: set[str] = set()
+    waiting = [(part, False) for part in _operands(predicate)]
+    while waiting:
+        node, is_below = waiting.pop()
+        if isinstance(node, exp.Query | exp.AggFunc | exp.Window):
+            continue
+        if isinstance(node, exp.Column):
+            name = node.name.casefold()
+            if is_below:
+                found.add(name)
+            elif name not in seen:
+                seen.add(name)
+                waiting += [(meant, False) for meant in aliases.get(name, ()) if meant is not node]
+            continue
+        computes = isinstance(node, exp.Func) and not isinstance(node, exp.Connector)
+        waiting += [(part, is_below or computes) for part in node.iter_expressions()]
+    return found
+
+
+def _operands(predicate: exp.Expr) -> Iterator[exp.Expr]:
+    yield from predicate.iter_expressions()
+
+
+def _with_sources(names: set[str], aliases: dict[str, list[exp.Expr]]) -> frozenset[str]:
+    """The names, and those of the columns that aliases among them are made of."""
+    found: set[str] = set()
+    waiting = list(names)
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            for meant in aliases.get(name, ()):
+                waiting += [column.name.casefold() for column in meant.find_all(exp.Column)]
+    return frozenset(found)
+
+
+def _is_constant(node: exp.Expr) -> bool:
+    """Whether an expression has the same value in every row, and is no aggregate or window."""
+    varying = (exp.Column, exp.Star, exp.Query, exp.AggFunc, exp.Window, exp.UDTF)
+    if isinstance(node.parent, exp.Window) or isinstance(node, exp.Connector):
+        return False
+    return node.find(*varying) is None
+
+
+def _is_trusted(node: exp.Expr) -> bool:
+    if isinstance(node, exp.Cast):
+        return _is_trusted_cast(node)
+    if not isinstance(node, _SAME_IN_BOTH):
+        return False
+    return all(_is_trusted(part) for part in node.iter_expressions())
+
+
+def _is_trusted_cast(node: exp.Cast) -> bool:
+    value, kind = node.this.unnest(), node.to.this
+    if isinstance(value, exp.Null):
+        return True
+    if not isinstance(value, exp.Literal | exp.Neg) or not isinstance(value.unnest(), exp.Expr):
+        return False
+    if isinstance(value, exp.Neg) or not value.is_string:
+        return kind in _NUMBERS
+    if kind is _Kind.DATE:
+        return _DATE.fullmatch(value.name) is not None
+    if kind in _TIMES:
+        return _TIME.fullmatch(value.name) is not None
+    return kind in {_Kind.TEXT, _Kind.VARCHAR}

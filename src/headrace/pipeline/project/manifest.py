@@ -1,0 +1,175 @@
+"""`headrace.toml`: what a project reads, how it runs, and where its results go.
+
+Each table of the file is one struct; a key that no struct has is an error that names it.
+"""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+
+from headrace.errors import InvalidProjectError
+from headrace.pipeline.arrow_ddl import parse_schema
+from headrace.pipeline.project.profile import PRESETS, Profile, merge_profile
+from headrace.pipeline.project.setting import Settings, VariableValue, check_variable
+
+MANIFEST = "headrace.toml"
+
+T = TypeVar("T")
+
+
+class ProjectTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The table `[project]`."""
+
+    name: str
+    description: str = ""
+    outputs: str = "output"
+    """The folder of the tables that views are written to."""
+    state: str = ".headrace"
+    """The folder of staging tables and of the artifact store."""
+
+
+class SourceSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A table `[sources.NAME]`: something that views may read."""
+
+    uri: str
+    """Where it is; a relative path is below the project's folder."""
+    kind: str = "delta"
+    """`delta`, `parquet`, or the name of an entry point in the group `headrace.sources`."""
+    version: int | None = None
+    """The version to read, always; by default the newest when a plan is made."""
+    as_of: str | None = None
+    """The time whose version to read, in ISO 8601."""
+    schema: str | None = None
+    """The columns, in Spark's words; Parquet needs them, and so does an optional source."""
+    optional: bool = False
+    """Whether it may be missing: it is empty then, and the plan says so."""
+    options: dict[str, str] = {}
+    """Settings of the store, or of a source kind of your own."""
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """The whole file, checked."""
+
+    project: ProjectTable
+    sources: dict[str, SourceSpec]
+    settings: Settings
+    variables: dict[str, VariableValue]
+    profiles: dict[str, Profile]
+
+
+_TABLES = ("project", "sources", "settings", "variables", "profiles")
+
+
+def read_manifest(file: Path) -> Manifest:
+    """Read and check `headrace.toml`.
+
+    Raises:
+        InvalidProjectError: it is no TOML, or a key or value is wrong; the error names both.
+    """
+    try:
+        found = tomllib.loads(file.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InvalidProjectError(file=str(file), key="(syntax)", reason=str(error)) from error
+    return _Reader(str(file)).manifest(found)
+
+
+class _Reader:
+    """Converts one table after the other, so that each error knows where it is."""
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+
+    def manifest(self, found: Mapping[str, Any]) -> Manifest:
+        for key in found:
+            if key not in _TABLES:
+                raise self.error(key, f"there is no such table; there are {', '.join(_TABLES)}")
+        if "project" not in found:
+            raise self.error("project", 'the table is missing; it needs at least name = "..."')
+        return Manifest(
+            project=self.convert("project", found["project"], ProjectTable),
+            sources={
+                self.name("sources", name): self.source(name, table)
+                for name, table in self.table("sources", found).items()
+            },
+            settings=self.convert("settings", found.get("settings", {}), Settings),
+            variables={
+                self.name("variables", name): self.variable(name, value)
+                for name, value in self.table("variables", found).items()
+            },
+            profiles=self.profiles(self.table("profiles", found)),
+        )
+
+    def error(self, key: str, reason: str) -> InvalidProjectError:
+        return InvalidProjectError(file=self.file, key=key, reason=reason)
+
+    def table(self, key: str, found: Mapping[str, Any]) -> Mapping[str, Any]:
+        table = found.get(key, {})
+        if not isinstance(table, Mapping):
+            raise self.error(key, "it is a value where a table should be")
+        return table
+
+    def convert(self, key: str, value: Any, kind: type[T]) -> T:
+        try:
+            return msgspec.convert(value, kind)
+        except msgspec.ValidationError as error:
+            # "Expected `int`, got `str` - at `$.version`" becomes a key of the file.
+            reason, _, path = str(error).partition(" - at `")
+            below = path.removesuffix("`").removeprefix("$").replace("[...]", "")
+            raise self.error(f"{key}{below}", _reworded(reason)) from error
+
+    def name(self, key: str, name: str) -> str:
+        if not name.isidentifier() or name != name.casefold():
+            reason = "a name has lower-case letters, digits and underscores, and no digit first"
+            raise self.error(f"{key}.{name}", reason)
+        return name
+
+    def source(self, name: str, value: Any) -> SourceSpec:
+        key = f"sources.{name}"
+        if isinstance(value, Mapping) and isinstance(value.get("as_of"), date):
+            value = {**value, "as_of": value["as_of"].isoformat()}  # TOML has times of its own
+        spec = self.convert(key, value, SourceSpec)
+        if spec.version is not None and spec.as_of is not None:
+            raise self.error(f"{key}.as_of", "give it or version, not both")
+        if spec.version is not None and spec.version < 0:
+            raise self.error(f"{key}.version", f"it must be 0 or more, not {spec.version}")
+        if spec.schema is None and (spec.optional or spec.kind == "parquet"):
+            why = "an optional source" if spec.optional else "a Parquet source"
+            raise self.error(f"{key}.schema", f"{why} needs its columns, e.g. 'id BIGINT, ...'")
+        if spec.schema is not None:
+            try:
+                parse_schema(spec.schema)
+            except ValueError as error:
+                raise self.error(f"{key}.schema", str(error)) from error
+        return spec
+
+    def variable(self, name: str, value: Any) -> VariableValue:
+        try:
+            return check_variable(value)
+        except ValueError as error:
+            raise self.error(f"variables.{name}", str(error)) from error
+
+    def profiles(self, found: Mapping[str, Any]) -> dict[str, Profile]:
+        """The presets, with what the file says on top; other profiles build on `default`."""
+        profiles: dict[str, Profile] = {}
+        for name in (*PRESETS, *(name for name in found if name not in PRESETS)):
+            base = PRESETS.get(name) or profiles["default"]
+            try:
+                profiles[name] = merge_profile(base, found.get(name, {}))
+            except msgspec.ValidationError as error:
+                reason, _, path = str(error).partition(" - at `$")
+                key = f"profiles.{name}{path.removesuffix('`')}"
+                raise self.error(key, _reworded(reason)) from error
+        return profiles
+
+
+def _reworded(reason: str) -> str:
+    return reason.replace("Object contains unknown field", "there is no key").replace(
+        "Object missing required field", "the table lacks the key"
+    )

@@ -1,0 +1,106 @@
+"""What changes results though it is not in the text of a view: settings and variables.
+
+A view names a variable as `:name`. Its value keeps the type that TOML gives it, and that is
+the type of the literal that takes its place.
+"""
+
+from datetime import date, datetime
+from typing import Any, TypeAlias
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import msgspec
+from sqlglot import exp
+
+VariableValue: TypeAlias = bool | int | float | str | date | datetime
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The table `[settings]`."""
+
+    time_zone: str = "UTC"
+    """The zone in which times without one are meant, and days begin."""
+    ansi: bool = True
+    """Whether a cast or an overflow that cannot be is an error (or null)."""
+
+    def __post_init__(self) -> None:
+        try:
+            ZoneInfo(self.time_zone)
+        except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+            raise ValueError(f"time_zone: there is no zone {self.time_zone!r}") from error
+
+
+def check_variable(value: Any) -> VariableValue:
+    """Refuse what no literal can be made of.
+
+    Raises:
+        ValueError: it is a table, a list or a time of day.
+    """
+    if isinstance(value, bool | int | float | str | date | datetime):
+        return value
+    raise ValueError(f"a variable is a text, number, boolean, date or time, not {value!r}")
+
+
+def parse_variable(text: str, *, like: VariableValue) -> VariableValue:
+    """Read the value of `--var NAME=VALUE` in the type that the project's file gave it.
+
+    Raises:
+        ValueError: the text is not of that type.
+    """
+    match like:
+        case bool():
+            if text.casefold() not in {"true", "false"}:
+                raise ValueError(f"{text!r} is neither true nor false")
+            return text.casefold() == "true"
+        case int():
+            return int(text)
+        case float():
+            return float(text)
+        case datetime():
+            return datetime.fromisoformat(text)
+        case date():
+            return date.fromisoformat(text)
+        case _:
+            return text
+
+
+def variable_literal(value: VariableValue) -> exp.Expr:
+    """The literal that Spark would make of the value of a named parameter."""
+    match value:
+        case bool():
+            return exp.Boolean(this=value)
+        case int():
+            literal: exp.Expr = exp.Literal.number(abs(value))
+            literal = exp.Neg(this=literal) if value < 0 else literal
+            is_int = -(2**31) <= value < 2**31
+            return literal if is_int else exp.cast(literal, "BIGINT", dialect="spark")
+        case float():
+            return exp.cast(exp.Literal.string(repr(value)), "DOUBLE", dialect="spark")
+        case datetime():
+            kind = "TIMESTAMP" if value.tzinfo else "TIMESTAMP_NTZ"
+            return exp.cast(exp.Literal.string(value.isoformat(sep=" ")), kind, dialect="spark")
+        case date():
+            return exp.cast(exp.Literal.string(value.isoformat()), "DATE", dialect="spark")
+        case _:
+            return exp.Literal.string(value)
+
+
+def variable_text(value: VariableValue) -> str:
+    """A value with its type, the same on every machine: what is stored, and keys are made of."""
+    shown = value.isoformat() if isinstance(value, date) else str(value)
+    return f"{type(value).__name__}:{shown}"
+
+
+def variable_value(text: str) -> VariableValue:
+    """The value that `variable_text` was given."""
+    kind, _, shown = text.partition(":")
+    return parse_variable(shown, like=_LIKE[kind])
+
+
+_LIKE: dict[str, VariableValue] = {
+    "bool": True,
+    "int": 0,
+    "float": 0.0,
+    "str": "",
+    "date": date.min,
+    "datetime": datetime.min,  # noqa: DTZ901  (only its type counts)
+}

@@ -1,0 +1,4 @@
+"""Sources: what views read that no view makes.
+
+The specification of a source enters; a pin, a schema and pruned sets of files leave.
+"""

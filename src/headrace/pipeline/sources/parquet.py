@@ -1,0 +1,89 @@
+"""Parquet files as a source: a file, a folder or a pattern, under a declared schema.
+
+There is no log, so a file is known by its path, size and time of change.
+"""
+
+from collections.abc import Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+
+from headrace.errors import TableNotFoundError
+from headrace.pipeline.arrow_ddl import schema_text
+from headrace.pipeline.sources.file_set import FILES, FileSet
+from headrace.pipeline.sources.pin import PinOrigin, SourcePin, harmless_uri
+from headrace.pipeline.sources.source import SourceRequest
+
+_WILD = frozenset("*?[")
+
+
+class ParquetSource:
+    """The Parquet files that are there now."""
+
+    def __init__(self, request: SourceRequest, schema: pa.Schema, files: list[Path]) -> None:
+        """Take the files that the address leads to."""
+        self.request = request
+        self.schema = schema
+        self.files = files
+
+    @cached_property
+    def pin(self) -> SourcePin:
+        """The declared columns; Parquet files have no version."""
+        return SourcePin(
+            source=self.request.name,
+            kind="parquet",
+            uri=harmless_uri(self.request.spec.uri),
+            origin=PinOrigin.NEWEST,
+            schema=schema_text(self.schema),
+        )
+
+    def prune(self, where: str | None) -> FileSet:  # noqa: ARG002  (there are no statistics)
+        """All files: without a log nothing is known of what they hold."""
+        root = Path(self.request.uri)
+        base = root if root.is_dir() else root.parent
+        status = [file.stat() for file in self.files]
+        batch = pa.RecordBatch.from_pydict(
+            {
+                "path": [_below(file, base) for file in self.files],
+                "dv_id": [f"mtime:{found.st_mtime_ns}:{found.st_size}" for found in status],
+                "size_bytes": [found.st_size for found in status],
+            },
+            FILES,
+        )
+        return FileSet.of([batch], total=len(self.files))
+
+    def batches(self, columns: tuple[str, ...] | None = None) -> Iterator[Any]:
+        """The rows under the declared schema."""
+        dataset = ds.dataset(
+            [str(file) for file in self.files], schema=self.schema, format="parquet"
+        )
+        return iter(dataset.to_batches(columns=None if columns is None else list(columns)))
+
+
+def open_parquet(request: SourceRequest) -> ParquetSource:
+    """Find the files of a Parquet source.
+
+    Raises:
+        InvalidProjectError: a version is asked for, which Parquet files do not have.
+        TableNotFoundError: there is no such file.
+    """
+    if request.version is not None or request.spec.version is not None or request.spec.as_of:
+        raise request.error("version", "Parquet files have no versions; only Delta tables do")
+    path = Path(request.uri)
+    if _WILD.intersection(path.name):
+        files = sorted(file for file in path.parent.glob(path.name) if file.is_file())
+    elif path.is_dir():
+        files = sorted(file for file in path.rglob("*.parquet") if file.is_file())
+    else:
+        files = [path] if path.is_file() else []
+    if not files and not path.is_dir():
+        raise TableNotFoundError(table=request.uri)
+    assert request.schema is not None, "the project's file was checked for it"
+    return ParquetSource(request, request.schema, files)
+
+
+def _below(file: Path, base: Path) -> str:
+    return file.relative_to(base).as_posix() if file.is_relative_to(base) else str(file)
