@@ -39,6 +39,8 @@ ArrowSchema: TypeAlias = Any
 """A `pyarrow.Schema`, named so that importing Headrace does not import Arrow."""
 RecordBatchReader: TypeAlias = Any
 """A `pyarrow.RecordBatchReader`, likewise."""
+RowRequest: TypeAlias = Any
+"""A `headrace.rows.request.RowRequest`, likewise."""
 
 
 class Table:
@@ -299,11 +301,26 @@ class Snapshot:
             self.scan(where=where, options=chosen, reporter=reporter),
             store=self.table.files,
             context=self._context,
+            request=self.row_request(where=where, columns=columns, options=chosen),
+            options=chosen,
+            limit=limit,
+        )
+
+    def row_request(
+        self,
+        *,
+        where: str | None = None,
+        columns: Sequence[str] | None = None,
+        options: RowOptions | None = None,
+    ) -> RowRequest:
+        """What `rows` asks of each data file: for those who read files elsewhere. It pickles."""
+        return wiring.row_request(
+            self._readable_schema,
+            context=self._context,
             predicate=self._bound(where, basis=Basis.VALUES),
             columns=columns,
             mapping_mode=self.properties.get("delta.columnMapping.mode"),
-            options=chosen,
-            limit=limit,
+            options=options or RowOptions(),
         )
 
     def refresh(self, *, log_tail: Sequence[str] | None = None) -> "Snapshot":

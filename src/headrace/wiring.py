@@ -145,24 +145,20 @@ class ScanParts:
         return one_by_one(source)
 
 
-def open_rows(  # noqa: PLR0913  (what a snapshot knows)
-    scan: Scan,
+def row_request(  # noqa: PLR0913  (what a snapshot knows)
+    schema: StructType,
     *,
-    store: Store,
     context: FileContext,
     predicate: BoundPredicate | None,
     columns: Sequence[str] | None,
     mapping_mode: str | None,
     options: RowOptions,
-    limit: int | None,
 ) -> Any:
-    """A `pyarrow.RecordBatchReader` over the rows of a scan's files."""
-    from headrace.rows.open import open_rows as open_reader  # noqa: PLC0415
+    """A `headrace.rows.request.RowRequest`: what is asked of each data file."""
     from headrace.rows.request import RowRequest, choose_columns  # noqa: PLC0415
     from headrace.rows.resolve import MatchBy  # noqa: PLC0415
 
-    schema = scan.request.logical_schema
-    request = RowRequest(
+    return RowRequest(
         schema=schema,
         columns=choose_columns(schema, columns),
         partition_columns=frozenset(column.name for column in context.partition_columns),
@@ -170,6 +166,20 @@ def open_rows(  # noqa: PLR0913  (what a snapshot knows)
         match_by=MatchBy.ID if mapping_mode == "id" else MatchBy.NAME,
         rows_per_batch=options.rows_per_batch,
     )
+
+
+def open_rows(  # noqa: PLR0913  (what a snapshot knows)
+    scan: Scan,
+    *,
+    store: Store,
+    context: FileContext,
+    request: Any,
+    options: RowOptions,
+    limit: int | None,
+) -> Any:
+    """A `pyarrow.RecordBatchReader` over the rows of a scan's files."""
+    from headrace.rows.open import open_rows as open_reader  # noqa: PLC0415
+
     return open_reader(
         scan, context=context, store=store, request=request, options=options, limit=limit
     )

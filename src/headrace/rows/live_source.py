@@ -23,16 +23,18 @@ def data_files(
     given = 0
     with scan.run(projection=add_fields(columns)) as run:
         for batch in run:
-            for file in _files(arrow_files(batch, context, columns)):
+            for file in data_files_of(arrow_files(batch, context, columns)):
                 run.meter.first_file()
                 given += 1
                 run.meter.files_given = given
                 yield file
 
 
-def _files(records: pa.RecordBatch) -> Generator[DataFile, None, None]:
+def data_files_of(records: pa.RecordBatch) -> Generator[DataFile, None, None]:
+    """The same from live files that are columns already."""
     uris, vectors = records["uri"], records["deletion_vector"]
-    values = records["typed_partition_values"] if records.num_columns > 2 else None  # noqa: PLR2004
+    typed = "typed_partition_values"
+    values = records[typed] if typed in records.schema.names else None
     for row in range(records.num_rows):
         yield DataFile(
             uri=uris[row].as_py(),

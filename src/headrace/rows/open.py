@@ -34,8 +34,7 @@ def open_rows(  # noqa: PLR0913  (the parts)
         UnsupportedPredicateError: the predicate cannot be evaluated by rows.
     """
     request.filter_columns  # noqa: B018  (refuses what it cannot evaluate, before anything is read)
-    meter = Meter()
-    source = RowSource(store=_reading(store, options, meter), request=request, meter=meter)
+    source = open_source(store, request=request, options=options)
     stream = OrderedStream(
         data_files(scan, context, request),
         source.batches,
@@ -47,15 +46,17 @@ def open_rows(  # noqa: PLR0913  (the parts)
     return RowReader(request.output_schema, batches)
 
 
-def _reading(store: Store, options: RowOptions, meter: Meter) -> Store:
-    """The store as these rows are read: counted, and tried again."""
+def open_source(store: Store, *, request: RowRequest, options: RowOptions) -> RowSource:
+    """Data files of a store, whose reads are counted, and tried again."""
+    meter = Meter()
     policy = RetryPolicy(
         attempts=options.retry_attempts,
         backoff_ms=options.retry_backoff_ms,
         deadline_ms=options.retry_deadline_ms,
     )
     retrier = Retrier(policy=policy, on_retry=lambda *_: meter.count(retries=1))
-    return RetryingStore(CountingStore(store, meter=meter), retrier=retrier)
+    reading = RetryingStore(CountingStore(store, meter=meter), retrier=retrier)
+    return RowSource(store=reading, request=request, meter=meter)
 
 
 class _Limited:
