@@ -22,6 +22,8 @@ class Fixture:
     counts: dict[int, tuple[int, int]]
     live: list[tuple[str, str | None, int]] | None
     is_large: bool
+    expected_rows: tuple[Path, ...]
+    """Parquet files with the rows that a reader must return; none where no rows are stored."""
 
 
 def read_json(name: str) -> Any:
@@ -38,9 +40,20 @@ def _fixtures() -> list[Fixture]:
             counts={at["v"]: (at["n"], at["bytes"]) for at in row["versions"]},
             live=row["live"] and [tuple(file) for file in row["live"]],
             is_large=int(row["live_files"] or 0) >= MANY_FILES,
+            expected_rows=_expected_rows(root, row["expected_rows"]),
         )
         for row in json.loads((root / "index.json").read_text(encoding="utf-8"))
     ]
+
+
+def _expected_rows(root: Path, folder: str) -> tuple[Path, ...]:
+    """What is stored for the latest version; hidden files are a writer's own."""
+    stored = root / folder
+    if not folder or not stored.is_dir():
+        return ()
+    latest = stored / "latest"
+    found = sorted((latest if latest.is_dir() else stored).rglob("*.parquet"))
+    return tuple(path for path in found if not path.name.startswith("."))
 
 
 def fixture_params() -> list[Any]:

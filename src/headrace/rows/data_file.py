@@ -1,19 +1,23 @@
 """One data file to batches of the table's rows."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 
 import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from headrace.errors import CorruptDataFileError, CorruptDeletionVectorError
+from headrace.errors import (
+    CorruptDataFileError,
+    CorruptDeletionVectorError,
+    UnsupportedFeatureError,
+)
 from headrace.metrics.meter import Meter
 from headrace.protocol.action import DeletionVector
 from headrace.rows.deletion_vector import DeletedRows, read_deletion_vector
 from headrace.rows.parquet_file import data_file_errors, open_parquet
 from headrace.rows.request import RowRequest
-from headrace.rows.resolve import FileColumns, MismatchError
+from headrace.rows.resolve import FileColumns, MismatchError, ShreddedError
 from headrace.rows.row_filter import RowEvidence, true_rows
 from headrace.rows.row_group import RowGroupEvidence, matching_groups
 from headrace.storage.store import Store
@@ -35,13 +39,14 @@ class RowSource(msgspec.Struct, frozen=True, kw_only=True):
     request: RowRequest
     meter: Meter
 
-    def batches(self, file: DataFile) -> Iterator[pa.RecordBatch]:
+    def batches(self, file: DataFile) -> Generator[pa.RecordBatch, None, None]:
         """The wanted rows of one file, in its order; no batch is empty.
 
         Raises:
             DataFileNotFoundError: the file, or that of its deletion vector, is not there.
             CorruptDataFileError: the file is damaged, or is not what the table says.
             CorruptDeletionVectorError: it cannot be told which rows are deleted.
+            UnsupportedFeatureError: the file has a variant in a form that is not read.
         """
         deleted = None
         if file.deletion_vector is not None:
@@ -77,6 +82,8 @@ class _FileRows:
             }
         except MismatchError as error:
             raise CorruptDataFileError(path=file.uri, reason=str(error)) from error
+        except ShreddedError as error:
+            raise UnsupportedFeatureError(table=file.uri, features=[str(error)]) from error
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The wanted rows."""

@@ -1,6 +1,6 @@
 """Rows from a scan: the parts put together."""
 
-from collections.abc import Generator, Iterator
+from collections.abc import Iterator
 
 import pyarrow as pa
 
@@ -64,25 +64,20 @@ class _Limited:
 
     def __init__(self, batches: Batches, limit: int) -> None:
         self._batches = batches
-        self._taken = self._take(limit)
+        self._left = limit
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
         return self
 
     def __next__(self) -> pa.RecordBatch:
-        return next(self._taken)
+        if not self._left:
+            raise StopIteration
+        batch = next(self._batches).slice(0, self._left)
+        self._left -= batch.num_rows
+        if not self._left:
+            self._batches.close()
+        return batch
 
     def close(self) -> None:
         """Stop."""
         self._batches.close()
-
-    def _take(self, left: int) -> Generator[pa.RecordBatch, None, None]:
-        while left:
-            batch = next(self._batches, None)
-            if batch is None:
-                return
-            batch = batch.slice(0, left)
-            left -= batch.num_rows
-            if not left:
-                self._batches.close()
-            yield batch

@@ -47,7 +47,8 @@ def open_parquet(store: Store, path: str, *, meter: Meter) -> Iterator[pq.Parque
             source,
             pre_buffer=local is None,
             buffer_size=_BUFFER_BYTES if local else 0,
-            coerce_int96_timestamp_unit="us",
+            coerce_int96_timestamp_unit="us",  # what nanoseconds cannot hold is left whole
+            page_checksum_verification=True,
         )
         with parquet:
             if local:

@@ -46,6 +46,10 @@ class MismatchError(Exception):
     """A file does not have what the table says; the text says what."""
 
 
+class ShreddedError(Exception):
+    """A file has the parts of a variant in columns of their own; the text names the column."""
+
+
 class ColumnReading(msgspec.Struct, frozen=True):
     """A column of the table: what the file calls it, and how it is read from there."""
 
@@ -77,6 +81,7 @@ class FileColumns:
 
         Raises:
             MismatchError: the file has it in a type that is not read as the table's.
+            ShreddedError: the file has a variant in a form that is not read.
         """
         found = self._lookup(field, self._top)
         if found is None:
@@ -140,7 +145,7 @@ class FileColumns:
 
     def _variant(self, source: pa.DataType, first: int, *, where: str) -> Reading:
         if types.is_struct(source) and source.get_field_index(_SHREDDED) >= 0:
-            raise MismatchError(f"column {where} is a shredded variant, which is not read yet")
+            raise ShreddedError(f"column {where} as a shredded variant")
         return self._struct(_VARIANT, source, first, where=where)
 
 

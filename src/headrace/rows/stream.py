@@ -34,7 +34,7 @@ class OrderedStream(Generic[S, B]):
     def __init__(
         self,
         sources: Generator[S, None, None],
-        read: Callable[[S], Iterator[B]],
+        read: Callable[[S], Generator[B, None, None]],
         *,
         at_once: int,
         ahead: int,
@@ -52,33 +52,41 @@ class OrderedStream(Generic[S, B]):
         self._shared = _Shared(sources, read, ahead=ahead, open_at_most=start_with)
         self._at_once = at_once
         self._threads: list[threading.Thread] = []
-        self._batches = self._consume()
+        self._lane: _Lane[B] | None = None
 
     def __iter__(self) -> Iterator[B]:
         return self
 
     def __next__(self) -> B:
-        return next(self._batches)
+        # No generator does this: its frame would hold the stream, and nobody could drop it.
+        try:
+            while self._lane is not None or self._to_next_lane():
+                assert self._lane is not None
+                batch = self._shared.take(self._lane)
+                if batch is not None:
+                    return batch
+                self._lane = None
+                self._shared.open_more(most=self._at_once)
+        except BaseException:
+            self.close()
+            raise
+        self.close()
+        raise StopIteration
 
     def close(self) -> None:
         """Stop, and wait until nothing is open any more."""
         self._shared.stop()
         for thread in self._threads:
-            # A collected stream may be closed by one of its own threads.
-            if thread is not threading.current_thread():
-                thread.join()
+            thread.join()
         self._shared.sources.close()
 
-    def _consume(self) -> Generator[B, None, None]:
-        try:
-            self._start_threads()
-            while (lane := self._shared.next_lane()) is not None:
-                while (batch := self._shared.take(lane)) is not None:
-                    yield batch
-                self._shared.open_more(most=self._at_once)
-                self._start_threads()
-        finally:
-            self.close()
+    def __del__(self) -> None:
+        self._shared.stop()
+
+    def _to_next_lane(self) -> bool:
+        self._start_threads()
+        self._lane = self._shared.next_lane()
+        return self._lane is not None
 
     def _start_threads(self) -> None:
         wanted = min(self._shared.open_at_most, self._at_once)
@@ -88,9 +96,6 @@ class OrderedStream(Generic[S, B]):
             self._threads.append(thread)
             thread.start()
 
-    def __del__(self) -> None:
-        self._shared.stop()
-
 
 class _Shared(Generic[S, B]):
     """What the threads and the consumer share: all of it changes under one condition."""
@@ -98,7 +103,7 @@ class _Shared(Generic[S, B]):
     def __init__(
         self,
         sources: Generator[S, None, None],
-        read: Callable[[S], Iterator[B]],
+        read: Callable[[S], Generator[B, None, None]],
         *,
         ahead: int,
         open_at_most: int,
@@ -127,9 +132,11 @@ class _Shared(Generic[S, B]):
             return self._lanes.popleft() if self._lanes and not self._is_stopping else None
 
     def take(self, lane: _Lane[B]) -> B | None:
-        """The next batch of a lane; None: that was the last."""
+        """The next batch of a lane; None: that was the last, or all is being stopped."""
         with self._changed:
             self._changed.wait_for(lambda: lane.ready or lane.is_done or self._is_stopping)
+            if self._is_stopping:
+                return None
             if lane.ready:
                 self._changed.notify_all()
                 return lane.ready.popleft()
@@ -177,7 +184,7 @@ class _Shared(Generic[S, B]):
             return None if source is None else (source, lane)
 
     def _fill(self, lane: _Lane[B], source: S) -> None:
-        with closing(self._read(source)) as batches:  # type: ignore[type-var]
+        with closing(self._read(source)) as batches:
             for batch in batches:
                 with self._changed:
                     self._changed.wait_for(

@@ -1,0 +1,89 @@
+"""Tables with rows, written by hand: Parquet by Arrow, the log and the vectors by the tests."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tests.lake.action import MODIFIED_MS, Line, add, protocol
+from tests.lake.log import write_history
+from tests.lake.vector import inline_vector
+
+FEATURES = ("columnMapping", "deletionVectors", "timestampNtz", "typeWidening", "v2Checkpoint")
+
+
+def field(
+    name: str, kind: Any, *, nullable: bool = True, metadata: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """A field of a Delta schema."""
+    return {"name": name, "type": kind, "nullable": nullable, "metadata": dict(metadata or {})}
+
+
+def mapped(name: str, kind: Any, physical: str, column_id: int) -> dict[str, Any]:
+    """A field under column mapping."""
+    names = {"delta.columnMapping.physicalName": physical, "delta.columnMapping.id": column_id}
+    return field(name, kind, metadata=names)
+
+
+def struct(*fields: dict[str, Any]) -> dict[str, Any]:
+    """A Delta struct."""
+    return {"type": "struct", "fields": list(fields)}
+
+
+def array(element: Any) -> dict[str, Any]:
+    """A Delta array."""
+    return {"type": "array", "elementType": element, "containsNull": True}
+
+
+def mapping(key: Any, value: Any) -> dict[str, Any]:
+    """A Delta map."""
+    return {"type": "map", "keyType": key, "valueType": value, "valueContainsNull": True}
+
+
+def table_lines(
+    fields: Sequence[dict[str, Any]],
+    *,
+    partition_columns: Sequence[str] = (),
+    properties: Mapping[str, str] | None = None,
+) -> list[Line]:
+    """What a log starts with."""
+    metadata = {
+        "id": "5fba94ed-9794-4965-ba6e-6ee3c0d22af9",
+        "format": {"provider": "parquet", "options": {}},
+        "schemaString": json.dumps(struct(*fields)),
+        "partitionColumns": list(partition_columns),
+        "configuration": dict(properties or {}),
+        "createdTime": MODIFIED_MS,
+    }
+    return [protocol(features=FEATURES), {"metaData": metadata}]
+
+
+def write_data(table: Path, name: str, data: pa.Table, **options: Any) -> str:
+    """Write a data file, and say how the log calls it."""
+    path = table / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(data, path, **options)
+    return quote(name)
+
+
+def write_table(
+    table: Path,
+    fields: Sequence[dict[str, Any]],
+    files: Sequence[pa.Table],
+    *,
+    properties: Mapping[str, str] | None = None,
+    deleted: Mapping[int, Sequence[int]] | None = None,
+    **options: Any,
+) -> Path:
+    """A table without partitions: one commit a file, in order."""
+    history = [table_lines(fields, properties=properties)]
+    for number, data in enumerate(files):
+        path = write_data(table, f"part-{number}.parquet", data, **options)
+        rows = (deleted or {}).get(number)
+        vector = None if rows is None else inline_vector(rows)
+        history.append([add(path, size=(table / path).stat().st_size, vector=vector)])
+    return write_history(table, history)

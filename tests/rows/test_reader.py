@@ -1,0 +1,263 @@
+"""The reader: lazy, bounded, closed at once, and never silent about what it could not read."""
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import headrace
+from headrace import wiring
+from headrace.errors import (
+    CorruptDataFileError,
+    CorruptDeletionVectorError,
+    DataFileNotFoundError,
+    HeadraceError,
+    PartitionValueError,
+    UnsupportedPredicateError,
+)
+from tests.lake.action import add
+from tests.lake.log import write_commit, write_history
+from tests.lake.vector import inline_vector
+from tests.listing import open_snapshot
+from tests.rows.lake import field, table_lines, write_data, write_table
+from tests.scan.counting import CountingLocalStore
+
+FIELDS = [field("n", "long")]
+
+
+def numbers(start: int, count: int) -> pa.Table:
+    return pa.table({"n": list(range(start, start + count))})
+
+
+def counted(table: Path) -> tuple[headrace.Table, list[str]]:
+    """A table whose every file is opened through a store that remembers it."""
+    store = CountingLocalStore(table)
+    opened = headrace.Table(table, executor=wiring.open_executor(store))
+    opened.files = wiring.open_files(store)
+    return opened, store.opened
+
+
+def data_files(opened: list[str]) -> list[str]:
+    return [path for path in opened if path.endswith(".parquet")]
+
+
+def running() -> list[str]:
+    return [thread.name for thread in threading.enumerate() if "headrace" in thread.name]
+
+
+@pytest.fixture(autouse=True)
+def _no_thread_is_left() -> Iterator[None]:
+    yield
+    assert running() == []
+
+
+def test_a_reader_is_arrows_own_kind(tmp_path: Path) -> None:
+    write_table(tmp_path, FIELDS, [numbers(0, 3)])
+    reader = open_snapshot(tmp_path).rows()
+    assert isinstance(reader, pa.RecordBatchReader)
+    assert reader.schema == open_snapshot(tmp_path).schema
+    assert pa.table(reader).to_pydict() == {"n": [0, 1, 2]}
+
+
+def test_rows_come_newest_file_first_and_in_the_order_of_each_file(tmp_path: Path) -> None:
+    write_table(tmp_path, FIELDS, [numbers(n, 3) for n in (0, 10, 20, 30, 40)])
+    found = open_snapshot(tmp_path).rows(rows_per_batch=2).read_all()["n"].to_pylist()
+    assert found == [n + more for n in (40, 30, 20, 10, 0) for more in range(3)]
+
+
+def test_nothing_is_read_before_the_first_batch_is_asked_for(tmp_path: Path) -> None:
+    write_table(tmp_path, FIELDS, [numbers(0, 3)])
+    table, opened = counted(tmp_path)
+    snapshot = table.snapshot()
+    opened.clear()
+    with snapshot.rows():
+        assert opened == []
+
+
+def test_a_limit_stops_the_log_and_the_data_files(tmp_path: Path) -> None:
+    write_table(tmp_path, FIELDS, [numbers(n, 3) for n in range(20)])
+    table, opened = counted(tmp_path)
+    snapshot = table.snapshot()
+    opened.clear()
+    assert snapshot.rows(limit=2).read_all()["n"].to_pylist() == [19, 20]
+    assert data_files(opened) == ["part-19.parquet"]
+    commits_ahead = 4
+    assert len([path for path in opened if path.endswith(".json")]) <= commits_ahead
+
+
+def test_a_limit_of_nothing_reads_nothing(tmp_path: Path) -> None:
+    write_table(tmp_path, FIELDS, [numbers(0, 3)])
+    table, opened = counted(tmp_path)
+    snapshot = table.snapshot()
+    opened.clear()
+    assert snapshot.rows(limit=0).read_all().num_rows == 0
+    assert opened == []
+
+
+def test_a_limit_that_one_file_does_not_fill_takes_more(tmp_path: Path) -> None:
+    write_table(tmp_path, FIELDS, [numbers(10 * n, 3) for n in range(9)])
+    found = open_snapshot(tmp_path).rows(limit=20).read_all()["n"].to_pylist()
+    assert len(found) == 20
+    assert found[:4] == [80, 81, 82, 70]
+
+
+def test_closing_early_stops_the_log_and_the_data_files(tmp_path: Path) -> None:
+    write_table(tmp_path, FIELDS, [numbers(n, 3) for n in range(40)])
+    table, opened = counted(tmp_path)
+    reader = table.snapshot().rows(files_at_once=2)
+    reader.read_next_batch()
+    reader.close()
+    assert len(data_files(opened)) <= 4
+    assert reader.read_all().num_rows == 0
+
+
+def test_a_reader_that_is_dropped_stops_too(tmp_path: Path) -> None:
+    write_table(tmp_path, FIELDS, [numbers(n, 3) for n in range(40)])
+    reader = open_snapshot(tmp_path).rows(files_at_once=2)
+    reader.read_next_batch()
+    assert running() != []
+    del reader
+    patience = time.monotonic() + 20
+    while running() and time.monotonic() < patience:
+        time.sleep(0.01)
+
+
+def test_a_slow_consumer_holds_the_files_back(tmp_path: Path) -> None:
+    write_table(tmp_path, FIELDS, [numbers(n, 100) for n in range(30)])
+    table, opened = counted(tmp_path)
+    with table.snapshot().rows(files_at_once=3, rows_per_batch=10) as reader:
+        for _ in range(15):
+            reader.read_next_batch()
+        assert len(data_files(opened)) <= 5
+
+
+def test_files_that_cannot_match_are_not_opened(tmp_path: Path) -> None:
+    history = [table_lines(FIELDS)]
+    for number in range(4):
+        path = write_data(tmp_path, f"{number}.parquet", numbers(10 * number, 5))
+        low, high = 10 * number, 10 * number + 4
+        stats = f'{{"numRecords":5,"minValues":{{"n":{low}}},"maxValues":{{"n":{high}}}}}'
+        history.append([add(path, stats=stats)])
+    write_history(tmp_path, history)
+    table, opened = counted(tmp_path)
+    found = table.snapshot().rows(where="n BETWEEN 12 AND 13").read_all()["n"].to_pylist()
+    assert (found, data_files(opened)) == ([12, 13], ["1.parquet"])
+
+
+def test_statistics_that_lie_about_the_number_of_rows_change_nothing(tmp_path: Path) -> None:
+    path = write_data(tmp_path, "a.parquet", numbers(0, 5))
+    lying = '{"numRecords":1,"nullCount":{"n":0}}'
+    write_history(tmp_path, [table_lines(FIELDS), [add(path, stats=lying)]])
+    snapshot = open_snapshot(tmp_path)
+    assert snapshot.rows(columns=[]).read_all().num_rows == 5
+    assert snapshot.rows(limit=4).read_all().num_rows == 4
+
+
+def test_a_file_that_is_missing_is_named_after_the_rows_before_it(tmp_path: Path) -> None:
+    write_table(tmp_path, FIELDS, [numbers(0, 3), numbers(10, 3)])
+    (tmp_path / "part-0.parquet").unlink()
+    reader = open_snapshot(tmp_path).rows()
+    assert reader.read_next_batch().num_rows == 3
+    with pytest.raises(DataFileNotFoundError, match="part-0"):
+        reader.read_next_batch()
+
+
+@pytest.mark.parametrize("keep", [0, 3, 40, -5])
+def test_a_file_that_is_cut_short_is_named(tmp_path: Path, keep: int) -> None:
+    write_table(tmp_path, FIELDS, [numbers(0, 1000)])
+    path = tmp_path / "part-0.parquet"
+    path.write_bytes(path.read_bytes()[:keep])
+    with pytest.raises(CorruptDataFileError, match="part-0"):
+        open_snapshot(tmp_path).rows().read_all()
+
+
+def test_a_damaged_page_is_noticed_by_its_checksum(tmp_path: Path) -> None:
+    data = pa.table({"n": pa.array(range(100_000, 101_000), pa.int64())})
+    write_table(
+        tmp_path, FIELDS, [data], compression="none", use_dictionary=False, write_page_checksum=True
+    )
+    path = tmp_path / "part-0.parquet"
+    damaged = bytearray(path.read_bytes())
+    damaged[1000] ^= 0x10
+    path.write_bytes(damaged)
+    with pytest.raises(CorruptDataFileError, match="part-0"):
+        open_snapshot(tmp_path).rows().read_all()
+
+
+def test_a_folder_in_the_place_of_a_file_is_a_typed_error(tmp_path: Path) -> None:
+    write_table(tmp_path, FIELDS, [numbers(0, 3)])
+    (tmp_path / "part-0.parquet").unlink()
+    (tmp_path / "part-0.parquet").mkdir()
+    with pytest.raises(HeadraceError, match="part-0"):
+        open_snapshot(tmp_path).rows().read_all()
+
+
+def test_a_vector_that_deletes_rows_beyond_the_end_is_refused(tmp_path: Path) -> None:
+    write_table(tmp_path, FIELDS, [numbers(0, 3)], deleted={0: [3]})
+    with pytest.raises(CorruptDeletionVectorError, match="row 3"):
+        open_snapshot(tmp_path).rows().read_all()
+
+
+def test_a_partition_value_of_another_type_is_an_error_where_it_is_wanted(tmp_path: Path) -> None:
+    fields = [*FIELDS, field("p", "integer")]
+    path = write_data(tmp_path, "a.parquet", numbers(0, 3))
+    lines = [add(path, partition_values={"p": "seven"})]
+    write_history(tmp_path, [table_lines(fields, partition_columns=["p"]), lines])
+    snapshot = open_snapshot(tmp_path)
+    assert snapshot.rows(columns=["n"]).read_all().num_rows == 3
+    with pytest.raises(PartitionValueError):
+        snapshot.rows().read_all()
+
+
+@pytest.mark.parametrize(
+    "where", ["n + 1 = 2", "abs(n) = 1", "n = n", "n = 1 AND n % 2 = 0", "NOT (n > length('a'))"]
+)
+def test_what_cannot_be_evaluated_is_refused_before_anything_is_read(
+    tmp_path: Path, where: str
+) -> None:
+    write_table(tmp_path, FIELDS, [numbers(0, 3)])
+    table, opened = counted(tmp_path)
+    snapshot = table.snapshot()
+    opened.clear()
+    with pytest.raises(UnsupportedPredicateError):
+        snapshot.rows(where=where)
+    assert opened == []
+
+
+def test_an_empty_table_has_a_schema_and_no_rows(tmp_path: Path) -> None:
+    write_table(tmp_path, FIELDS, [])
+    read = open_snapshot(tmp_path).rows().read_all()
+    assert (read.column_names, read.num_rows) == (["n"], 0)
+
+
+def test_rows_of_an_older_version_are_read(tmp_path: Path) -> None:
+    write_table(tmp_path, FIELDS, [numbers(0, 3), numbers(10, 3)])
+    write_commit(tmp_path, 3, [add("part-1.parquet", vector=inline_vector([0]))])
+    found = open_snapshot(tmp_path, 1).rows().read_all()["n"].to_pylist()
+    assert found == [0, 1, 2]
+
+
+def test_a_dataset_is_written_from_the_reader_itself(tmp_path: Path) -> None:
+    write_table(tmp_path / "table", FIELDS, [numbers(0, 3), numbers(10, 3)])
+    with pq.ParquetWriter(tmp_path / "copy.parquet", pa.schema([("n", pa.int64())])) as writer:
+        for batch in open_snapshot(tmp_path / "table").rows():
+            writer.write_batch(batch)
+    assert pq.read_table(tmp_path / "copy.parquet").num_rows == 6
+
+
+def test_an_error_in_the_log_reaches_the_reader(tmp_path: Path) -> None:
+    write_table(tmp_path, FIELDS, [numbers(0, 3), numbers(10, 3)])
+    snapshot = open_snapshot(tmp_path)
+    (tmp_path / "_delta_log" / f"{1:020}.json").write_text("{not json\n")
+    with pytest.raises(HeadraceError):
+        snapshot.rows().read_all()
+
+
+def test_row_groups_without_statistics_are_read(tmp_path: Path) -> None:
+    write_table(tmp_path, FIELDS, [numbers(0, 20)], row_group_size=5, write_statistics=False)
+    found = open_snapshot(tmp_path).rows(where="n >= 18").read_all()["n"].to_pylist()
+    assert found == [18, 19]

@@ -1,0 +1,91 @@
+"""Row groups are left out by their statistics, and only on proof."""
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from headrace.expr.bind import Basis, bind
+from headrace.metrics.meter import Meter
+from headrace.rows.data_file import DataFile, RowSource
+from headrace.rows.request import RowRequest
+from headrace.rows.resolve import MatchBy
+from headrace.wiring import open_store, parse_predicate
+from tests.listing import open_snapshot
+from tests.rows.lake import field, struct, write_table
+
+
+def skipped(
+    folder: Path, fields: list[dict[str, Any]], data: pa.Table, where: str, **options: Any
+) -> int:
+    """How many of the row groups, which have two rows each, are left out."""
+    table = write_table(folder, fields, [data], row_group_size=2, **options)
+    schema = open_snapshot(table).logical_schema
+    predicate = bind(
+        parse_predicate(where), schema=schema, partition_columns=(), basis=Basis.VALUES
+    )
+    request = RowRequest(
+        schema=schema,
+        columns=schema,
+        partition_columns=frozenset(),
+        predicate=predicate,
+        match_by=MatchBy.NAME,
+        rows_per_batch=10,
+    )
+    source = RowSource(store=open_store(str(table)), request=request, meter=Meter())
+    list(source.batches(DataFile(uri="part-0.parquet", deletion_vector=None)))
+    return source.meter.counts.row_groups_skipped
+
+
+LONGS = pa.table({"a": pa.array([1, 2, 3, 4, None, None], pa.int64())})
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        ("a = 3", 2),
+        ("a > 4", 3),
+        ("a IS NULL", 2),
+        ("a IS NOT NULL", 1),
+        ("a <> 1", 1),
+        ("a IN (2, 9)", 2),
+        ("NOT (a < 3)", 2),
+        ("a = 1 OR a = 4", 1),
+        ("a <=> NULL", 2),
+    ],
+)
+def test_what_the_footer_rules_out_is_not_read(tmp_path: Path, where: str, expected: int) -> None:
+    assert skipped(tmp_path, [field("a", "long")], LONGS, where) == expected
+
+
+def test_extremes_are_compared_in_the_type_of_the_table(tmp_path: Path) -> None:
+    data = pa.table({"a": pa.array([1, 2, 3, 4], pa.int8())})
+    assert skipped(tmp_path, [field("a", "decimal(10,2)")], data, "a > 2.50") == 1
+
+
+def test_members_of_structs_are_looked_at(tmp_path: Path) -> None:
+    data = pa.table({"s": [{"x": 1}, {"x": 2}, {"x": 3}, None]})
+    fields = [field("s", struct(field("x", "long")))]
+    assert skipped(tmp_path, fields, data, "s.x > 2") == 1
+
+
+def test_a_column_that_is_not_there_rules_everything_out(tmp_path: Path) -> None:
+    fields = [field("a", "long"), field("late", "string")]
+    assert skipped(tmp_path, fields, LONGS, "late = 'x'") == 3
+
+
+def test_numbers_that_are_none_may_be_in_every_group(tmp_path: Path) -> None:
+    data = pa.table({"a": [1.0, 2.0, float("nan"), 4.0]})
+    assert skipped(tmp_path, [field("a", "double")], data, "a > 5D") == 0
+
+
+@pytest.mark.parametrize(
+    "options", [{"write_statistics": False}, {"use_deprecated_int96_timestamps": True}]
+)
+def test_without_statistics_that_can_be_relied_on_nothing_is_left_out(
+    tmp_path: Path, options: dict[str, bool]
+) -> None:
+    data = pa.table({"a": pa.array([1, 2, 3, 4], pa.timestamp("ns"))})
+    where = "a > TIMESTAMP_NTZ '2026-01-01'"
+    assert skipped(tmp_path, [field("a", "timestamp_ntz")], data, where, **options) == 0
