@@ -30,10 +30,12 @@ from headrace.replay.projection import ADD_FIELDS
 from headrace.rows.option import RowOptions
 from headrace.scan.changes import Changes
 from headrace.scan.explain import explain_machine
+from headrace.scan.listing import ListingCache, SnapshotListings
 from headrace.scan.live_file import FileContext, PartitionColumn
 from headrace.scan.options import ScanOptions
 from headrace.scan.run import Run
 from headrace.scan.scan import Scan
+from headrace.storage.cache import BoundedCache
 
 ArrowSchema: TypeAlias = Any
 """A `pyarrow.Schema`, named so that importing Headrace does not import Arrow."""
@@ -53,6 +55,7 @@ class Table:
         storage_options: Mapping[str, str] | None = None,
         executor: Executor | None = None,
         reporter: Reporter = log_event,
+        cache_bytes: int = wiring.DEFAULT_CACHE_BYTES,
     ) -> None:
         """Name a table.
 
@@ -61,15 +64,24 @@ class Table:
             storage_options: Settings of the store; local disk has none.
             executor: An engine of your own; by default the embedded one.
             reporter: Takes the events of which one should hear; by default they are logged.
+            cache_bytes: How much memory listings that were read may take, and the footers of
+                checkpoints again. The ones used last are kept; 0 keeps no listing.
         """
+        _check_number("cache_bytes", cache_bytes)
         store = wiring.open_store(fspath(uri), options=storage_options)
         self.uri = store.root
         self.files = wiring.open_files(store, options=storage_options)
-        self.executor = executor or wiring.open_executor(store)
+        self.executor = executor or wiring.open_executor(store, cache_bytes=cache_bytes)
         self.reporter = reporter
+        self._listings: ListingCache = BoundedCache(cache_bytes)
 
     def __repr__(self) -> str:
         return f"Table({self.uri!r})"
+
+    def clear_cache(self) -> None:
+        """Let go of the listings and footers that are remembered; the next scan reads anew."""
+        self._listings.clear()
+        self.executor.forget()
 
     def snapshot(
         self,
@@ -255,6 +267,11 @@ class Snapshot:
             executor=self.table.executor,
             reporter=reporter or self.table.reporter,
             late=wiring.ScanParts(),
+            listings=SnapshotListings(
+                self.table._listings,  # noqa: SLF001
+                segment=self.segment,
+                table_id=self.metadata.id,
+            ),
             options=chosen,
             where=where,
             limit=limit,

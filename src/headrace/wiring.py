@@ -28,6 +28,9 @@ from headrace.storage.store import Store
 
 T = TypeVar("T")
 
+DEFAULT_CACHE_BYTES = 32 << 20
+"""How much a table may remember of each, footers and listings."""
+
 
 def open_store(uri: str, *, options: Mapping[str, str] | None = None) -> Store:  # noqa: ARG001
     """The store that an address belongs to, rooted there.
@@ -52,8 +55,9 @@ class ColumnarLoader:
     pickled.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, cache_bytes: int) -> None:
         """Start with nothing remembered."""
+        self._cache_bytes = cache_bytes
         self._footers: Any = None
 
     def __call__(self, store: Store, context: ExecutionContext) -> Columnar:
@@ -62,20 +66,20 @@ class ColumnarLoader:
         from headrace.engines.arrow.parquet_source import FooterCache  # noqa: PLC0415
 
         if self._footers is None:
-            self._footers = FooterCache()
+            self._footers = FooterCache(self._cache_bytes)
         return ArrowColumnar(store, footers=self._footers, context=context)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return ColumnarLoader, ()
+        return ColumnarLoader, (self._cache_bytes,)
 
     def clear(self) -> None:
         """Forget the footers."""
         self._footers = None
 
 
-def open_executor(store: Store) -> ArrowExecutor:
+def open_executor(store: Store, *, cache_bytes: int = DEFAULT_CACHE_BYTES) -> ArrowExecutor:
     """The default engine over a store."""
-    return ArrowExecutor(store, load_columnar=ColumnarLoader())
+    return ArrowExecutor(store, load_columnar=ColumnarLoader(cache_bytes))
 
 
 def use_lean_memory() -> None:

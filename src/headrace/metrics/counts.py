@@ -30,6 +30,10 @@ class Counts(msgspec.Struct, kw_only=True):
     """Reads that were asked of the store."""
     bytes_read: int = 0
     """Bytes that came from the store."""
+    footer_cache_hits: int = 0
+    """Footers of checkpoint files that were remembered, and not read again."""
+    listing_cache_hits: int = 0
+    """Listings that were remembered: nothing of the log was read for them."""
     row_groups_skipped: int = 0
     """Row groups that were ruled out without reading an add."""
     retries: int = 0

@@ -31,6 +31,9 @@ class Executor(ABC):
         """
         return self
 
+    def forget(self) -> None:  # noqa: B027  (most engines remember nothing)
+        """Let go of all that is remembered from one run to the next, such as footers."""
+
     def execute_leaves(self, leaves: Sequence[Node]) -> Iterator[Batch]:
         """Execute independent plans, in any order and on any thread or machine.
 

@@ -5,7 +5,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 
 from headrace.errors import IncrementRefusedError, InvalidArgumentError
 from headrace.log.segment import Segment
-from headrace.metrics.event import ChecksumMismatched
+from headrace.metrics.event import ChecksumMismatched, LogReplayCompleted
 from headrace.metrics.meter import Meter
 from headrace.metrics.reporter import Reporter
 from headrace.phases.increment import ListIncrement
@@ -16,6 +16,7 @@ from headrace.plan.context import ExecutionContext
 from headrace.plan.executor import Executor
 from headrace.protocol.action import Checksum
 from headrace.scan.explain import explain_machine
+from headrace.scan.listing import Listing, ListingShape, SnapshotListings
 from headrace.scan.live_file import FileContext, LiveFile, live_files
 from headrace.scan.metrics import ScanMetrics
 from headrace.scan.options import ScanOptions
@@ -72,6 +73,7 @@ class Scan:
         executor: Executor,
         reporter: Reporter,
         late: LateParts,
+        listings: SnapshotListings,
         options: ScanOptions,
         where: str | None = None,
         limit: int | None = None,
@@ -88,6 +90,7 @@ class Scan:
         self._reporter = reporter
         self._late = late
         self._checksum = checksum
+        self._listings = listings
         self._metrics = ScanMetrics(meter=Meter(), decision=self.decision)
 
     @property
@@ -110,18 +113,22 @@ class Scan:
         return self._run(self._first_phase(projection))
 
     def _run(self, phase: Phase[ScanOutcome]) -> Run[ScanOutcome]:
-        meter = Meter()
-        metrics = self._metrics = ScanMetrics(meter=meter, decision=self.decision)
-        context = ExecutionContext(settings=self.options, meter=meter)
+        metrics = self._start_metrics()
+        context = ExecutionContext(settings=self.options, meter=metrics.meter)
         return Run(
             phase,
             executor=self._executor.bound(context),
             reporter=self._reporter,
-            meter=meter,
-            completed=lambda: metrics.completed(
-                table=self.request.table, version=self.request.version
-            ),
+            meter=metrics.meter,
+            completed=lambda: self._completed(metrics),
         )
+
+    def _start_metrics(self) -> ScanMetrics:
+        self._metrics = ScanMetrics(meter=Meter(), decision=self.decision)
+        return self._metrics
+
+    def _completed(self, metrics: ScanMetrics) -> LogReplayCompleted:
+        return metrics.completed(table=self.request.table, version=self.request.version)
 
     def explain(self) -> str:
         """The decision, the phases of this scan and their plans; no result is read for it."""
@@ -154,6 +161,8 @@ class Scan:
     def batches(self, *, columns: Sequence[str] | None = None) -> Pipeline[RecordBatch]:
         """The live files as `pyarrow.RecordBatch` values, read in a thread that stays ahead.
 
+        A small listing that was read to its end is remembered, and given again from memory.
+
         Args:
             columns: The columns wanted, by name; by default all, with the content of `LiveFile`.
         """
@@ -168,19 +177,47 @@ class Scan:
     ) -> Generator[RecordBatch, None, None]:
         if self.limit == 0:
             return
-        files = 0
+        shape = ListingShape(
+            where=self.where,
+            columns=None if columns is None else tuple(columns),
+            strategy=self.decision.strategy,
+            batch_rows=self.options.batch_rows,
+        )
+        known = self._listings.find(shape)
+        if known is not None:
+            yield from self._remembered(known)
+            return
+        recording = self._listings.record(shape)
         with self.run(projection=projection) as run:
-            for batch in run:
-                records = self._late.files_batch(batch, self._context, columns)
-                if self.limit is not None:
-                    records = records.slice(0, self.limit - files)
-                run.meter.first_file()
-                files += records.num_rows
-                run.meter.files_given = files
-                yield records
-                if files == self.limit:
-                    return
-        self._compare(files, None)
+            batches = (self._late.files_batch(batch, self._context, columns) for batch in run)
+            files = yield from self._given(recording.watch(batches), run.meter)
+        if files != self.limit:
+            self._compare(files, None)
+            recording.complete()
+
+    def _remembered(self, listing: Listing) -> Generator[RecordBatch, None, None]:
+        metrics = self._start_metrics()
+        metrics.meter.count(listing_cache_hits=1)
+        try:
+            yield from self._given(listing, metrics.meter)
+        finally:
+            metrics.meter.end()
+            self._reporter(self._completed(metrics))
+
+    def _given(
+        self, batches: Iterable[RecordBatch], meter: Meter
+    ) -> Generator[RecordBatch, None, int]:
+        """Batches up to the limit, counted as they leave; returns how many files they had."""
+        files = 0
+        for batch in batches:
+            given = batch if self.limit is None else batch.slice(0, self.limit - files)
+            meter.first_file()
+            files += given.num_rows
+            meter.files_given = files
+            yield given
+            if files == self.limit:
+                break
+        return files
 
     def since(
         self, previous: Iterable[RecordBatch], *, version: int, where: str | None = None

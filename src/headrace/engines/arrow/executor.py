@@ -1,6 +1,6 @@
 """Lowers plan nodes to the embedded engine. This module itself needs no Arrow."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from functools import cached_property, partial
 from itertools import compress
@@ -67,6 +67,16 @@ class Columnar(Protocol):
         """The adds whose key is not in the set."""
 
 
+class LoadColumnar(Protocol):
+    """Makes the half that needs Arrow, and keeps what its runs share."""
+
+    def __call__(self, store: Store, context: ExecutionContext) -> Columnar:
+        """The half that needs Arrow, for one run."""
+
+    def clear(self) -> None:
+        """Let go of what the runs share."""
+
+
 class ArrowExecutor(Executor):
     """Executes plans on this machine, over one store."""
 
@@ -74,7 +84,7 @@ class ArrowExecutor(Executor):
         self,
         store: Store,
         *,
-        load_columnar: Callable[[Store, ExecutionContext], Columnar],
+        load_columnar: LoadColumnar,
         context: ExecutionContext | None = None,
     ) -> None:
         self._store = store
@@ -84,6 +94,10 @@ class ArrowExecutor(Executor):
     def bound(self, context: ExecutionContext) -> "ArrowExecutor":
         """The same store for one run, with its settings and its meter."""
         return ArrowExecutor(self._store, load_columnar=self._load_columnar, context=context)
+
+    def forget(self) -> None:
+        """Let go of the footers."""
+        self._load_columnar.clear()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the engine, not the run that it is bound to."""

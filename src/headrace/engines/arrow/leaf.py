@@ -61,7 +61,7 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
                     groups=held,
                     texts_of=lambda group: self._distinct_texts(file, group),
                 )
-        self._count_rows(file, every, held, kept)
+            self._count_rows(file, parquet, every, held, kept)
         return kept
 
     def read(self, file: LogFile, groups: list[int]) -> Iterator[ColumnBatch]:
@@ -142,15 +142,20 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
             return distinct_texts(raw, footer.chunk(group, values[0]))
 
     def _count_rows(
-        self, file: LogFile, every: Sequence[int], held: list[int], kept: list[int]
+        self,
+        file: LogFile,
+        parquet: pq.ParquetFile,
+        every: Sequence[int],
+        held: list[int],
+        kept: list[int],
     ) -> None:
-        """Count what the footer tells, also of the row groups that will not be read."""
+        """Count the rows of all groups, also of those that will not be read."""
         footer = self.source.footer(file)
         rows = sum(footer.rows(group) for group in every)
-        file_actions = sum(
-            footer.actions(group, action) or 0 for group in every for action in ("add", "remove")
-        )
-        skipped = sum(footer.actions(group, "add") or 0 for group in set(held) - set(kept))
+        adds = {group: self._actions(file, parquet, group, "add") for group in every}
+        removes = sum(self._actions(file, parquet, group, "remove") for group in every)
+        file_actions = sum(adds.values()) + removes
+        skipped = sum(adds[group] for group in set(held) - set(kept))
         by_partition = self.predicate is not None and self.predicate.by_partition is not None
         self.meter.count(
             total_metadata_rows=rows,
@@ -160,6 +165,20 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
             rows_filtered_by_partition_pruning=skipped if by_partition else 0,
             rows_filtered_by_data_skipping=0 if by_partition else skipped,
         )
+
+    def _actions(self, file: LogFile, parquet: pq.ParquetFile, group: int, action: str) -> int:
+        """How many actions of a kind a group has: from the footer, or its smallest column."""
+        footer = self.source.footer(file)
+        told = footer.actions(group, action)
+        if told is not None:
+            return told
+        leaf = min(
+            footer.leaves((action,)), key=lambda leaf: footer.compressed_bytes(group, [leaf])
+        )
+        batches = self.source.batches(
+            file, parquet, group, columns=(leaf,), batch_rows=_PARTITION_BATCH_ROWS
+        )
+        return sum(len(batch) - batch.column(action).null_count for batch in batches)
 
 
 def _chosen(

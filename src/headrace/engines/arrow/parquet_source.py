@@ -1,9 +1,7 @@
 """Opening Parquet files of a store, remembering their footers, counting what is read."""
 
-from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from threading import Lock
 from typing import BinaryIO
 
 import pyarrow as pa
@@ -13,37 +11,37 @@ from headrace.engines.arrow.footer import Footer
 from headrace.errors import CorruptCheckpointError, ObjectNotFoundError, StorageError
 from headrace.metrics.meter import Meter
 from headrace.protocol.log_file import LogFile
+from headrace.storage.cache import BoundedCache
 from headrace.storage.store import Store
 
 _BUFFER_BYTES = 1 << 20
-_FOOTERS_KEPT = 256
+_FOOTERS_IN_USE = 16
+_DECODED_SIZE = 4
+"""How much larger a footer is in memory than in its file, about."""
 _UNDECODABLE = (pa.ArrowException, OSError, ValueError)
 
 
 class FooterCache:
     """The footers of the files that were opened last; shared by the runs of one table."""
 
-    def __init__(self, most: int = _FOOTERS_KEPT) -> None:
-        self._footers: OrderedDict[tuple[str, int, int], Footer] = OrderedDict()
-        self._most = most
-        self._lock = Lock()
+    def __init__(self, limit_bytes: int) -> None:
+        # Row groups are read by their footer, so those that are in use stay in any case.
+        self._footers: BoundedCache[tuple[str, int, int], Footer] = BoundedCache(
+            limit_bytes, at_least=_FOOTERS_IN_USE
+        )
 
     def get(self, file: LogFile) -> Footer | None:
         """The footer of a file, if it is still the same file."""
-        with self._lock:
-            return self._footers.get(_identity(file))
+        return self._footers.get(_identity(file))
 
     def put(self, file: LogFile, footer: Footer) -> None:
-        """Remember a footer, and forget the oldest one beyond the bound."""
-        with self._lock:
-            self._footers[_identity(file)] = footer
-            while len(self._footers) > self._most:
-                self._footers.popitem(last=False)
+        """Remember a footer, and forget the least used ones beyond the bound."""
+        size_bytes = footer.metadata.serialized_size * _DECODED_SIZE
+        self._footers.put(_identity(file), footer, size_bytes=size_bytes)
 
     def clear(self) -> None:
         """Forget everything."""
-        with self._lock:
-            self._footers.clear()
+        self._footers.clear()
 
 
 class ParquetSource:
@@ -53,10 +51,11 @@ class ParquetSource:
         self._store = store
         self._footers = footers
         self._meter = meter
+        self._met: set[tuple[str, int, int]] = set()
 
     def footer(self, file: LogFile) -> Footer:
         """What the file's footer tells."""
-        footer = self._footers.get(file)
+        footer = self._known(file)
         if footer is None:
             with self.open(file) as parquet:
                 footer = Footer(parquet.metadata)
@@ -74,7 +73,7 @@ class ParquetSource:
             ObjectNotFoundError: it is not there.
             CorruptCheckpointError: it is not a Parquet file, or its footer is damaged.
         """
-        known = self._footers.get(file)
+        known = self._known(file)
         local = self._store.local_path(file.path)
         with nullcontext(local) if local else self._store.open(file.path) as source:
             try:
@@ -130,6 +129,15 @@ class ParquetSource:
             if batch is None:
                 return
             yield batch
+
+    def _known(self, file: LogFile) -> Footer | None:
+        """A footer that is remembered; one of an earlier run is counted when it is first used."""
+        footer = self._footers.get(file)
+        identity = _identity(file)
+        if identity not in self._met:
+            self._met.add(identity)
+            self._meter.count(footer_cache_hits=footer is not None)
+        return footer
 
     def _count_local(self, local: str | None, size_bytes: int, *, files: int = 0) -> None:
         """Arrow reads local files behind the store's back, so its reads are counted here."""
