@@ -73,6 +73,10 @@ class SparkExecutor(Executor):
         copy.refusals = self.refusals
         return copy
 
+    def forget(self) -> None:
+        """Let go of what the embedded engine remembers; Spark's workers remember nothing."""
+        self.embedded.forget()
+
     def execute(self, plan: Node) -> Iterator[Batch]:
         """Refuse the plan, and execute it on the embedded engine."""
         self._note(refuse(plan))
