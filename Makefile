@@ -51,8 +51,8 @@ $(PEERS): $(READY)
 bench: $(PEERS)  ## measure against the peers, 1 M files (minutes)
 	$(BIN)/python -m benchmarks.run --files 1000000 --repeats 5
 
-bench-full: $(PEERS)  ## the same with 10 M files (an hour, 16 GB of memory)
-	$(BIN)/python -m benchmarks.run --files 10000000 --repeats 5 --patience 120
+bench-full: $(PEERS)  ## the same with 10 M files (most of an hour, 16 GB of memory)
+	$(BIN)/python -m benchmarks.run --files 10000000 --repeats 5 --patience 60
 
 constraints: $(READY)  ## record the exact versions in use
 	{ echo "# Exact versions that the tests were run with; refresh with 'make constraints'."; \

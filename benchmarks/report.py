@@ -11,9 +11,9 @@ from typing import Any
 
 import psutil
 
-from benchmarks.cases import HEADRACE, TITLES, case_named
+from benchmarks.cases import CASES, FLOORS, HEADRACE, TITLES, case_named
 from benchmarks.measurement import Measurement
-from benchmarks.target import TARGETS, Best, Verdict
+from benchmarks.target import TARGETS, Best, Measure, Verdict
 
 _LIBRARIES = ("headrace", "deltalake", "duckdb", "pyarrow", "numpy", "msgspec")
 
@@ -52,7 +52,7 @@ class Report:
 
     def to_markdown(self) -> str:
         """The tables that a run prints."""
-        return "\n".join([*self._numbers(), "", *self._targets()])
+        return "\n".join([*self._numbers(), "", *self._floors(), "", *self._targets()])
 
     def _numbers(self) -> Iterator[str]:
         yield f"{self.files:,} files in the checkpoint; fresh processes, in turns; the least of up"
@@ -68,6 +68,11 @@ class Report:
         for measured in self.measurements:
             yield _row(measured, ours.get(measured.case))
 
+    def _floors(self) -> Iterator[str]:
+        yield "Distance to the floor: CPU time, and how many times what nobody can do without."
+        yield ""
+        yield from floor_table(self.best)
+
     def _targets(self) -> Iterator[str]:
         verdicts = self.verdicts()
         if not any(target.files == self.files for target in TARGETS):
@@ -77,6 +82,22 @@ class Report:
         yield "|---|--:|---|"
         for verdict in verdicts:
             yield f"| {verdict.text} | {verdict.found} | {'yes' if verdict.met else '**no**'} |"
+
+
+def floor_table(best: Best) -> Iterator[str]:
+    """The CPU time of each case that has a floor, and how far it is from each floor."""
+    heads = " | ".join(f"{TITLES[floor]} ms | x" for floor in FLOORS)
+    yield f"| case | {TITLES[HEADRACE]} ms | {heads} |"
+    yield "|---|--:|--:|--:|--:|--:|"
+    for case in CASES:
+        ours = best.get((case.name, HEADRACE, Measure.CPU))
+        floors = [best.get((case.name, floor, Measure.CPU)) for floor in FLOORS]
+        if ours is None or not any(floors):
+            continue
+        cells = [case.title, number(ours)]
+        for floor in floors:
+            cells += ["", ""] if floor is None else [number(floor), number(ours / floor)]
+        yield f"| {' | '.join(cells)} |"
 
 
 def _row(measured: Measurement, ours: Measurement | None) -> str:

@@ -61,14 +61,14 @@ def _measure(
         if case.ask is Ask.BATCHES and contestant not in FLOORS and question != small:
             runner.audit(question)
         turns.append((runner, Measurement(case=case.name, contestant=contestant)))
-    started = dict.fromkeys(case.contestants, 0.0)
+    spent_s = dict.fromkeys(case.contestants, 0.0)
     for turn in range(repeats):
         _say(f"{case.name}: turn {turn + 1} of {repeats}")
         for runner, measurement in turns:
-            if started[runner.contestant] < patience_s:
+            if spent_s[runner.contestant] < patience_s:
                 before = time.monotonic()
                 measurement.samples.append(runner.sample(question))
-                started[runner.contestant] += time.monotonic() - before
+                spent_s[runner.contestant] += time.monotonic() - before
     return [measurement for _, measurement in turns]
 
 

@@ -143,6 +143,5 @@ TARGETS = (
         measure=Measure.WARM,
         bound=Bound.BELOW,
         value=1.5,
-        files=TEN_MILLION,
     ),
 )

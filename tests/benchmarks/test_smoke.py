@@ -146,7 +146,11 @@ def test_a_case_runs_from_end_to_end(
     given = ["--files", "10000", "--repeats", "1", "--case", "count", "--out", str(tmp_path)]
     monkeypatch.setattr("sys.argv", ["run", *given])
     import_module("benchmarks.run").main()
-    assert "| count | DuckDB SQL |" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "| count | DuckDB SQL |" in printed
+    assert re.search(
+        r"Distance to the floor.*\n\| count(?: \| [0-9.,]+){5} \|\n", printed, re.DOTALL
+    )
 
     monkeypatch.setattr("sys.argv", ["plot", "--results", str(tmp_path), "--readme", str(readme)])
     import_module("benchmarks.plot").main()
