@@ -6,8 +6,8 @@ from typing import Any
 import headrace
 from benchmarks.question import Question, RecordBatch
 
-ONE_THREAD: dict[str, Any] = {"leaf_parallelism": 1}
-"""The options of a scan that reads with one thread."""
+ONE_THREAD: dict[str, Any] = {"leaf_parallelism": 1, "batch_rows": 4096}
+"""The options of a scan that is to take little memory: one thread, small batches."""
 COLUMNS = ("path", "partition_values", "size_bytes", "modified_ms", "stats")
 """What the peers give of each file; by default there is more."""
 

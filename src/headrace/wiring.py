@@ -90,12 +90,11 @@ def use_lean_memory() -> None:
     """
     import pyarrow as pa  # noqa: PLC0415
 
-    for pool in (pa.jemalloc_memory_pool, pa.system_memory_pool):
-        try:
-            pa.set_memory_pool(pool())
-        except NotImplementedError:
-            continue
-        return
+    try:
+        pa.set_memory_pool(pa.jemalloc_memory_pool())
+        pa.jemalloc_set_decay_ms(0)  # what is free goes back at once
+    except NotImplementedError:
+        pa.set_memory_pool(pa.system_memory_pool())
 
 
 def parse_predicate(text: str) -> Predicate:

@@ -7,6 +7,7 @@ itself.
 """
 
 from itertools import islice
+from threading import Lock
 from typing import TypeAlias
 
 import numpy as np
@@ -22,6 +23,8 @@ BITMAP_LIMIT_BYTES = 16 << 20
 _BITS_PER_KEY = 64
 _FEWEST_BITS = 1 << 16
 _KEYS_AT_ONCE = 1 << 16
+_KEYS_TO_A_ROW = 4
+"""Comparing a row takes about as long as adding so many keys to the bitmap."""
 _MULTIPLIER = np.uint64(0xC2B2AE3D27D4EB4F)
 
 _Spots: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]
@@ -32,22 +35,21 @@ class SeenMatcher:
     """Finds the rows of a batch whose key is in the set.
 
     The bitmap takes about eight bytes a key, and never more than its limit: a set that outgrows
-    it has more of its rows compared exactly, and no other answer.
+    it has more of its rows compared exactly, and no other answer. It is made when so many rows
+    have been compared that it would have paid; who asks for few rows never waits for it.
     """
 
     def __init__(self, seen: FrozenSeen, *, bitmap_limit_bytes: int = BITMAP_LIMIT_BYTES) -> None:
         self._seen = seen
-        wanted_bits = max(len(seen) * _BITS_PER_KEY, _FEWEST_BITS)
-        self._bitmap = Bitmap(min(wanted_bits, bitmap_limit_bytes * 8))
-        long_paths = (path for path in seen.paths() if len(path) >= WINDOW_START)
-        while some := list(islice(long_paths, _KEYS_AT_ONCE)):
-            column = PathColumn(pa.array(some, pa.binary()))
-            self._bitmap.add(column.window_hashes(slice(None)))
+        self._limit_bits = bitmap_limit_bytes * 8
+        self._without_bitmap = len(seen) // _KEYS_TO_A_ROW
+        self._lock = Lock()
+        self._bitmap: Bitmap | None = None
 
     def unseen(self, paths: pa.StringArray, vectors: pa.StructArray | None) -> pa.BooleanArray:
         """A mask that is true where the key of a row is not in the set."""
         keep = np.ones(len(paths), dtype=np.bool_)
-        candidates = np.flatnonzero(self._candidates(paths)) if len(paths) else ()
+        candidates = self._rows_to_compare(paths) if len(paths) else ()
         if len(candidates):
             rows = pa.array(candidates)
             texts = [canonical_path(path) for path in paths.take(rows).to_pylist()]
@@ -56,18 +58,36 @@ class SeenMatcher:
             keep[candidates] = np.logical_not(self._seen.contains_many(keys))
         return pa.array(keep)
 
-    def _candidates(self, paths: pa.StringArray) -> npt.NDArray[np.bool_]:
+    def _rows_to_compare(self, paths: pa.StringArray) -> npt.NDArray[np.intp]:
+        with self._lock:
+            if self._bitmap is None:
+                self._without_bitmap -= len(paths)
+                if self._without_bitmap >= 0:
+                    return np.arange(len(paths))
+                self._bitmap = self._new_bitmap()
+        return np.flatnonzero(self._candidates(paths, self._bitmap))
+
+    def _new_bitmap(self) -> "Bitmap":
+        bitmap = Bitmap(min(max(len(self._seen) * _BITS_PER_KEY, _FEWEST_BITS), self._limit_bits))
+        long_paths = (path for path in self._seen.paths() if len(path) >= WINDOW_START)
+        while some := list(islice(long_paths, _KEYS_AT_ONCE)):
+            column = PathColumn(pa.array(some, pa.binary()))
+            bitmap.add(column.window_hashes(slice(None)))
+        return bitmap
+
+    def _candidates(self, paths: pa.StringArray, bitmap: "Bitmap") -> npt.NDArray[np.bool_]:
         column = PathColumn(paths)
-        # Without its scheme, the path in the key may be too short to have been hashed.
-        has_scheme = pc.starts_with(paths, "file:").to_numpy(zero_copy_only=False)
-        undecided: npt.NDArray[np.bool_] = (column.lengths < TAIL_BYTES) | has_scheme
+        undecided: npt.NDArray[np.bool_] = column.lengths < TAIL_BYTES
+        if undecided.any() or column.begins_with(b"f").any():
+            # Without its scheme, the path in the key may be too short to have been hashed.
+            undecided |= pc.starts_with(paths, "file:").to_numpy(zero_copy_only=False)
         if column.has_escapes():
             rest = np.flatnonzero(~undecided)
             undecided[rest] = column.tails_escaped(rest)
         if not undecided.any():
-            return self._bitmap.may_hold(column.window_hashes(slice(None)))
+            return bitmap.may_hold(column.window_hashes(slice(None)))
         decided = np.flatnonzero(~undecided)
-        undecided[decided] = self._bitmap.may_hold(column.window_hashes(decided))
+        undecided[decided] = bitmap.may_hold(column.window_hashes(decided))
         return undecided
 
 

@@ -1,6 +1,5 @@
 """A column of paths as bytes: looked at as a whole, with no Python object for any path."""
 
-import re
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ _WINDOW_BYTES = 16
 TAIL_BYTES = WINDOW_START + 2
 """An escape such as `%20` may reach two bytes into the window: then it must be looked at too."""
 _ESCAPE = ord("%")
-_PERCENT = re.compile(b"%")
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -30,7 +28,14 @@ class PathColumn:
     def has_escapes(self) -> bool:
         """Whether there is a percent sign in any of the paths."""
         start, stop = self._span
-        return _PERCENT.search(self._data, start, stop) is not None
+        return stop > start and _ESCAPE in self._data.slice(start, stop - start).to_pybytes()
+
+    def begins_with(self, byte: bytes) -> npt.NDArray[np.bool_]:
+        """Whether the first byte of each path, none of which may be empty, is this one."""
+        data = np.frombuffer(self._data, dtype=np.uint8)
+        starts: npt.NDArray[np.int64] = np.subtract(self._ends, self.lengths)
+        found: npt.NDArray[np.bool_] = data[starts] == byte[0]
+        return found
 
     def tails_escaped(self, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
         """Whether the last bytes of some paths, none shorter than those, hold a percent sign."""

@@ -9,6 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headrace.engines.arrow.column_batch import ColumnBatch
+from headrace.engines.arrow.partition_map import UniformLayout
+from headrace.engines.arrow.plain import is_coded
 from headrace.errors import InvalidArgumentError, PartitionValueError
 from headrace.plan.batch import ActionBatch
 from headrace.protocol.arrow_schema import arrow_type
@@ -215,13 +217,17 @@ def _as_written(adds: ColumnBatch, context: FileContext) -> pa.MapArray | None:
     values = adds.field("partitionValues")
     columns = context.partition_columns
     width, size = len(columns), len(adds)
+    if values is not None and is_coded(values.type) and not values.null_count:
+        layout = UniformLayout.of(values)
+        if layout is not None and layout.names == [c.name for c in columns if _named_once(c)]:
+            return None if "" in layout.texts.to_pylist() else layout.plain_maps()
     if values is None or values.null_count or values.type != _TEXT_MAP:
         return None
     keys, items = values.keys, values.items
     uniform = len(keys) == width * size and bool(
         (np.diff(values.offsets.to_numpy(zero_copy_only=False)) == width).all()
     )
-    if not uniform or any(c.name != c.physical_name for c in columns):
+    if not uniform or not all(map(_named_once, columns)):
         return None
     if not width:
         return values
@@ -230,6 +236,10 @@ def _as_written(adds: ColumnBatch, context: FileContext) -> pa.MapArray | None:
     if not pc.all(pc.equal(keys, tiled)).as_py() or pc.any(pc.equal(items, "")).as_py():
         return None
     return values
+
+
+def _named_once(column: PartitionColumn) -> bool:
+    return column.name == column.physical_name
 
 
 def _text_map(texts: dict[str, pa.StringArray], size: int) -> pa.MapArray:

@@ -7,9 +7,12 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from headrace.engines.arrow.plain import is_coded
 from headrace.errors import CorruptCheckpointError
 from headrace.protocol.action import ACTION_TYPES, Add, DeletionVector
 from headrace.protocol.log_file import LogFile
+
+_TEXT_MAP = pa.map_(pa.string(), pa.string())
 
 
 class ColumnBatch:
@@ -89,6 +92,8 @@ class ColumnBatch:
         array = self.field(name)
         if array is None or array.null_count == len(array):
             return [None] * len(self)
+        if is_coded(array.type):
+            array = array.cast(_TEXT_MAP)
         found: list[Any] = array.to_pylist(maps_as_pydicts="strict")
         return found
 
@@ -128,6 +133,8 @@ class ColumnBatch:
         values = self.field("partitionValues")
         if values is None:
             return pa.nulls(len(self), pa.string())
+        if is_coded(values.type):
+            values = values.cast(_TEXT_MAP)
         return pc.map_lookup(values, query_key=physical_name, occurrence="first")
 
     def stats_json(self) -> pa.StringArray | None:

@@ -51,7 +51,7 @@ def count_json_rows(rows: int, *, files: int, meter: Meter) -> None:
 
 def _whole_lines(store: Store, file: LogFile, content: bytes | None) -> Iterator[bytes]:
     """Pieces of the file that end where a line ends."""
-    if file.sums_up is not None and content is None:
+    if content is None and (file.sums_up is not None or 0 < file.size_bytes <= CHUNK_BYTES):
         # A summary of commits may turn out to contradict itself, and must then be replaced as a
         # whole: so nothing of it may be given out before all of it has been read.
         content = store.read(file.path)

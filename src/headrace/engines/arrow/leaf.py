@@ -18,7 +18,7 @@ from headrace.engines.arrow.dictionary_page import distinct_texts
 from headrace.engines.arrow.parquet_source import ParquetSource
 from headrace.engines.arrow.partition_map import rows_that_may_match
 from headrace.engines.arrow.plain import plain_batch
-from headrace.engines.arrow.row_group import groups_to_read
+from headrace.engines.arrow.row_group import groups_to_read, texts_may_match
 from headrace.expr.node import BoundPredicate
 from headrace.metrics.meter import Meter
 from headrace.protocol.log_file import LogFile
@@ -55,12 +55,7 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
             if self.predicate is None or not held:
                 kept = held
             else:
-                kept = groups_to_read(
-                    self.predicate.whole,
-                    footer=footer,
-                    groups=held,
-                    texts_of=lambda group: self._distinct_texts(file, group),
-                )
+                kept = groups_to_read(self.predicate.whole, footer=footer, groups=held)
             self._count_rows(file, parquet, every, held, kept)
         return kept
 
@@ -73,6 +68,8 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
     def _read_group(
         self, file: LogFile, parquet: pq.ParquetFile, group: int
     ) -> Iterator[ColumnBatch]:
+        if not self._texts_may_match(file, group):
+            return
         mask = self._partition_mask(file, parquet, group)
         if mask is not None and not mask.any():
             return
@@ -81,7 +78,7 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
         )
         if mask is None:
             for batch in batches:
-                adds = ColumnBatch(file, plain_batch(batch))
+                adds = ColumnBatch(file, plain_batch(batch, coded="partitionValues"))
                 yield self._kept(adds.filter(pc.is_valid(adds.columns.column("add"))))
         else:
             for batch in _chosen(batches, mask, batch_rows=self.batch_rows):
@@ -128,9 +125,25 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
         return mask
 
     def _map_leaves(self, file: LogFile) -> list[str]:
-        if self.predicate is None or self.predicate.by_partition is None:
+        if _PARTITION_VALUES not in self.columns:
             return []
         return self.source.footer(file).leaves((_PARTITION_VALUES,))
+
+    def _texts_may_match(self, file: LogFile, group: int) -> bool:
+        """Whether the dictionary of its partition values leaves a group possible."""
+        if self.predicate is None or self.predicate.by_partition is None:
+            return True
+        footer = self.source.footer(file)
+        if texts_may_match(
+            self.predicate.by_partition,
+            footer=footer,
+            group=group,
+            read_texts=lambda: self._distinct_texts(file, group),
+        ):
+            return True
+        adds = footer.actions(group, "add") or 0
+        self.meter.count(row_groups_skipped=1, rows_filtered_by_partition_pruning=adds)
+        return False
 
     def _distinct_texts(self, file: LogFile, group: int) -> list[str] | None:
         footer = self.source.footer(file)

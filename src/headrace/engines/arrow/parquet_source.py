@@ -14,7 +14,7 @@ from headrace.protocol.log_file import LogFile
 from headrace.storage.cache import BoundedCache
 from headrace.storage.store import Store
 
-_BUFFER_BYTES = 1 << 20
+_BUFFER_BYTES = 1 << 18
 _FOOTERS_IN_USE = 16
 _DECODED_SIZE = 4
 """How much larger a footer is in memory than in its file, about."""

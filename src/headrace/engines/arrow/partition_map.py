@@ -53,7 +53,7 @@ class _CodedColumn(msgspec.Struct, frozen=True):
 
 def rows_that_may_match(values: pa.MapArray, predicate: BoundPredicate) -> npt.NDArray[np.bool_]:
     """Whether each row may match a predicate over partition columns. No row may be null."""
-    layout = _UniformLayout.of(values)
+    layout = UniformLayout.of(values)
     mask = np.ones(len(values), dtype=np.bool_)
     for part in predicate.parts if isinstance(predicate, And) else (predicate,):
         names = tuple(column.physical_path[0] for column in evaluated_columns(part))
@@ -90,16 +90,17 @@ def _verdicts(part: BoundPredicate, texts: PartitionTexts) -> npt.NDArray[np.boo
     return found
 
 
-class _UniformLayout(msgspec.Struct, frozen=True):
+class UniformLayout(msgspec.Struct, frozen=True):
     """Maps that all have the same keys in the same order."""
 
     names: list[str]
     codes: npt.NDArray[np.int32]
     """A row for each map, and a code for each of its values; -1 is null."""
     texts: pa.StringArray
+    """What the codes stand for; the last one is null."""
 
     @classmethod
-    def of(cls, values: pa.MapArray) -> "_UniformLayout | None":
+    def of(cls, values: pa.MapArray) -> "UniformLayout | None":
         """The layout of some maps; None where they differ, or are not coded."""
         keys, items = values.keys, values.items
         width = len(items) // len(values) if len(values) else 0
@@ -121,8 +122,18 @@ class _UniformLayout(msgspec.Struct, frozen=True):
             pa.concat_arrays([texts, pa.nulls(1, pa.string())]),
         )
 
+    def plain_maps(self) -> pa.MapArray:
+        """The same maps with texts in place of codes."""
+        size, width = self.codes.shape
+        names = pa.array(self.names, pa.string())
+        return pa.MapArray.from_arrays(
+            pa.array(np.arange(0, (size + 1) * width, width, dtype=np.int32)),
+            names.take(pa.array(np.tile(np.arange(width, dtype=np.int32), size))),
+            self.texts.take(pa.array(self.codes.ravel() % len(self.texts))),
+        )
 
-def _coded(values: pa.MapArray, layout: _UniformLayout | None, name: str) -> _CodedColumn:
+
+def _coded(values: pa.MapArray, layout: UniformLayout | None, name: str) -> _CodedColumn:
     if layout is not None and layout.names.count(name) == 1:
         return _CodedColumn(layout.codes[:, layout.names.index(name)], layout.texts)
     plain = values.cast(pa.map_(pa.string(), pa.string()))

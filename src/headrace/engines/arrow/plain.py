@@ -1,26 +1,43 @@
 """One form for texts: writers may store an Arrow schema that asks for dictionaries or large text.
 
-Everything above this engine may then rely on plain `string` columns.
+Everything above this engine may then rely on plain `string` columns. The one exception are the
+partition values of a leaf, which may stay coded: whoever looks at them by code is much quicker.
 """
 
 import pyarrow as pa
 
+_CODED_TEXT = pa.dictionary(pa.int32(), pa.string())
 _TEXT = frozenset({pa.large_string(), pa.string_view(), pa.string()})
 
 
-def plain_batch(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The same rows with plain texts; nothing is copied where they already are."""
-    schema = pa.schema([field.with_type(_plain(field.type)) for field in batch.schema])
+def plain_batch(batch: pa.RecordBatch, *, coded: str | None = None) -> pa.RecordBatch:
+    """The same rows with plain texts; nothing is copied where they already are.
+
+    The field named `coded` may stay a map of codes.
+    """
+    schema = pa.schema([_plain_field(field, coded) for field in batch.schema])
     return batch if schema.equals(batch.schema) else batch.cast(schema)
 
 
-def _plain(kind: pa.DataType) -> pa.DataType:
+def _plain_field(field: pa.Field, coded: str | None) -> pa.Field:
+    if field.name == coded and is_coded(field.type):
+        return field
+    return field.with_type(_plain(field.type, coded))
+
+
+def is_coded(kind: pa.DataType) -> bool:
+    """Whether a type is that of maps whose keys and values are codes of plain texts."""
+    return bool(pa.types.is_map(kind)) and kind.key_type == kind.item_type == _CODED_TEXT
+
+
+def _plain(kind: pa.DataType, coded: str | None) -> pa.DataType:
     if pa.types.is_dictionary(kind):
-        return _plain(kind.value_type)
+        return _plain(kind.value_type, coded)
     if kind in _TEXT:
         return pa.string()
     if pa.types.is_struct(kind):
-        return pa.struct([field.with_type(_plain(field.type)) for field in kind])
+        return pa.struct([_plain_field(field, coded) for field in kind])
     if pa.types.is_map(kind):
-        return pa.map_(_plain(kind.key_type), kind.item_field.with_type(_plain(kind.item_type)))
+        item = kind.item_field.with_type(_plain(kind.item_type, coded))
+        return pa.map_(_plain(kind.key_type, coded), item)
     return kind

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headrace.engines.arrow.footer import Footer
+from headrace.errors import PartitionValueError
 from headrace.expr.evaluate import Bounds, evaluate, exact_bounds
 from headrace.expr.node import And, BoundColumn, BoundPredicate
 from headrace.expr.reference import evaluated_columns
@@ -18,32 +19,33 @@ from headrace.protocol.arrow_schema import arrow_type
 from headrace.protocol.arrow_value import typed_array
 from headrace.protocol.bound import lower_bound, upper_bound
 from headrace.protocol.schema import PrimitiveType
-from headrace.protocol.value import is_ordered
+from headrace.protocol.value import is_ordered, typed_value
 
+_FEW = 16
 _FLOATING = (PrimitiveType("float"), PrimitiveType("double"))
 
 
-def groups_to_read(
+def groups_to_read(predicate: BoundPredicate, *, footer: Footer, groups: list[int]) -> list[int]:
+    """The row groups that may hold a file with a matching row, as far as the footer tells."""
+    possible = evaluate(predicate, _FooterEvidence(footer, tuple(groups))).can_be_true
+    return [group for group, keep in zip(groups, possible.to_pylist(), strict=True) if keep]
+
+
+def texts_may_match(
     predicate: BoundPredicate,
     *,
     footer: Footer,
-    groups: list[int],
-    texts_of: Callable[[int], list[str] | None],
-) -> list[int]:
-    """The row groups that may hold a file with a matching row.
+    group: int,
+    read_texts: Callable[[], list[str] | None],
+) -> bool:
+    """Whether the partition texts of a row group leave it possible that a file matches.
 
-    `texts_of` gives the distinct partition texts of a group, of all columns together; it is
-    asked only for groups that the footer has not ruled out.
+    `read_texts` gives those texts, each once, of all columns together; they are read only if
+    the footer has not told as much.
     """
-    possible = evaluate(predicate, _FooterEvidence(footer, tuple(groups))).can_be_true
-    left = [group for group, keep in zip(groups, possible.to_pylist(), strict=True) if keep]
     parts = [(part, c) for part in _conjuncts(predicate) if (c := _partition_column(part))]
-    kept = []
-    for group in left:
-        unjudged = [(part, c) for part, c in parts if not _typed_values_tell(c, footer, group)]
-        if not unjudged or _texts_may_match(unjudged, texts_of(group)):
-            kept.append(group)
-    return kept
+    unjudged = [(part, c) for part, c in parts if not _typed_values_tell(c, footer, group)]
+    return not unjudged or _texts_may_match(unjudged, read_texts())
 
 
 def _conjuncts(predicate: BoundPredicate) -> tuple[BoundPredicate, ...]:
@@ -84,16 +86,27 @@ def _texts_may_match(
     if texts is None:
         return True
     for part, column in parts:
+        # A text of another type may be another column's, or a bad value of this one, whose file
+        # must be kept: the dictionary does not say which. The first few mostly show it.
+        if _some_uncastable(texts[:_FEW], column):
+            continue
         # A null leaves no trace in a dictionary, so it is always among the candidates.
         values, uncastable = typed_array(pa.array([None, *texts], pa.string()), column.type)
         if pc.any(uncastable).as_py():
-            # A text of another type may be another column's, or a bad value of this one, whose
-            # file must be kept: the dictionary does not say which.
             continue
         candidates = _Candidates(column, exact_bounds(values), len(values))
         if not pc.any(evaluate(part, candidates).can_be_true).as_py():
             return False
     return True
+
+
+def _some_uncastable(texts: list[str], column: BoundColumn) -> bool:
+    try:
+        for text in texts:
+            typed_value(text, column.type, column=column.physical_path[0])
+    except PartitionValueError:
+        return True
+    return False
 
 
 class _Candidates(msgspec.Struct, frozen=True):
