@@ -82,7 +82,7 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
                 yield self._kept(adds.filter(pc.is_valid(adds.columns.column("add"))))
         else:
             for batch in _chosen(batches, mask, batch_rows=self.batch_rows):
-                yield self._kept(ColumnBatch(file, plain_batch(batch)))
+                yield self._kept(ColumnBatch(file, batch))
 
     def _columns_of(self, file: LogFile, group: int) -> tuple[str, ...]:
         """The columns to read, less those of which the footer says that they are null."""
@@ -205,7 +205,7 @@ def _chosen(
         position += len(batch)
         if not chosen.any():
             continue
-        part = batch if chosen.all() else batch.filter(pa.array(chosen))
+        part = plain_batch(batch if chosen.all() else batch.filter(pa.array(chosen)))
         waiting.append(part)
         rows += len(part)
         if rows >= batch_rows:
