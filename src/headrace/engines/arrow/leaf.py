@@ -68,7 +68,7 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
     def _read_group(
         self, file: LogFile, parquet: pq.ParquetFile, group: int
     ) -> Iterator[ColumnBatch]:
-        if not self._texts_may_match(file, group):
+        if not self._texts_may_match(file, parquet, group):
             return
         mask = self._partition_mask(file, parquet, group)
         if mask is not None and not mask.any():
@@ -129,7 +129,7 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
             return []
         return self.source.footer(file).leaves((_PARTITION_VALUES,))
 
-    def _texts_may_match(self, file: LogFile, group: int) -> bool:
+    def _texts_may_match(self, file: LogFile, parquet: pq.ParquetFile, group: int) -> bool:
         """Whether the dictionary of its partition values leaves a group possible."""
         if self.predicate is None or self.predicate.by_partition is None:
             return True
@@ -141,7 +141,7 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
             read_texts=lambda: self._distinct_texts(file, group),
         ):
             return True
-        adds = footer.actions(group, "add") or 0
+        adds = self._actions(file, parquet, group, "add")
         self.meter.count(row_groups_skipped=1, rows_filtered_by_partition_pruning=adds)
         return False
 
