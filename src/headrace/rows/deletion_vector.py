@@ -3,7 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-from pyroaring import BitMap64
+from pyroaring import BitMap, BitMap64
 
 from headrace.errors import (
     CorruptDeletionVectorError,
@@ -23,6 +23,9 @@ from headrace.protocol.deletion_vector import (
 )
 from headrace.storage.location import resolve
 from headrace.storage.store import Store
+
+_ONE_BITMAP_FOLLOWS = 12
+"""How many bytes of 64-bit indexes come before the first bitmap: its number and its upper half."""
 
 
 class DeletedRows:
@@ -45,6 +48,19 @@ class DeletedRows:
     def indexes(self) -> npt.NDArray[np.uint64]:
         """All indexes in ascending order."""
         return np.frombuffer(self._bitmap.to_array(), np.uint64)
+
+    def portable(self) -> bytes:
+        """The indexes as one bitmap in the portable format of roaring, which knows 32 bits.
+
+        Raises:
+            OverflowError: an index has more.
+        """
+        if not self._bitmap:
+            return BitMap().serialize()
+        if self._bitmap.max() >> 32:
+            raise OverflowError(f"{self._bitmap.max()} does not fit into 32 bits")
+        # Of 64 bits, the format has one such bitmap for each upper half, of which there is one.
+        return self._bitmap.serialize()[_ONE_BITMAP_FOLLOWS:]
 
     def kept(self, start: int, length: int) -> pa.BooleanArray | None:
         """Which of `length` rows from `start` on are not deleted; None: all of them are kept.

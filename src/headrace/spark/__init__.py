@@ -14,7 +14,8 @@ from headrace.spark.live_files import (  # noqa: E402  (without Spark the line a
     files,
     open_table,
 )
-from headrace.spark.session import (  # noqa: E402  (without Spark the line above speaks first)
+from headrace.spark.read import read  # noqa: E402
+from headrace.spark.session import (  # noqa: E402
     attach,
     is_connect,
     local,
@@ -28,4 +29,5 @@ __all__ = [
     "local",
     "open_session",
     "open_table",
+    "read",
 ]

@@ -1,0 +1,53 @@
+"""The way into the driver's JVM: our few Java classes, compiled there by Spark's own compiler.
+
+Their source lies beside this module, in `jvm/`. Spark ships a Java compiler for its generated
+code; here it compiles the classes once for each JVM, in memory. Only the driver ever has them.
+"""
+
+from importlib.resources import files
+from threading import Lock
+from typing import Any
+
+from pyspark.java_gateway import ensure_callback_server_started
+from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
+
+_PACKAGE = "headrace/spark"
+_LOADING = Lock()
+_frames: tuple[Any, Any] | None = None
+"""The gateway to a JVM, and the object that was made there."""
+
+
+def load_frames(spark: SparkSession) -> Any:
+    """The Java object `Frames` of the JVM that the session runs in.
+
+    Python can be called from there once this has returned.
+    """
+    global _frames  # noqa: PLW0603  (a process has one JVM, which outlives its sessions)
+    gateway = spark.sparkContext._gateway  # noqa: SLF001  (PySpark has no public way to it)
+    assert gateway is not None
+    with _LOADING:
+        ensure_callback_server_started(gateway)  # type: ignore[no-untyped-call]
+        if _frames is None or _frames[0] is not gateway:
+            _frames = (gateway, _compile(gateway.jvm))
+        return _frames[1]
+
+
+def java_type(spark: SparkSession, schema: StructType) -> Any:
+    """A schema as the JVM has it."""
+    return java_session(spark).parseDataType(schema.json())
+
+
+def java_session(spark: SparkSession) -> Any:
+    """The session as the JVM has it."""
+    return spark._jsparkSession  # noqa: SLF001  (PySpark has no public way to it)
+
+
+def _compile(jvm: Any) -> Any:
+    finder = jvm.org.codehaus.commons.compiler.util.resource.MapResourceFinder()
+    for source in (files("headrace.spark") / "jvm").iterdir():
+        if source.name.endswith(".java"):
+            finder.addResource(f"{_PACKAGE}/{source.name}", source.read_text(encoding="utf-8"))
+    parent = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+    loader = jvm.org.codehaus.janino.JavaSourceClassLoader(parent, finder, "UTF-8")
+    return loader.loadClass(f"{_PACKAGE.replace('/', '.')}.Frames").newInstance()

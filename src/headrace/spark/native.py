@@ -1,0 +1,95 @@
+"""The native way: a Spark relation of its own kind over exactly the files that the kernel gives.
+
+Spark sees what it sees for any Parquet table: a vectorised scan with partition pruning, filters
+pushed down, metadata columns. Only where its files come from is ours.
+"""
+
+import logging
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+
+from headrace.rows.request import choose_columns
+from headrace.rows.resolve import MatchBy
+from headrace.scan.scan import Scan
+from headrace.spark.column import ScanColumns, quoted
+from headrace.spark.jvm import java_session, java_type, load_frames
+from headrace.spark.pin import write_files
+from headrace.spark.predicate import decode_predicate
+from headrace.spark.pruning import KeptFiles, VectorReader
+from headrace.table import Snapshot
+
+_LOGGER = logging.getLogger("headrace.spark")
+_OPTIONS = {
+    # A file that is not there, or not whole, is an error whatever the session says.
+    "ignoreCorruptFiles": "false",
+    "ignoreMissingFiles": "false",
+    # Delta knows one calendar; the session's choice is for files of other origins.
+    "datetimeRebaseMode": "CORRECTED",
+    "int96RebaseMode": "CORRECTED",
+}
+
+
+def read_native(
+    spark: SparkSession,
+    snapshot: Snapshot,
+    *,
+    where: str | None,
+    columns: Sequence[str] | None,
+) -> DataFrame:
+    """A snapshot as a DataFrame, in a session that has its driver in this process."""
+    chosen = choose_columns(snapshot.logical_schema, columns)
+    table = _NativeTable(spark, snapshot)
+    if where is None:
+        rows = table.frame(snapshot.scan())
+    else:
+        rows = table.frame(snapshot.scan(where=table.kernel_condition(where))).where(where)
+    return rows if columns is None else rows.select([quoted(name) for name in chosen.names])
+
+
+class _NativeTable:
+    def __init__(self, spark: SparkSession, snapshot: Snapshot) -> None:
+        self._spark = spark
+        self._snapshot = snapshot
+        self._columns = ScanColumns.of(snapshot)
+        self._java = load_frames(spark)
+
+    def frame(self, scan: Scan) -> DataFrame:
+        """The rows of the files of a scan, under logical names."""
+        columns, root = self._columns, self._snapshot.table.uri
+        with tempfile.TemporaryDirectory(prefix="headrace-") as folder:
+            stream = Path(folder) / "files.arrow"
+            found = write_files(scan, stream)
+            partitions = java_type(self._spark, columns.partition_schema())
+            files = self._java.files(str(stream), partitions, len(found.vectors) > 0)
+        index = self._java.index(
+            str(found.pin),
+            root,
+            files,
+            KeptFiles(self._snapshot, columns),
+            VectorReader(found, self._snapshot.table.files),
+        )
+        rows = self._java.scan(
+            java_session(self._spark),
+            index,
+            java_type(self._spark, columns.data_schema()),
+            columns.match_by is MatchBy.ID,
+            _OPTIONS,
+        )
+        return DataFrame(rows, self._spark).select(columns.projection())
+
+    def kernel_condition(self, where: str) -> str | None:
+        """What of a condition the kernel can decide, with the meaning that Spark gives it.
+
+        Spark resolves names, types and time zones. It is shown the table without files, and what
+        it would push into the scan is what the kernel is asked.
+        """
+        probe = self.frame(self._snapshot.scan(limit=0)).where(where)
+        pushed = self._java.pushedPredicate(probe._jdf)  # noqa: SLF001  (the JVM's own)
+        try:
+            return None if pushed is None else str(decode_predicate(pushed, self._columns))
+        except (ValueError, KeyError, OverflowError) as error:
+            _LOGGER.info("no files are skipped for %s: %r", where, error)
+            return None

@@ -1,0 +1,84 @@
+"""What the JVM asks Python while Spark plans: which files may match, which rows are deleted.
+
+Both are small objects that implement a Java interface. The JVM holds on to them for as long as
+it holds the file index they serve, and lets them go with it.
+"""
+
+import logging
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from headrace.errors import HeadraceError
+from headrace.protocol.action import DeletionVector
+from headrace.rows.deletion_vector import read_deletion_vector
+from headrace.spark.column import ScanColumns
+from headrace.spark.pin import PinnedFiles, text_of
+from headrace.spark.predicate import decode_predicate
+from headrace.storage.store import Store
+from headrace.table import Snapshot
+
+_LOGGER = logging.getLogger("headrace.spark")
+
+
+class _JavaFunction:
+    """Tells py4j which interface an object implements; py4j looks for the name `Java`."""
+
+    class Java:
+        implements: ClassVar[list[str]] = ["java.util.function.Function"]
+
+
+class KeptFiles(_JavaFunction):
+    """Given a predicate, the paths of the files that may hold a matching row."""
+
+    def __init__(self, snapshot: Snapshot, columns: ScanColumns) -> None:
+        self._snapshot = snapshot
+        self._columns = columns
+
+    def apply(self, predicate: str) -> bytes | None:
+        """The paths, a line each; None: nothing is known, and all files are to be read."""
+        try:
+            return self._paths(str(decode_predicate(predicate, self._columns)))
+        except Exception as error:  # noqa: BLE001  (to skip no file is always right)
+            _LOGGER.info("no files are skipped for %s: %r", predicate, error)
+            return None
+
+    def _paths(self, where: str) -> bytes:
+        kept = []
+        for batch in self._snapshot.scan(where=where).batches(columns=("uri",)):
+            lines = pc.binary_join_element_wise(batch["uri"], "\n", "")
+            kept.append(bytes(text_of(lines.cast(pa.large_string()))))
+        return b"".join(kept)
+
+
+class VectorReader(_JavaFunction):
+    """Given the places of files in the stream, their deletion vectors."""
+
+    def __init__(self, files: PinnedFiles, store: Store) -> None:
+        self._files = files
+        self._store = store
+
+    def apply(self, ordinals: bytes) -> bytes | str:
+        """The vectors in the same order, as an Arrow stream of portable roaring bitmaps.
+
+        An error goes as its text, which Spark then raises: rows must not come back.
+        """
+        wanted = pa.array(np.frombuffer(ordinals, np.int32), pa.int64())
+        places = pc.index_in(wanted, value_set=self._files.vector_ordinals)
+        try:
+            bitmaps = [
+                read_deletion_vector(self._store, DeletionVector(**vector)).portable()
+                for vector in self._files.vectors.take(places).to_pylist()
+            ]
+        except (HeadraceError, OverflowError) as error:
+            return str(error)
+        return _stream(pa.record_batch([pa.array(bitmaps, pa.binary())], ["vector"]))
+
+
+def _stream(batch: pa.RecordBatch) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    return bytes(sink.getvalue())

@@ -1,0 +1,56 @@
+"""Reading a table at one version as a DataFrame: Spark's native scan over the kernel's files."""
+
+from collections.abc import Sequence
+from datetime import date, datetime
+from os import PathLike
+
+from pyspark.sql import DataFrame, SparkSession
+
+from headrace.errors import InvalidArgumentError
+from headrace.spark.native import read_native
+from headrace.spark.session import attach
+from headrace.table import Snapshot, Table
+
+
+def read(  # noqa: PLR0913  (what to read, of which version, and how much of it)
+    spark: SparkSession,
+    table: str | PathLike[str] | Table | Snapshot,
+    *,
+    version: int | None = None,
+    as_of: datetime | date | str | None = None,
+    where: str | None = None,
+    columns: Sequence[str] | None = None,
+) -> DataFrame:
+    """A table at one version as a DataFrame: pinned, so that later commits do not change it.
+
+    Args:
+        spark: Any session, of either kind.
+        table: The table's address, a `Table`, or a `Snapshot`.
+        version: The version to read; by default the newest, pinned now.
+        as_of: The time whose version to read, as for `Table.snapshot`.
+        where: A SQL condition on rows, as for `DataFrame.where`. Files that cannot hold a
+            matching row are not even listed. Filters that are added to the DataFrame later leave
+            files out as well, when Spark plans the query.
+        columns: The columns wanted, by name; by default all, in the table's order.
+
+    Raises:
+        TableError: there is no such table or version, or it cannot be read.
+        UnknownColumnError: there is no such column.
+    """
+    snapshot = _snapshot(table, version=version, as_of=as_of)
+    return read_native(attach(spark), snapshot, where=where, columns=columns)
+
+
+def _snapshot(
+    table: str | PathLike[str] | Table | Snapshot,
+    *,
+    version: int | None,
+    as_of: datetime | date | str | None,
+) -> Snapshot:
+    if isinstance(table, Snapshot):
+        if version is not None or as_of is not None:
+            reason = "the snapshot is of a version already"
+            raise InvalidArgumentError(argument="version", reason=reason)
+        return table
+    opened = table if isinstance(table, Table) else Table(table)
+    return opened.snapshot(version=version, as_of=as_of)

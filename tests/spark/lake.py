@@ -1,0 +1,126 @@
+"""Tables with rows for Spark to read, and what Spark says of how it read them."""
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame
+
+import headrace
+from tests.lake.action import MODIFIED_MS, Line, add, protocol
+from tests.lake.log import write_commit
+from tests.lake.vector import inline_vector
+
+FEATURES = ("columnMapping", "deletionVectors", "timestampNtz", "typeWidening", "v2Checkpoint")
+Rows = list[tuple[Any, ...]]
+
+
+def field(name: str, kind: Any, **metadata: Any) -> dict[str, Any]:
+    return {"name": name, "type": kind, "nullable": True, "metadata": metadata}
+
+
+def struct(*fields: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "struct", "fields": list(fields)}
+
+
+def opening(
+    fields: Sequence[dict[str, Any]], *, partition_columns: Sequence[str] = (), **properties: str
+) -> list[Line]:
+    metadata = {
+        "id": "5fba94ed-9794-4965-ba6e-6ee3c0d22af9",
+        "format": {"provider": "parquet", "options": {}},
+        "schemaString": json.dumps(struct(*fields)),
+        "partitionColumns": list(partition_columns),
+        "configuration": properties,
+        "createdTime": MODIFIED_MS,
+    }
+    return [protocol(features=FEATURES), {"metaData": metadata}]
+
+
+def data_file(
+    table: Path,
+    name: str,
+    data: pa.Table,
+    *,
+    partition_values: Mapping[str, str | None] | None = None,
+    deleted: Sequence[int] = (),
+    **options: Any,
+) -> Line:
+    """Write a data file; the line that adds it has the statistics of its integer columns."""
+    path = table / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(data, path, **options)
+    return add(
+        quote(name),
+        size=path.stat().st_size,
+        stats=_statistics(data),
+        partition_values=partition_values,
+        vector=inline_vector(deleted) if deleted else None,
+    )
+
+
+def _statistics(data: pa.Table) -> str:
+    known = [n for n, c in zip(data.column_names, data.columns, strict=True) if _has_range(c)]
+    extremes = {name: pc.min_max(data[name]).as_py() for name in known}
+    return json.dumps(
+        {
+            "numRecords": data.num_rows,
+            "minValues": {name: found["min"] for name, found in extremes.items()},
+            "maxValues": {name: found["max"] for name, found in extremes.items()},
+            "nullCount": {name: data[name].null_count for name in known},
+        },
+        default=lambda moment: moment.isoformat(),
+    )
+
+
+def _has_range(column: pa.ChunkedArray) -> bool:
+    kinds = (pa.types.is_integer, pa.types.is_temporal)
+    return len(column) > column.null_count and any(kind(column.type) for kind in kinds)
+
+
+def numbers(table: Path, *, files: int = 4, rows: int = 10) -> Path:
+    """A table of one column, `id`, whose files have each a range of their own."""
+    lines = opening([field("id", "long")])
+    for number in range(files):
+        data = pa.table({"id": range(number * rows, (number + 1) * rows)})
+        lines.append(data_file(table, f"{number}.parquet", data))
+    write_commit(table, 0, lines)
+    return table
+
+
+def rows_of(frame: DataFrame) -> Rows:
+    """The rows in an order that does not depend on how they were read."""
+    return sorted((tuple(row) for row in frame.collect()), key=repr)
+
+
+def kernel_rows(table: Path, **request: Any) -> Rows:
+    """The same by the embedded reader."""
+    found = headrace.Table(table).snapshot().rows(**request).read_all()
+    return sorted((tuple(row.values()) for row in found.to_pylist()), key=repr)
+
+
+def files_read(frame: DataFrame) -> int:
+    """How many files Spark says that it has read for a query, which is run for it."""
+    frame.collect()
+    return sum(
+        int(leaf.metrics().apply("numFiles").value())
+        for leaf in _leaves(frame)
+        if leaf.nodeName().startswith("Scan parquet")
+    )
+
+
+def _leaves(frame: DataFrame) -> list[Any]:
+    plan = frame._jdf.queryExecution().executedPlan()
+    if plan.nodeName() == "AdaptiveSparkPlan":
+        plan = plan.finalPhysicalPlan()
+    leaves = plan.collectLeaves()
+    return [leaves.apply(index) for index in range(leaves.size())]
+
+
+def plan_of(frame: DataFrame) -> str:
+    return str(frame._jdf.queryExecution().executedPlan().toString())

@@ -1,0 +1,228 @@
+"""Columns on Spark: partition values of every type, mapped and widened columns, odd names."""
+
+import json
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+import headrace
+import headrace.spark
+from headrace.errors import PartitionValueError
+from tests.lake.log import write_commit
+from tests.lake.partition import PARTS
+from tests.spark.lake import (
+    data_file,
+    field,
+    files_read,
+    kernel_rows,
+    opening,
+    plan_of,
+    rows_of,
+    struct,
+)
+
+MOMENT = datetime(2026, 3, 1, 12, 30, 15, 123456)  # noqa: DTZ001
+VALUES: dict[str, list[tuple[str, Any]]] = {
+    "string": [("a=b/c %20", "a=b/c %20"), ("ü", "ü"), ("null", "null")],
+    "binary": [("abc", b"abc"), ("ü", "ü".encode())],
+    "boolean": [("true", True), ("false", False)],
+    "byte": [("-128", -128), ("127", 127)],
+    "short": [("-32768", -32768), ("32767", 32767)],
+    "integer": [("2147483647", 2147483647)],
+    "long": [("-9223372036854775808", -9223372036854775808)],
+    "float": [("1.5", 1.5), ("-Infinity", float("-inf"))],
+    "double": [("0.1", 0.1), ("1e300", 1e300)],
+    "decimal(5,2)": [("123.45", Decimal("123.45")), ("-0.10", Decimal("-0.10"))],
+    "decimal(38,10)": [("1234567890123456789012345678.0123456789",) * 2],
+    "date": [("1582-10-04", date(1582, 10, 4)), ("2026-03-01", date(2026, 3, 1))],
+    "timestamp": [("2026-03-01 12:30:15.123456", MOMENT), ("2026-03-01T12:30:15.123456Z", MOMENT)],
+    "timestamp_ntz": [("2026-03-01 12:30:15.123456", MOMENT)],
+}
+
+
+def write_partitions(table: Path, kind: str, texts: list[str | None]) -> Path:
+    lines = opening([field("p", kind), field("id", "long")], partition_columns=["p"])
+    for number, text in enumerate(texts):
+        data = pa.table({"id": [number]})
+        values = {"p": text}
+        lines.append(data_file(table, f"{number}.parquet", data, partition_values=values))
+    write_commit(table, 0, lines)
+    return table
+
+
+@pytest.mark.parametrize("kind", VALUES)
+def test_partition_values_of_every_type_are_exact(
+    spark: SparkSession, tmp_path: Path, kind: str
+) -> None:
+    pairs = VALUES[kind]
+    table = write_partitions(tmp_path, kind, [*(text for text, _ in pairs), None, ""])
+    found = [row.p for row in headrace.spark.read(spark, table).orderBy("id").collect()]
+    expected: list[Any] = [Decimal(value) if "38" in kind else value for _, value in pairs]
+    if kind == "timestamp":  # PySpark gives times on the clock of the driver
+        expected = [
+            value.replace(tzinfo=UTC).astimezone().replace(tzinfo=None) for value in expected
+        ]
+    assert found == [*expected, None, None]
+    assert [type(value) for value in found[:-2]] == [type(value) for value in expected]
+    nulls = headrace.spark.read(spark, table).where("p IS NULL")
+    assert files_read(nulls) == 2
+
+
+def test_partition_values_may_hold_any_character(spark: SparkSession, tmp_path: Path) -> None:
+    table = write_partitions(tmp_path, "string", list(PARTS))
+    assert rows_of(headrace.spark.read(spark, table)) == kernel_rows(table)
+
+
+def test_a_partition_value_of_another_type_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    with pytest.raises(PartitionValueError):
+        headrace.spark.read(spark, write_partitions(tmp_path, "integer", ["1", "one"]))
+
+
+def test_paths_may_hold_any_character(spark: SparkSession, tmp_path: Path) -> None:
+    table = tmp_path / "a table {x} [y] *#?"
+    lines = opening([field("id", "long")])
+    names = ["a b", "a%20b", "p=ü+1", "{a,b}", "[ab]", "a*", "a?b#c", "_hidden", ".dot", "x:y/z"]
+    for number, name in enumerate(names):
+        lines.append(data_file(table, f"{name}.parquet", pa.table({"id": [number]})))
+    write_commit(table, 0, lines)
+    frame = headrace.spark.read(spark, table)
+    assert rows_of(frame) == [(number,) for number in range(len(names))]
+    assert frame.where("id = 5").count() == 1
+
+
+def mapped(name: str, kind: Any, number: int, physical: str) -> dict[str, Any]:
+    return field(
+        name,
+        kind,
+        **{"delta.columnMapping.id": number, "delta.columnMapping.physicalName": physical},
+    )
+
+
+MAPPED = [
+    mapped("id", "long", 1, "col-1"),
+    mapped("col-1", "string", 2, "col-2"),
+    mapped("s", struct(mapped("x", "long", 4, "col-4"), mapped("y", "string", 5, "x")), 3, "col-3"),
+    mapped("day part", "date", 6, "col-6"),
+]
+
+
+def with_ids(name: str, kind: pa.DataType, number: int) -> pa.Field:
+    return pa.field(name, kind, metadata={"PARQUET:field_id": str(number)})
+
+
+def mapped_file(table: Path, name: str, names: tuple[str, ...], start: int) -> Any:
+    first, second, third, x, y = names
+    inner = pa.struct([with_ids(x, pa.int64(), 4), with_ids(y, pa.string(), 5)])
+    schema = pa.schema(
+        [
+            with_ids(first, pa.int64(), 1),
+            with_ids(second, pa.string(), 2),
+            with_ids(third, inner, 3),
+        ]
+    )
+    rows = range(start, start + 5)
+    columns = [
+        pa.array(rows, pa.int64()),
+        pa.array([f"text {row}" for row in rows]),
+        pa.array([None if row % 5 == 4 else {x: 10 * row, y: str(row)} for row in rows], inner),
+    ]
+    data = pa.Table.from_arrays(columns, schema=schema)
+    line = data_file(table, name, data, partition_values={"col-6": f"2026-03-0{1 + start // 5}"})
+    bounds = {"minValues": {"col-1": start}, "maxValues": {"col-1": start + 4}}
+    line["add"]["stats"] = json.dumps({"numRecords": 5, "nullCount": {"col-1": 0}, **bounds})
+    return line
+
+
+@pytest.mark.parametrize("mode", ["name", "id"])
+def test_mapped_columns_are_found_at_every_depth(
+    spark: SparkSession, tmp_path: Path, mode: str
+) -> None:
+    names = ("col-1", "col-2", "col-3", "col-4", "x")
+    # With ids, a file may call its columns by the names of others.
+    swapped = ("col-2", "col-1", "third", "x", "col-4") if mode == "id" else names
+    lines = opening(MAPPED, partition_columns=["day part"], **{"delta.columnMapping.mode": mode})
+    lines.append(mapped_file(tmp_path, "a.parquet", names, 0))
+    lines.append(mapped_file(tmp_path, "b.parquet", swapped, 5))
+    write_commit(tmp_path, 0, lines)
+    frame = headrace.spark.read(spark, tmp_path)
+    assert frame.columns == ["id", "col-1", "s", "day part"]
+    expected = [tuple(row) for row in kernel_rows(tmp_path)]
+    found = [
+        (row[0], row[1], None if row[2] is None else row[2].asDict(), row[3])
+        for row in frame.collect()
+    ]
+    assert sorted(found, key=repr) == expected
+    assert files_read(frame.where("id = 7")) == 1
+    assert files_read(frame.where("`day part` = DATE '2026-03-01'")) == 1
+    assert [row.y for row in frame.where("s.x = 60").select("s.y").collect()] == ["6"]
+    assert frame.where("s.x IS NULL").count() == 2
+    assert frame.where("`col-1` = 'text 3'").count() == 1
+
+
+def test_filters_on_mapped_columns_reach_the_files(spark: SparkSession, tmp_path: Path) -> None:
+    lines = opening(MAPPED, partition_columns=["day part"], **{"delta.columnMapping.mode": "name"})
+    lines.append(mapped_file(tmp_path, "a.parquet", ("col-1", "col-2", "col-3", "col-4", "x"), 0))
+    write_commit(tmp_path, 0, lines)
+    plan = plan_of(headrace.spark.read(spark, tmp_path).where("id > 3"))
+    assert "GreaterThan(`col-1`,3)" in plan
+
+
+def widened(name: str, before: str, after: str) -> dict[str, Any]:
+    change = {"fromType": before, "toType": after, "tableVersion": 1}
+    return field(name, after, **{"delta.typeChanges": [change]})
+
+
+@pytest.mark.parametrize(
+    ("change", "old", "new"),
+    [
+        (("byte", "decimal(4,1)"), pa.array([1, -2], pa.int8()), Decimal("7.5")),
+        (("short", "decimal(6,1)"), pa.array([1, -2], pa.int16()), Decimal("7.5")),
+        (("integer", "decimal(12,2)"), pa.array([1, -2], pa.int32()), Decimal("7.50")),
+        (("long", "decimal(22,2)"), pa.array([1, -2], pa.int64()), Decimal("7.50")),
+        (("byte", "long"), pa.array([1, -2], pa.int8()), 2**40),
+        (("integer", "double"), pa.array([1, -2], pa.int32()), 0.5),
+        (("float", "double"), pa.array([1, -2], pa.float32()), 0.1),
+        (("date", "timestamp_ntz"), pa.array([date(2026, 3, 1)]), MOMENT),
+    ],
+)
+def test_a_widened_column_is_read_from_old_and_new_files(
+    spark: SparkSession, tmp_path: Path, change: tuple[str, str], old: pa.Array, new: Any
+) -> None:
+    lines = opening([widened("v", *change)])
+    write_commit(tmp_path, 0, [*lines, data_file(tmp_path, "old.parquet", pa.table({"v": old}))])
+    latest = headrace.Table(tmp_path).snapshot().schema.field("v").type
+    data = pa.table({"v": pa.array([new, None], latest)})
+    write_commit(tmp_path, 1, [data_file(tmp_path, "new.parquet", data)])
+    frame = headrace.spark.read(spark, tmp_path)
+    assert rows_of(frame) == kernel_rows(tmp_path)
+    assert [row.v for row in frame.where(frame.v == new).collect()] == [new]
+    assert frame.where("v IS NULL").count() == 1
+
+
+def test_a_column_that_old_files_lack_is_null_there(spark: SparkSession, tmp_path: Path) -> None:
+    fields = [field("id", "long"), field("a.b `c`", "string"), field("late", "variant")]
+    lines = opening(fields)
+    lines.append(data_file(tmp_path, "old.parquet", pa.table({"id": [1]})))
+    new = pa.table({"id": [2], "a.b `c`": ["x"]})
+    lines.append(data_file(tmp_path, "new.parquet", new))
+    write_commit(tmp_path, 0, lines)
+    frame = headrace.spark.read(spark, tmp_path)
+    assert rows_of(frame) == [(1, None, None), (2, "x", None)]
+    assert frame.where("`a.b ``c``` = 'x'").count() == 1
+
+
+def test_texts_of_limited_length_are_given_as_they_are_stored(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    char = field("c", "string", __CHAR_VARCHAR_TYPE_STRING="char(5)")
+    varchar = field("v", "string", __CHAR_VARCHAR_TYPE_STRING="varchar(5)")
+    data = pa.table({"c": ["ab", "abcde"], "v": ["ab", "abcde"]})
+    write_commit(tmp_path, 0, [*opening([char, varchar]), data_file(tmp_path, "a.parquet", data)])
+    frame = headrace.spark.read(spark, tmp_path)
+    assert rows_of(frame) == [("ab", "ab"), ("abcde", "abcde")]
+    assert frame.schema.simpleString() == "struct<c:string,v:string>"
