@@ -1,8 +1,11 @@
-"""A table of the shape that `make demo` makes: what the guides speak of, without its data files."""
+"""A table of the shape that `make demo` makes: what the guides speak of."""
 
 import json
 from datetime import date, timedelta
 from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from examples.demo import CITIES, DAYS
 from tests.lake.action import Line, add, metadata, protocol, remove
@@ -23,9 +26,23 @@ def write_demo_lake(folder: Path) -> Path:
     ]
     history.append([remove(_path(4, city)) for city in CITIES])
     write_history(table, history)
+    _write_rows(table)
     write_checkpoint(table, DAYS // 2, state_at(history, DAYS // 2))
     write_hint(table, DAYS // 2)
     return table
+
+
+def _write_rows(table: Path) -> None:
+    for day in range(DAYS):
+        for place, city in enumerate(CITIES):
+            numbers = range(place, ROWS_A_DAY, len(CITIES))
+            rows = {
+                "id": [day * ROWS_A_DAY + number for number in numbers],
+                "amount": [float(number) for number in numbers],
+            }
+            path = table / _path(day, city)
+            path.parent.mkdir(parents=True)
+            pq.write_table(pa.table(rows), path)
 
 
 def _day(number: int) -> str:

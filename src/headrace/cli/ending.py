@@ -26,7 +26,7 @@ P = ParamSpec("P")
 STATUSES: tuple[tuple[type[HeadraceError], int, str], ...] = (
     (RequestError, 2, "the request is wrong"),
     (TableError, 3, "the table cannot give it"),
-    (DamageError, 4, "the log is damaged"),
+    (DamageError, 4, "the log, or a data file, is damaged"),
     (StorageError, 5, "the store failed"),
     (SetupError, 6, "this machine or session lacks something"),
     (EngineError, 7, "an engine failed"),

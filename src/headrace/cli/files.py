@@ -9,9 +9,8 @@ from typing import Annotated
 
 import msgspec
 import typer
-from rich.console import Console
-from rich.table import Table as Grid
 
+from headrace.cli.metric import MetricsOption, write_metrics
 from headrace.cli.option import (
     AsOf,
     Limit,
@@ -39,13 +38,6 @@ class Format(StrEnum):
     PATHS = "paths"
 
 
-class Metrics(StrEnum):
-    """How metrics are written."""
-
-    TABLE = "table"
-    JSON = "json"
-
-
 def files(  # noqa: PLR0913  (one parameter an option)
     table: TableUri,
     *,
@@ -55,10 +47,7 @@ def files(  # noqa: PLR0913  (one parameter an option)
     as_of: AsOf = None,
     log_tail: LogTail = None,
     option: Options = None,
-    metrics: Annotated[
-        Metrics | None,
-        typer.Option("--metrics", help="Say on standard error what it took, at the end."),
-    ] = None,
+    metrics: MetricsOption = None,
     output: Annotated[
         Format,
         typer.Option(
@@ -79,8 +68,7 @@ def files(  # noqa: PLR0913  (one parameter an option)
     try:
         _write(scan, output)
     finally:
-        if metrics is not None:
-            _write_metrics(scan, metrics)
+        write_metrics(scan.metrics.as_dict(), metrics, title=str(scan.decision))
 
 
 def _write(scan: Scan, output: Format) -> None:
@@ -119,18 +107,6 @@ def _write_arrow(scan: Scan) -> None:
         for batch in scan.batches():
             writer.write_batch(batch)
             sys.stdout.buffer.flush()
-
-
-def _write_metrics(scan: Scan, form: Metrics) -> None:
-    numbers = scan.metrics.as_dict()
-    if form is Metrics.JSON:
-        sys.stderr.write(msgspec.json.encode(numbers).decode() + "\n")
-        return
-    grid = Grid("metric", "value", title=str(scan.decision), title_justify="left")
-    for name, value in numbers.items():
-        shown = f"{value:,.2f}" if isinstance(value, float) else str(value)
-        grid.add_row(name, shown)
-    Console(stderr=True, highlight=False).print(grid)
 
 
 def _table_line(file: LiveFile) -> str:

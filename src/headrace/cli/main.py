@@ -8,6 +8,7 @@ from headrace import __version__
 from headrace.cli.ending import INTERRUPTED, STATUSES, ends_well
 from headrace.cli.explain import explain
 from headrace.cli.files import files
+from headrace.cli.rows import rows
 from headrace.cli.snapshot import snapshot
 
 _STATUS_TEXT = ", ".join(f"{status} {meaning}" for _, status, meaning in STATUSES)
@@ -21,7 +22,7 @@ app = typer.Typer(
     epilog=f"Exit status: 0 done, {_STATUS_TEXT}, {INTERRUPTED} interrupted.",
 )
 
-for command in (files, snapshot, explain):
+for command in (files, rows, snapshot, explain):
     app.command()(ends_well(command))
 
 

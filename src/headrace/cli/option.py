@@ -5,9 +5,8 @@ from typing import Annotated, Any, TypeAlias
 import typer
 
 from headrace.errors import InvalidArgumentError
+from headrace.rows.option import RowOptions
 from headrace.scan.options import ScanOptions
-
-_OPTION_NAMES = ScanOptions.__struct_fields__
 
 TableUri: TypeAlias = Annotated[
     str, typer.Argument(metavar="TABLE", help="The folder that holds _delta_log.")
@@ -32,7 +31,18 @@ Options: TypeAlias = Annotated[
         "--option",
         "-o",
         metavar="NAME=VALUE",
-        help=f"How to go about it, e.g. -o strategy=forward. Names: {', '.join(_OPTION_NAMES)}.",
+        help="How to go about it, e.g. -o strategy=forward. "
+        f"Names: {', '.join(ScanOptions.__struct_fields__)}.",
+    ),
+]
+RowOptionsOption: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--option",
+        "-o",
+        metavar="NAME=VALUE",
+        help="How to go about it, e.g. -o files_at_once=8. "
+        f"Names: {', '.join(RowOptions.__struct_fields__)}.",
     ),
 ]
 LogTail: TypeAlias = Annotated[
@@ -53,14 +63,16 @@ AsOf: TypeAlias = Annotated[
 ]
 
 
-def parse_options(given: list[str] | None) -> dict[str, Any]:
+def parse_options(
+    given: list[str] | None, *, defaults: ScanOptions | None = None
+) -> dict[str, Any]:
     """Turn `name=value` words into the overrides of a scan.
 
     Raises:
         InvalidArgumentError: a word has another form, or a number is none.
     """
     overrides: dict[str, Any] = {}
-    defaults = ScanOptions()
+    defaults = defaults or ScanOptions()
     for word in given or ():
         name, found, value = word.partition("=")
         if not found:

@@ -7,6 +7,7 @@ import pyarrow as pa
 from headrace.metrics.meter import Meter
 from headrace.rows.data_file import RowSource
 from headrace.rows.live_source import data_files
+from headrace.rows.metrics import RowMetrics
 from headrace.rows.option import RowOptions
 from headrace.rows.reader import Batches, RowReader
 from headrace.rows.request import RowRequest
@@ -43,7 +44,7 @@ def open_rows(  # noqa: PLR0913  (the parts)
         start_with=options.files_at_once if limit is None else 1,
     )
     batches: Batches = stream if limit is None else _Limited(stream, limit)
-    return RowReader(request.output_schema, batches)
+    return RowReader(request.output_schema, batches, metrics=RowMetrics(scan, source.meter))
 
 
 def open_source(store: Store, *, request: RowRequest, options: RowOptions) -> RowSource:

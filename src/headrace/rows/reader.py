@@ -10,6 +10,8 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from headrace.rows.metrics import RowMetrics
+
 
 class Batches(Protocol):
     """An iterator over batches that can be stopped."""
@@ -27,9 +29,11 @@ class Batches(Protocol):
 class RowReader(pa.ipc.RecordBatchStreamReader):  # type: ignore[misc]
     """Reads rows as they are found. Closing it early stops the log and the data files."""
 
-    def __init__(self, schema: pa.Schema, batches: Batches) -> None:
+    def __init__(self, schema: pa.Schema, batches: Batches, *, metrics: RowMetrics) -> None:
         """Wrap batches of one schema; nothing is read before the first is asked for."""
         self._batches = batches
+        self.metrics = metrics
+        """What it has taken so far."""
         super().__init__(pa.PythonFile(_Stream(schema, batches), mode="r"))
 
     def close(self) -> None:

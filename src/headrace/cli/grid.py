@@ -1,0 +1,69 @@
+"""Rows for people: columns of equal width, written as they come.
+
+The first batch decides on the widths; what is longer later on is cut, so that the columns stay
+where they are.
+"""
+
+from typing import Any, BinaryIO
+
+import msgspec
+import pyarrow as pa
+from pyarrow import types
+from rich.cells import cell_len, set_cell_size
+
+from headrace.rows.sink import plain_rows
+
+_WIDEST = 40
+_LOOKED_AT = 100
+"""How many rows decide on the widths."""
+
+
+def write_table(rows: pa.RecordBatchReader, sink: BinaryIO) -> None:
+    """Write a head, a line, and a line a row."""
+    names = rows.schema.names
+    to_the_right = [_is_number(field.type) for field in rows.schema]
+    widths: list[int] | None = None
+    for batch in rows:
+        lines = [[_text(row[name]) for name in names] for row in plain_rows(batch)]
+        if widths is None:
+            widths = _widths([names, *lines[:_LOOKED_AT]])
+            _write_head(names, widths, to_the_right, sink)
+        text = "".join(_line(line, widths, to_the_right) for line in lines)
+        sink.write(text.encode())
+        sink.flush()
+    if widths is None:
+        _write_head(names, _widths([names]), to_the_right, sink)
+
+
+def _write_head(
+    names: list[str], widths: list[int], to_the_right: list[bool], sink: BinaryIO
+) -> None:
+    sink.write(_line(names, widths, to_the_right).encode())
+    sink.write(("  ".join("─" * width for width in widths) + "\n").encode())
+
+
+def _widths(lines: list[list[str]]) -> list[int]:
+    return [min(max(map(cell_len, column)), _WIDEST) for column in zip(*lines, strict=True)]
+
+
+def _line(cells: list[str], widths: list[int], to_the_right: list[bool]) -> str:
+    placed = map(_placed, cells, widths, to_the_right)
+    return "  ".join(placed).rstrip() + "\n"
+
+
+def _placed(cell: str, width: int, right: bool) -> str:  # noqa: FBT001  (mapped over)
+    if cell_len(cell) > width:
+        return set_cell_size(cell, width - 1) + "…"
+    padding = " " * (width - cell_len(cell))
+    return padding + cell if right else cell + padding
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind))
+
+
+def _text(value: Any) -> str:
+    """A value on one line; text stands for itself."""
+    if isinstance(value, str):
+        return value if value.isprintable() else msgspec.json.encode(value).decode()
+    return msgspec.json.encode(value).decode().strip('"')

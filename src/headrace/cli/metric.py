@@ -1,0 +1,37 @@
+"""How a command tells what it took."""
+
+import sys
+from enum import StrEnum
+from typing import Annotated, Any, TypeAlias
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.table import Table as Grid
+
+
+class Metrics(StrEnum):
+    """How metrics are written."""
+
+    TABLE = "table"
+    JSON = "json"
+
+
+MetricsOption: TypeAlias = Annotated[
+    Metrics | None,
+    typer.Option("--metrics", help="Say on standard error what it took, at the end."),
+]
+
+
+def write_metrics(numbers: dict[str, Any], form: Metrics | None, *, title: str) -> None:
+    """Write numbers to standard error, if a form was asked for."""
+    if form is None:
+        return
+    if form is Metrics.JSON:
+        sys.stderr.write(msgspec.json.encode(numbers).decode() + "\n")
+        return
+    grid = Grid("metric", "value", title=title, title_justify="left")
+    for name, value in numbers.items():
+        shown = f"{value:,.2f}" if isinstance(value, float) else str(value)
+        grid.add_row(name, shown)
+    Console(stderr=True, highlight=False).print(grid)

@@ -1,0 +1,115 @@
+"""`headrace rows`: the rows of a table, as they are read."""
+
+import csv
+import sys
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from headrace.cli.metric import MetricsOption, write_metrics
+from headrace.cli.option import (
+    AsOf,
+    LogTail,
+    RowOptionsOption,
+    TableUri,
+    Version,
+    parse_options,
+)
+from headrace.errors import InvalidArgumentError
+from headrace.rows.option import RowOptions
+from headrace.table import RecordBatchReader, Table
+
+
+class Format(StrEnum):
+    """How rows are written."""
+
+    TABLE = "table"
+    JSONL = "jsonl"
+    CSV = "csv"
+    ARROW = "arrow"
+    PARQUET = "parquet"
+
+
+def rows(  # noqa: PLR0913  (one parameter an option)
+    table: TableUri,
+    *,
+    where: Annotated[
+        str | None,
+        typer.Option(
+            "--where",
+            metavar="SQL",
+            help="Give the rows for which this is true, e.g. \"date >= '2026-03-01'\".",
+        ),
+    ] = None,
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--columns",
+            "-c",
+            metavar="NAMES",
+            help="The columns wanted, with commas between; may be repeated.",
+        ),
+    ] = None,
+    limit: Annotated[
+        int | None, typer.Option("--limit", "-n", min=0, help="Stop after so many rows.")
+    ] = None,
+    version: Version = None,
+    as_of: AsOf = None,
+    log_tail: LogTail = None,
+    option: RowOptionsOption = None,
+    metrics: MetricsOption = None,
+    output: Annotated[
+        Format | None,
+        typer.Option(
+            "--format",
+            "-f",
+            help="table for people (the default on a terminal), jsonl (the default elsewhere), "
+            "csv, arrow (IPC stream), parquet.",
+        ),
+    ] = None,
+) -> None:
+    """Stream a table's rows; data files are read while the log still is.
+
+    Exactly the rows for which the condition is true are given, and a limit stops the reading.
+
+    [dim]headrace rows /data/events --where "city = 'Bern'" --columns id,amount --limit 10[/]
+    """
+    chosen = output or (Format.TABLE if sys.stdout.isatty() else Format.JSONL)
+    if chosen in (Format.ARROW, Format.PARQUET) and sys.stdout.isatty():
+        reason = f"{chosen} is binary; send it to a file or a pipe"
+        raise InvalidArgumentError(argument="--format", reason=reason)
+    snapshot = Table(table).snapshot(version=version, as_of=as_of, log_tail=log_tail)
+    reader = snapshot.rows(
+        where=where,
+        columns=None if columns is None else split_names(columns),
+        limit=limit,
+        **parse_options(option, defaults=RowOptions()),
+    )
+    try:
+        with reader:
+            _write(reader, chosen)
+    finally:
+        title = str(reader.metrics.scan.decision)
+        write_metrics(reader.metrics.as_dict(), metrics, title=title)
+
+
+def split_names(given: list[str]) -> list[str]:
+    """The names that lists with commas between hold; a name in backticks may have commas."""
+    lists = csv.reader(given, quotechar="`", skipinitialspace=True)
+    return [name for names in lists for name in names if name]
+
+
+def _write(reader: RecordBatchReader, output: Format) -> None:
+    from headrace.cli.grid import write_table  # noqa: PLC0415  (only this command needs Arrow)
+    from headrace.rows import sink  # noqa: PLC0415
+
+    writers: dict[Format, sink.Write] = {
+        Format.TABLE: write_table,
+        Format.JSONL: sink.write_jsonl,
+        Format.CSV: sink.write_csv,
+        Format.ARROW: sink.write_arrow,
+        Format.PARQUET: sink.write_parquet,
+    }
+    writers[output](reader, sys.stdout.buffer)
+    sys.stdout.buffer.flush()
