@@ -7,6 +7,7 @@ contestant imports late is not counted as its work. The words are a `Question`. 
 measured goes to standard output, as JSON, after the answer has been checked.
 """
 
+import gc
 import os
 import sys
 import time
@@ -57,6 +58,7 @@ def _preload(modules: str) -> None:
             # Some names are only aliases, which come with the module that they stand for.
             with suppress(ImportError):
                 import_module(name)
+    gc.collect()  # what imports leave behind is theirs, and not the work's
 
 
 def prepare(answering: Any, question: Question, *, mode: str) -> Callable[[], Any]:

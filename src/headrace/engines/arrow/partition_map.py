@@ -111,13 +111,13 @@ class UniformLayout(msgspec.Struct, frozen=True):
         offsets = values.offsets.to_numpy(zero_copy_only=False)
         if not (np.diff(offsets) == width).all():
             return None
-        key_codes = keys.indices.to_numpy(zero_copy_only=False).reshape(-1, width)
-        if not (key_codes == key_codes[0]).all():
+        key_codes = keys.indices.to_numpy(zero_copy_only=False)
+        if not (key_codes[width:] == key_codes[:-width]).all():
             return None
         indices = items.indices if not items.null_count else pc.fill_null(items.indices, -1)
         texts = items.dictionary.cast(pa.string())
         return cls(
-            [keys.dictionary[int(code)].as_py() for code in key_codes[0]],
+            [keys.dictionary[int(code)].as_py() for code in key_codes[:width]],
             indices.to_numpy(zero_copy_only=False).reshape(-1, width),
             pa.concat_arrays([texts, pa.nulls(1, pa.string())]),
         )

@@ -80,17 +80,19 @@ class RowSkipping:
         return [possible and next(verdicts) for possible in keep]
 
     def _partition_may_match(self, adds: Sequence[Add]) -> list[bool]:
-        combinations = [tuple(map(add.partition_values.get, self._names)) for add in adds]
+        values = [add.partition_values for add in adds]
+        columns = [[value.get(name) for value in values] for name in self._names]
+        combinations = list(zip(*columns, strict=True)) if columns else [()] * len(adds)
         if len(self._verdicts) > _MOST_REMEMBERED:
             self._verdicts.clear()
         new = list({c for c in combinations if c not in self._verdicts})
         if new:
             assert self.predicate.by_partition is not None
-            columns = {
+            by_name = {
                 name: pa.array([combination[place] for combination in new], pa.string())
                 for place, name in enumerate(self._names)
             }
-            texts = PartitionTexts(columns, len(new))
+            texts = PartitionTexts(by_name, len(new))
             keep = keep_mask(self.predicate.by_partition, texts).to_pylist()
             self._verdicts.update(zip(new, keep, strict=True))
         return [self._verdicts[combination] for combination in combinations]
