@@ -8,7 +8,11 @@
     │   ├── CatalogManagedError        CATALOG_MANAGED
     │   ├── VersionNotFoundError       VERSION_NOT_FOUND
     │   ├── TimestampNotFoundError     TIMESTAMP_NOT_FOUND
-    │   └── SnapshotExpiredError       SNAPSHOT_EXPIRED
+    │   ├── SnapshotExpiredError       SNAPSHOT_EXPIRED
+    │   ├── SchemaChangedError         SCHEMA_CHANGED
+    │   ├── TableReplacedError         TABLE_REPLACED
+    │   ├── UnstreamableChangeError    UNSTREAMABLE_CHANGE
+    │   └── ChangeDataMissingError     CHANGE_DATA_MISSING
     ├── DamageError                    bytes that should not be there, or are not
     │   ├── LogGapError                LOG_GAP
     │   ├── CorruptLogError            CORRUPT_LOG
@@ -177,6 +181,59 @@ class SnapshotExpiredError(TableError):
         super().__init__(
             f"{table}: {path} is gone, so version {version} can no longer be read whole; the log "
             "was cleaned up meanwhile: take a new snapshot"
+        )
+
+
+class SchemaChangedError(TableError):
+    """A commit changed the schema in a way that a running stream cannot follow."""
+
+    code: ClassVar[str] = "SCHEMA_CHANGED"
+
+    def __init__(self, *, table: str, version: int, difference: str) -> None:
+        self.table, self.version, self.difference = table, version, difference
+        super().__init__(
+            f"{table}: version {version} has another schema than the stream: {difference}; start "
+            "the stream again, with the same checkpoint if a column was added, else with a new one"
+        )
+
+
+class TableReplacedError(TableError):
+    """There is another table now where a stream has read one."""
+
+    code: ClassVar[str] = "TABLE_REPLACED"
+
+    def __init__(self, *, table: str, expected: str, found: str) -> None:
+        self.table, self.expected, self.found = table, expected, found
+        super().__init__(
+            f"{table}: the stream has read table {expected}, and here is now table {found}; start "
+            "a stream with a new checkpoint"
+        )
+
+
+class UnstreamableChangeError(TableError):
+    """A commit took rows away, which a stream of appended rows cannot tell."""
+
+    code: ClassVar[str] = "UNSTREAMABLE_CHANGE"
+
+    def __init__(self, *, table: str, version: int, path: str, options: Sequence[str]) -> None:
+        self.table, self.version, self.path, self.options = table, version, path, tuple(options)
+        super().__init__(
+            f"{table}: version {version} deletes or updates rows (it removes {path}), which a "
+            f"stream of appended rows cannot tell; set {' or '.join(self.options)}, or read the "
+            "change feed"
+        )
+
+
+class ChangeDataMissingError(TableError):
+    """The log does not tell which rows a commit changed."""
+
+    code: ClassVar[str] = "CHANGE_DATA_MISSING"
+
+    def __init__(self, *, table: str, version: int, reason: str) -> None:
+        self.table, self.version, self.reason = table, version, reason
+        super().__init__(
+            f"{table}: the changed rows of version {version} are not known: {reason}; start after "
+            "this version, or read without the change feed"
         )
 
 

@@ -30,6 +30,8 @@ class DataFile(msgspec.Struct, frozen=True, kw_only=True):
     deletion_vector: DeletionVector | None
     partition: Mapping[str, pa.Scalar] = msgspec.field(default_factory=dict)
     """The typed value of each partition column, by its name."""
+    only: DeletionVector | None = None
+    """Only the rows that this vector names; None: all that are not deleted."""
 
 
 class RowSource(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,15 +50,16 @@ class RowSource(msgspec.Struct, frozen=True, kw_only=True):
             CorruptDeletionVectorError: it cannot be told which rows are deleted.
             UnsupportedFeatureError: the file has a variant in a form that is not read.
         """
-        deleted = None
-        if file.deletion_vector is not None:
-            deleted = read_deletion_vector(self.store, file.deletion_vector)
+        deleted, only = (
+            None if vector is None else read_deletion_vector(self.store, vector)
+            for vector in (file.deletion_vector, file.only)
+        )
         with (
             data_file_errors(file.uri),
             open_parquet(self.store, file.uri, meter=self.meter) as parquet,
         ):
             _check_vector(file, deleted, parquet.metadata.num_rows)
-            yield from _FileRows(self, file, parquet, deleted).batches()
+            yield from _FileRows(self, file, parquet, deleted, only).batches()
 
 
 class _FileRows:
@@ -68,12 +71,14 @@ class _FileRows:
         file: DataFile,
         parquet: pq.ParquetFile,
         deleted: DeletedRows | None,
+        only: DeletedRows | None,
     ) -> None:
         self._request = source.request
         self._meter = source.meter
         self._file = file
         self._parquet = parquet
         self._deleted = deleted
+        self._only = only
         try:
             columns = FileColumns(parquet.schema_arrow, match_by=self._request.match_by)
             self._wanted = {f.name: columns.find(f) for f in self._request.stored_columns}
@@ -134,6 +139,9 @@ class _FileRows:
         keep = None
         if self._deleted is not None:
             keep = self._deleted.kept(first_row, batch.num_rows)
+        if self._only is not None:
+            named = self._only.named(first_row, batch.num_rows)
+            keep = named if keep is None else pc.and_(keep, named)
         if self._request.predicate is not None:
             evidence = RowEvidence(batch, self._looked_at, self._file.partition)
             matching = true_rows(self._request.predicate, evidence)

@@ -3,6 +3,7 @@
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyroaring import BitMap, BitMap64
 
 from headrace.errors import (
@@ -73,6 +74,11 @@ class DeletedRows:
         mask = np.ones(length, np.bool_)
         mask[np.frombuffer(deleted.to_array(), np.uint64) - np.uint64(start)] = False
         return pa.array(mask)
+
+    def named(self, start: int, length: int) -> pa.BooleanArray:
+        """Which of `length` rows from `start` on are deleted."""
+        kept = self.kept(start, length)
+        return pa.repeat(False, length) if kept is None else pc.invert(kept)
 
 
 def read_deletion_vector(store: Store, vector: DeletionVector) -> DeletedRows:

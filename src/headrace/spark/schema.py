@@ -1,0 +1,67 @@
+"""The columns of a table as Spark's types.
+
+Every column may be null: that is what Spark makes of files, whatever their writer promised.
+"""
+
+from pyspark.sql import types as spark
+
+from headrace.errors import InvalidTableError
+from headrace.protocol.schema import (
+    ArrayType,
+    DataType,
+    DecimalType,
+    MapType,
+    PrimitiveType,
+    StructType,
+)
+
+_PRIMITIVES: dict[str, spark.DataType] = {
+    "string": spark.StringType(),
+    "long": spark.LongType(),
+    "integer": spark.IntegerType(),
+    "short": spark.ShortType(),
+    "byte": spark.ByteType(),
+    "float": spark.FloatType(),
+    "double": spark.DoubleType(),
+    "boolean": spark.BooleanType(),
+    "binary": spark.BinaryType(),
+    "date": spark.DateType(),
+    "timestamp": spark.TimestampType(),
+    "timestamp_ntz": spark.TimestampNTZType(),
+    "variant": spark.VariantType(),
+    "void": spark.NullType(),
+}
+_TEXTS = ("string collate ", "char(", "varchar(")
+
+
+def spark_schema(schema: StructType, *, table: str) -> spark.StructType:
+    """The columns as Spark has them.
+
+    Raises:
+        InvalidTableError: a type is none that Spark knows.
+    """
+    try:
+        return _struct(schema)
+    except KeyError as error:
+        reason = f"the type {error.args[0]} has no form in Spark"
+        raise InvalidTableError(table=table, reason=reason) from error
+
+
+def _struct(schema: StructType) -> spark.StructType:
+    return spark.StructType(
+        [spark.StructField(field.name, _type(field.type)) for field in schema.fields]
+    )
+
+
+def _type(data_type: DataType) -> spark.DataType:
+    match data_type:
+        case PrimitiveType(name):
+            return _PRIMITIVES["string" if name.startswith(_TEXTS) else name]
+        case DecimalType(precision, scale):
+            return spark.DecimalType(precision, scale)
+        case ArrayType(element):
+            return spark.ArrayType(_type(element))
+        case MapType(key, value):
+            return spark.MapType(_type(key), _type(value))
+        case StructType():
+            return _struct(data_type)

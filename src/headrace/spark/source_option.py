@@ -1,0 +1,182 @@
+"""The options of the data source: Spark hands over texts, and typed values leave.
+
+An option that nobody knows is refused: a misspelt one would silently read something else.
+"""
+
+import re
+from collections.abc import Mapping
+from enum import Enum
+from typing import Literal
+
+import msgspec
+
+from headrace.errors import InvalidArgumentError
+
+_SIZE = re.compile(r"(\d+)\s*([kmgt]?)b?", re.IGNORECASE)
+_POWERS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
+_ALIASES = {"versionasof": "version", "timestampasof": "asof"}  # those of other Delta readers
+_STORAGE = "storage."
+LATEST: Literal["latest"] = "latest"
+PARTITION_BYTES = 128 << 20
+FILES_PER_TRIGGER = 1000
+
+
+class Tolerance(Enum):
+    """What a stream of appended rows does with a commit that takes rows away."""
+
+    REFUSE = "refuse"
+    IGNORE_DELETES = "ignoreDeletes"
+    """Commits that only delete are passed over; others are refused."""
+    IGNORE_CHANGES = "ignoreChanges"
+    """The files that such commits add are given: rows that they only moved come again."""
+    SKIP_COMMITS = "skipChangeCommits"
+    """Such commits are passed over whole."""
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """How much one micro-batch may take; None: as much as there is."""
+
+    files: int | None = FILES_PER_TRIGGER
+    size_bytes: int | None = None
+    """A micro-batch ends with the file that reaches it, so it always gets on."""
+    versions: int | None = None
+
+
+UNLIMITED = Limits(files=None)
+
+
+class StreamOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a stream starts, how fast it goes, and what it puts up with."""
+
+    starting_version: int | Literal["latest"] | None = None
+    """The first version whose changes are given, or `latest`; None: the whole table first."""
+    starting_timestamp: str | None = None
+    limits: Limits = Limits()
+    tolerance: Tolerance = Tolerance.REFUSE
+
+
+class SourceOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that a user may ask of the data source."""
+
+    path: str
+    version: int | None = None
+    as_of: str | None = None
+    where: str | None = None
+    columns: tuple[str, ...] | None = None
+    partition_bytes: int = PARTITION_BYTES
+    """How many bytes of data files one task reads, if it has more than one of them."""
+    storage: dict[str, str] = {}
+    read_change_feed: bool = False
+    ending_version: int | None = None
+    stream: StreamOptions = StreamOptions()
+
+
+def parse_options(given: Mapping[str, str]) -> SourceOptions:
+    """What the options say.
+
+    Raises:
+        InvalidArgumentError: an option is not known, is missing, or has no such value.
+    """
+    options = _Given(given)
+    parsed = SourceOptions(
+        path=options.required("path"),
+        version=options.number("version"),
+        as_of=options.text("asOf"),
+        where=options.text("where"),
+        columns=options.names("columns"),
+        partition_bytes=options.size("partitionBytes") or PARTITION_BYTES,
+        storage=options.below(_STORAGE),
+        read_change_feed=options.flag("readChangeFeed"),
+        ending_version=options.number("endingVersion"),
+        stream=StreamOptions(
+            starting_version=options.version_or_latest("startingVersion"),
+            starting_timestamp=options.text("startingTimestamp"),
+            limits=Limits(
+                files=options.number("maxFilesPerTrigger", least=1) or FILES_PER_TRIGGER,
+                size_bytes=options.size("maxBytesPerTrigger"),
+                versions=options.number("maxVersionsPerTrigger", least=1),
+            ),
+            tolerance=options.tolerance(),
+        ),
+    )
+    options.refuse_the_rest()
+    if parsed.version is not None and parsed.as_of is not None:
+        raise InvalidArgumentError(argument="asOf", reason="give it or version, not both")
+    stream = parsed.stream
+    if stream.starting_version is not None and stream.starting_timestamp is not None:
+        reason = "give it or startingVersion, not both"
+        raise InvalidArgumentError(argument="startingTimestamp", reason=reason)
+    return parsed
+
+
+class _Given:
+    """The texts of a user, each of which may be asked for once; their names have no case."""
+
+    def __init__(self, given: Mapping[str, str]) -> None:
+        self._left: dict[str, str] = {}
+        self._known: list[str] = []
+        for name, text in given.items():
+            folded = name.lower()
+            self._left[_ALIASES.get(folded, folded)] = text
+
+    def text(self, name: str) -> str | None:
+        self._known.append(name)
+        return self._left.pop(name.lower(), None)
+
+    def required(self, name: str) -> str:
+        text = self.text(name)
+        if not text:
+            reason = "it is missing: name the folder that holds _delta_log"
+            raise InvalidArgumentError(argument=name, reason=reason)
+        return text
+
+    def number(self, name: str, *, least: int = 0) -> int | None:
+        text = self.text(name)
+        if text is None:
+            return None
+        if not text.strip().isdecimal() or int(text) < least:
+            reason = f"it must be a whole number from {least} on, not {text!r}"
+            raise InvalidArgumentError(argument=name, reason=reason)
+        return int(text)
+
+    def version_or_latest(self, name: str) -> int | Literal["latest"] | None:
+        if self._left.get(name.lower(), "").strip().lower() == LATEST:
+            self.text(name)
+            return LATEST
+        return self.number(name)
+
+    def size(self, name: str) -> int | None:
+        text = self.text(name)
+        if text is None:
+            return None
+        found = _SIZE.fullmatch(text.strip())
+        if found is None or not int(found[1]):
+            reason = f"it must be a size such as 1000000 or 64m, not {text!r}"
+            raise InvalidArgumentError(argument=name, reason=reason)
+        return int(found[1]) << _POWERS[found[2].lower()]
+
+    def names(self, name: str) -> tuple[str, ...] | None:
+        text = self.text(name)
+        return None if text is None else tuple(part.strip() for part in text.split(","))
+
+    def flag(self, name: str) -> bool:
+        text = self.text(name)
+        if text is None or text.strip().lower() in {"true", "false"}:
+            return text is not None and text.strip().lower() == "true"
+        reason = f"it must be true or false, not {text!r}"
+        raise InvalidArgumentError(argument=name, reason=reason)
+
+    def tolerance(self) -> Tolerance:
+        """The most that is allowed."""
+        chosen = [t for t in Tolerance if t is not Tolerance.REFUSE and self.flag(t.value)]
+        return chosen[-1] if chosen else Tolerance.REFUSE
+
+    def below(self, prefix: str) -> dict[str, str]:
+        self._known.append(f"{prefix}…")
+        names = [name for name in self._left if name.startswith(prefix)]
+        return {name.removeprefix(prefix): self._left.pop(name) for name in names}
+
+    def refuse_the_rest(self) -> None:
+        for name in self._left:
+            reason = f"there is no such option; there are {', '.join(self._known)}"
+            raise InvalidArgumentError(argument=name, reason=reason)

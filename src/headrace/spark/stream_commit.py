@@ -1,0 +1,62 @@
+"""The commits of a range, each whole: what a stream decides by."""
+
+from collections.abc import Generator, Sequence
+
+import msgspec
+
+from headrace.phases.changes import ChangeRequest, ListChanges
+from headrace.plan.batch import ActionBatch
+from headrace.protocol.action import Add, Cdc, CommitInfo, Metadata, Protocol, Remove
+from headrace.scan.run import Run
+from headrace.table import Table
+
+_COLUMNS = ("add", "remove", "cdc", "metaData", "protocol", "commitInfo")
+
+
+class Commit(msgspec.Struct, frozen=True, kw_only=True):
+    """What one version did, in the order of its lines."""
+
+    version: int
+    modified_ms: int = 0
+    """When its file was written."""
+    adds: Sequence[Add] = ()
+    removes: Sequence[Remove] = ()
+    cdcs: Sequence[Cdc] = ()
+    metadata: Metadata | None = None
+    protocol: Protocol | None = None
+    info: CommitInfo | None = None
+
+
+def read_commits(table: Table, start: int, end: int) -> Generator[Commit, None, None]:
+    """The commits from `start` to `end`, both included, oldest first, as far as they are asked for.
+
+    Raises:
+        LogGapError: one of them is no longer there.
+    """
+    request = ChangeRequest(table=table.uri, start=start, end=end, columns=_COLUMNS)
+    version, batches = start, list[ActionBatch]()
+    with Run(ListChanges(request=request), executor=table.executor) as run:
+        for batch in run:
+            found = batch.source.version
+            assert found is not None
+            while version < found:  # a commit without any of these actions gives no batch
+                yield _commit(version, batches)
+                version, batches = version + 1, []
+            batches.append(batch)
+    while version <= end:
+        yield _commit(version, batches)
+        version, batches = version + 1, []
+
+
+def _commit(version: int, batches: Sequence[ActionBatch]) -> Commit:
+    found = {name: [a for b in batches for a in b.actions(name)] for name in _COLUMNS}
+    return Commit(
+        version=version,
+        modified_ms=batches[0].source.modified_ms if batches else 0,
+        adds=found["add"],
+        removes=found["remove"],
+        cdcs=found["cdc"],
+        metadata=next(iter(found["metaData"]), None),
+        protocol=next(iter(found["protocol"]), None),
+        info=next(iter(found["commitInfo"]), None),
+    )
