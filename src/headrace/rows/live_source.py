@@ -31,15 +31,17 @@ def data_files(
 
 
 def data_files_of(records: pa.RecordBatch) -> Generator[DataFile, None, None]:
-    """The same from live files that are columns already."""
+    """The same from live files that are columns already; `only_vector` may be one of them."""
     uris, vectors = records["uri"], records["deletion_vector"]
     typed = "typed_partition_values"
     values = records[typed] if typed in records.schema.names else None
+    only = records["only_vector"] if "only_vector" in records.schema.names else None
     for row in range(records.num_rows):
         yield DataFile(
             uri=uris[row].as_py(),
             deletion_vector=_vector(vectors[row].as_py()),
             partition={} if values is None else dict(values[row].items()),
+            only=None if only is None else _vector(only[row].as_py()),
         )
 
 

@@ -21,6 +21,7 @@ from headrace.spark.session import (  # noqa: E402
     local,
     open_session,
 )
+from headrace.spark.source import register  # noqa: E402  (without Spark the line above speaks first)
 
 __all__ = [
     "attach",
@@ -30,4 +31,5 @@ __all__ = [
     "open_session",
     "open_table",
     "read",
+    "register",
 ]

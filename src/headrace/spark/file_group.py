@@ -19,6 +19,13 @@ from headrace.rows.live_source import data_files_of
 from headrace.rows.open import open_source
 from headrace.rows.option import RowOptions
 from headrace.rows.request import RowRequest
+from headrace.spark.feed_column import (
+    CHANGE_TYPE,
+    COMMIT_TIMESTAMP,
+    COMMIT_VERSION,
+    FEED_FIELDS,
+    with_change_type,
+)
 from headrace.storage.store import Store
 
 FILE_COLUMNS = ("uri", "deletion_vector", "typed_partition_values", "size_bytes")
@@ -69,9 +76,27 @@ class GroupReader(msgspec.Struct, frozen=True, kw_only=True):
         """The rows of a group's files, in the columns that Spark expects."""
         if not isinstance(group, FileGroup):
             return  # Spark's own, where there is no group at all
-        source = open_source(self.store, request=self.request, options=self.options)
         expected = to_arrow_schema(self.schema, timezone="UTC")
         for files in group.files():
-            for file in data_files_of(files):
-                for batch in source.batches(file):
-                    yield batch.cast(expected)
+            feed = COMMIT_VERSION.name in files.schema.names
+            for batch in self._changes(files) if feed else self._rows(files):
+                yield batch.cast(expected)
+
+    def _rows(self, files: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        source = open_source(self.store, request=self.request, options=self.options)
+        for file in data_files_of(files):
+            yield from source.batches(file)
+
+    def _changes(self, files: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+        """The rows with what became of them, by the file's own account where it has one."""
+        plain = open_source(self.store, request=self.request, options=self.options)
+        told = open_source(self.store, request=with_change_type(self.request), options=self.options)
+        columns = (files.column(field.name) for field in FEED_FIELDS)
+        for file, kind, version, time in zip(data_files_of(files), *columns, strict=True):
+            source = plain if kind.is_valid else told
+            for batch in source.batches(file):
+                rows = batch
+                if kind.is_valid:
+                    rows = rows.append_column(CHANGE_TYPE.name, pa.repeat(kind, len(batch)))
+                rows = rows.append_column(COMMIT_VERSION.name, pa.repeat(version, len(batch)))
+                yield rows.append_column(COMMIT_TIMESTAMP.name, pa.repeat(time, len(batch)))

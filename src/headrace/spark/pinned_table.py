@@ -7,6 +7,7 @@ from headrace import wiring
 from headrace.protocol.action import Metadata
 from headrace.rows.request import RowRequest
 from headrace.scan.live_file import FileContext
+from headrace.spark.feed_column import with_feed
 from headrace.spark.file_group import GroupReader
 from headrace.spark.schema import spark_schema
 from headrace.spark.source_option import SourceOptions
@@ -45,6 +46,7 @@ def pin_table(options: SourceOptions) -> PinnedTable:
     table = Table(options.path, storage_options=options.storage)
     snapshot = table.snapshot(version=options.version, as_of=options.as_of)
     request = snapshot.row_request(where=options.where, columns=options.columns)
+    columns = with_feed(request.columns) if options.read_change_feed else request.columns
     return PinnedTable(
         uri=table.uri,
         storage=options.storage,
@@ -52,5 +54,5 @@ def pin_table(options: SourceOptions) -> PinnedTable:
         metadata=snapshot.metadata,
         context=snapshot.scan().context,
         request=request,
-        schema=spark_schema(request.columns, table=table.uri),
+        schema=spark_schema(columns, table=table.uri),
     )

@@ -25,6 +25,10 @@ from headrace.errors import InvalidArgumentError
 from headrace.spark.file_group import FILE_COLUMNS, group_files
 from headrace.spark.pinned_table import PinnedTable, pin_table
 from headrace.spark.source_option import SourceOptions, parse_options
+from headrace.spark.sql import register_functions
+from headrace.spark.stream import TableStream
+from headrace.spark.stream_offset import Offset, Part
+from headrace.spark.stream_plan import StreamPlan
 
 NAME = "headrace"
 
@@ -47,12 +51,17 @@ class HeadraceSource(DataSource):
         return self._pinned().schema
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        """A reader of the pinned version."""
-        return SnapshotReader(self._checked(schema), self._options)
+        """A reader of the pinned version, or of the changes up to it."""
+        reader = ChangeReader if self._options.read_change_feed else SnapshotReader
+        return reader(self._checked(schema), self._options)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
         """A reader of what is added from some version on."""
-        raise NotImplementedError
+        for name, value in (("version", self._options.version), ("asOf", self._options.as_of)):
+            if value is not None:
+                reason = "a stream follows the table; say startingVersion or startingTimestamp"
+                raise InvalidArgumentError(argument=name, reason=reason)
+        return TableStream(self._checked(schema), self._options)
 
     def _pinned(self) -> PinnedTable:
         if self._pin is None:
@@ -88,6 +97,34 @@ class SnapshotReader(DataSourceReader):
         return self._reader.read(partition)
 
 
+class ChangeReader(SnapshotReader):
+    """The rows that changed in a range of versions."""
+
+    def partitions(self) -> list[InputPartition]:
+        """The files that hold them, in groups."""
+        plan = StreamPlan(self._pinned, self._options)
+        start, end = plan.first_offset(), self._end()
+        if start.part is Part.SNAPSHOT:
+            reason = "a change feed starts somewhere: say it, or startingTimestamp"
+            raise InvalidArgumentError(argument="startingVersion", reason=reason)
+        if not start.version < end.version <= self._pinned.version + 1:
+            reason = f"it must be from {start.version} to {self._pinned.version}"
+            raise InvalidArgumentError(argument="endingVersion", reason=reason)
+        files = plan.files(start, end)
+        if not files:
+            return []
+        size = self._options.partition_bytes
+        return list(group_files(pa.concat_tables(files), partition_bytes=size))
+
+    def _end(self) -> Offset:
+        last = self._options.ending_version
+        return Offset(
+            table=self._pinned.metadata.id,
+            version=(self._pinned.version if last is None else last) + 1,
+        )
+
+
 def register(spark: SparkSession) -> None:
-    """Make the data source `headrace` known to a session."""
+    """Make the data source `headrace`, and the functions of SQL, known to a session."""
     spark.dataSource.register(HeadraceSource)
+    register_functions(spark)

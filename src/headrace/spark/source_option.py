@@ -5,6 +5,7 @@ An option that nobody knows is refused: a misspelt one would silently read somet
 
 import re
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from enum import Enum
 from typing import Literal
 
@@ -50,7 +51,7 @@ class StreamOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     starting_version: int | Literal["latest"] | None = None
     """The first version whose changes are given, or `latest`; None: the whole table first."""
-    starting_timestamp: str | None = None
+    starting_timestamp: datetime | None = None
     limits: Limits = Limits()
     tolerance: Tolerance = Tolerance.REFUSE
 
@@ -90,7 +91,7 @@ def parse_options(given: Mapping[str, str]) -> SourceOptions:
         ending_version=options.number("endingVersion"),
         stream=StreamOptions(
             starting_version=options.version_or_latest("startingVersion"),
-            starting_timestamp=options.text("startingTimestamp"),
+            starting_timestamp=options.moment("startingTimestamp"),
             limits=Limits(
                 files=options.number("maxFilesPerTrigger", least=1) or FILES_PER_TRIGGER,
                 size_bytes=options.size("maxBytesPerTrigger"),
@@ -144,6 +145,17 @@ class _Given:
             self.text(name)
             return LATEST
         return self.number(name)
+
+    def moment(self, name: str) -> datetime | None:
+        text = self.text(name)
+        if text is None:
+            return None
+        try:
+            moment = datetime.fromisoformat(text.strip())
+        except ValueError as error:
+            reason = f"it must be a time such as 2026-03-01T12:00:00Z, not {text!r}"
+            raise InvalidArgumentError(argument=name, reason=reason) from error
+        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
     def size(self, name: str) -> int | None:
         text = self.text(name)

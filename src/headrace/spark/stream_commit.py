@@ -33,6 +33,8 @@ def read_commits(table: Table, start: int, end: int) -> Generator[Commit, None, 
     Raises:
         LogGapError: one of them is no longer there.
     """
+    if start > end:
+        return
     request = ChangeRequest(table=table.uri, start=start, end=end, columns=_COLUMNS)
     version, batches = start, list[ActionBatch]()
     with Run(ListChanges(request=request), executor=table.executor) as run:

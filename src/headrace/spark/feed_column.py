@@ -1,0 +1,25 @@
+"""The columns of a change feed: what stands beside those of the table."""
+
+from msgspec.structs import replace
+
+from headrace.protocol.schema import Field, PrimitiveType, StructType
+from headrace.rows.request import RowRequest
+
+CHANGE_TYPE = Field("_change_type", PrimitiveType("string"))
+COMMIT_VERSION = Field("_commit_version", PrimitiveType("long"))
+COMMIT_TIMESTAMP = Field("_commit_timestamp", PrimitiveType("timestamp"))
+FEED_FIELDS = (CHANGE_TYPE, COMMIT_VERSION, COMMIT_TIMESTAMP)
+
+
+def with_feed(columns: StructType) -> StructType:
+    """The table's columns, then those of the feed."""
+    return StructType((*columns.fields, *FEED_FIELDS))
+
+
+def with_change_type(request: RowRequest) -> RowRequest:
+    """The same rows from files of change data, which tell what became of each."""
+    return replace(
+        request,
+        schema=StructType((*request.schema.fields, CHANGE_TYPE)),
+        columns=StructType((*request.columns.fields, CHANGE_TYPE)),
+    )

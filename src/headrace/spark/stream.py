@@ -1,0 +1,80 @@
+"""The streaming half of the data source: what is added to a table, in micro-batches.
+
+Spark keeps the offsets and asks for the files between two of them, again after a failure. The
+same two offsets always give the same files, and a file sink with a checkpoint therefore has every
+row once, wherever a process was killed.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
+from pyspark.sql.streaming.datasource import (
+    ReadAllAvailable,
+    ReadLimit,
+    ReadMaxFiles,
+    SupportsTriggerAvailableNow,
+)
+
+from headrace.spark.file_group import group_files
+from headrace.spark.pinned_table import PinnedTable
+from headrace.spark.source_option import FILES_PER_TRIGGER, UNLIMITED, SourceOptions
+from headrace.spark.stream_offset import Offset, parse_offset
+from headrace.spark.stream_plan import StreamPlan
+
+
+class TableStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Gives what each version adds. It pickles, without what it has planned."""
+
+    def __init__(self, pinned: PinnedTable, options: SourceOptions) -> None:
+        self._pinned = pinned
+        self._options = options
+        self._reader = pinned.group_reader()
+        self._plan = StreamPlan(pinned, options)
+        self._last_version: int | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return TableStream, (self._pinned, self._options)
+
+    def initialOffset(self) -> dict[str, Any]:  # noqa: N802
+        """Where a stream without a checkpoint starts."""
+        return self._plan.first_offset().as_dict()
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
+        """The limit that Spark hands back, unless a trigger asks for everything."""
+        return ReadMaxFiles(self._options.stream.limits.files or FILES_PER_TRIGGER)
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+        """From now on nothing newer than this is read."""
+        self._last_version = self._plan.newest_version()
+
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
+        """How far the next micro-batch goes."""
+        limits = self._options.stream.limits
+        if isinstance(limit, ReadAllAvailable):
+            limits = UNLIMITED
+        last = self._last_version
+        end = self._plan.advance(
+            parse_offset(start),
+            limits=limits,
+            last_version=self._plan.newest_version() if last is None else last,
+        )
+        return end.as_dict()
+
+    def reportLatestOffset(self) -> dict[str, Any]:  # noqa: N802
+        """How far it could go, for Spark's progress reports."""
+        newest = self._plan.newest_version()
+        return Offset(table=self._pinned.metadata.id, version=newest + 1).as_dict()
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
+        """The files between two offsets, in groups."""
+        found = self._plan.files(parse_offset(start), parse_offset(end))
+        if not found:
+            return []
+        files = pa.concat_tables(found)
+        return list(group_files(files, partition_bytes=self._options.partition_bytes))
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        """The rows of one group, on a worker."""
+        return self._reader.read(partition)

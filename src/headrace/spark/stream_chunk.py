@@ -1,0 +1,118 @@
+"""The log of a stream in chunks: the files of the snapshot it starts with, then of each commit.
+
+A chunk has one order, so that an offset names the same file whoever reads the log again.
+"""
+
+from collections.abc import Generator
+
+import msgspec
+import pyarrow as pa
+
+from headrace.errors import ChangeDataMissingError
+from headrace.plan.batch import AddBatch
+from headrace.protocol.action import Metadata
+from headrace.protocol.log_file import LogFile
+from headrace.scan.arrow_files import arrow_files
+from headrace.spark.change_feed import changed_files, committed_ms, inserted_files, is_kept
+from headrace.spark.file_group import FILE_COLUMNS
+from headrace.spark.pinned_table import PinnedTable
+from headrace.spark.source_option import SourceOptions
+from headrace.spark.stream_commit import Commit, read_commits
+from headrace.spark.stream_offset import Offset, Part
+from headrace.spark.stream_rule import appended, check_readable_by
+from headrace.table import Table
+
+_AGE = ("modified_ms", "path", "dv_id")
+"""The order of a snapshot's files: the log itself may name them in another order each time."""
+
+
+class Chunk(msgspec.Struct, frozen=True, kw_only=True):
+    """The files that a stream gives of one snapshot or commit."""
+
+    start: Offset
+    files: pa.Table
+
+    def is_of(self, offset: Offset) -> bool:
+        """Whether an offset is one of its files."""
+        return (self.start.version, self.start.part) == (offset.version, offset.part)
+
+
+class ChunkReader:
+    """Reads the log for one stream."""
+
+    def __init__(self, table: Table, *, pinned: PinnedTable, options: SourceOptions) -> None:
+        self._table = table
+        self._pinned = pinned
+        self._options = options
+        self._in_force: tuple[int, Metadata] | None = None
+
+    def chunks(self, start: Offset, last_version: int) -> Generator[Chunk, None, None]:
+        """The chunks from that of an offset on, as far as they are asked for.
+
+        Raises:
+            UnstreamableChangeError, SchemaChangedError, TableReplacedError: a commit is none
+                that this stream can give.
+            ChangeDataMissingError: the changed rows of a commit are not known.
+            LogGapError, VersionNotFoundError: the log no longer goes back so far.
+        """
+        first = start.version
+        if start.part is Part.SNAPSHOT:
+            yield self._snapshot(start)
+            first += 1
+        for commit in read_commits(self._table, first, last_version):
+            self._check(commit)
+            files = self._changed(commit) if self._options.read_change_feed else self._added(commit)
+            yield Chunk(start=Offset(table=start.table, version=commit.version), files=files)
+
+    def _snapshot(self, start: Offset) -> Chunk:
+        snapshot = self._table.snapshot(version=start.version)
+        columns = list(dict.fromkeys((*FILE_COLUMNS, *_AGE)))
+        scan = snapshot.scan()
+        schema = scan.arrow_schema(columns=columns)
+        files = pa.Table.from_batches(scan.batches(columns=columns), schema=schema)
+        files = files.sort_by([(name, "ascending") for name in _AGE]).select(FILE_COLUMNS)
+        if self._options.read_change_feed:
+            time = snapshot.timestamp_ms or 0
+            files = inserted_files(files, version=start.version, timestamp_ms=time)
+        whole = Offset(table=start.table, version=start.version, part=Part.SNAPSHOT)
+        return Chunk(start=whole, files=files)
+
+    def _added(self, commit: Commit) -> pa.Table:
+        adds = appended(commit, tolerance=self._options.stream.tolerance, table=self._table.uri)
+        batch = AddBatch(LogFile(path="", version=commit.version), adds)
+        return pa.Table.from_batches([arrow_files(batch, self._pinned.context, FILE_COLUMNS)])
+
+    def _changed(self, commit: Commit) -> pa.Table:
+        metadata = self._metadata_at(commit)
+        if not is_kept(metadata) and (commit.adds or commit.removes):
+            raise ChangeDataMissingError(
+                table=self._table.uri,
+                version=commit.version,
+                reason="delta.enableChangeDataFeed was not set",
+            )
+        return changed_files(
+            commit,
+            columns=FILE_COLUMNS,
+            context=self._pinned.context,
+            timestamp_ms=committed_ms(commit, metadata=metadata, table=self._table.uri),
+        )
+
+    def _metadata_at(self, commit: Commit) -> Metadata:
+        """The metadata that a commit was made under: its own, or those of the version before."""
+        metadata = commit.metadata
+        if metadata is None:
+            if self._in_force is None or self._in_force[0] != commit.version:
+                metadata = self._table.snapshot(version=commit.version).metadata
+            else:
+                metadata = self._in_force[1]
+        self._in_force = (commit.version + 1, metadata)
+        return metadata
+
+    def _check(self, commit: Commit) -> None:
+        check_readable_by(
+            commit,
+            known=self._pinned.metadata,
+            schema=self._pinned.request.schema,
+            pinned_version=self._pinned.version,
+            table=self._table.uri,
+        )

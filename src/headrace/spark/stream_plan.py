@@ -1,0 +1,186 @@
+"""Which files lie between two offsets, and how far one micro-batch may go.
+
+A chunk that a micro-batch takes only a part of is kept, and so are the files that were planned
+last: while a stream runs, nothing is read twice. What is kept is never needed to be right: after
+a restart the same offsets give the same files.
+"""
+
+from collections.abc import Generator, Iterator
+from contextlib import closing
+from datetime import datetime, timedelta
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from msgspec.structs import replace
+
+from headrace.errors import (
+    HeadraceError,
+    TableReplacedError,
+    TimestampNotFoundError,
+    VersionNotFoundError,
+)
+from headrace.log.name import LOG_DIRECTORY
+from headrace.log.segment import index_log
+from headrace.plan.node import ListFiles
+from headrace.spark.pinned_table import PinnedTable
+from headrace.spark.source_option import LATEST, Limits, SourceOptions
+from headrace.spark.stream_chunk import Chunk, ChunkReader
+from headrace.spark.stream_offset import Offset, Part
+from headrace.table import Snapshot
+
+_TICK = timedelta(milliseconds=1)
+"""The log tells times by the millisecond."""
+
+
+class StreamPlan:
+    """Plans the micro-batches of one stream, on the driver."""
+
+    def __init__(self, pinned: PinnedTable, options: SourceOptions) -> None:
+        """Plan for a pinned schema; nothing is read."""
+        self._pinned = pinned
+        self._options = options
+        self._table = pinned.table()
+        self._reader = ChunkReader(self._table, pinned=pinned, options=options)
+        self._newest: Snapshot | None = None
+        self._part_taken: Chunk | None = None
+        self._planned: tuple[Offset, Offset, list[pa.Table]] | None = None
+
+    def first_offset(self) -> Offset:
+        """Where a stream starts that has no checkpoint yet."""
+        table, stream = self._pinned.metadata.id, self._options.stream
+        if stream.starting_timestamp is not None:
+            return Offset(table=table, version=self._first_since(stream.starting_timestamp))
+        if stream.starting_version == LATEST:
+            return Offset(table=table, version=self.newest_version() + 1)
+        if stream.starting_version is not None:
+            newest = self.newest_version()
+            if stream.starting_version > newest + 1:
+                raise VersionNotFoundError(
+                    table=self._table.uri,
+                    version=stream.starting_version,
+                    oldest=None,
+                    newest=newest,
+                )
+            return Offset(table=table, version=stream.starting_version)
+        return Offset(table=table, version=self.newest_version(), part=Part.SNAPSHOT)
+
+    def newest_version(self) -> int:
+        """The newest version there is now."""
+        if self._newest is None:
+            self._newest = self._table.snapshot()
+        else:
+            self._newest = self._newest.refresh()
+        return self._newest.version
+
+    def advance(self, start: Offset, *, limits: Limits, last_version: int) -> Offset:
+        """How far a micro-batch may go from an offset: not beyond a version, nor the limits.
+
+        Raises:
+            TableReplacedError: the offset is one of another table.
+            HeadraceError: as `ChunkReader.chunks`; but what comes before the commit that cannot
+                be given is given first.
+        """
+        self._check(start)
+        taken, end = _Taken(), start
+        files: list[pa.Table] = []
+        with closing(self._chunks(start, last_version)) as chunks:
+            while (chunk := self._next(chunks, or_stop=end != start)) is not None:
+                first = start.index if chunk.is_of(start) else 0
+                room = taken.room(chunk.files, first, limits)
+                files.append(chunk.files.slice(first, room))
+                taken.take(files[-1])
+                if first + room < chunk.files.num_rows:
+                    end = replace(chunk.start, index=first + room)
+                    self._part_taken = chunk
+                    break
+                end, self._part_taken = chunk.start.after(), None
+                taken.versions += chunk.start.part is Part.COMMITS
+                if taken.reaches(limits):
+                    break
+        self._planned = (start, end, files)
+        return end
+
+    def files(self, start: Offset, end: Offset) -> list[pa.Table]:
+        """The files from one offset to another."""
+        if self._planned is not None and self._planned[:2] == (start, end):
+            return self._planned[2]
+        self._check(start)
+        found: list[pa.Table] = []
+        last_version = end.version if end.index else end.version - 1
+        with closing(self._chunks(start, last_version)) as chunks:
+            for chunk in chunks:
+                first = start.index if chunk.is_of(start) else 0
+                stop = end.index if chunk.is_of(end) else chunk.files.num_rows
+                found.append(chunk.files.slice(first, max(stop - first, 0)))
+                if chunk.is_of(end):
+                    break
+        return found
+
+    def _chunks(self, start: Offset, last_version: int) -> Generator[Chunk, None, None]:
+        kept = self._part_taken
+        if kept is not None and kept.is_of(start):
+            yield kept
+            start = kept.start.after()
+        yield from self._reader.chunks(start, last_version)
+
+    def _next(self, chunks: Iterator[Chunk], *, or_stop: bool) -> Chunk | None:
+        try:
+            return next(chunks, None)
+        except HeadraceError:
+            if or_stop:
+                return None
+            raise
+
+    def _check(self, start: Offset) -> None:
+        found = self._pinned.metadata.id
+        if start.table != found:
+            raise TableReplacedError(table=self._table.uri, expected=start.table, found=found)
+
+    def _first_since(self, moment: datetime) -> int:
+        """The first version that was committed at a time or later."""
+        try:
+            return self._table.snapshot(as_of=moment - _TICK).version + 1
+        except TimestampNotFoundError:
+            listed = self._table.executor.execute(ListFiles(directory=LOG_DIRECTORY))
+            files = [file for listing in listed for file in listing.files]  # type: ignore[union-attr]
+            return min(index_log(files, table=self._table.uri).commits)
+
+
+class _Taken(msgspec.Struct):
+    """How much a micro-batch has so far."""
+
+    files: int = 0
+    size_bytes: int = 0
+    versions: int = 0
+
+    def room(self, files: pa.Table, first: int, limits: Limits) -> int:
+        """How many of some files, from `first` on, may still be taken."""
+        sizes = _sizes(files)[first:]
+        room = len(sizes)
+        if limits.files is not None:
+            room = min(room, limits.files - self.files)
+        if limits.size_bytes is not None:
+            before = self.size_bytes + np.cumsum(sizes) - sizes
+            room = min(room, int(np.searchsorted(before, limits.size_bytes)))
+        return room
+
+    def take(self, files: pa.Table) -> None:
+        """Count files in."""
+        self.files += files.num_rows
+        self.size_bytes += int(_sizes(files).sum())
+
+    def reaches(self, limits: Limits) -> bool:
+        """Whether no further version may be begun."""
+        pairs = (
+            (self.files, limits.files),
+            (self.size_bytes, limits.size_bytes),
+            (self.versions, limits.versions),
+        )
+        return any(most is not None and taken >= most for taken, most in pairs)
+
+
+def _sizes(files: pa.Table) -> npt.NDArray[np.int64]:
+    sizes: npt.NDArray[np.int64] = files.column("size_bytes").to_numpy()
+    return sizes
