@@ -21,7 +21,7 @@ from headrace.spark.session import (  # noqa: E402
     local,
     open_session,
 )
-from headrace.spark.source import register  # noqa: E402  (without Spark the line above speaks first)
+from headrace.spark.source import register  # noqa: E402
 
 __all__ = [
     "attach",
