@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 PEERS  := $(VENV)/.peers
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test lint format types unit soak demo docs bench bench-full constraints clean
+.PHONY: help setup test lint format types unit soak demo docs bench bench-full bench-rows constraints clean
 
 help:  ## list the verbs
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -53,6 +53,9 @@ bench: $(PEERS)  ## measure against the peers, 1 M files (minutes)
 
 bench-full: $(PEERS)  ## the same with 10 M files (most of an hour, 16 GB of memory)
 	$(BIN)/python -m benchmarks.run --files 10000000 --repeats 5 --patience 60
+
+bench-rows: $(PEERS)  ## the time to the first rows, 1 M files (minutes)
+	$(BIN)/python -m benchmarks.first_row --repeats 5
 
 constraints: $(READY)  ## record the exact versions in use
 	{ echo "# Exact versions that the tests were run with; refresh with 'make constraints'."; \

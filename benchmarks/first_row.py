@@ -1,0 +1,204 @@
+"""Time to the first rows of a LIMIT query on a table of very many files.
+
+The log is that of a lake with a checkpoint of so many files and the commits after it; one more
+commit adds a day of data, and only its files exist. The question is for some rows of that day:
+every contestant can find its files by the partition, and none has to open a file that is not
+there. Each answer comes from a process of its own and is checked; imports are not counted.
+"""
+
+import argparse
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from benchmarks.checkpoint import VERSION
+from benchmarks.lake import ROOT, bench_folder, open_lake
+from benchmarks.measurement import warm_page_cache
+from benchmarks.parameter import Parameters
+
+DAY = "2031-01-01"
+WHERE = f"date = '{DAY}'"
+LIMIT = 10
+DATA_FILES = 8
+ROWS_A_FILE = 50_000
+_WORKER = "from benchmarks.first_row import answer; answer()"
+
+
+def headrace_rows(table: str) -> Callable[[], pa.Table]:
+    """Newest first: the commit that has the answer is the first that is read."""
+    import headrace  # noqa: PLC0415
+
+    # What is imported late is imported before the clock starts.
+    for late in ("rows.open", "expr.parse", "engines.arrow.columnar", "scan.arrow_files"):
+        importlib.import_module(f"headrace.{late}")
+    return lambda: headrace.Table(table).snapshot().rows(where=WHERE, limit=LIMIT).read_all()
+
+
+def deltalake_sql(table: str) -> Callable[[], pa.Table]:
+    """delta-rs, with the engine that it brings."""
+    from deltalake import DeltaTable, QueryBuilder  # noqa: PLC0415
+
+    sql = f"SELECT * FROM t WHERE {WHERE} LIMIT {LIMIT}"
+    return lambda: pa.table(QueryBuilder().register("t", DeltaTable(table)).execute(sql).read_all())
+
+
+def polars_scan(table: str) -> Callable[[], pa.Table]:
+    """polars' lazy scan, over delta-rs."""
+    import polars as pl  # noqa: PLC0415
+
+    day = pl.lit(DAY).str.to_date()
+
+    def ask() -> pa.Table:
+        return pl.scan_delta(table).filter(pl.col("date") == day).head(LIMIT).collect().to_arrow()
+
+    return ask
+
+
+CONTESTANTS: dict[str, Callable[[str], Callable[[], pa.Table]]] = {
+    "headrace": headrace_rows,
+    "deltalake": deltalake_sql,
+    "polars": polars_scan,
+}
+
+
+def open_table(files: int, *, below: Path | None = None, **shape: Any) -> Path:
+    """The table; it is made if it is not there."""
+    lake = open_lake(Parameters(files=files, **shape), below=below)
+    folder = (below or bench_folder()) / f"first-row-{lake.table.parent.name}"
+    if folder.exists():
+        return folder
+    unfinished = folder.with_name(f"{folder.name}.unfinished")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    shutil.copytree(lake.table, unfinished, copy_function=_link)
+    commits = Parameters(files=files, **shape).commits
+    lines = [_add_file(unfinished, number) for number in range(DATA_FILES)]
+    newest = unfinished / "_delta_log" / f"{VERSION + 1 + commits:020}.json"
+    newest.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    unfinished.rename(folder)
+    return folder
+
+
+def _add_file(table: Path, number: int) -> dict[str, Any]:
+    first = number * ROWS_A_FILE
+    ids = range(first, first + ROWS_A_FILE)
+    times = pa.array([1_924_992_000_000_000 + i for i in ids], pa.timestamp("us", "UTC"))
+    rows = pa.table(
+        {
+            "id": pa.array(ids, pa.int64()),
+            "ts": times,
+            "amount": [float(i) for i in ids],
+            "name": [f"name-{i}" for i in ids],
+        }
+    )
+    path = f"date={DAY}/region=eu/part-{number}.parquet"
+    (table / path).parent.mkdir(parents=True, exist_ok=True)
+    pq.write_table(rows, table / path)
+    return {
+        "add": {
+            "path": path,
+            "partitionValues": {"date": DAY, "region": "eu"},
+            "size": (table / path).stat().st_size,
+            "modificationTime": 1_924_992_000_000,
+            "dataChange": True,
+            "stats": json.dumps({"numRecords": ROWS_A_FILE}),
+        }
+    }
+
+
+def _link(source: str, target: str) -> None:
+    try:
+        os.link(source, target)
+    except OSError:
+        shutil.copyfile(source, target)
+
+
+def check(found: pa.Table) -> None:
+    """Raise if these are not so many rows of that day, each as it was written."""
+    rows = found.select(["id", "amount", "name", "date"]).to_pylist()
+    ids = {row["id"] for row in rows}
+    right = all(
+        row["amount"] == row["id"]
+        and row["name"] == f"name-{row['id']}"
+        and str(row["date"]) == DAY
+        and 0 <= row["id"] < DATA_FILES * ROWS_A_FILE
+        for row in rows
+    )
+    if len(rows) != LIMIT or len(ids) != LIMIT or not right:
+        raise SystemExit(f"wrong rows: {rows}")
+
+
+def answer() -> None:
+    """In a process of its own: ask once, check, and say what it took."""
+    contestant, table = sys.argv[1:]
+    ask = CONTESTANTS[contestant](table)
+    idle_bytes, started, cpu = _peak_bytes(), time.monotonic(), time.process_time()
+    found = ask()
+    took = {"seconds": time.monotonic() - started, "cpu": time.process_time() - cpu}
+    took |= {"peak_mb": _peak_bytes() / 1e6, "over_idle_mb": (_peak_bytes() - idle_bytes) / 1e6}
+    check(found)
+    print(json.dumps(took))
+
+
+def _peak_bytes() -> int:
+    status = Path("/proc/self/status").read_text(encoding="ascii")
+    line = next(line for line in status.splitlines() if line.startswith("VmHWM:"))
+    return int(line.split()[1]) * 1024
+
+
+def sample(contestant: str, table: Path) -> dict[str, float]:
+    """Measure once."""
+    done = subprocess.run(
+        [sys.executable, "-c", _WORKER, contestant, str(table)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise SystemExit(f"{contestant}:\n{done.stderr}")
+    said: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return said
+
+
+def main() -> None:
+    """Measure the time to the first rows, beside the peers."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.first_row", description=main.__doc__
+    )
+    parser.add_argument("--files", type=int, default=1_000_000, help="files in the checkpoint")
+    parser.add_argument("--repeats", type=int, default=3, help="samples; the least counts")
+    chosen = parser.parse_args()
+    table = open_table(chosen.files)
+    warm_page_cache(table)
+    present = [name for name in CONTESTANTS if importlib.util.find_spec(name) is not None]
+    best: dict[str, dict[str, float]] = {}
+    for _ in range(chosen.repeats):
+        for name in present:
+            took = sample(name, table)
+            best[name] = {key: min(value, best.get(name, took)[key]) for key, value in took.items()}
+    print(f"LIMIT {LIMIT} on {chosen.files:,} files, the least of {chosen.repeats}:\n")
+    print("| | time to the rows | x | CPU | peak memory | over idle |")
+    print("|---|--:|--:|--:|--:|--:|")
+    for name, took in best.items():
+        ratio = took["seconds"] / best["headrace"]["seconds"]
+        print(
+            f"| {name} | {took['seconds'] * 1000:,.0f} ms | {ratio:,.1f} "
+            f"| {took['cpu'] * 1000:,.0f} ms | {took['peak_mb']:,.0f} MB "
+            f"| {took['over_idle_mb']:,.0f} MB |"
+        )
+    for name in CONTESTANTS.keys() - set(present):
+        print(f"\n{name} is not installed.")
+
+
+if __name__ == "__main__":
+    main()
