@@ -34,13 +34,14 @@ def _read_action(file: BinaryIO, footer: LiteFooter, name: str) -> dict[str, Any
     witness = next((leaf for leaf in leaves if leaf.path == (name, _WITNESS[name])), None)
     if witness is None:
         return {}
-    for group, chunk in enumerate(footer.chunks(witness)):
-        empty = is_empty(chunk)
+    for group, place in enumerate(footer.places(witness)):
+        empty = is_empty(footer.chunk_at(place))
         if empty is None:
             raise ValueError("the footer does not say where the action is")
         if not empty:
+            chunks = {leaf: footer.chunk_at(footer.places(leaf)[group]) for leaf in leaves}
             return _assembled(
-                {leaf: read_chunk(file, footer.chunks(leaf)[group], leaf) for leaf in leaves}
+                {leaf: read_chunk(file, chunk, leaf) for leaf, chunk in chunks.items()}
             )
     return {}
 

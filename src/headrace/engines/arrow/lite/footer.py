@@ -43,8 +43,8 @@ class LiteFooter(msgspec.Struct, frozen=True):
     group_count: int
     _row_groups: bytes
 
-    def chunks(self, leaf: Leaf) -> list[dict[int, Any]]:
-        """The chunk of a leaf in each row group; of its fields those that follow the path.
+    def places(self, leaf: Leaf) -> list[int]:
+        """Where the chunk of a leaf is described, for each row group.
 
         Raises:
             ValueError: the name does not stand once in each row group.
@@ -54,11 +54,15 @@ class LiteFooter(msgspec.Struct, frozen=True):
         at = self._row_groups.find(name)
         while at >= 0:
             at += len(name)
-            found.append(read_struct(self._row_groups, at, after=_CHUNK_PATH)[0])
+            found.append(at)
             at = self._row_groups.find(name, at)
         if len(found) != self.group_count:
             raise ValueError(f"{leaf.path} stands {len(found)} times in {self.group_count} groups")
         return found
+
+    def chunk_at(self, place: int) -> dict[int, Any]:
+        """The chunk that is described there: those of its fields that follow the path."""
+        return read_struct(self._row_groups, place, after=_CHUNK_PATH)[0]
 
 
 def read_footer(file: BinaryIO, size_bytes: int) -> LiteFooter:
