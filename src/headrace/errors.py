@@ -53,7 +53,14 @@
     │   ├── FunctionChangedError       FUNCTION_CHANGED
     │   ├── ContractViolatedError      CONTRACT_VIOLATED
     │   ├── PinConflictError           PIN_CONFLICT
-    │   └── BundleDamagedError         BUNDLE_DAMAGED
+    │   ├── BundleDamagedError         BUNDLE_DAMAGED
+    │   ├── RunNotFoundError           RUN_NOT_FOUND
+    │   ├── RunInProgressError         RUN_IN_PROGRESS
+    │   ├── RunFailedError             RUN_FAILED
+    │   ├── ResultMissingError         RESULT_MISSING
+    │   ├── InvalidResultError         INVALID_RESULT
+    │   ├── PinnedFilesChangedError    PINNED_FILES_CHANGED
+    │   └── ReplayDiffersError         REPLAY_DIFFERS
     └── MachineError                   phases and executors used against their contract
         ├── NotTerminalError           NOT_TERMINAL
         ├── PhaseUnfinishedError       PHASE_UNFINISHED
@@ -681,6 +688,91 @@ class BundleDamagedError(PipelineError):
     def __init__(self, *, bundle: str, reason: str) -> None:
         self.bundle, self.reason = bundle, reason
         super().__init__(f"bundle {bundle}: {reason}; plan anew")
+
+
+class RunNotFoundError(PipelineError):
+    """There is no such run, or more than one."""
+
+    code: ClassVar[str] = "RUN_NOT_FOUND"
+
+    def __init__(self, *, run: str, similar: Sequence[str]) -> None:
+        self.run, self.similar = run, tuple(similar)
+        known = f"; there are {', '.join(self.similar)}" if self.similar else ""
+        super().__init__(f"no single run is called {run}{known}; `headrace runs` lists them")
+
+
+class RunInProgressError(PipelineError):
+    """Another process is running the project."""
+
+    code: ClassVar[str] = "RUN_IN_PROGRESS"
+
+    def __init__(self, *, project: str, holder: str) -> None:
+        self.project, self.holder = project, holder
+        super().__init__(f"project {project} is being run by {holder}; wait until it has ended")
+
+
+class RunFailedError(PipelineError):
+    """Views of a run failed."""
+
+    code: ClassVar[str] = "RUN_FAILED"
+
+    def __init__(self, *, run: str, failures: Sequence[str]) -> None:
+        self.run, self.failures = run, tuple(failures)
+        super().__init__(
+            f"run {run}: {'; '.join(self.failures)}; views that do not depend on these stand, "
+            "and the next run takes it up from here"
+        )
+
+
+class ResultMissingError(PipelineError):
+    """A view reads the result of a view that has none, and that is not to be run."""
+
+    code: ClassVar[str] = "RESULT_MISSING"
+
+    def __init__(self, *, view: str, upstream: str) -> None:
+        self.view, self.upstream = view, upstream
+        super().__init__(
+            f"view {view} reads {upstream}, which has no result and is not selected; select it "
+            f"too, e.g. with --select +{view}"
+        )
+
+
+class InvalidResultError(PipelineError):
+    """The rows that a view gave cannot be written as its header asks."""
+
+    code: ClassVar[str] = "INVALID_RESULT"
+
+    def __init__(self, *, view: str, reason: str) -> None:
+        self.view, self.reason = view, reason
+        super().__init__(f"view {view}: {reason}; nothing was written")
+
+
+class PinnedFilesChangedError(PipelineError):
+    """Files that a run read are gone, or are not what they were."""
+
+    code: ClassVar[str] = "PINNED_FILES_CHANGED"
+
+    def __init__(self, *, view: str, source: str, files: Sequence[str]) -> None:
+        self.view, self.source, self.files = view, source, tuple(files)
+        shown = "; ".join(self.files[:3])
+        more = f" and {len(self.files) - 3} more" if len(self.files) > 3 else ""  # noqa: PLR2004
+        super().__init__(
+            f"view {view} cannot be computed again: of source {source}, {shown}{more}; restore "
+            "the files (and keep those of kept runs with `headrace vacuum --keep-pins`)"
+        )
+
+
+class ReplayDiffersError(PipelineError):
+    """A replay gave something else than the run."""
+
+    code: ClassVar[str] = "REPLAY_DIFFERS"
+
+    def __init__(self, *, run: str, differences: Sequence[str]) -> None:
+        self.run, self.differences = run, tuple(differences)
+        super().__init__(
+            f"the replay of {run} differs: {'; '.join(self.differences)}; "
+            "`headrace diff` tells what else is different"
+        )
 
 
 class MachineError(HeadraceError):

@@ -19,6 +19,8 @@ from headrace.pipeline.contract import Contract, Evolution
 from headrace.pipeline.functions.declaration import Function, Volatility, function
 from headrace.pipeline.project.header import Materialise, Tier, WriteMode
 from headrace.pipeline.project.view import view
+from headrace.pipeline.runs.difference import RunDifference
+from headrace.pipeline.runs.record import RunKind, RunRecord, RunStatus, ViewRun, ViewStatus
 from headrace.pipeline.sources.pin import SourcePin
 
 __all__ = [
@@ -32,11 +34,17 @@ __all__ = [
     "KeyParts",
     "Materialise",
     "Project",
+    "RunDifference",
+    "RunKind",
+    "RunRecord",
+    "RunStatus",
     "ScanUnit",
     "SourcePart",
     "SourcePin",
     "Tier",
     "ViewPlan",
+    "ViewRun",
+    "ViewStatus",
     "Volatility",
     "WriteMode",
     "decode_bundle",

@@ -23,6 +23,9 @@ from headrace.pipeline.project.manifest import MANIFEST, Manifest, read_manifest
 from headrace.pipeline.project.profile import Profile
 from headrace.pipeline.project.setting import VariableValue, parse_variable
 from headrace.pipeline.project.view import View
+from headrace.pipeline.runs.difference import RunDifference, diff_runs
+from headrace.pipeline.runs.record import RunRecord
+from headrace.pipeline.runs.store import LATEST, STORE, ArtifactStore
 from headrace.pipeline.sources.pin import Pins
 from headrace.pipeline.sources.resolve import resolve_sources
 
@@ -151,6 +154,33 @@ class Project:
             pins={name: source.pin for name, source in sources.items() if name in read},
             views=views,
         )
+
+    @property
+    def store(self) -> ArtifactStore:
+        """Where the records of runs are kept."""
+        return ArtifactStore(self.root / self.manifest.project.state / STORE)
+
+    def runs(self, *, limit: int | None = None) -> list[RunRecord]:
+        """The runs, newest first, without their views."""
+        return self.store.runs(limit=limit)
+
+    def show(self, run: str = LATEST) -> RunRecord:
+        """A run with its views: by id, by the beginning of it, or `latest`.
+
+        Raises:
+            RunNotFoundError: there is no such run, or more than one.
+        """
+        return self.store.find(run)
+
+    def diff(self, first: str, second: str = LATEST) -> RunDifference:
+        """What is different between two runs.
+
+        Raises:
+            RunNotFoundError: there is no such run, or more than one.
+        """
+        runs = (self.show(first), self.show(second))
+        bundles = (self.store.bundle(runs[0].bundle), self.store.bundle(runs[1].bundle))
+        return diff_runs(*runs, bundles=bundles)
 
 
 def engine_version(engine: Engine | str) -> str:

@@ -1,0 +1,114 @@
+"""What is different between two runs: versions, views, results."""
+
+from collections.abc import Iterator
+from enum import StrEnum
+
+import msgspec
+
+from headrace.pipeline.bundle.bundle import Bundle
+from headrace.pipeline.bundle.cause import Cause, explain_change
+from headrace.pipeline.runs.record import RunRecord, ViewRun
+
+
+class Sameness(StrEnum):
+    """How the result of a view in one run relates to that in another."""
+
+    SAME = "same"
+    OTHER_ROWS = "other rows"
+    ONLY_FIRST = "only in the first"
+    ONLY_SECOND = "only in the second"
+    UNKNOWN = "unknown"
+    """At least one of them has no result."""
+
+
+class ViewDifference(msgspec.Struct, frozen=True, kw_only=True):
+    """One view in two runs."""
+
+    view: str
+    sameness: Sameness
+    causes: tuple[Cause, ...]
+    """What its result depends on and is another one."""
+    rows: tuple[int | None, int | None]
+    duration_ms: tuple[int, int]
+
+
+class RunDifference(msgspec.Struct, frozen=True, kw_only=True):
+    """Two runs side by side."""
+
+    first: str
+    second: str
+    facts: dict[str, tuple[str, str]]
+    """By name (engine, pins, settings, packages): the two values, where they differ."""
+    views: tuple[ViewDifference, ...]
+
+
+def diff_runs(
+    first: RunRecord, second: RunRecord, *, bundles: tuple[Bundle, Bundle]
+) -> RunDifference:
+    """Compare two runs with the bundles that they ran."""
+    names = list(dict.fromkeys([*bundles[0].order, *bundles[1].order]))
+    return RunDifference(
+        first=first.id,
+        second=second.id,
+        facts=dict(_facts(first, second, bundles)),
+        views=tuple(_view(name, first, second, bundles) for name in names),
+    )
+
+
+def _facts(
+    first: RunRecord, second: RunRecord, bundles: tuple[Bundle, Bundle]
+) -> Iterator[tuple[str, tuple[str, str]]]:
+    pairs = [
+        ("engine", first.engine, second.engine),
+        ("status", first.status.value, second.status.value),
+        ("planner", bundles[0].planner, bundles[1].planner),
+    ]
+    pairs += [
+        (f"version of {name}", _version(first, name), _version(second, name))
+        for name in sorted({*first.pins, *second.pins})
+    ]
+    pairs += [
+        (name, first.environment.get(name, "not there"), second.environment.get(name, "not there"))
+        for name in sorted({*first.environment, *second.environment})
+    ]
+    yield from ((name, (a, b)) for name, a, b in pairs if a != b)
+
+
+def _version(run: RunRecord, source: str) -> str:
+    return str(run.pins.get(source, "not read"))
+
+
+def _view(
+    name: str, first: RunRecord, second: RunRecord, bundles: tuple[Bundle, Bundle]
+) -> ViewDifference:
+    plans = [bundle.views.get(name) for bundle in bundles]
+    records = [run.views.get(name) for run in (first, second)]
+    causes: tuple[Cause, ...] = ()
+    if plans[0] is not None and plans[1] is not None:
+        causes = explain_change(
+            plans[0].key, plans[1].key, old_units=plans[0].units, new_units=plans[1].units
+        )
+    return ViewDifference(
+        view=name,
+        sameness=_sameness(records[0], records[1]),
+        causes=causes,
+        rows=(_rows(records[0]), _rows(records[1])),
+        duration_ms=(_duration(records[0]), _duration(records[1])),
+    )
+
+
+def _sameness(first: ViewRun | None, second: ViewRun | None) -> Sameness:
+    if first is None or second is None:
+        return Sameness.ONLY_SECOND if second is not None else Sameness.ONLY_FIRST
+    if first.digest is None or second.digest is None:
+        return Sameness.UNKNOWN
+    same = first.digest.rows_digest == second.digest.rows_digest
+    return Sameness.SAME if same else Sameness.OTHER_ROWS
+
+
+def _rows(view: ViewRun | None) -> int | None:
+    return None if view is None else view.rows
+
+
+def _duration(view: ViewRun | None) -> int:
+    return 0 if view is None else view.duration_ms
