@@ -31,7 +31,7 @@ def _plain(value: Any) -> Any:
         case Row():
             return {name: _plain(part) for name, part in value.asDict().items()}
         case VariantVal():
-            return {"value": value.value, "metadata": value.metadata}
+            return {"value": bytes(value.value), "metadata": bytes(value.metadata)}
         case list():
             return [_plain(part) for part in value]
         case dict():
