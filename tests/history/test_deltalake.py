@@ -6,10 +6,9 @@ from deltalake import DeltaTable
 from hypothesis import given, settings
 
 from tests.effort import examples
-from tests.lake.partition import PLAIN
 from tests.lake.plan import Hint, Plan
 from tests.lake.spelling import SINGLE
-from tests.lake.strategies import plans
+from tests.lake.strategies import PLAIN, plans
 from tests.listing import open_snapshot
 from tests.oracle import canonical
 
@@ -21,7 +20,7 @@ HINTS = (Hint.ABSENT, Hint.RIGHT, Hint.STALE)
 
 
 @settings(max_examples=examples(150))
-@given(plans(hints=HINTS, kinds=SINGLE, numbers=PLAIN, most_commits=8))
+@given(plans(hints=HINTS, kinds=SINGLE, oddities=PLAIN, most_commits=8))
 def test_the_latest_version_equals_that_of_deltalake(plan: Plan) -> None:
     with plan.on_disk() as table:
         adds = pa.table(DeltaTable(str(table)).get_add_actions()).to_pylist()

@@ -3,7 +3,6 @@
 `Shape` says how a checkpoint looks, `write_checkpoint` writes it and gives its files back.
 """
 
-import json
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ import pyarrow.parquet as pq
 from tests.lake import schema as lake_schema
 from tests.lake.log import log_of, write_lines
 from tests.lake.partition import typed
+from tests.lake.statistic import parsed
 from tests.oracle import State
 
 
@@ -182,7 +182,7 @@ def _as_parquet(row: dict[str, Any], shape: Shape) -> dict[str, Any]:
         return row
     add: dict[str, Any] = dict(row["add"])
     if shape.statistics is not Statistics.JSON:
-        add["stats_parsed"] = json.loads(add["stats"]) if "stats" in add else None
+        add["stats_parsed"] = parsed(add.get("stats"))
     if shape.statistics is Statistics.STRUCT:
         add.pop("stats", None)
     columns = shape.typed_values.value

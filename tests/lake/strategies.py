@@ -1,12 +1,13 @@
 """Hypothesis strategies: histories of legal commits, and everything written beside them."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from random import Random
-from typing import Any, TypeAlias
+from typing import Any
 
 from hypothesis import strategies as st
 
-from tests.lake import partition, spelling
+from tests.lake import partition, spelling, statistic
 from tests.lake.action import (
     READER_FEATURES,
     Line,
@@ -33,8 +34,22 @@ from tests.lake.log import History
 from tests.lake.plan import Hint, Plan
 from tests.oracle import State, canonical, dv_id
 
-Numbers: TypeAlias = Sequence[str | None]
-"""The texts that an integer partition column may have."""
+
+@dataclass(frozen=True)
+class Oddities:
+    """What writers may leave in an add that is legal JSON and yet hard to read."""
+
+    numbers: Sequence[str | None]
+    """The texts of an integer partition column."""
+    statistics: Sequence[str]
+    """Texts that stand in the place of statistics, now and then."""
+
+
+ANY = Oddities(partition.ANY, statistic.ODD)
+WELL_FORMED = Oddities(partition.WELL_FORMED, statistic.ODD)
+"""Partition values are of their type; statistics may still be odd."""
+PLAIN = Oddities(partition.PLAIN, ())
+"""What every reader takes."""
 
 FILES = 6
 """So many files take part in a history: few, so that commits often speak of the same ones."""
@@ -81,19 +96,28 @@ _commits = st.fixed_dictionaries(
 )
 
 
-def _facts(number: int) -> dict[str, Any]:
+def _facts(number: int, odd_statistics: Sequence[str] = ()) -> dict[str, Any]:
     """What an add says beside its key and its partition, from one number: draws are slow."""
-    low = number % 50
     return {
         "size": number,
-        "stats": None if number % 5 == 0 else statistics(number % 10, low=low, high=low + 9),
+        "stats": _statistics(number, odd_statistics),
         "tags": (None, {"k": "v"}, {"k": "w"})[number // 9 % 3],
         "modified_ms": number * 1000,
     }
 
 
+def _statistics(number: int, odd: Sequence[str]) -> str | None:
+    """None, or usual ones, or now and then odd ones."""
+    if number % 5 == 0:
+        return None
+    if odd and number % 7 == 0:
+        return odd[number // 7 % len(odd)]
+    low = number % 50
+    return statistics(number % 10, low=low, high=low + 9)
+
+
 def _file_lines(
-    step: dict[str, Any], spellings: Sequence[str], numbers: Numbers, state: State
+    step: dict[str, Any], spellings: Sequence[str], oddities: Oddities, state: State
 ) -> list[Line]:
     """What one commit does with one file: anything that is legal in the state before it."""
     way = step["way"]
@@ -101,8 +125,8 @@ def _file_lines(
     known = next((add for key, add in state.live.items() if key.path == canonical(path)), None)
     current = None if known is None else known.get("deletionVector")
     other = [v for v in VECTORS if dv_id(v) != dv_id(current)][way // 9]
-    values = partition.partition_values(step["values"], numbers)
-    facts = _facts(step["facts"]) | {"partition_values": values}
+    values = partition.partition_values(step["values"], oddities.numbers)
+    facts = _facts(step["facts"], oddities.statistics) | {"partition_values": values}
     match step["act"], known:
         case 0, None:
             return [remove(path, vector=other)]
@@ -125,7 +149,7 @@ def _lines(
     commit: dict[str, Any],
     version: int,
     paths: Sequence[Sequence[str]],
-    numbers: Numbers,
+    oddities: Oddities,
     state: State,
 ) -> tuple[Line, ...]:
     beside = commit["beside"]
@@ -142,7 +166,7 @@ def _lines(
         lines.append(metadata(properties={"made.at": str(version)}))
     steps = {step["file"]: step for step in commit["steps"]}
     for file, step in steps.items():
-        lines += _file_lines(step, paths[file], numbers, state)
+        lines += _file_lines(step, paths[file], oddities, state)
     Random(commit["order"]).shuffle(lines)
     return tuple(lines)
 
@@ -160,16 +184,16 @@ def path_pools(kinds: Sequence[spelling.Kind]) -> st.SearchStrategy[list[spellin
 def histories(
     *,
     kinds: Sequence[spelling.Kind] = spelling.ALL,
-    numbers: Numbers = partition.ANY,
+    oddities: Oddities = ANY,
     most_commits: int = 12,
 ) -> st.SearchStrategy[History]:
-    """Legal commits, the first of which makes the table; partition values may be malformed."""
+    """Legal commits, the first of which makes the table."""
 
     def build(paths: list[spelling.Spellings], recipes: list[dict[str, Any]]) -> History:
         state = State()
         history: list[tuple[Line, ...]] = []
         for version, recipe in enumerate(recipes):
-            history.append(_lines(recipe, version, paths, numbers, state))
+            history.append(_lines(recipe, version, paths, oddities, state))
             state.apply(history[-1])
         return tuple(history)
 
@@ -198,14 +222,14 @@ def plans(draw: st.DrawFn, /, *, hints: Iterable[Hint] = Hint, **limits: Any) ->
 
 
 @st.composite
-def full_checkpoints(draw: st.DrawFn, /, *, numbers: Numbers = partition.ANY) -> Plan:
+def full_checkpoints(draw: st.DrawFn, /, *, oddities: Oddities = ANY) -> Plan:
     """A checkpoint that holds many files, alone or below a commit that removes some of them."""
     drawn = draw(st.lists(st.tuples(_numbers, _numbers), min_size=2, max_size=12))
     adds = [
         add(
             f"{i}.parquet",
-            partition_values=partition.partition_values(values, numbers),
-            **_facts(number),
+            partition_values=partition.partition_values(values, oddities.numbers),
+            **_facts(number, oddities.statistics),
         )
         for i, (values, number) in enumerate(drawn)
     ]

@@ -11,9 +11,8 @@ from headrace.errors import IncrementRefusedError, InvalidArgumentError
 from tests.effort import examples
 from tests.lake.action import add, opening, remove
 from tests.lake.log import commit_path, write_history
-from tests.lake.partition import WELL_FORMED
 from tests.lake.plan import Plan
-from tests.lake.strategies import plans
+from tests.lake.strategies import WELL_FORMED, plans
 from tests.listing import COLUMNS
 from tests.scan.counting import counting_executor
 
@@ -82,7 +81,7 @@ def test_a_list_without_all_columns_is_refused(table: Path) -> None:
 
 
 @pytest.mark.property
-@given(plans(numbers=WELL_FORMED))
+@given(plans(oddities=WELL_FORMED))
 @settings(max_examples=examples(60))
 def test_any_history_can_be_brought_up_to_date_or_is_refused(plan: Plan) -> None:
     with plan.on_disk() as table:

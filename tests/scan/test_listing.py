@@ -16,9 +16,8 @@ from tests.effort import examples
 from tests.lake.action import Line, add, opening, remove
 from tests.lake.checkpoint import CLASSIC, write_checkpoint
 from tests.lake.log import commit_path, log_of, state_at, write_history
-from tests.lake.partition import WELL_FORMED
 from tests.lake.plan import Plan
-from tests.lake.strategies import plans
+from tests.lake.strategies import WELL_FORMED, plans
 from tests.scan.counting import counting_executor
 
 HISTORY: list[list[Line]] = [
@@ -191,7 +190,7 @@ def test_a_pickled_table_remembers_nothing(folder: Path) -> None:
 
 @pytest.mark.property
 @settings(max_examples=examples(60))
-@given(plans(numbers=WELL_FORMED))
+@given(plans(oddities=WELL_FORMED))
 def test_what_is_remembered_is_what_would_be_read(plan: Plan) -> None:
     with plan.on_disk() as place:
         table = Table(place)

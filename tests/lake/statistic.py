@@ -1,0 +1,64 @@
+"""Statistics as writers leave them in the log, and what a careful reader may take from them."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from tests.lake.action import statistics
+
+_LEAST, _GREATEST = -(1 << 63), (1 << 63) - 1
+
+
+def _bounds(low: Any, high: Any, *, rows: Any = 3, nulls: Any = 0) -> str:
+    values = {"minValues": {"id": low}, "maxValues": {"id": high}, "nullCount": {"id": nulls}}
+    return json.dumps({"numRecords": rows, **values})
+
+
+ODD: Sequence[str] = (
+    *("", "{", "}", "null", "[]", "{}", "no JSON", '{"numRecords":3}', '"{}"'),
+    *('{"numRecords":3,"minValues":5,"maxValues":[],"nullCount":null}', '{"maxValues":{"id":20}}'),
+    *(_bounds("1", "9"), _bounds(None, None), _bounds(True, False)),
+    *(_bounds(1, 5, rows="3"), _bounds(1, 5, rows=None, nulls=None), _bounds(1, 5, nulls=3)),
+    *(_bounds(1.5, 5.5), _bounds(0, 1 << 63), _bounds(_LEAST, _GREATEST)),
+    json.dumps(json.loads(statistics(4, low=5, high=9)), indent=2),
+    statistics(4, low=5, high=9).removesuffix("}") + ',"tightBounds":false,"new":{"id":[1]}}',
+    statistics(4, low=5, high=9)[:-9],
+)
+"""Texts that say less than they should, or nothing, or not in the type that they should.
+
+Bounds that contradict each other are not among them: a row group's own bounds hide that.
+"""
+
+
+def parsed(text: str | None) -> dict[str, Any] | None:
+    """The typed columns that a writer makes of a text; what is not of its type is null."""
+    try:
+        found = json.loads(text or "")
+    except ValueError:
+        return None
+    if not isinstance(found, dict):
+        return None
+    return {
+        "numRecords": _integer(found.get("numRecords")),
+        **{kind: _leaf(found.get(kind)) for kind in ("minValues", "maxValues", "nullCount")},
+    }
+
+
+def may_exceed(text: str | None, bound: int) -> bool:
+    """Whether a file with these statistics may hold a row in which `id` is above a bound."""
+    found = parsed(text)
+    if found is None:
+        return True
+    high, nulls = ((found[kind] or {}).get("id") for kind in ("maxValues", "nullCount"))
+    if nulls is not None and nulls == found["numRecords"]:
+        return False
+    return high is None or bool(high > bound)
+
+
+def _leaf(values: Any) -> dict[str, int | None] | None:
+    return {"id": _integer(values.get("id"))} if isinstance(values, dict) else None
+
+
+def _integer(value: Any) -> int | None:
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    return value if whole and _LEAST <= value <= _GREATEST else None
