@@ -9,7 +9,7 @@ from pathlib import Path
 
 from headrace.errors import InvalidArgumentError, InvalidProjectError, ProjectNotFoundError
 from headrace.pipeline.bundle.bundle import Bundle, make_bundle
-from headrace.pipeline.bundle.key import KeyParts
+from headrace.pipeline.bundle.view_plan import ViewPlan
 from headrace.pipeline.functions.catalog import (
     Catalog,
     declared_functions,
@@ -18,7 +18,7 @@ from headrace.pipeline.functions.catalog import (
 )
 from headrace.pipeline.planner.planner import plan_views
 from headrace.pipeline.planner.request import BuilderAnalyst, PlanRequest
-from headrace.pipeline.project.folder import FUNCTIONS, load_module, read_views
+from headrace.pipeline.project.folder import FUNCTIONS, MODULE_PREFIX, load_module, read_views
 from headrace.pipeline.project.manifest import MANIFEST, Manifest, read_manifest
 from headrace.pipeline.project.profile import Profile
 from headrace.pipeline.project.setting import VariableValue, parse_variable
@@ -114,7 +114,7 @@ class Project:
         engine: Engine | str = Engine.SPARK,
         pins: Pins | None = None,
         variables: Mapping[str, VariableValue | str] | None = None,
-        previous: Mapping[str, KeyParts] | None = None,
+        previous: Mapping[str, ViewPlan] | None = None,
         builders: BuilderAnalyst | None = None,
     ) -> Bundle:
         """Plan every view, pin every source, prune its files; no data is read.
@@ -123,8 +123,8 @@ class Project:
             engine: The runner that the plan is for: its version is part of every key.
             pins: Versions of sources; by default what the project says, else the newest.
             variables: Changes to the project's variables.
-            previous: By view, the parts of its last good run, from which digests may be
-                carried forward over compactions.
+            previous: By view, the plan of its last good run, from which digests may be carried
+                forward over compactions.
             builders: Who is asked about views that are built in Python; a Spark runner has one.
 
         Raises:
@@ -205,5 +205,5 @@ def _catalog(root: Path) -> Catalog:
     if not file.is_file():
         return standard_catalog()
     functions = declared_functions(vars(load_module(file, root)))
-    own = [f for f in functions if f.kernel.__module__ == f"headrace_project_{file.stem}"]
+    own = [f for f in functions if f.kernel.__module__ == f"{MODULE_PREFIX}{file.stem}"]
     return project_catalog(own, origin=FUNCTIONS, root=root)

@@ -60,7 +60,7 @@ def explain_change(
     """
     if old is None:
         return (_cause(CauseKind.NEW, "", "it has not run yet"),)
-    return (
+    causes = (
         *(_cause(CauseKind.VOLATILE, "", reason) for reason in new.volatile),
         *_tokens(old.tokens, new.tokens),
         *_functions(old, new),
@@ -69,6 +69,8 @@ def explain_change(
         *_sources(old, new, old_units, new_units),
         *_upstream(old.upstream, new.upstream),
     )
+    # Where other files are asked for, whatever made the question another one is the cause.
+    return causes or tuple(_asked(old, new))
 
 
 def _cause(kind: CauseKind, subject: str, text: str) -> Cause:
@@ -131,10 +133,18 @@ def _sources(
             yield _cause(CauseKind.FILE, name, text)
             continue
         yield from _columns(name, then.columns, now.columns)
-        if then.digest != now.digest:
+        if then.digest != now.digest and then.where == now.where:
             change = _files(units_then.get(name), units_now.get(name))
             versions = f" (version {then.version} to {now.version})" if now.version else ""
             yield _cause(CauseKind.FILE, name, f"source {name}: {change}{versions}")
+
+
+def _asked(old: KeyParts, new: KeyParts) -> Iterator[Cause]:
+    for name, now in sorted(new.sources.items()):
+        then = old.sources.get(name)
+        if then is not None and then.digest != now.digest:
+            text = f"source {name}: files were pruned by {then.where} and are by {now.where}"
+            yield _cause(CauseKind.FILE, name, text)
 
 
 def _columns(source: str, old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Cause]:

@@ -22,6 +22,17 @@ class ViewKind(StrEnum):
     BUILDER = "builder"
 
 
+class BuilderFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What Spark has told about a builder: it holds as long as its code and its inputs do."""
+
+    over: dict[str, str]
+    """By relation that it may read, the columns that the relation had then."""
+    columns: dict[str, tuple[str, ...]]
+    """By relation that it does read, the columns that it uses, in lower case."""
+    fingerprint: str
+    """Of the analysed plan."""
+
+
 class ViewPlan(msgspec.Struct, frozen=True, kw_only=True):
     """One view, planned."""
 
@@ -49,6 +60,8 @@ class ViewPlan(msgspec.Struct, frozen=True, kw_only=True):
     substrait: bytes | None
     """The canonical plan, over tables and columns with names in lower case."""
     lineage: Lineage | None
+    builder: BuilderFacts | None
+    """What Spark told about a builder; None for SQL, and where no session was there."""
     findings: tuple[Finding, ...]
     order_free: bool
     """Whether the same rows in other files give the same result."""

@@ -7,9 +7,10 @@ import pyarrow as pa
 from sqlglot import exp
 
 from headrace.errors import InvalidViewError
-from headrace.pipeline.bundle.view_plan import ViewKind
+from headrace.pipeline.arrow_ddl import schema_text
+from headrace.pipeline.bundle.view_plan import BuilderFacts, ViewKind, ViewPlan
 from headrace.pipeline.functions.fingerprint import FunctionPart, code_part
-from headrace.pipeline.planner.request import PlanRequest
+from headrace.pipeline.planner.request import BuilderAnalysis, PlanRequest
 from headrace.pipeline.planning.analysis import EVERYTHING, Analysis, Analyst, RelationReads
 from headrace.pipeline.planning.call import functions_used
 from headrace.pipeline.planning.lint import Finding, lint_query
@@ -17,6 +18,9 @@ from headrace.pipeline.planning.query import Query
 from headrace.pipeline.planning.volatile import is_clock
 from headrace.pipeline.project.setting import VariableValue
 from headrace.pipeline.project.view import BuilderView, SqlView, View
+
+_NO_SESSION = "it is built in Python, and no Spark session was there to ask"
+_PYTHON = "it is built in Python: Spark told its columns, and nothing is pruned"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,8 +35,7 @@ class Draft:
     query: Query | None = None
     variables: Mapping[str, VariableValue] = field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
-    fingerprint: str = ""
-    """Of a builder's analysed plan, where an engine told it."""
+    builder: BuilderFacts | None = None
 
     def relation_reads(self, relation: str) -> RelationReads:
         """What it reads of a relation; nothing if its plan does without, all if it has no plan."""
@@ -95,22 +98,24 @@ def draft_query(  # noqa: PLR0913
 def draft_builder(
     view: BuilderView, *, request: PlanRequest, schemas: Mapping[str, pa.Schema | None]
 ) -> Draft:
-    """Ask an engine about a builder view, if there is one."""
+    """Find out about a builder view: from an older plan that still holds, or from an engine."""
     part = code_part(view.build, signature=f"view {view.name}", root=request.root)
     known = {name: schema for name, schema in schemas.items() if schema is not None}
-    reads = tuple(sorted(name.casefold() for name in view.reads))
+    told = None
+    if len(known) == len(schemas):
+        told = _remembered(request.previous.get(view.name), part, known)
+        if told is None and request.builders is not None:
+            told = request.builders.analyse(view, known)
     contract = view.header.contract
     promised = None if contract is None else contract.to_arrow().remove_metadata()
-    if request.builders is None or len(known) < len(schemas):
-        reason = "it is built in Python, and no Spark session was there to ask"
+    if told is None:
         return Draft(
             view=view,
             kind=ViewKind.BUILDER,
-            reads=reads,
+            reads=tuple(sorted(name.casefold() for name in view.reads)),
             functions={view.name: part},
-            analysis=Analysis(schema=promised, unplanned=reason),
+            analysis=Analysis(schema=promised, unplanned=_NO_SESSION),
         )
-    told = request.builders.analyse(view, known)
     return Draft(
         view=view,
         kind=ViewKind.BUILDER,
@@ -118,11 +123,32 @@ def draft_builder(
         functions={view.name: part},
         analysis=Analysis(
             schema=told.schema,
-            unplanned="it is built in Python: Spark told its columns, and nothing is pruned",
+            unplanned=_PYTHON,
             reads={
                 name: RelationReads([None], set(columns), set())
                 for name, columns in told.columns.items()
             },
         ),
-        fingerprint=told.fingerprint,
+        builder=BuilderFacts(
+            over={name: schema_text(schema) for name, schema in known.items()},
+            columns={name: tuple(sorted(columns)) for name, columns in told.columns.items()},
+            fingerprint=told.fingerprint,
+        ),
+    )
+
+
+def _remembered(
+    plan: ViewPlan | None, part: FunctionPart, schemas: Mapping[str, pa.Schema]
+) -> BuilderAnalysis | None:
+    """What an older plan knows of a builder, if its code and its inputs are the same."""
+    if plan is None or plan.builder is None or plan.arrow_schema is None:
+        return None
+    over = {name: schema_text(schema) for name, schema in schemas.items()}
+    if plan.builder.over != over or plan.key.functions.get(plan.name) != part:
+        return None
+    return BuilderAnalysis(
+        reads=plan.reads,
+        columns={name: frozenset(columns) for name, columns in plan.builder.columns.items()},
+        schema=plan.arrow_schema,
+        fingerprint=plan.builder.fingerprint,
     )

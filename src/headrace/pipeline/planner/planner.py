@@ -169,6 +169,7 @@ class _Planner:
             datafusion_sql=analysis.datafusion_sql,
             substrait=analysis.substrait,
             lineage=analysis.lineage,
+            builder=draft.builder,
             findings=draft.findings,
             order_free=order_free,
             unproved=unproved,
@@ -223,7 +224,8 @@ class _Planner:
         order_free: bool,
     ) -> KeyParts:
         request, view = self.request, draft.view
-        previous = request.previous.get(view.name)
+        older = request.previous.get(view.name)
+        previous = None if older is None else older.key
         volatile = [f.text for f in draft.findings if f.hazard is Hazard.VOLATILE]
         for known in upstream:
             volatile += [f"{known.plan.name}: {reason}" for reason in known.plan.key.volatile]
@@ -255,7 +257,7 @@ class _Planner:
         return digest_of(
             {
                 "planner": self.request.planner,
-                "plan": computed or draft.fingerprint,
+                "plan": computed or (draft.builder and draft.builder.fingerprint),
                 "columns": None if analysis.schema is None else analysis.schema.names,
                 "variables": {name: variable_text(v) for name, v in draft.variables.items()},
                 "functions": {name: part.fingerprint for name, part in functions.items()},

@@ -7,7 +7,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from headrace.pipeline.bundle.key import KeyParts
+from headrace.pipeline.bundle.view_plan import ViewPlan
 from headrace.pipeline.functions.catalog import Catalog
 from headrace.pipeline.project.setting import Settings, VariableValue
 from headrace.pipeline.project.view import BuilderView, View
@@ -49,7 +49,8 @@ class PlanRequest:
     """The runner and its version."""
     planner: str
     """DataFusion and its version."""
-    previous: Mapping[str, KeyParts] = field(default_factory=dict)
-    """By view, the parts of its last good run: a digest may be carried forward from them."""
+    previous: Mapping[str, ViewPlan] = field(default_factory=dict)
+    """By view, the plan of its last good run: digests may be carried forward from it, and what
+    Spark told about a builder then still holds if nothing has changed."""
     builders: BuilderAnalyst | None = None
-    """Who is asked about builders; without, they are not planned."""
+    """Who is asked about builders; without, and without an older plan, they are not planned."""

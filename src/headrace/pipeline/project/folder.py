@@ -11,6 +11,7 @@ from headrace.errors import InvalidViewError
 from headrace.pipeline.project.header import read_header
 from headrace.pipeline.project.view import SqlView, View, declared_views
 
+MODULE_PREFIX = "headrace_project_"
 VIEWS = "views"
 FUNCTIONS = "functions.py"
 
@@ -53,7 +54,7 @@ def load_module(file: Path, root: Path) -> ModuleType:
     Raises:
         InvalidViewError: it fails.
     """
-    name = "headrace_project_" + file.relative_to(root).with_suffix("").as_posix().replace("/", "_")
+    name = MODULE_PREFIX + file.relative_to(root).with_suffix("").as_posix().replace("/", "_")
     spec = spec_from_file_location(name, file)
     assert spec is not None, "a file that is there has a spec"
     assert spec.loader is not None
@@ -79,9 +80,5 @@ def _importable(root: Path) -> Iterator[None]:
         sys.path.remove(str(root))
         for name in set(sys.modules) - before:
             file = getattr(sys.modules[name], "__file__", None)
-            if (
-                file
-                and Path(file).is_relative_to(root)
-                and not name.startswith("headrace_project_")
-            ):
+            if file and Path(file).is_relative_to(root) and not name.startswith(MODULE_PREFIX):
                 del sys.modules[name]

@@ -1,0 +1,129 @@
+"""What Spark knows of a builder view before it runs: relations, columns, schema, fingerprint.
+
+The view is built over tables without rows, and its plans are read as JSON: the analysed one
+tells what is computed, the optimised one which columns of each table are needed. Ids of columns
+are other ones in every session; they are numbered in the order in which they come up.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from headrace.errors import InvalidViewError
+from headrace.pipeline.arrow_ddl import parse_type, schema_text
+from headrace.pipeline.bundle.digest import digest_of
+from headrace.pipeline.planner.request import BuilderAnalysis
+from headrace.pipeline.project.view import BuilderView
+
+_ATTRIBUTE = "org.apache.spark.sql.catalyst.expressions.AttributeReference"
+_PASSING = frozenset({"createTime", "lastAccessTime"})
+_VIEW = "org.apache.spark.sql.catalyst.plans.logical.View"
+
+
+class SparkAnalyst:
+    """Asks a Spark session about builder views; views of other sessions do not see its tables."""
+
+    def __init__(self, session: SparkSession) -> None:
+        """Take a session; a new one beside it holds the tables."""
+        self.session = session.newSession()
+
+    def analyse(self, view: BuilderView, schemas: Mapping[str, pa.Schema]) -> BuilderAnalysis:
+        """Build a view over tables without rows, and look at its plans.
+
+        Raises:
+            InvalidViewError: it cannot be built.
+        """
+        for name, schema in schemas.items():
+            empty = self.session.sparkContext.emptyRDD()
+            frame = self.session.createDataFrame(empty, schema_text(schema))
+            frame.createOrReplaceTempView(name)
+        try:
+            frame = view.build(self.session)
+            execution = frame._jdf.queryExecution()  # noqa: SLF001  (PySpark has no other way)
+            analysed = json.loads(execution.analyzed().toJSON())
+            tables = _tables(analysed)
+            columns = _columns(execution.optimizedPlan(), tables)
+            fields = [
+                pa.field(f.name, parse_type(f.dataType.simpleString()), nullable=f.nullable)
+                for f in frame.schema.fields
+            ]
+        except Exception as error:  # whatever a builder raises is about the builder
+            shown = str(error).partition("\n")[0]
+            reason = (
+                f"it cannot be built: {type(error).__name__}: {shown} (a table that it reads under "
+                "a computed name must be declared: @view(reads=...))"
+            )
+            raise InvalidViewError(file=view.file, line=None, reason=reason) from error
+        finally:
+            for name in schemas:
+                self.session.catalog.dropTempView(name)
+        return BuilderAnalysis(
+            reads=tuple(sorted(set(tables.values()))),
+            columns=columns,
+            schema=pa.schema(fields),
+            fingerprint=digest_of(_numbered(analysed)),
+        )
+
+
+def _tables(plan: list[dict[str, Any]]) -> dict[int, str]:
+    """By id of a table's column, the table: a view's leaf follows it in the plan."""
+    found: dict[int, str] = {}
+    current = ""
+    for node in plan:
+        if node["class"] == _VIEW:
+            current = str(node["desc"]["identifier"]["table"]).casefold()
+        elif not node["num-children"] and current:
+            for attribute in _attributes(node):
+                found[_id(attribute)] = current
+            current = ""
+    return found
+
+
+def _columns(plan: Any, tables: Mapping[int, str]) -> dict[str, frozenset[str]]:
+    """By table, its columns that an optimised plan still needs: to compute with, or to give."""
+    used: dict[str, set[str]] = {name: set() for name in tables.values()}
+    output = plan.output()
+    needed = [(output.apply(i).exprId().id(), output.apply(i).name()) for i in range(output.size())]
+    for node in json.loads(plan.toJSON()):
+        if node["num-children"]:
+            needed += [(_id(attribute), attribute["name"]) for attribute in _attributes(node)]
+    for number, name in needed:
+        if number in tables:
+            used[tables[number]].add(str(name).casefold())
+    return {name: frozenset(columns) for name, columns in used.items()}
+
+
+def _attributes(value: Any) -> Iterator[dict[str, Any]]:
+    """Every column that a part of a plan mentions."""
+    waiting = [value]
+    while waiting:
+        current = waiting.pop()
+        if isinstance(current, dict):
+            if current.get("class") == _ATTRIBUTE:
+                yield current
+            waiting += current.values()
+        elif isinstance(current, list):
+            waiting += current
+
+
+def _id(attribute: Mapping[str, Any]) -> int:
+    return int(attribute["exprId"]["id"])
+
+
+def _numbered(plan: Any) -> Any:
+    """A plan in which ids are numbered as they come up, and neither JVM nor time is named."""
+    numbers: dict[Any, int] = {}
+
+    def number(value: Any) -> Any:
+        if isinstance(value, list):
+            return [number(part) for part in value]
+        if not isinstance(value, dict):
+            return value
+        if "jvmId" in value:
+            return numbers.setdefault(value["id"], len(numbers))
+        return {key: number(part) for key, part in value.items() if key not in _PASSING}
+
+    return number(plan)
