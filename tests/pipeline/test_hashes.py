@@ -50,6 +50,7 @@ def _rename_alias(root: Path) -> None:
 
 
 K = CauseKind
+PROFILE = "[profiles.dev]\nparallelism = 4\n\n"
 MUTATIONS = [
     Mutation("comment", _sql("FROM orders o", "-- all\nFROM orders o"), SAME, SAME, SAME),
     Mutation("description", _sql("Revenue of each", "Money of each"), SAME, SAME, SAME),
@@ -168,7 +169,11 @@ MUTATIONS = [
         (K.VARIABLE, "variable least was int:10 and is int:11"),
     ),
     Mutation(
-        "profile", _manifest("[settings]", "[profiles.dev]\nparallelism = 4\n\n[settings]"), SAME, SAME, SAME
+        "profile",
+        _manifest("[settings]", "[profiles.dev]\nparallelism = 4\n\n[settings]"),
+        SAME,
+        SAME,
+        SAME,
     ),
     Mutation(
         "way of writing",

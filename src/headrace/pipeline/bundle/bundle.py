@@ -12,6 +12,7 @@ from headrace.errors import BundleDamagedError
 from headrace.pipeline.bundle.digest import canonical_json, digest_of
 from headrace.pipeline.bundle.view_plan import ViewPlan
 from headrace.pipeline.planning.query import parse_query
+from headrace.pipeline.project.header import Materialise
 from headrace.pipeline.project.setting import Settings
 from headrace.pipeline.sources.pin import SourcePin
 
@@ -36,6 +37,31 @@ class Bundle(msgspec.Struct, frozen=True, kw_only=True):
 
     def __getitem__(self, view: str) -> ViewPlan:
         return self.views[view]
+
+    def inlined(self, view: str) -> tuple[str, ...]:
+        """The views that are computed as part of one (`materialise none`), in order."""
+        return self._reached(view)[0]
+
+    def upstream(self, view: str) -> tuple[str, ...]:
+        """The materialised views that one reads, itself or through those it inlines, in order."""
+        return self._reached(view)[1]
+
+    def _reached(self, view: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        inlined: set[str] = set()
+        upstream: set[str] = set()
+        waiting = [view]
+        while waiting:
+            for name in self.views[waiting.pop()].reads:
+                if name not in self.views or name in inlined:
+                    continue
+                if self.views[name].header.materialise is Materialise.NONE:
+                    inlined.add(name)
+                    waiting.append(name)
+                else:
+                    upstream.add(name)
+        return tuple(n for n in self.order if n in inlined), tuple(
+            n for n in self.order if n in upstream
+        )
 
     def encode(self) -> bytes:
         """The bundle as canonical JSON."""

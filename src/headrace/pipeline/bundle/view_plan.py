@@ -45,11 +45,8 @@ class ViewPlan(msgspec.Struct, frozen=True, kw_only=True):
     variables: dict[str, str]
     """The variables that the text names as `:name`, as `variable_text` writes them."""
     reads: tuple[str, ...]
-    """The sources and views that the text itself names, sorted."""
-    inlines: tuple[str, ...]
-    """The views that are computed as part of this one (`materialise none`), in order."""
-    upstream: tuple[str, ...]
-    """The materialised views that it reads, itself or through those it inlines, in order."""
+    """The sources and views that the text itself names, sorted. `Bundle.inlined` and
+    `Bundle.upstream` tell what follows from it."""
     schema: str | None
     """The columns of the result in Spark's words; None where only a run can tell."""
     unplanned: str | None

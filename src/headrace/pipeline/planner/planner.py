@@ -24,6 +24,7 @@ from headrace.pipeline.planner.promise import check_promise
 from headrace.pipeline.planner.reading import SourceReader
 from headrace.pipeline.planner.request import PlanRequest
 from headrace.pipeline.planning.analysis import Analyst, RelationReads
+from headrace.pipeline.planning.depth import deep_nesting
 from headrace.pipeline.planning.graph import topological_order
 from headrace.pipeline.planning.lint import Hazard, is_order_free
 from headrace.pipeline.planning.query import Query, parse_query
@@ -46,7 +47,8 @@ def plan_views(request: PlanRequest) -> dict[str, ViewPlan]:
         ViewCycleError: views read each other in a circle.
         ContractViolatedError: views give something else than they promise; all are named.
     """
-    return _Planner(request).plan()
+    with deep_nesting():
+        return _Planner(request).plan()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,13 +58,13 @@ class _Known:
     plan: ViewPlan
     schema: pa.Schema | None
     trees: tuple[exp.Query, ...]
-    """Its own query, and those of the views it inlines."""
+    """The queries that become part of a reader's plan: its own, and those that are part of it."""
     reads: Mapping[str, RelationReads]
     """By source, what it reads of it, itself or through the views it inlines."""
     functions: Mapping[str, FunctionPart]
     """Its own functions, and those of the views it inlines."""
-    scans: int
     depth: int
+    """How many views deep its part of a reader's plan is; 0 if it is no part of it."""
 
     @property
     def is_materialised(self) -> bool:
@@ -138,8 +140,11 @@ class _Planner:
         upstream = [self.known[name] for name in draft.reads if name in self.known]
         inlined = [known for known in upstream if not known.is_materialised]
         reads = self._source_reads(draft, inlined)
-        findings = [*draft.findings, *(f for known in inlined for f in known.plan.findings)]
-        order_free = is_order_free(findings) and draft.query is not None
+        order_free = (
+            draft.query is not None
+            and is_order_free(draft.findings)
+            and all(known.plan.order_free for known in inlined)
+        )
         units = tuple(self.reader.unit(name, reads[name]) for name in sorted(reads))
         key = self._key(draft, upstream, units, order_free=order_free)
         violations, unproved = check_promise(view.header.contract, analysis.schema)
@@ -155,14 +160,6 @@ class _Planner:
             header=view.header,
             variables={name: variable_text(v) for name, v in draft.variables.items()},
             reads=draft.reads,
-            inlines=self._in_order(
-                name for k in inlined for name in (*k.plan.inlines, k.plan.name)
-            ),
-            upstream=self._in_order(
-                name
-                for k in upstream
-                for name in ([k.plan.name] if k.is_materialised else k.plan.upstream)
-            ),
             schema=None if analysis.schema is None else schema_text(analysis.schema),
             unplanned=analysis.unplanned,
             unpruned=analysis.unpruned,
@@ -180,39 +177,37 @@ class _Planner:
         )
         scans = len(analysis.lineage.scans) if analysis.lineage else 0
         depth = 1 + max((known.depth for known in inlined), default=0)
-        is_part = not _is_materialised(view.header) and scans <= _MOST_SCANS and depth <= _DEEPEST
-        if analysis.schema is not None:
-            if is_part and analysis.planned is not None:
-                self.session.add_view(view.name, analysis.planned)
-            else:
+        is_small = scans <= _MOST_SCANS and depth <= _DEEPEST
+        if analysis.planned and is_small and not _is_materialised(view.header):
+            self.session.add_view(view.name, analysis.planned)
+        else:
+            depth = 0
+            if analysis.schema is not None:
                 self.session.add_table(view.name, analysis.schema)
-                depth = 0
-        trees = () if draft.query is None else (draft.query.tree,)
+        own = () if draft.query is None else (draft.query.tree,)
+        trees = (*own, *(tree for known in inlined for tree in known.trees))
         return _Known(
             plan=plan,
             schema=analysis.schema,
-            trees=(*trees, *(tree for known in inlined for tree in known.trees)),
+            trees=trees if depth else (),
             reads=reads,
             functions=functions,
-            scans=scans,
             depth=depth,
         )
 
-    def _source_reads(self, draft: Draft, inlined: Iterable[_Known]) -> dict[str, RelationReads]:
+    def _source_reads(self, draft: Draft, inlined: Sequence[_Known]) -> dict[str, RelationReads]:
         """By source: what the plan scans of it, and what views do that are no part of the plan."""
         found: dict[str, RelationReads] = {}
-
-        def add(source: str, reads: RelationReads) -> None:
-            found.setdefault(source, RelationReads()).add(reads)
-
-        scanned = set(draft.analysis.reads) if draft.analysis.planned else set(draft.reads)
-        for source in self.request.sources:
-            if source in scanned or source in draft.reads:
-                add(source, draft.relation_reads(source))
-        for known in inlined:
-            is_part = draft.analysis.planned is not None and known.plan.name not in scanned
-            for source, reads in known.reads.items():
-                add(source, RelationReads() if is_part else reads)
+        for source in (*draft.reads, *(source for known in inlined for source in known.reads)):
+            if source in self.request.sources:
+                found.setdefault(source, RelationReads())
+        is_planned = draft.analysis.planned is not None
+        for relation in draft.analysis.reads if is_planned else draft.reads:
+            if relation in self.request.sources:
+                found[relation].add(draft.relation_reads(relation))
+            elif not self.known[relation].is_materialised:
+                for source, reads in self.known[relation].reads.items():
+                    found[source].add(reads)
         return found
 
     def _key(
@@ -273,10 +268,6 @@ class _Planner:
     def _settings(self) -> dict[str, str]:
         settings = self.request.settings
         return {"time_zone": settings.time_zone, "ansi": str(settings.ansi).lower()}
-
-    def _in_order(self, names: Iterable[str]) -> tuple[str, ...]:
-        wanted = set(names)
-        return tuple(name for name in self.known if name in wanted)
 
 
 def _is_materialised(header: Header) -> bool:

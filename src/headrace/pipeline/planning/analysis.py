@@ -18,6 +18,8 @@ from headrace.pipeline.planning.translate import Untranslatable, output_names, t
 from headrace.pipeline.planning.trust import untrusted_columns, untrusted_constant
 from headrace.pipeline.project.setting import VariableValue
 
+_MOST_PREDICATES = 16
+"""Beyond so many that differ, a predicate for all of them would prune little and cost much."""
 _UTC = frozenset({"UTC", "Etc/UTC", "Z", "GMT", "Etc/GMT", "Zulu", "Universal"})
 
 
@@ -26,14 +28,16 @@ class RelationReads:
     """What a view reads of one relation, over all its scans."""
 
     predicates: list[Predicate | None] = field(default_factory=list)
-    """Of each scan: what the rows that it needs fulfil; None if all may be needed."""
+    """Of the scans: what the rows that each needs fulfil, each once; None if all may be needed."""
     columns: set[str] | None = field(default_factory=set)
     """The columns in lower case; None for all."""
     filters: set[str] = field(default_factory=set)
 
     def add(self, other: "RelationReads") -> None:
         """Take in what another view reads of the same relation."""
-        self.predicates += other.predicates
+        known = {str(predicate): predicate for predicate in (*self.predicates, *other.predicates)}
+        needs_all = None in known.values() or len(known) > _MOST_PREDICATES
+        self.predicates = [None] if needs_all else [*known.values()]
         self.filters |= other.filters
         both = self.columns is not None and other.columns is not None
         self.columns = {*self.columns, *other.columns} if both else None  # type: ignore[misc]

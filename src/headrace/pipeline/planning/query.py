@@ -14,6 +14,7 @@ from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ParseError, SqlglotError
 
 from headrace.errors import InvalidViewError
+from headrace.pipeline.planning.depth import deep_nesting
 from headrace.pipeline.planning.token import canonical_tokens
 
 
@@ -83,7 +84,8 @@ def parse_query(sql: str, *, file: str) -> Query:
     dialect = SparkText()
     try:
         words = tuple(dialect.tokenize(sql))
-        trees = [tree for tree in dialect.parser().parse(list(words), sql) if tree is not None]
+        with deep_nesting():
+            trees = [tree for tree in dialect.parser().parse(list(words), sql) if tree is not None]
     except ParseError as error:
         found: dict[str, Any] = error.errors[0] if error.errors else {}
         reason = f"it is not Spark SQL: {found.get('description') or error}"

@@ -72,9 +72,10 @@ class PlanningSession:
             frame = self.context.sql(sql)
             optimized = frame.optimized_logical_plan()
             encoded = Producer.to_substrait_plan(optimized, self.context).encode()
+            plan = canonical_plan(encoded)
         except Exception as error:  # DataFusion raises bare exceptions, whatever is wrong
             raise Unplannable(_reason(error)) from error
-        return Planned(canonical_plan(encoded), spark_schema(frame.schema()), frame)
+        return Planned(plan, spark_schema(frame.schema()), frame)
 
 
 def planning_context(settings: Settings, extra: Iterable[tuple[str, str]] = ()) -> SessionContext:

@@ -9,6 +9,7 @@ changes no plan.
 from collections.abc import Iterator
 from hashlib import sha256
 
+from google.protobuf.internal import api_implementation
 from google.protobuf.message import Message
 from substrait.algebra_pb2 import ReadRel
 from substrait.plan_pb2 import Plan
@@ -16,9 +17,17 @@ from substrait.type_pb2 import NamedStruct, Type
 
 _REFERENCE = "function_reference"
 
+# By default messages may be nested a hundred deep, which an expression of thirty levels exceeds.
+if hasattr(api_implementation._c_module, "SetAllowOversizeProtos"):  # noqa: SLF001
+    api_implementation._c_module.SetAllowOversizeProtos(True)  # noqa: SLF001
+
 
 def canonical_plan(encoded: bytes) -> Plan:
-    """Read a plan and bring it into canonical form."""
+    """Read a plan and bring it into canonical form.
+
+    Raises:
+        DecodeError: it is nested too deeply to be read.
+    """
     plan = Plan()
     plan.ParseFromString(encoded)
     plan.ClearField("version")

@@ -17,7 +17,8 @@ from headrace.pipeline.planning.numeric import Kinds, NumericKind
 from headrace.pipeline.planning.volatile import is_clock, is_clock_date
 from headrace.pipeline.project.setting import VariableValue, variable_literal
 
-_FROZEN_TIME = "1970-01-01 00:00:00"
+_Kind = exp.DataType.Type
+_FROZEN_DAY = "1970-01-01"
 _NO_VALUE = (
     *(exp.Limit, exp.Offset, exp.Fetch, exp.Interval, exp.Ordered, exp.Group, exp.WindowSpec),
     *(exp.DataTypeParam, exp.DataType, exp.Bracket, exp.Cast, exp.TryCast, exp.TableSample),
@@ -105,17 +106,21 @@ def _is_value(literal: exp.Literal) -> bool:
 def _integer(literal: exp.Literal) -> exp.Expr:
     value = int(literal.name)
     if value < 1 << 31:
-        return exp.cast(literal.copy(), "INT")
+        return _cast(literal.copy(), _Kind.INT)
     if value < 1 << 63:
-        return exp.cast(literal.copy(), "BIGINT")
+        return _cast(literal.copy(), _Kind.BIGINT)
     return exp.cast(literal.copy(), f"DECIMAL({len(literal.name)}, 0)")
+
+
+def _cast(node: exp.Expr, kind: exp.DType) -> exp.Cast:
+    return exp.Cast(this=node, to=exp.DataType(this=kind))
 
 
 def _divide(node: exp.Div, kinds: Kinds) -> None:
     """Make a quotient a double, unless a side is known to be a decimal or a double already."""
     sides = {kinds.of(node.this), kinds.of(node.expression)}
     if not sides & {NumericKind.DECIMAL, NumericKind.FLOAT}:
-        node.set("this", exp.cast(node.this.copy(), "DOUBLE"))
+        node.set("this", _cast(node.this.copy(), _Kind.DOUBLE))
     node.set("typed", True)
     node.set("safe", False)
 
@@ -133,12 +138,13 @@ def _call(node: exp.Anonymous, catalog: Catalog) -> None:
 
 def _frozen(node: exp.Expr) -> exp.Expr:
     """A fixed moment: DataFusion would put in that of planning, another one each time."""
-    kind = "DATE" if is_clock_date(node) else "TIMESTAMPTZ"
-    return exp.cast(exp.Literal.string(_FROZEN_TIME[: 10 if kind == "DATE" else None]), kind)
+    if is_clock_date(node):
+        return _cast(exp.Literal.string(_FROZEN_DAY), _Kind.DATE)
+    return _cast(exp.Literal.string(f"{_FROZEN_DAY} 00:00:00"), _Kind.TIMESTAMPTZ)
 
 
 def _as_integer(node: exp.Expr) -> None:
     """Ranks are INT in Spark and unsigned in DataFusion."""
     outer = node.parent if isinstance(node.parent, exp.Window) else node
     if not isinstance(outer.parent, exp.Cast):
-        outer.replace(exp.cast(outer.copy(), "INT"))
+        outer.replace(_cast(outer.copy(), _Kind.INT))

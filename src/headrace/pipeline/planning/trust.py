@@ -23,6 +23,8 @@ _PREDICATES = (
     *(exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ),
     *(exp.In, exp.Between, exp.Like, exp.ILike, exp.Is, exp.RegexpLike),
 )
+_VARYING = (exp.Column, exp.Star, exp.Query, exp.AggFunc, exp.Window, exp.UDTF)
+"""What makes an expression another one in each row, or each group."""
 _SAME_IN_BOTH = (
     *(exp.Literal, exp.Boolean, exp.Null, exp.Interval, exp.Neg, exp.Paren, exp.Add, exp.Sub),
     *(exp.Mul, exp.And, exp.Or, exp.Not, exp.Var, exp.Identifier, exp.Tuple, *_PREDICATES),
@@ -32,10 +34,25 @@ _SAME_IN_BOTH = (
 def untrusted_constant(trees: Iterable[exp.Query]) -> str | None:
     """A constant expression on whose value the engines might differ, as text."""
     for tree in trees:
-        for node in tree.find_all(exp.Func, exp.Binary, exp.Unary):
-            if _is_constant(node) and not _is_trusted(node):
+        for node in _constants(tree):
+            if not _is_trusted(node):
                 return node.sql(dialect="spark")
     return None
+
+
+def _constants(tree: exp.Query) -> Iterator[exp.Expr]:
+    """The largest expressions that have the same value in every row."""
+    nodes = list(tree.walk())  # parents come first
+    varying: set[int] = set()
+    for node in reversed(nodes):
+        if id(node) in varying or isinstance(node, _VARYING):
+            varying.add(id(node))
+            varying.add(id(node.parent))
+    for node in nodes:
+        computes = isinstance(node, exp.Func | exp.Binary | exp.Unary)
+        is_largest = id(node.parent) in varying and not isinstance(node.parent, exp.Window)
+        if computes and is_largest and id(node) not in varying:
+            yield node
 
 
 def untrusted_columns(trees: Iterable[exp.Query]) -> frozenset[str]:
@@ -89,14 +106,6 @@ def _with_sources(names: set[str], aliases: dict[str, list[exp.Expr]]) -> frozen
             for meant in aliases.get(name, ()):
                 waiting += [column.name.casefold() for column in meant.find_all(exp.Column)]
     return frozenset(found)
-
-
-def _is_constant(node: exp.Expr) -> bool:
-    """Whether an expression has the same value in every row, and is no aggregate or window."""
-    varying = (exp.Column, exp.Star, exp.Query, exp.AggFunc, exp.Window, exp.UDTF)
-    if isinstance(node.parent, exp.Window) or isinstance(node, exp.Connector):
-        return False
-    return node.find(*varying) is None
 
 
 def _is_trusted(node: exp.Expr) -> bool:
