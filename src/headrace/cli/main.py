@@ -5,6 +5,7 @@ import os
 import typer
 
 from headrace import __version__
+from headrace.cli.docs import docs
 from headrace.cli.ending import INTERRUPTED, STATUSES, ends_well
 from headrace.cli.explain import explain
 from headrace.cli.files import files
@@ -22,7 +23,7 @@ app = typer.Typer(
     epilog=f"Exit status: 0 done, {_STATUS_TEXT}, {INTERRUPTED} interrupted.",
 )
 
-for command in (files, rows, snapshot, explain):
+for command in (files, rows, snapshot, explain, docs):
     app.command()(ends_well(command))
 
 

@@ -16,6 +16,8 @@ from headrace.pipeline.functions.catalog import (
     project_catalog,
     standard_catalog,
 )
+from headrace.pipeline.page.graph import written_graph
+from headrace.pipeline.page.notebook import notebook_html
 from headrace.pipeline.planner.planner import plan_views
 from headrace.pipeline.planner.request import BuilderAnalyst, PlanRequest
 from headrace.pipeline.project.folder import FUNCTIONS, MODULE_PREFIX, load_module, read_views
@@ -73,6 +75,11 @@ class Project:
     def name(self) -> str:
         """What the project is called."""
         return self.manifest.project.name
+
+    def _repr_html_(self) -> str:
+        """The graph, in a notebook; nothing is planned for it."""
+        graph = written_graph(self.views, self.manifest.sources)
+        return notebook_html(graph, title=self.name, note=self.manifest.project.description)
 
     def profile(self, name: str = "default") -> Profile:
         """How much of a machine a run may take.

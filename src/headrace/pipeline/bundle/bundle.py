@@ -11,6 +11,8 @@ import msgspec
 from headrace.errors import BundleDamagedError
 from headrace.pipeline.bundle.digest import canonical_json, digest_of
 from headrace.pipeline.bundle.view_plan import ViewPlan
+from headrace.pipeline.page.graph import planned_graph
+from headrace.pipeline.page.notebook import notebook_html
 from headrace.pipeline.planning.query import parse_query
 from headrace.pipeline.project.header import Materialise
 from headrace.pipeline.project.setting import Settings
@@ -61,6 +63,13 @@ class Bundle(msgspec.Struct, frozen=True, kw_only=True):
                     upstream.add(name)
         return tuple(n for n in self.order if n in inlined), tuple(
             n for n in self.order if n in upstream
+        )
+
+    def _repr_html_(self) -> str:
+        """The graph, in a notebook."""
+        graph = planned_graph(self.views, self.pins, {})
+        return notebook_html(
+            graph, title=self.project, note=f"{self.engine}, bundle {self.id[:12]}"
         )
 
     def encode(self) -> bytes:

@@ -1,0 +1,58 @@
+"""Where everything goes: a graph enters; places of boxes and paths of edges leave."""
+
+import msgspec
+
+from headrace.pipeline.page.graph import Edge, Graph
+from headrace.pipeline.page.layering import layer
+from headrace.pipeline.page.ordering import order
+from headrace.pipeline.page.placing import place
+
+WIDTH, HEIGHT = 212, 62
+"""The size of a box."""
+_GAP_X, _GAP_Y, _BEND, _MARGIN = 74, 16, 18, 14
+
+
+class Layout(msgspec.Struct, frozen=True, kw_only=True):
+    """A graph laid out, in pixels from the left upper corner."""
+
+    width: int
+    height: int
+    places: dict[str, tuple[int, int]]
+    """The left upper corner of each box."""
+    paths: dict[Edge, str]
+    """Each edge as the path of an SVG."""
+
+
+def lay_out(graph: Graph) -> Layout:
+    """Lay a graph out in layers from left to right."""
+    names = list(graph.nodes)
+    layers = layer(names, graph.edges)
+    order(layers)
+    middles = place(layers, node_height=HEIGHT + _GAP_Y, bend_height=_BEND)
+    left = [0] * len(middles)
+    for column, row in enumerate(layers.rows):
+        for item in row:
+            left[item] = _MARGIN + column * (WIDTH + _GAP_X)
+    points = [(x, round(_MARGIN + middle)) for x, middle in zip(left, middles, strict=True)]
+    return Layout(
+        width=len(layers.rows) * (WIDTH + _GAP_X) - _GAP_X + 2 * _MARGIN,
+        height=max((y for _, y in points), default=0) + HEIGHT // 2 + _MARGIN,
+        places={name: (points[i][0], points[i][1] - HEIGHT // 2) for i, name in enumerate(names)},
+        paths={
+            (names[a], names[b]): _path([points[item] for item in (a, *bends, b)])
+            for (a, b), bends in layers.routes.items()
+        },
+    )
+
+
+def _path(points: list[tuple[int, int]]) -> str:
+    """A line that crosses each layer level, and curves between layers."""
+    x, y = points[0]
+    parts = [f"M{x + WIDTH} {y}"]
+    for x_next, y_next in points[1:]:
+        start, middle = x + WIDTH, (x + WIDTH + x_next) // 2
+        if start != points[0][0] + WIDTH:
+            parts.append(f"H{start}")
+        parts.append(f"C{middle} {y} {middle} {y_next} {x_next} {y_next}")
+        x, y = x_next, y_next
+    return "".join(parts)

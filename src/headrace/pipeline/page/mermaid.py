@@ -1,0 +1,39 @@
+"""The graph as Mermaid text, which code hosts draw where it stands in a README."""
+
+from headrace.pipeline.page.graph import Graph, Node
+
+_LOOKS = {
+    "source": "fill:#f3eefb,stroke:#8a5cd1",
+    "ran": "fill:#e8f4ee,stroke:#178a52",
+    "skipped": "fill:#edf1fb,stroke:#4a72d8",
+    "failed": "fill:#fbeaed,stroke:#d0324b",
+    "never-run": "fill:#f6f7f9,stroke:#98a3b3,stroke-dasharray:4 3",
+}
+
+
+def mermaid(graph: Graph) -> str:
+    """A flowchart from left to right."""
+    number = {name: f"n{place}" for place, name in enumerate(graph.nodes)}
+    used = sorted({node.look for node in graph.nodes.values()})
+    return "\n".join(
+        [
+            "flowchart LR",
+            *(
+                f"  {number[name]}{_shape(node)}:::{node.look}"
+                for name, node in graph.nodes.items()
+            ),
+            *(f"  {number[a]} --> {number[b]}" for a, b in graph.edges),
+            *(f"  classDef {look} {_LOOKS[look]}" for look in used),
+            "",
+        ]
+    )
+
+
+def _shape(node: Node) -> str:
+    label = f'"{_quoted(node.name)}"'
+    return f"([{label}])" if node.status is None else f"[{label}]"
+
+
+def _quoted(text: str) -> str:
+    """A label in which nothing ends the label; Mermaid writes characters by their numbers."""
+    return "".join(c if c.isalnum() or c in " _.-" else f"#{ord(c)};" for c in text)

@@ -1,0 +1,39 @@
+"""The text of a query with its keywords, texts, numbers and comments in colour."""
+
+from xml.etree.ElementTree import Element
+
+from sqlglot import TokenType, tokenize
+from sqlglot.errors import TokenError
+
+from headrace.pipeline.page.element import Child, element
+
+_CLASSES = {TokenType.STRING: "text", TokenType.NUMBER: "number"}
+_PLAIN = {TokenType.VAR, TokenType.IDENTIFIER}
+
+
+def sql_element(sql: str) -> Element:
+    """A `pre` of exactly the text; one that cannot be read as words is left without colour."""
+    return element("pre", *_coloured(sql), class_="sql")
+
+
+def _coloured(sql: str) -> list[Child]:
+    try:
+        tokens = tokenize(sql, read="spark")
+    except TokenError:
+        return [sql]
+    parts: list[Child] = []
+    end = 0
+    for token in tokens:
+        parts += _between(sql[end : token.start])
+        end = token.end + 1
+        text = sql[token.start : end]
+        look = _CLASSES.get(token.token_type)
+        if look is None and text[:1].isalpha() and token.token_type not in _PLAIN:
+            look = "keyword"
+        parts.append(text if look is None else element("span", text, class_=look))
+    return [*parts, *_between(sql[end:])]
+
+
+def _between(gap: str) -> list[Child]:
+    """What stands between two words is space, or holds comments."""
+    return [gap] if not gap.strip() else [element("span", gap, class_="comment")]
