@@ -37,7 +37,7 @@ def evil_page(root: Path) -> str:
     sql = f"-- @description {EVIL}\nSELECT id, {EVIL!r} AS text FROM orders"
     project = Project.load(write_project(root, {**VIEWS, "evil": sql}))
     bundle = project.plan()
-    run = RunLine(run=EVIL, started=EVIL, outcome="ran", took=EVIL, rows=EVIL, note=EVIL)
+    run = RunLine(run=EVIL, started=EVIL, outcome=Status.RAN, took=EVIL, rows=EVIL, note=EVIL)
     story = Story(status=Status.FAILED, why=EVIL, next_run=(EVIL,), runs_newest_first=(run,))
     heading = Heading(project=EVIL, description=EVIL, subtitle=EVIL)
     return render_page(heading, bundle.views, bundle.pins, {"evil": story})

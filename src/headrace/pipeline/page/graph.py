@@ -32,7 +32,7 @@ class Node(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def look(self) -> str:
         """The class of its box, and so its colour."""
-        return "source" if self.status is None else self.status.value.replace(" ", "-")
+        return "source" if self.status is None else self.status.look
 
 
 class Graph(msgspec.Struct, frozen=True, kw_only=True):

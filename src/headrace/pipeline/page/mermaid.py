@@ -7,6 +7,9 @@ _LOOKS = {
     "ran": "fill:#e8f4ee,stroke:#178a52",
     "skipped": "fill:#edf1fb,stroke:#4a72d8",
     "failed": "fill:#fbeaed,stroke:#d0324b",
+    "in-place": "fill:#eaf4f5,stroke:#2b8a94",
+    "blocked": "fill:#fbf2e6,stroke:#b9770f",
+    "cancelled": "fill:#fbf2e6,stroke:#b9770f",
     "never-run": "fill:#f6f7f9,stroke:#98a3b3,stroke-dasharray:4 3",
 }
 

@@ -16,13 +16,12 @@ from headrace.pipeline.sources.pin import SourcePin
 
 def view_panel(view: ViewPlan, story: Story, *, read_by: Sequence[str]) -> Element:
     """All about a view: how it stands, its text, columns, files and runs."""
-    look = story.status.value.replace(" ", "-")
     return element(
         "article",
         element(
             "header",
             element("h2", view.name),
-            element("span", story.status, class_=f"pill {look}"),
+            element("span", story.status, class_=f"pill {story.status.look}"),
             element("p", view.header.description, class_="description"),
             *([element("p", story.why, class_="why")] if story.why else []),
         ),
@@ -171,7 +170,7 @@ def _runs(runs: Sequence[RunLine]) -> list[Element]:
             "tr",
             element("td", element("code", run.run)),
             element("td", run.started),
-            element("td", run.outcome, class_=f"outcome {run.outcome}"),
+            element("td", run.outcome, class_=f"outcome {run.outcome.look}"),
             element("td", run.took, class_="number"),
             element("td", run.rows, class_="number"),
             element("td", run.note),

@@ -10,8 +10,18 @@ class Status(StrEnum):
 
     RAN = "ran"
     SKIPPED = "skipped"
+    IN_PLACE = "in place"
+    """It has no rows of its own: whoever reads it computed it."""
     FAILED = "failed"
+    BLOCKED = "blocked"
+    """Something that it reads failed."""
+    CANCELLED = "cancelled"
     NEVER_RUN = "never run"
+
+    @property
+    def look(self) -> str:
+        """The name of its colour in the style sheets."""
+        return self.value.replace(" ", "-")
 
 
 class RunLine(msgspec.Struct, frozen=True, kw_only=True):
@@ -19,7 +29,7 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
 
     run: str
     started: str
-    outcome: str
+    outcome: Status
     took: str = ""
     rows: str = ""
     note: str = ""

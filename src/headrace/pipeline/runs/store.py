@@ -138,6 +138,18 @@ class ArtifactStore:
                 break
         return found
 
+    def histories(self, runs_newest_first: Sequence[RunRecord]) -> dict[str, list[ViewRun | None]]:
+        """By view, what became of it in each of the runs."""
+        place = {run.id: number for number, run in enumerate(runs_newest_first)}
+        found: dict[str, list[ViewRun | None]] = {}
+        for day in sorted({day_of(run.started_ms) for run in runs_newest_first}):
+            for row in self._rows(StoreTable.VIEWS, f"date = '{day}'", ["run", "record"]):
+                if row["run"] in place:
+                    view = msgspec.json.decode(row["record"], type=ViewRun)
+                    known = found.setdefault(view.view, [None] * len(place))
+                    known[place[row["run"]]] = view
+        return found
+
     def compact(self) -> None:
         """Put the many small files of appends together."""
         for table in StoreTable:
