@@ -5,6 +5,7 @@ from os import PathLike
 from headrace.pipeline.api import Project
 from headrace.pipeline.page.document import Heading, render_page
 from headrace.pipeline.page.graph import planned_graph
+from headrace.pipeline.page.history import read_stories
 from headrace.pipeline.page.mermaid import mermaid
 
 
@@ -22,7 +23,7 @@ def project_page(folder: str | PathLike[str]) -> str:
         description=project.manifest.project.description,
         subtitle=f"planned for {bundle.engine} by {bundle.planner} · bundle {bundle.id[:12]}",
     )
-    return render_page(heading, bundle.views, bundle.pins, {})
+    return render_page(heading, bundle.views, bundle.pins, read_stories(project.store))
 
 
 def project_mermaid(folder: str | PathLike[str]) -> str:
@@ -32,5 +33,6 @@ def project_mermaid(folder: str | PathLike[str]) -> str:
         PipelineError: it cannot be planned as it stands.
         TableError: a source is not there.
     """
-    bundle = Project.load(folder).plan()
-    return mermaid(planned_graph(bundle.views, bundle.pins, {}))
+    project = Project.load(folder)
+    bundle = project.plan()
+    return mermaid(planned_graph(bundle.views, bundle.pins, read_stories(project.store)))

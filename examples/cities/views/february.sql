@@ -1,0 +1,7 @@
+-- @description What each city sold in February.
+-- @materialise output
+-- @contract ADDITIVE (city STRING, revenue DECIMAL(22, 2), large BIGINT)
+SELECT city, sum(amount) AS revenue, count_if(size = 'large') AS large
+FROM sales
+WHERE date >= DATE '2026-02-01'
+GROUP BY city

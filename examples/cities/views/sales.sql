@@ -1,0 +1,4 @@
+-- @description Sales that count, with exact amounts. Whoever reads it computes it in place.
+SELECT id, date, city, CAST(amount AS DECIMAL(12, 2)) AS amount, size_of(amount) AS size
+FROM events
+WHERE amount >= :least_amount
