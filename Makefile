@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 PEERS  := $(VENV)/.peers
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test lint format types unit soak demo docs bench bench-full bench-rows constraints clean
+.PHONY: help setup test lint format types unit soak spark-soak demo docs bench bench-full bench-rows constraints clean
 
 help:  ## list the verbs
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -36,6 +36,9 @@ unit: $(READY)  ## the tests
 
 soak: $(READY)  ## the property tests with many more examples (long)
 	HEADRACE_EXAMPLES=20000 $(BIN)/pytest -n 2 -q -m property --timeout 7200
+
+spark-soak: $(READY)  ## kill a Spark stream 20 times and count its rows (long)
+	$(BIN)/python -m tests.spark.soak --kills 20
 
 demo: $(READY)  ## make a small lake and stream its files
 	$(BIN)/python examples/demo.py
