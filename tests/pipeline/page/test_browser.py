@@ -1,62 +1,110 @@
-"""The page in a real browser. Debian's package is called chromium."""
+"""The page in a real browser."""
 
-import re
-import shutil
-import subprocess
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from headrace.pipeline.page.project import project_page
+from tests.pipeline.page.browser import CHROMIUM, Browser, running_browser
 from tests.pipeline.page.project import write_project
 from tests.pipeline.page.test_page import EVIL, evil_page
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on the PATH")
 
-
-def opened(page: str, folder: Path, *, address: str = "") -> str:
-    """What the document is after the page's script has run; the script must not complain."""
-    file = folder / "page.html"
-    file.write_text(page, encoding="utf-8")
-    command = [
-        str(CHROMIUM),
-        *("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"),
-        *("--enable-logging=stderr", f"--user-data-dir={folder / 'profile'}"),
-        *("--virtual-time-budget=2000", "--dump-dom", f"{file.as_uri()}{address}"),
-    ]
-    done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120)
-    assert [line for line in done.stderr.splitlines() if "CONSOLE" in line] == []
-    return done.stdout
+SHOWN = "[...document.querySelectorAll('.node:not([hidden]) .name')].map(n => n.textContent).sort()"
+TITLE = "document.querySelector('#panel h2')?.textContent"
 
 
-def shown(document: str) -> set[str]:
-    """The names in the boxes that are not hidden."""
-    boxes = re.findall(r'<g class="node [^>]*>.*?</g>', document, re.DOTALL)
-    visible = [box for box in boxes if "hidden" not in box.partition(">")[0]]
-    return {name for box in visible for name in re.findall(r'class="name"[^>]*>([^<]*)<', box)}
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with running_browser(tmp_path_factory.mktemp("browser")) as found:
+        yield found
 
 
-def test_a_small_project_opens_with_its_whole_graph(tmp_path: Path) -> None:
-    page = project_page(write_project(tmp_path / "shop"))
-    assert shown(opened(page, tmp_path)) == {"orders", "customers", "sales", "best"}
+@pytest.fixture
+def opened(browser: Browser, tmp_path: Path) -> Iterator[Callable[..., Browser]]:
+    """Opens a page; it must not complain until the test has ended."""
+
+    def open_page(page: str, *, address: str = "") -> Browser:
+        file = tmp_path / "page.html"
+        file.write_text(page, encoding="utf-8")
+        browser.complaints.clear()
+        browser.open(file, address=address)
+        return browser
+
+    yield open_page
+    browser.ask("0")  # what it has said by now has been read
+    assert browser.complaints == []
 
 
-def test_a_large_project_opens_around_what_the_address_names(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return project_page(write_project(tmp_path_factory.mktemp("small") / "shop"))
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> str:
     chain = {
         f"step{i:03}": f"SELECT * FROM {f'step{i - 1:03}' if i else 'orders'}" for i in range(80)
     }
-    page = project_page(write_project(tmp_path / "shop", chain))
-    document = opened(page, tmp_path, address="#step040")
-    assert shown(document) == {"step038", "step039", "step040", "step041", "step042"}
-    assert re.search(r'<aside id="panel".*?<h2>step040</h2>', document, re.DOTALL)
+    return project_page(write_project(tmp_path_factory.mktemp("large") / "shop", chain))
 
 
-def test_what_an_author_writes_is_never_run(tmp_path: Path) -> None:
-    document = opened(evil_page(tmp_path / "shop"), tmp_path, address="#evil")
-    panel = re.search(r'<aside id="panel".*?</aside>', document, re.DOTALL)
-    assert panel is not None
-    assert EVIL.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;") in panel[0]
-    assert "<img" not in document
-    assert shown(document) == {"orders", "customers", "sales", "best", "evil"}
+def test_a_small_project_opens_with_its_whole_graph(
+    opened: Callable[..., Browser], small: str
+) -> None:
+    assert opened(small).ask(SHOWN) == ["best", "customers", "orders", "sales"]
+
+
+def test_a_click_on_a_box_tells_about_it(opened: Callable[..., Browser], small: str) -> None:
+    page = opened(small)
+    page.click("document.querySelectorAll('.node')[2]")
+    page.until(f"{TITLE} === 'sales'")
+    assert page.ask("location.hash") == "#sales"
+    assert "orders.amount" in page.ask("document.querySelector('#panel').textContent")
+
+
+def test_a_large_project_opens_around_what_the_address_names(
+    opened: Callable[..., Browser], large: str
+) -> None:
+    page = opened(large, address="#step040")
+    assert page.ask(SHOWN) == ["step038", "step039", "step040", "step041", "step042"]
+    assert page.ask(TITLE) == "step040"
+
+
+def test_a_search_leads_to_what_is_found(opened: Callable[..., Browser], large: str) -> None:
+    page = opened(large)
+    page.click("document.getElementById('search')")
+    page.type("p01")
+    assert page.ask("[...document.querySelectorAll('#found a')].map(a => a.textContent)") == [
+        f"step{i:03}" for i in range(10, 20)
+    ]
+    page.press("Enter")
+    page.until(f"{TITLE} === 'step010'")
+
+
+def test_the_whole_of_a_large_graph_is_a_click_away(
+    opened: Callable[..., Browser], large: str
+) -> None:
+    page = opened(large)
+    page.click("document.getElementById('whole')")
+    assert page.ask(f"{SHOWN}.length") == 81
+
+
+def test_what_an_author_writes_is_shown_and_never_run(
+    opened: Callable[..., Browser], tmp_path: Path
+) -> None:
+    page = opened(evil_page(tmp_path / "shop"), address="#evil")
+    assert page.ask("document.querySelector('#panel .why').textContent") == EVIL
+    assert page.ask("document.querySelectorAll('img').length") == 0
+
+
+def test_the_check_of_complaints_notices_one(browser: Browser, tmp_path: Path) -> None:
+    file = tmp_path / "page.html"
+    policy = "<meta http-equiv=Content-Security-Policy content=\"default-src 'none'\">"
+    file.write_text(f"{policy}<script>alert(1)</script>")
+    browser.complaints.clear()
+    browser.open(file)
+    browser.ask("0")
+    assert "Content Security Policy" in "".join(browser.complaints)

@@ -1,0 +1,129 @@
+"""A real browser, driven through the pipes of its own debugging protocol: no library is needed."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+"""Debian's package is called chromium."""
+
+_PATIENCE_S = 30.0
+_OPTIONS = (
+    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"),
+    *("--remote-debugging-pipe", "--window-size=1400,900"),
+)
+
+# The browser reads commands from descriptor 3 and writes answers to descriptor 4.
+_WRAPPER = (
+    "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]), 4); "
+    "os.execv(sys.argv[3], sys.argv[3:])"
+)
+
+
+class Browser:
+    """One tab."""
+
+    def __init__(self, commands: int, answers: int) -> None:
+        self._commands, self._answers = commands, answers
+        self._number, self._session = 0, ""
+        self._unread = b""
+        self.complaints: list[str] = []
+        """What the console was told, and what the page's policy kept out."""
+        target = self._call("Target.createTarget", url="about:blank")["targetId"]
+        attached = self._call("Target.attachToTarget", targetId=target, flatten=True)
+        self._session = attached["sessionId"]
+        for domain in ("Page", "Runtime", "Log"):
+            self._call(f"{domain}.enable")
+
+    def open(self, file: Path, *, address: str = "") -> None:
+        """Open a page, and wait until its script has run."""
+        self._call("Page.navigate", url="about:blank")
+        self._call("Page.navigate", url=f"{file.as_uri()}{address}")
+        self.until("document.readyState === 'complete' && location.protocol === 'file:'")
+
+    def ask(self, script: str) -> Any:
+        """The value of an expression in the page."""
+        answer = self._call("Runtime.evaluate", expression=script, returnByValue=True)
+        assert "exceptionDetails" not in answer, answer
+        return answer["result"].get("value")
+
+    def until(self, script: str) -> None:
+        """Wait for an expression to become true."""
+        deadline = time.monotonic() + _PATIENCE_S
+        while not self.ask(script):
+            assert time.monotonic() < deadline, f"it never became true: {script}"
+            time.sleep(0.02)
+
+    def type(self, text: str) -> None:
+        """Type into what has the focus."""
+        self._call("Input.insertText", text=text)
+
+    def press(self, key: str) -> None:
+        """Press a key and let it go."""
+        text = {"text": "\r"} if key == "Enter" else {}
+        code = {"windowsVirtualKeyCode": 13} if key == "Enter" else {}
+        self._call("Input.dispatchKeyEvent", type="keyDown", key=key, **text, **code)
+        self._call("Input.dispatchKeyEvent", type="keyUp", key=key, **code)
+
+    def click(self, script: str) -> None:
+        """Click on the middle of an element, with the mouse."""
+        box = self.ask(
+            f"(e => {{ const b = e.getBoundingClientRect(); "
+            f"return [b.x + b.width / 2, b.y + b.height / 2]; }})({script})"
+        )
+        where = {"x": box[0], "y": box[1], "button": "left", "clickCount": 1}
+        for kind in ("mousePressed", "mouseReleased"):
+            self._call("Input.dispatchMouseEvent", type=kind, **where)
+
+    def _call(self, method: str, **parameters: Any) -> dict[str, Any]:
+        self._number += 1
+        message = {"id": self._number, "method": method, "params": parameters}
+        if self._session:
+            message["sessionId"] = self._session
+        os.write(self._commands, json.dumps(message).encode() + b"\0")
+        while True:
+            answer = self._read()
+            if answer.get("id") == self._number:
+                assert "error" not in answer, answer
+                found: dict[str, Any] = answer["result"]
+                return found
+            if answer.get("method") in {"Runtime.exceptionThrown", "Log.entryAdded"}:
+                self.complaints.append(json.dumps(answer["params"]))
+
+    def _read(self) -> dict[str, Any]:
+        while b"\0" not in self._unread:
+            read = os.read(self._answers, 1 << 16)
+            assert read, "the browser has gone"
+            self._unread += read
+        message, _, self._unread = self._unread.partition(b"\0")
+        found: dict[str, Any] = json.loads(message)
+        return found
+
+
+@contextmanager
+def running_browser(folder: Path) -> Iterator[Browser]:
+    """Start a browser, and end it."""
+    theirs_in, commands = os.pipe()
+    answers, theirs_out = os.pipe()
+    command = [str(CHROMIUM), *_OPTIONS, f"--user-data-dir={folder}"]
+    process = subprocess.Popen(
+        [sys.executable, "-c", _WRAPPER, str(theirs_in), str(theirs_out), *command],
+        pass_fds=(theirs_in, theirs_out),
+        stderr=subprocess.DEVNULL,
+    )
+    os.close(theirs_in)
+    os.close(theirs_out)
+    try:
+        yield Browser(commands, answers)
+    finally:
+        process.terminate()
+        process.wait(timeout=_PATIENCE_S)
+        os.close(commands)
+        os.close(answers)
