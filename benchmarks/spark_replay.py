@@ -1,0 +1,172 @@
+"""Replays a checkpoint on Spark and embedded: the same files, at what price.
+
+    python -m benchmarks.spark_replay --files 2000000
+
+Each way is a process of its own, whose answer is checked against the truth of the lake: every path
+and size. Memory is that of the driver alone: the peak of its Python process, and of the heap of its
+JVM, which is given a limit. CPU is that of everything: driver, JVM and workers.
+"""
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+import headrace
+from benchmarks.lake import ROOT, Lake, open_lake
+from benchmarks.measurement import warm_page_cache
+from benchmarks.parameter import Layout, Parameters
+from benchmarks.truth import Tally
+
+WAYS = ("embedded", "spark", "frame")
+COLUMNS = ["path", "size_bytes"]
+_PARTS_OF = 50_000
+"""How many adds a sidecar has, about as many as writers put there."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.spark_replay", description=__doc__)
+    parser.add_argument("--files", type=int, default=2_000_000)
+    parser.add_argument("--heap", default="1g", help="the most that the JVM may take")
+    parser.add_argument("--cores", type=int, default=2)
+    parser.add_argument("--way", choices=WAYS, help="only one, in this process")
+    chosen = parser.parse_args()
+    lakes = [_lake(chosen.files // 4), _lake(chosen.files)]
+    if chosen.way:
+        print(json.dumps(_measure(chosen.way, lakes[-1], heap=chosen.heap, cores=chosen.cores)))
+        return
+    print("| way | files | wall | CPU | first file | Python peak | heap peak |")
+    print("|---|--:|--:|--:|--:|--:|--:|")
+    for way in WAYS:
+        for lake in lakes:
+            warm_page_cache(lake.table)
+            files = lake.truth.parameters.files
+            print(_row(way, files, _in_process(way, files, chosen.heap, chosen.cores)), flush=True)
+
+
+def _lake(files: int) -> Lake:
+    parts = max(1, files // _PARTS_OF)
+    return open_lake(Parameters(files=files, layout=Layout.V2, parts=parts))
+
+
+def _in_process(way: str, files: int, heap: str, cores: int) -> dict[str, Any]:
+    words = ["--way", way, "--files", str(files), "--heap", heap, "--cores", str(cores)]
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.spark_replay", *words],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    said: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return said
+
+
+def _row(way: str, files: int, said: dict[str, Any]) -> str:
+    heap = f"{said['heap_mb']:.0f} MB" if said["heap_mb"] else ""
+    first = f"{said['first_s']:.1f} s" if said["first_s"] else ""
+    return (
+        f"| {way} | {files:,} | {said['wall_s']:.1f} s | {said['cpu_s']:.1f} s | {first} "
+        f"| {said['python_mb']:.0f} MB | {heap} |"
+    )
+
+
+def _measure(way: str, lake: Lake, *, heap: str, cores: int) -> dict[str, Any]:
+    spark = None
+    if way != "embedded":
+        import headrace.spark  # noqa: PLC0415  (the embedded engine does not pay for it)
+
+        spark = headrace.spark.local(cores=cores, memory=heap)
+        spark.range(1).mapInArrow(lambda batches: batches, "id long").collect()  # workers are up
+    cpu_s, started = _cpu_s(), time.monotonic()
+    first_s, tally = None, Tally()
+    if way == "frame":
+        assert spark is not None
+        tally = _in_spark(spark, lake)
+    else:
+        for batch in _batches(spark, lake):
+            first_s = first_s or time.monotonic() - started
+            tally.add(batch["path"], batch["size_bytes"].to_numpy())
+    said = {
+        "wall_s": time.monotonic() - started,
+        "cpu_s": _cpu_s() - cpu_s,
+        "first_s": first_s,
+        "python_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3,
+        "heap_mb": None if spark is None else _heap_mb(spark),
+    }
+    live = lake.truth.live
+    expected = live if way != "frame" else Tally(count=live.count, size_bytes=live.size_bytes)
+    if tally != expected:
+        raise RuntimeError(f"{way} gave {tally}, not {expected}")
+    if spark is not None:
+        spark.stop()
+    return said
+
+
+def _batches(spark: Any, lake: Lake) -> Iterator[pa.RecordBatch]:
+    if spark is None:
+        table = headrace.Table(lake.table)
+    else:
+        table = headrace.spark.open_table(spark, lake.table)
+    return table.snapshot().scan().batches(columns=COLUMNS)
+
+
+def _in_spark(spark: Any, lake: Lake) -> Tally:
+    """What becomes of a list that stays in Spark: here it is only counted."""
+    frame = headrace.spark.files(spark, lake.table, columns=COLUMNS)
+    row = frame.selectExpr("count(*)", "sum(size_bytes)").collect()[0]
+    return Tally(count=row[0], size_bytes=row[1])
+
+
+def _cpu_s() -> float:
+    """The CPU time of this process and all that it has started."""
+    return sum(map(_cpu_of, _descendants(os.getpid()))) / os.sysconf("SC_CLK_TCK")
+
+
+def _descendants(root: int) -> list[int]:
+    parents = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdecimal():
+            fields = _stat(int(entry.name))
+            if fields:
+                parents[int(entry.name)] = int(fields[1])
+    found, checked = [root], 0
+    while checked < len(found):
+        found += [pid for pid, parent in parents.items() if parent == found[checked]]
+        checked += 1
+    return found
+
+
+def _cpu_of(pid: int) -> int:
+    """The ticks of a process, and of its children that have ended."""
+    fields = _stat(pid)
+    return sum(map(int, fields[11:15])) if fields else 0
+
+
+def _stat(pid: int) -> list[str]:
+    """The fields of a process from its state on; the name before it may hold anything."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+
+
+def _heap_mb(spark: Any) -> float:
+    """The sum of the peaks of the heap's parts: an upper bound, garbage included."""
+    beans = spark._jvm.java.lang.management.ManagementFactory.getMemoryPoolMXBeans()  # noqa: SLF001
+    heap = [bean for bean in beans if bean.getType().toString() == "Heap memory"]
+    return float(sum(bean.getPeakUsage().getUsed() for bean in heap)) / 1e6
+
+
+if __name__ == "__main__":
+    main()
