@@ -47,9 +47,8 @@ from tests.effort import examples
 from tests.lake.action import add, opening
 from tests.lake.checkpoint import Form, Shape, write_checkpoint
 from tests.lake.log import commit_path, state_at, write_history
-from tests.lake.partition import WELL_FORMED
 from tests.lake.plan import Plan
-from tests.lake.strategies import plans
+from tests.lake.strategies import WELL_FORMED, plans
 from tests.listing import AS_WRITTEN, batch_rows, by_key, file_rows
 from tests.spark import abroad
 
@@ -121,7 +120,7 @@ def test_a_random_history_gives_the_same_files_and_counts_on_both_engines(
 @pytest.mark.property
 @settings(max_examples=examples(8), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
-    plan=plans(numbers=WELL_FORMED).filter(lambda plan: plan.checkpoints),
+    plan=plans(oddities=WELL_FORMED).filter(lambda plan: plan.checkpoints),
     where=st.sampled_from(WHERE),
 )
 def test_a_frame_of_files_has_the_rows_of_the_batches(

@@ -62,7 +62,8 @@ class ParquetSource:
         return footer
 
     def remember(self, file: LogFile, footer: Footer) -> None:
-        """Take a footer that another process has read."""
+        """Take a footer that another process has read, and counted."""
+        self._met.add(_identity(file))
         self._footers.put(file, footer)
 
     @contextmanager
