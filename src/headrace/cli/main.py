@@ -9,6 +9,10 @@ from headrace.cli.docs import docs
 from headrace.cli.ending import INTERRUPTED, STATUSES, ends_well
 from headrace.cli.explain import explain
 from headrace.cli.files import files
+from headrace.cli.functions import functions
+from headrace.cli.init import init
+from headrace.cli.lineage import lineage
+from headrace.cli.plan import plan
 from headrace.cli.rows import rows
 from headrace.cli.snapshot import snapshot
 
@@ -23,7 +27,7 @@ app = typer.Typer(
     epilog=f"Exit status: 0 done, {_STATUS_TEXT}, {INTERRUPTED} interrupted.",
 )
 
-for command in (files, rows, snapshot, explain, docs):
+for command in (files, rows, snapshot, explain, init, plan, lineage, functions, docs):
     app.command()(ends_well(command))
 
 

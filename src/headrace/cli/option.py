@@ -62,6 +62,40 @@ AsOf: TypeAlias = Annotated[
     ),
 ]
 
+ProjectFolder: TypeAlias = Annotated[
+    str, typer.Argument(metavar="PROJECT", help="The folder that holds headrace.toml.")
+]
+Pin: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--pin", metavar="SOURCE=VERSION", help="Read a source at a version; may be repeated."
+    ),
+]
+Variable: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option("--var", metavar="NAME=VALUE", help="Set a variable; may be repeated."),
+]
+EngineName: TypeAlias = Annotated[
+    str, typer.Option("--engine", metavar="ENGINE", help="The runner: spark or datafusion.")
+]
+AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Write JSON, for tools.")]
+
+
+def parse_words(argument: str, given: list[str] | None) -> dict[str, str]:
+    """Turn `name=value` words into a mapping.
+
+    Raises:
+        InvalidArgumentError: a word has another form, or a name is given twice.
+    """
+    values: dict[str, str] = {}
+    for word in given or ():
+        name, found, value = word.partition("=")
+        if not found or not name:
+            raise InvalidArgumentError(argument=argument, reason=f"{word!r} is not NAME=VALUE")
+        if values.setdefault(name, value) != value:
+            raise InvalidArgumentError(argument=argument, reason=f"{name} is given twice")
+    return values
+
 
 def parse_options(
     given: list[str] | None, *, defaults: ScanOptions | None = None

@@ -9,6 +9,12 @@ for view in bundle.views.values():
     print(view.name, view.skip_key)
 """
 
+from headrace.pipeline.requirement import require_planner
+
+require_planner()
+
+# ruff: noqa: E402  (where a package is missing, the line above speaks first)
+# isort: split
 from headrace.pipeline.api import Engine, Project
 from headrace.pipeline.bundle.bundle import Bundle, decode_bundle
 from headrace.pipeline.bundle.cause import Cause, CauseKind, explain_change

@@ -5,6 +5,7 @@ def shout(texts):
     return pc.utf8_upper(texts)
 """
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -14,6 +15,8 @@ import pyarrow as pa
 
 from headrace.errors import InvalidFunctionError
 from headrace.pipeline.arrow_ddl import parse_type, type_text
+
+_OVERLOAD = re.compile(r"__\d+$")
 
 Kernel: TypeAlias = Callable[..., Any]
 """Takes Arrow arrays of one length, gives an Arrow array of that length."""
@@ -108,6 +111,11 @@ class Function:
     def overload(self, count: int) -> str:
         """The name under which so many arguments are registered where arity is fixed."""
         return self.name if self.signature.is_fixed else f"{self.name}__{count}"
+
+
+def plain_name(overload: str) -> str:
+    """What a function is called, of which this is the name of an overload."""
+    return _OVERLOAD.sub("", overload)
 
 
 def function(

@@ -1,7 +1,7 @@
 """A view by itself: what is known of it before the views around it are looked at."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 from sqlglot import exp
@@ -81,6 +81,8 @@ def draft_query(  # noqa: PLR0913
                 is_clock(node) for tree in (query.tree, *inlined) for node in tree.walk()
             ),
         )
+    if analysis.schema is None:
+        analysis = replace(analysis, schema=_promised(view))
     return Draft(
         view=view,
         kind=ViewKind.SQL,
@@ -106,15 +108,13 @@ def draft_builder(
         told = _remembered(request.previous.get(view.name), part, known)
         if told is None and request.builders is not None:
             told = request.builders.analyse(view, known)
-    contract = view.header.contract
-    promised = None if contract is None else contract.to_arrow().remove_metadata()
     if told is None:
         return Draft(
             view=view,
             kind=ViewKind.BUILDER,
             reads=tuple(sorted(name.casefold() for name in view.reads)),
             functions={view.name: part},
-            analysis=Analysis(schema=promised, unplanned=_NO_SESSION),
+            analysis=Analysis(schema=_promised(view), unplanned=_NO_SESSION),
         )
     return Draft(
         view=view,
@@ -135,6 +135,12 @@ def draft_builder(
             fingerprint=told.fingerprint,
         ),
     )
+
+
+def _promised(view: View) -> pa.Schema | None:
+    """The columns of a contract: what readers of a view without a plan can build upon."""
+    contract = view.header.contract
+    return None if contract is None else contract.to_arrow().remove_metadata()
 
 
 def _remembered(

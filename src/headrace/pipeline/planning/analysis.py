@@ -14,7 +14,7 @@ from headrace.pipeline.planning.pruning import Pruner
 from headrace.pipeline.planning.query import Query
 from headrace.pipeline.planning.session import Planned, PlanningSession, Unplannable
 from headrace.pipeline.planning.substrait import plan_bytes
-from headrace.pipeline.planning.translate import Untranslatable, output_names, translate
+from headrace.pipeline.planning.translate import Clock, Untranslatable, output_names, translate
 from headrace.pipeline.planning.trust import untrusted_columns, untrusted_constant
 from headrace.pipeline.project.setting import VariableValue
 
@@ -97,17 +97,14 @@ class Analyst:
             schemas: By relation that it reads, its columns.
             functions: The functions of the catalog that it calls.
             inlined: The queries that are planned as part of it.
-            is_volatile: Whether its plan has the time of planning in it.
+            is_volatile: Whether it asks for the time of the run: its plan is no plan to replay.
         """
+        kinds = Kinds(query.tree, schemas.values())
         try:
-            said = translate(
-                query.tree,
-                catalog=self.catalog,
-                variables=self.variables,
-                kinds=Kinds(query.tree, schemas.values()),
-            )
+            said = self._said(query, kinds, Clock.RUNNING)
+            stopped = self._said(query, kinds, Clock.STOPPED) if is_volatile else said
             self._register(query.tree, functions)
-            planned = self.session.plan(said)
+            planned = self.session.plan(stopped)
             reader = PlanReader(planned.plan)
         except (Untranslatable, Unplannable, NotImplementedError) as error:
             return Analysis(schema=None, unplanned=str(error))
@@ -122,6 +119,15 @@ class Analyst:
             lineage=reader.lineage(names),
             reads=self._reads(reader, [query.tree, *inlined], unpruned),
             unpruned=unpruned,
+        )
+
+    def _said(self, query: Query, kinds: Kinds, clock: Clock) -> str:
+        return translate(
+            query.tree,
+            catalog=self.catalog,
+            variables=self.variables,
+            kinds=kinds,
+            clock=clock,
         )
 
     def _register(self, tree: exp.Query, functions: Collection[str]) -> None:

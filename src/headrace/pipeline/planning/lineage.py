@@ -22,6 +22,7 @@ from substrait.algebra_pb2 import (
 from substrait.plan_pb2 import Plan
 from substrait.type_pb2 import Type
 
+from headrace.pipeline.functions.declaration import plain_name
 from headrace.pipeline.planning.expression import Words, children, field_index, subplans
 from headrace.pipeline.planning.substrait import column_names
 
@@ -123,12 +124,8 @@ class PlanReader:
 
     def __init__(self, plan: Plan) -> None:
         """Read a canonical plan."""
-        self.words = Words(
-            {
-                e.extension_function.function_anchor: e.extension_function.name
-                for e in plan.extensions
-            }
-        )
+        declared = [extension.extension_function for extension in plan.extensions]
+        self.words = Words({f.function_anchor: plain_name(f.name) for f in declared})
         self.scans: list[Scan] = []
         self._joins: list[JoinLineage] = []
         self._aggregates: list[AggregateLineage] = []

@@ -7,6 +7,7 @@ DataFusion does.
 """
 
 from collections.abc import Mapping
+from enum import Enum
 
 from sqlglot import exp
 from sqlglot.errors import ErrorLevel, UnsupportedError
@@ -31,12 +32,22 @@ class Untranslatable(Exception):  # noqa: N818  (an answer, not an error: the vi
     """DataFusion has no way of saying this; the text says why."""
 
 
+class Clock(Enum):
+    """What stands for the time of a run."""
+
+    RUNNING = "running"
+    """The functions that tell it: another time each run, as the author wants."""
+    STOPPED = "stopped"
+    """A fixed moment: planning would else put in its own time, another one each time."""
+
+
 def translate(  # noqa: C901  (one case a kind of node)
     tree: exp.Query,
     *,
     catalog: Catalog,
     variables: Mapping[str, VariableValue],
     kinds: Kinds,
+    clock: Clock = Clock.RUNNING,
 ) -> str:
     """The query in DataFusion's SQL.
 
@@ -57,7 +68,7 @@ def translate(  # noqa: C901  (one case a kind of node)
                 _divide(node, kinds)
             case exp.Anonymous() if node.name.casefold() in catalog:
                 _call(node, catalog)
-            case _ if is_clock(node):
+            case _ if clock is Clock.STOPPED and is_clock(node):
                 node.replace(_frozen(node))
             case _ if isinstance(node, _RANKS):
                 _as_integer(node)
@@ -137,7 +148,6 @@ def _call(node: exp.Anonymous, catalog: Catalog) -> None:
 
 
 def _frozen(node: exp.Expr) -> exp.Expr:
-    """A fixed moment: DataFusion would put in that of planning, another one each time."""
     if is_clock_date(node):
         return _cast(exp.Literal.string(_FROZEN_DAY), _Kind.DATE)
     return _cast(exp.Literal.string(f"{_FROZEN_DAY} 00:00:00"), _Kind.TIMESTAMPTZ)

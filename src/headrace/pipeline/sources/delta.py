@@ -64,8 +64,8 @@ class DeltaSource:
         return FileSet.of(batches, total=total)
 
     def batches(self, columns: tuple[str, ...] | None = None) -> Any:
-        """Runners read Delta tables themselves, by the pinned files."""
-        raise NotImplementedError("a Delta source is read by its files")
+        """The rows, as the kernel reads them."""
+        return self.snapshot.rows(columns=columns)
 
 
 def open_delta(request: SourceRequest) -> DeltaSource:

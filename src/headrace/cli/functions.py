@@ -1,0 +1,54 @@
+"""`headrace functions`: what views may call besides Spark's own functions."""
+
+from typing import Any
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.table import Table as Grid
+
+from headrace.cli.option import AsJson, ProjectFolder
+
+
+def functions(project: ProjectFolder = ".", *, as_json: AsJson = False) -> None:
+    """List the functions of a project: the standard ones, and its own.
+
+    Where there is no project, the standard ones are listed.
+
+    [dim]headrace functions shop[/]
+    """
+    facts = _facts(project)
+    if as_json:
+        typer.echo(msgspec.json.format(msgspec.json.encode(facts)).decode())
+        return
+    grid = Grid("function", "takes and gives", "volatility", "from", "what it does")
+    for fact in facts:
+        grid.add_row(
+            *(fact[key] for key in ("name", "signature", "volatility", "origin")),
+            fact["description"].partition("\n")[0],
+        )
+    Console(highlight=False, markup=False).print(grid)
+
+
+def _facts(project: str) -> list[dict[str, Any]]:
+    from headrace.errors import ProjectNotFoundError  # noqa: PLC0415
+    from headrace.pipeline import Project  # noqa: PLC0415
+    from headrace.pipeline.functions.catalog import standard_catalog  # noqa: PLC0415
+
+    try:
+        catalog = Project.load(project).catalog
+    except ProjectNotFoundError:
+        if project != ".":
+            raise
+        catalog = standard_catalog()
+    return [
+        {
+            "name": entry.function.name,
+            "signature": str(entry.function.signature),
+            "volatility": entry.function.volatility.value,
+            "origin": entry.origin,
+            "fingerprint": catalog.part(entry.function.name).fingerprint,
+            "description": entry.function.description,
+        }
+        for entry in catalog
+    ]

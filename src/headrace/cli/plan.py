@@ -1,0 +1,61 @@
+"""`headrace plan`: what a run would compute and read, without reading any data."""
+
+from typing import Any
+
+import typer
+from rich.console import Console
+from rich.table import Table as Grid
+
+from headrace.cli.option import AsJson, EngineName, Pin, ProjectFolder, Variable, parse_words
+
+
+def plan(
+    project: ProjectFolder = ".",
+    *,
+    pin: Pin = None,
+    var: Variable = None,
+    engine: EngineName = "spark",
+    as_json: AsJson = False,
+) -> None:
+    """Plan the views of a project: order, files to read, findings, hashes.
+
+    [dim]headrace plan shop --pin orders=12 --var first_day=2026-03-01[/]
+    """
+    from headrace.pipeline import Project  # noqa: PLC0415
+    from headrace.pipeline.sources.pin import parse_pins  # noqa: PLC0415
+
+    bundle = Project.load(project).plan(
+        engine=engine, pins=parse_pins(pin or ()), variables=parse_words("--var", var)
+    )
+    if as_json:
+        typer.echo(bundle.encode().decode())
+    else:
+        _render(bundle)
+
+
+def _render(bundle: Any) -> None:
+    console = Console(highlight=False, markup=False)
+    views = Grid("view", "rows go to", "reads", "files", "key", "findings")
+    for name in bundle.order:
+        view = bundle[name]
+        reads = [name for name in view.reads if name in bundle.views]
+        files = [f"{u.source} {u.files_kept}/{u.files_total}" for u in view.units]
+        key = "runs every time" if view.skip_key is None else view.skip_key[:12]
+        findings = [f"{finding.code}: {finding.text}" for finding in view.findings]
+        if view.unplanned or view.unpruned:
+            findings.append(f"not pruned: {view.unplanned or view.unpruned}")
+        views.add_row(
+            name,
+            view.header.materialise.value,
+            "\n".join(reads),
+            "\n".join(files),
+            key,
+            "\n".join(findings),
+        )
+    console.print(views)
+    sources = Grid("source", "kind", "version", "pinned by", "address")
+    for name, pin in sorted(bundle.pins.items()):
+        version = "" if pin.version is None else str(pin.version)
+        sources.add_row(name, pin.kind, version, pin.origin.value, pin.uri)
+    console.print(sources)
+    console.print(f"bundle {bundle.id[:12]} for {bundle.engine}, {len(bundle.order)} views")

@@ -1,0 +1,87 @@
+"""The commands that plan pipelines, in a process of their own."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HEADRACE = [sys.executable, "-m", "headrace"]
+
+
+def headrace(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*HEADRACE, *words], check=False, capture_output=True, text=True)
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> str:
+    folder = tmp_path_factory.mktemp("cli") / "shop"
+    assert headrace("init", str(folder)).returncode == 0
+    return str(folder)
+
+
+def test_a_new_project_can_be_planned_at_once(project: str) -> None:
+    done = headrace("plan", project)
+    assert done.returncode == 0
+    assert "revenue_by" in done.stdout
+    assert "orders 3/4" in done.stdout
+
+
+def test_a_plan_as_json_is_a_bundle(project: str) -> None:
+    bundle = json.loads(headrace("plan", project, "--json", "--pin", "orders=1").stdout)
+    assert bundle["order"] == ["kept_orders", "order_sizes", "revenue_by_city"]
+    assert bundle["pins"]["orders"]["version"] == 1
+
+
+def test_a_variable_changes_what_is_read(project: str) -> None:
+    words = ("plan", project, "--json", "--var", "first_day=2026-01-04")
+    views = json.loads(headrace(*words).stdout)["views"]
+    units = {unit["source"]: unit for unit in views["revenue_by_city"]["units"]}
+    assert units["orders"]["where"] == "day >= DATE '2026-01-04'"
+    assert units["orders"]["files_kept"] == 1
+
+
+def test_lineage_tells_where_columns_come_from(project: str) -> None:
+    assert "revenue <- orders.amount" in headrace("lineage", "revenue_by_city", project).stdout
+    told = json.loads(headrace("lineage", "revenue_by_city", project, "--json").stdout)
+    assert told["columns"][3] == {"name": "revenue", "sources": ["orders.amount"]}
+
+
+def test_functions_are_listed_with_their_signatures(project: str) -> None:
+    listed = json.loads(headrace("functions", project, "--json").stdout)
+    own = next(found for found in listed if found["origin"] == "functions.py")
+    assert own["name"] == "size_of_order"
+    assert own["signature"] == "(DECIMAL(12,2)) -> STRING"
+    assert len(listed) == 20
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "status"),
+    [
+        (("plan", "nowhere"), "PROJECT_NOT_FOUND", 8),
+        (("plan", "{project}", "--pin", "orders"), "INVALID_ARGUMENT", 2),
+        (("plan", "{project}", "--pin", "orders=1", "--pin", "orders=2"), "PIN_CONFLICT", 8),
+        (("plan", "{project}", "--pin", "orders=99"), "VERSION_NOT_FOUND", 3),
+        (("plan", "{project}", "--var", "first=1"), "INVALID_ARGUMENT", 2),
+        (("plan", "{project}", "--engine", "duckdb"), "INVALID_ARGUMENT", 2),
+        (("lineage", "nothing", "{project}"), "INVALID_ARGUMENT", 2),
+        (("init", "{project}"), "INVALID_ARGUMENT", 2),
+    ],
+)
+def test_an_error_has_its_code_and_status(
+    project: str, words: tuple[str, ...], code: str, status: int
+) -> None:
+    done = headrace(*(word.format(project=project) for word in words))
+    assert (done.returncode, done.stdout) == (status, "")
+    assert done.stderr.startswith(f"error {code}")
+    assert "Traceback" not in done.stderr
+
+
+def test_a_bundle_does_not_depend_on_where_it_is_planned(project: str, tmp_path: Path) -> None:
+    here = json.loads(headrace("plan", project, "--json").stdout)["id"]
+    there = subprocess.run(
+        [*HEADRACE, "plan", "--json"], cwd=project, check=True, capture_output=True, text=True
+    )
+    assert json.loads(there.stdout)["id"] == here
+    assert not any(tmp_path.iterdir())

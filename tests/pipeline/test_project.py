@@ -1,0 +1,207 @@
+"""A project's files: what they may say, and errors that name the file and the key."""
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from headrace.errors import (
+    InvalidArgumentError,
+    InvalidProjectError,
+    InvalidViewError,
+    ProjectNotFoundError,
+    UnknownRelationError,
+    ViewCycleError,
+)
+from headrace.pipeline import Materialise, Project, Tier, WriteMode
+from headrace.pipeline.project.header import read_header
+from headrace.pipeline.project.scaffold import write_project
+from tests.pipeline.shop import edit, write_shop
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    return write_shop(tmp_path / "shop")
+
+
+def test_a_folder_without_a_project_says_how_to_make_one(tmp_path: Path) -> None:
+    with pytest.raises(ProjectNotFoundError, match="headrace init"):
+        Project.load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key", "told"),
+    [
+        ("[project]", "[projct]", "projct", "there is no such table"),
+        ('name = "shop"', "", "project", "lacks the key `name`"),
+        ('name = "shop"', "name = 3", "project.name", "Expected `str`, got `int`"),
+        ("[sources.orders]", "[sources.Orders]", "sources.Orders", "lower-case"),
+        ('"lake/orders"', '"x"\nurl = 1', "sources.orders", "there is no key `url`"),
+        ('"lake/orders"', '"x"\nversion = "3"', "sources.orders.version", "Expected `int | null`"),
+        ('"lake/orders"', '"x"\nversion = -3', "sources.orders.version", "0 or more"),
+        (
+            '"lake/orders"',
+            '"x"\nversion = 3\nas_of = 2026-01-01',
+            "sources.orders.as_of",
+            "not both",
+        ),
+        ('"lake/orders"', '"x"\nkind = "parquet"', "sources.orders.schema", "needs its columns"),
+        ('"lake/orders"', '"x"\noptional = true', "sources.orders.schema", "needs its columns"),
+        ('"lake/orders"', '"x"\nschema = "id"', "sources.orders.schema", "list of columns"),
+        ('"UTC"', '"Mars"', "settings", "time_zone: there is no zone 'Mars'"),
+        ("least = 10", "least = [1]", "variables.least", "a variable is a text"),
+        ("[settings]", "[profiles.dev]\ncores = 3\n[settings]", "profiles.dev", "no key `cores`"),
+        ("[settings]", '[profiles.dev]\nmemory = "much"\n[settings]', "profiles.dev", "no size"),
+        ("[settings]", "[settings", "(syntax)", "line"),
+    ],
+)
+def test_a_wrong_key_is_named_with_its_file(
+    shop: Path, old: str, new: str, key: str, told: str
+) -> None:
+    edit(shop / "headrace.toml", old, new)
+    with pytest.raises(InvalidProjectError) as caught:
+        Project.load(shop)
+    assert caught.value.key == key
+    assert caught.value.file == str(shop / "headrace.toml")
+    assert told in caught.value.reason
+
+
+def test_a_view_may_not_have_the_name_of_a_source(shop: Path) -> None:
+    (shop / "views" / "orders.sql").write_text("SELECT 1 AS one")
+    with pytest.raises(InvalidProjectError, match=r"sources\.orders: there is a view of the same"):
+        Project.load(shop)
+
+
+def test_profiles_build_on_the_presets_and_are_mapped_to_both_runners(shop: Path) -> None:
+    edit(shop / "headrace.toml", "[settings]", '[profiles.dev]\nmemory = "512MiB"\n\n[settings]')
+    project = Project.load(shop)
+    dev = project.profile("dev")
+    assert dev.memory_bytes == 512 << 20
+    assert dev.spark_settings()["spark.driver.memory"] == "512m"
+    assert dev.datafusion_settings()["datafusion.execution.batch_size"] == "8192"
+    assert project.profile("prod").parallelism > project.profile().parallelism
+    with pytest.raises(InvalidArgumentError, match="there are default, dev, prod"):
+        project.profile("test")
+
+
+def test_a_variable_keeps_the_type_that_the_file_gives_it(shop: Path) -> None:
+    edit(shop / "headrace.toml", "least = 10", "least = 10\nday = 2026-01-02\nflag = true")
+    project = Project.load(shop)
+    assert project.variables({"least": "11", "day": "2026-03-01", "flag": "False"}) == {
+        "least": 11,
+        "day": date(2026, 3, 1),
+        "flag": False,
+        "other": "unused",
+    }
+    with pytest.raises(InvalidArgumentError, match="least: invalid literal"):
+        project.variables({"least": "many"})
+    with pytest.raises(InvalidArgumentError, match="there is no variable lest"):
+        project.variables({"lest": "1"})
+
+
+HEADER = """\
+-- Prose may stand anywhere.
+-- @description Revenue of
+--    each customer.
+-- @materialise output
+-- @write merge
+-- @keys customer, day
+-- @partition_by day
+-- @tier BEST_EFFORT
+-- @tolerance 1e-6
+-- @order_by day
+-- @metadata owner = sales
+-- @contract ADDITIVE (customer BIGINT NOT NULL,
+--     day DATE)
+SELECT 1
+-- @write append
+"""
+
+
+def test_a_header_is_read_from_the_leading_comments() -> None:
+    header = read_header(HEADER, file="f.sql", view="f")
+    assert header.description == "Revenue of each customer."
+    assert header.materialise is Materialise.OUTPUT
+    assert header.write is WriteMode.MERGE
+    assert header.keys == ("customer", "day")
+    assert header.tier is Tier.BEST_EFFORT
+    assert header.tolerance == 1e-6
+    assert header.contract is not None
+    assert header.contract.partition_columns == ("day",)
+    assert header.contract.ordering == ("day",)
+    assert header.contract.metadata == {"owner": "sales"}
+    assert [column.type for column in header.contract.columns] == ["BIGINT", "DATE"]
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("-- @materialize output", "there is no @materialize"),
+        ("-- @materialise delta", "@materialise is none or memory or staging or output"),
+        ("-- @write append", "add '@materialise output'"),
+        ("-- @materialise output\n-- @write merge", "a merge needs @keys"),
+        ("-- @materialise output\n-- @write overwrite_partitions", "needs @partition_by"),
+        ("-- @tier BEST", "@tier is CANONICAL or STABLE_SET or BEST_EFFORT"),
+        ("-- @tolerance 1e-6", "a tolerance is for"),
+        ("-- @keys a\n-- @keys b", "@keys is given twice"),
+        ("-- @contract (a)", "list of columns"),
+        ("-- @contract LOOSE (a INT)", "the policy of a contract"),
+        ("-- @contract a INT", "@contract is"),
+        ("-- @contract (a INT)\n-- @order_by b", "b is not among the columns"),
+        ("-- @metadata owner", "NAME = VALUE"),
+        ("-- @order_by b", "add @contract"),
+        ("-- @change_feed maybe", "true or false"),
+    ],
+)
+def test_a_wrong_header_is_refused_with_its_line(text: str, told: str) -> None:
+    with pytest.raises(InvalidViewError) as caught:
+        read_header(text + "\nSELECT 1", file="f.sql", view="f")
+    assert told in caught.value.reason
+
+
+@pytest.mark.parametrize(
+    ("sql", "told"),
+    [
+        ("SELECT", "a view is one query"),
+        ("SELECT 1; SELECT 2", "a view is one query"),
+        ("DROP TABLE orders", "a view is one query"),
+        ("SELEC 1 FROM orders", "it is not Spark SQL"),
+        ("SELECT * FROM orders VERSION AS OF 3", "pinned in headrace.toml"),
+        ("SELECT :unknown AS u", "it uses :unknown, which [variables] does not have"),
+    ],
+)
+def test_a_text_that_is_not_one_query_is_refused(shop: Path, sql: str, told: str) -> None:
+    (shop / "views" / "odd.sql").write_text(sql)
+    with pytest.raises(InvalidViewError) as caught:
+        Project.load(shop).plan()
+    assert told in caught.value.reason
+    assert caught.value.file == "views/odd.sql"
+
+
+def test_a_relation_that_nobody_knows_is_named(shop: Path) -> None:
+    (shop / "views" / "odd.sql").write_text("SELECT * FROM ordres")
+    with pytest.raises(UnknownRelationError, match="view odd reads ordres"):
+        Project.load(shop).plan()
+
+
+def test_a_circle_is_named_with_its_path(shop: Path) -> None:
+    for name, upstream in (("b", "c"), ("c", "d"), ("d", "b"), ("e", "b")):
+        (shop / "views" / f"{name}.sql").write_text(f"SELECT * FROM {upstream}")
+    with pytest.raises(ViewCycleError) as caught:
+        Project.load(shop).plan()
+    assert caught.value.path == ("b", "c", "d", "b")
+
+
+def test_a_name_is_taken_once(shop: Path) -> None:
+    (shop / "views" / "sub").mkdir()
+    (shop / "views" / "sub" / "top.sql").write_text("SELECT 1 AS one")
+    with pytest.raises(InvalidViewError, match="there is a view top already"):
+        Project.load(shop)
+
+
+def test_a_new_project_works(tmp_path: Path) -> None:
+    write_project(tmp_path / "new")
+    bundle = Project.load(tmp_path / "new").plan()
+    assert {view.name: view.unplanned for view in bundle.views.values() if view.unplanned} == {}
+    with pytest.raises(InvalidArgumentError, match="there is a project in it already"):
+        write_project(tmp_path / "new")
