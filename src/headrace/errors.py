@@ -24,6 +24,7 @@
     │   └── UnsafePathError            UNSAFE_PATH
     ├── RequestError                   what was asked for cannot be answered
     │   ├── FallbackForbiddenError     FALLBACK_FORBIDDEN
+    │   ├── FilesNotSeenError          FILES_NOT_SEEN
     │   ├── IncrementRefusedError      INCREMENT_REFUSED
     │   ├── InvalidArgumentError       INVALID_ARGUMENT
     │   ├── PredicateSyntaxError       PREDICATE_SYNTAX
@@ -360,6 +361,20 @@ class FallbackForbiddenError(RequestError):
         super().__init__(
             f"{table}: {reason}, which the strict tripwire sends the forward way, and falling "
             "back is forbidden; allow it, or use the lenient tripwire, which is as exact"
+        )
+
+
+class FilesNotSeenError(RequestError):
+    """A Spark Connect server sees other files than those that it was told to read."""
+
+    code: ClassVar[str] = "FILES_NOT_SEEN"
+
+    def __init__(self, *, table: str, expected: int, seen: int) -> None:
+        self.table, self.expected, self.seen = table, expected, seen
+        super().__init__(
+            f"{table}: Spark was told of {expected} files and sees {seen}, so rows would be "
+            "missing; it passes over names that begin with _ or a dot: read such a table with a "
+            "session that is not of Spark Connect"
         )
 
 

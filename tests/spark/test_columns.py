@@ -138,17 +138,24 @@ def mapped_file(table: Path, name: str, names: tuple[str, ...], start: int) -> A
     return line
 
 
+def mapped_table(table: Path, mode: str) -> Path:
+    """Two files in two partitions, under a column mapping."""
+    names = ("col-1", "col-2", "col-3", "col-4", "x")
+    # With ids, a file may call its columns by the names of others.
+    swapped = ("col-2", "col-1", "third", "x", "col-4") if mode == "id" else names
+    properties = {"delta.columnMapping.mode": mode}
+    lines = opening(MAPPED, partition_columns=["day part"], **properties)
+    lines.append(mapped_file(table, "a.parquet", names, 0))
+    lines.append(mapped_file(table, "b.parquet", swapped, 5))
+    write_commit(table, 0, lines)
+    return table
+
+
 @pytest.mark.parametrize("mode", ["name", "id"])
 def test_mapped_columns_are_found_at_every_depth(
     spark: SparkSession, tmp_path: Path, mode: str
 ) -> None:
-    names = ("col-1", "col-2", "col-3", "col-4", "x")
-    # With ids, a file may call its columns by the names of others.
-    swapped = ("col-2", "col-1", "third", "x", "col-4") if mode == "id" else names
-    lines = opening(MAPPED, partition_columns=["day part"], **{"delta.columnMapping.mode": mode})
-    lines.append(mapped_file(tmp_path, "a.parquet", names, 0))
-    lines.append(mapped_file(tmp_path, "b.parquet", swapped, 5))
-    write_commit(tmp_path, 0, lines)
+    mapped_table(tmp_path, mode)
     frame = headrace.spark.read(spark, tmp_path)
     assert frame.columns == ["id", "col-1", "s", "day part"]
     expected = [tuple(row) for row in kernel_rows(tmp_path)]
@@ -165,9 +172,7 @@ def test_mapped_columns_are_found_at_every_depth(
 
 
 def test_filters_on_mapped_columns_reach_the_files(spark: SparkSession, tmp_path: Path) -> None:
-    lines = opening(MAPPED, partition_columns=["day part"], **{"delta.columnMapping.mode": "name"})
-    lines.append(mapped_file(tmp_path, "a.parquet", ("col-1", "col-2", "col-3", "col-4", "x"), 0))
-    write_commit(tmp_path, 0, lines)
+    mapped_table(tmp_path, "name")
     plan = plan_of(headrace.spark.read(spark, tmp_path).where("id > 3"))
     assert "GreaterThan(`col-1`,3)" in plan
 

@@ -14,6 +14,7 @@ from headrace.spark.live_files import (  # noqa: E402  (without Spark the line a
     files,
     open_table,
 )
+from headrace.spark.progress import progress  # noqa: E402
 from headrace.spark.read import read  # noqa: E402
 from headrace.spark.session import (  # noqa: E402
     attach,
@@ -30,6 +31,7 @@ __all__ = [
     "local",
     "open_session",
     "open_table",
+    "progress",
     "read",
     "register",
 ]

@@ -1,8 +1,7 @@
 """Columns on their way into Spark: the schema that files are read with, and the table's own.
 
 Files are read under names of theirs. Each column then gets its logical name and, where that
-differs (members of structs have such names too), its logical type. Everything is nullable: a
-file may lack any column.
+differs (members of structs have such names too), its logical type.
 """
 
 from collections.abc import Iterable
@@ -10,9 +9,8 @@ from collections.abc import Iterable
 import msgspec
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812  (its name everywhere)
-from pyspark.sql import types as T  # noqa: N812
+from pyspark.sql import types as spark
 
-from headrace.errors import UnsupportedFeatureError
 from headrace.protocol.schema import (
     ArrayType,
     DataType,
@@ -23,28 +21,11 @@ from headrace.protocol.schema import (
     StructType,
 )
 from headrace.rows.resolve import MatchBy
+from headrace.spark.schema import PARQUET_ID, spark_schema
 from headrace.table import Snapshot
 
-_PRIMITIVES: dict[str, T.DataType] = {
-    "binary": T.BinaryType(),
-    "boolean": T.BooleanType(),
-    "byte": T.ByteType(),
-    "date": T.DateType(),
-    "double": T.DoubleType(),
-    "float": T.FloatType(),
-    "integer": T.IntegerType(),
-    "long": T.LongType(),
-    "short": T.ShortType(),
-    "string": T.StringType(),
-    "timestamp": T.TimestampType(),
-    "timestamp_ntz": T.TimestampNTZType(),
-    "variant": T.VariantType(),
-    "void": T.NullType(),
-}
-_TEXTS = ("char(", "varchar(", "string collate ")
 _VOID = PrimitiveType("void")
 _COLUMN_ID = "delta.columnMapping.id"
-_PARQUET_ID = "parquet.field.id"
 _INTEGER_DIGITS = 10
 
 
@@ -67,23 +48,22 @@ class ScanColumns(msgspec.Struct, frozen=True, kw_only=True):
             match_by=MatchBy.ID if mode == "id" else MatchBy.NAME,
         )
 
-    def partition_schema(self) -> T.StructType:
+    def partition_schema(self) -> spark.StructType:
         """The partition columns, in the order of the partitioning."""
         found = (self.logical.find(name) for name in self.partition_columns)
-        return self._read_schema(field for field in found if field is not None)
+        return self._spark(self._read_fields(field for field in found if field is not None))
 
-    def data_schema(self) -> T.StructType:
+    def data_schema(self) -> spark.StructType:
         """What is read from files."""
         partitions = {name.casefold() for name in self.partition_columns}
-        return self._read_schema(
-            field
-            for field in self.logical.fields
-            if field.name.casefold() not in partitions and field.type != _VOID
-        )
+        stored = (f for f in self.logical.fields if f.name.casefold() not in partitions)
+        return self._spark(self._read_fields(f for f in stored if f.type != _VOID))
 
     def projection(self) -> list[Column]:
         """The table's columns, made of those that are read."""
-        return [self._column(field) for field in self.logical.fields]
+        logical = self._spark(self.logical)
+        pairs = zip(self.logical.fields, logical, strict=True)
+        return [self._column(field, shown).alias(field.name) for field, shown in pairs]
 
     def read_name(self, field: Field) -> str:
         """What a column or member is called while it is read."""
@@ -93,52 +73,36 @@ class ScanColumns(msgspec.Struct, frozen=True, kw_only=True):
         # file knows about another column.
         return f"__headrace_field_{field.metadata.get(_COLUMN_ID, field.physical_name)}"
 
-    def _column(self, field: Field) -> Column:
+    def _column(self, field: Field, shown: spark.StructField) -> Column:
         if field.type == _VOID:
-            return F.lit(None).alias(field.name)
+            return F.lit(None)
         column = F.col(quoted(self.read_name(field)))
-        logical = self._spark_type(field.type)
-        if self._read_field(field).dataType != logical:
-            column = column.cast(logical)
-        return column.alias(field.name)
+        [read] = self._spark(self._read_fields([field]))
+        return column if read.dataType == shown.dataType else column.cast(shown.dataType)
 
-    def _read_schema(self, fields: Iterable[Field]) -> T.StructType:
-        return T.StructType([self._read_field(field) for field in fields])
+    def _spark(self, schema: StructType) -> spark.StructType:
+        return spark_schema(schema, table=self.table)
 
-    def _read_field(self, field: Field) -> T.StructField:
-        read_type = self._spark_type(field.type, reading=field)
+    def _read_fields(self, fields: Iterable[Field]) -> StructType:
+        return StructType(tuple(map(self._read_field, fields)))
+
+    def _read_field(self, field: Field) -> Field:
         by_id = self.match_by is MatchBy.ID and _COLUMN_ID in field.metadata
-        metadata = {_PARQUET_ID: field.metadata[_COLUMN_ID]} if by_id else {}
-        return T.StructField(self.read_name(field), read_type, metadata=metadata)
+        metadata = {PARQUET_ID: field.metadata[_COLUMN_ID]} if by_id else {}
+        return Field(self.read_name(field), self._read_type(field.type, field), metadata=metadata)
 
-    def _spark_type(self, data_type: DataType, *, reading: Field | None = None) -> T.DataType:
-        """The type in Spark: as users see it, or as it is read for a field."""
+    def _read_type(self, data_type: DataType, of: Field) -> DataType:
         match data_type:
-            case PrimitiveType(name):
-                return self._primitive(name)
-            case DecimalType(precision, scale):
-                digits = _INTEGER_DIGITS if reading and _was_short(reading) else 0
-                return T.DecimalType(max(precision, digits + scale), scale)
-            case ArrayType(element):
-                return T.ArrayType(self._spark_type(element, reading=reading))
-            case MapType(key, value):
-                return T.MapType(
-                    self._spark_type(key, reading=reading), self._spark_type(value, reading=reading)
-                )
-            case StructType(fields) if reading:
-                return self._read_schema(fields)
+            case DecimalType(precision, scale) if _was_short(of):
+                return DecimalType(max(precision, _INTEGER_DIGITS + scale), scale)
+            case ArrayType(element, contains_null):
+                return ArrayType(self._read_type(element, of), contains_null)
+            case MapType(key, value, contains_null):
+                return MapType(self._read_type(key, of), self._read_type(value, of), contains_null)
             case StructType(fields):
-                return T.StructType(
-                    [T.StructField(f.name, self._spark_type(f.type)) for f in fields]
-                )
-
-    def _primitive(self, name: str) -> T.DataType:
-        found = _PRIMITIVES.get(name)
-        if found is not None:
-            return found
-        if name.startswith(_TEXTS):
-            return T.StringType()
-        raise UnsupportedFeatureError(table=self.table, features=[f"the type {name}"])
+                return self._read_fields(fields)
+            case _:
+                return data_type
 
 
 def quoted(name: str) -> str:

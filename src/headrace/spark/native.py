@@ -6,47 +6,28 @@ pushed down, metadata columns. Only where its files come from is ours.
 
 import logging
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
-from headrace.rows.request import choose_columns
 from headrace.rows.resolve import MatchBy
 from headrace.scan.scan import Scan
-from headrace.spark.column import ScanColumns, quoted
+from headrace.spark.column import ScanColumns
 from headrace.spark.jvm import java_session, java_type, load_frames
-from headrace.spark.pin import write_files
+from headrace.spark.pin import READ_OPTIONS, write_files
 from headrace.spark.predicate import decode_predicate
 from headrace.spark.pruning import KeptFiles, VectorReader
 from headrace.table import Snapshot
 
 _LOGGER = logging.getLogger("headrace.spark")
-_OPTIONS = {
-    # A file that is not there, or not whole, is an error whatever the session says.
-    "ignoreCorruptFiles": "false",
-    "ignoreMissingFiles": "false",
-    # Delta knows one calendar; the session's choice is for files of other origins.
-    "datetimeRebaseMode": "CORRECTED",
-    "int96RebaseMode": "CORRECTED",
-}
 
 
-def read_native(
-    spark: SparkSession,
-    snapshot: Snapshot,
-    *,
-    where: str | None,
-    columns: Sequence[str] | None,
-) -> DataFrame:
+def read_native(spark: SparkSession, snapshot: Snapshot, *, where: str | None) -> DataFrame:
     """A snapshot as a DataFrame, in a session that has its driver in this process."""
-    chosen = choose_columns(snapshot.logical_schema, columns)
     table = _NativeTable(spark, snapshot)
     if where is None:
-        rows = table.frame(snapshot.scan())
-    else:
-        rows = table.frame(snapshot.scan(where=table.kernel_condition(where))).where(where)
-    return rows if columns is None else rows.select([quoted(name) for name in chosen.names])
+        return table.frame(snapshot.scan())
+    return table.frame(snapshot.scan(where=table.kernel_condition(where))).where(where)
 
 
 class _NativeTable:
@@ -76,7 +57,7 @@ class _NativeTable:
             index,
             java_type(self._spark, columns.data_schema()),
             columns.match_by is MatchBy.ID,
-            _OPTIONS,
+            READ_OPTIONS,
         )
         return DataFrame(rows, self._spark).select(columns.projection())
 

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from headrace.scan.scan import Scan
 
-_FILE_COLUMNS = (
+FILE_COLUMNS = (
     "path",
     "uri",
     "dv_id",
@@ -22,6 +22,18 @@ _FILE_COLUMNS = (
     "modified_ms",
     "typed_partition_values",
 )
+"""What of each live file a scan on Spark is made of."""
+
+READ_OPTIONS = {
+    # A file that is not there, or not whole, is an error whatever the session says.
+    "ignoreCorruptFiles": "false",
+    "ignoreMissingFiles": "false",
+    # Delta knows one calendar; the session's choice is for files of other origins.
+    "datetimeRebaseMode": "CORRECTED",
+    "int96RebaseMode": "CORRECTED",
+}
+"""How Spark reads them."""
+
 _SHOWN_DIGITS = 12
 _DIGESTED_AT_A_TIME = 1 << 16
 
@@ -56,10 +68,10 @@ def write_files(scan: Scan, path: Path) -> PinnedFiles:
         PartitionValueError: a partition value is not of its column's type.
         UnsafePathError: a path leads out of the table.
     """
-    schema = scan.arrow_schema(columns=_FILE_COLUMNS)
+    schema = scan.arrow_schema(columns=FILE_COLUMNS)
     tally = _Tally(schema)
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_stream(sink, _stream(schema)) as writer:
-        for batch in scan.batches(columns=_FILE_COLUMNS):
+        for batch in scan.batches(columns=FILE_COLUMNS):
             own = [batch["uri"], batch["size_bytes"], batch["modified_ms"]]
             partitions = batch["typed_partition_values"].flatten()
             columns = [*own, batch["dv_id"].is_valid(), *partitions]

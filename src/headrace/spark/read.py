@@ -1,4 +1,4 @@
-"""Reading a table at one version as a DataFrame: Spark's native scan over the kernel's files."""
+"""Reading a table at one version as a DataFrame: natively, or by path through Spark Connect."""
 
 from collections.abc import Sequence
 from datetime import date, datetime
@@ -7,8 +7,11 @@ from os import PathLike
 from pyspark.sql import DataFrame, SparkSession
 
 from headrace.errors import InvalidArgumentError
+from headrace.rows.request import choose_columns
+from headrace.spark.column import quoted
+from headrace.spark.connect import read_by_path
 from headrace.spark.native import read_native
-from headrace.spark.session import attach
+from headrace.spark.session import attach, is_connect
 from headrace.table import Snapshot, Table
 
 
@@ -36,9 +39,13 @@ def read(  # noqa: PLR0913  (what to read, of which version, and how much of it)
     Raises:
         TableError: there is no such table or version, or it cannot be read.
         UnknownColumnError: there is no such column.
+        FilesNotSeenError, SessionError: under Spark Connect, the server cannot do it.
     """
     snapshot = _snapshot(table, version=version, as_of=as_of)
-    return read_native(attach(spark), snapshot, where=where, columns=columns)
+    chosen = choose_columns(snapshot.logical_schema, columns)
+    way = read_by_path if is_connect(attach(spark)) else read_native
+    rows = way(spark, snapshot, where=where)
+    return rows if columns is None else rows.select([quoted(name) for name in chosen.names])
 
 
 def _snapshot(

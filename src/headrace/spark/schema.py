@@ -10,6 +10,7 @@ from headrace.protocol.schema import (
     ArrayType,
     DataType,
     DecimalType,
+    Field,
     MapType,
     PrimitiveType,
     StructType,
@@ -31,6 +32,9 @@ _PRIMITIVES: dict[str, spark.DataType] = {
     "variant": spark.VariantType(),
     "void": spark.NullType(),
 }
+PARQUET_ID = "parquet.field.id"
+"""Under this name Spark looks for the id by which it finds a column in a file."""
+
 _TEXTS = ("string collate ", "char(", "varchar(")
 
 
@@ -48,9 +52,12 @@ def spark_schema(schema: StructType, *, table: str) -> spark.StructType:
 
 
 def _struct(schema: StructType) -> spark.StructType:
-    return spark.StructType(
-        [spark.StructField(field.name, _type(field.type)) for field in schema.fields]
-    )
+    return spark.StructType([_field(field) for field in schema.fields])
+
+
+def _field(field: Field) -> spark.StructField:
+    kept = {name: value for name, value in field.metadata.items() if name == PARQUET_ID}
+    return spark.StructField(field.name, _type(field.type), metadata=kept)
 
 
 def _type(data_type: DataType) -> spark.DataType:

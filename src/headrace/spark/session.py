@@ -6,33 +6,35 @@ and changes nothing about it. Either way a plain `SparkSession` comes back.
 
 import os
 import re
-import sys
-import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from importlib.resources import as_file, files
+from collections.abc import Mapping
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from headrace.errors import InvalidArgumentError, SessionError
-from headrace.spark.java import find_java_home
+from headrace.spark.launch import IN_THIS_MACHINE, connect_client, launch_driver
 
-_LAUNCHING = threading.Lock()
 _OLDEST = (4, 0)
 _LOCAL = re.compile(r"local(\[.*\])?")
 
-_EVERYWHERE = {
+_OF_A_SESSION = {
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.session.timeZone": "UTC",
+}
+_OF_A_DRIVER = {
+    **_OF_A_SESSION,
     "spark.ui.showConsoleProgress": "false",  # it would be drawn over our own
 }
-_ALONE = {
+_OF_A_DRIVER_ALONE = {
+    **_OF_A_DRIVER,
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.ui.enabled": "false",
 }
+_asked: WeakKeyDictionary[SparkSession, Mapping[str, str]] = WeakKeyDictionary()
+"""What sessions were made with: a server does not tell under which address it was called."""
 
 
 def local(*, cores: int | None = None, memory: str | None = None, **settings: Any) -> SparkSession:
@@ -57,14 +59,12 @@ def local(*, cores: int | None = None, memory: str | None = None, **settings: An
         return _as_wanted(running, wanted)
     tasks = cores or os.cpu_count() or 1
     defaults = {
-        **_EVERYWHERE,
-        **_ALONE,
+        **_OF_A_DRIVER_ALONE,
         "spark.driver.memory": f"{_heap_megabytes()}m",
         "spark.master": "local[*]",
         "spark.sql.shuffle.partitions": str(max(8, 2 * tasks)),
     }
-    environment = {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
-    return _launch(defaults | wanted, environment)
+    return _made(launch_driver(defaults | wanted, IN_THIS_MACHINE), wanted)
 
 
 def open_session(
@@ -75,6 +75,7 @@ def open_session(
     Args:
         master: A cluster, such as `spark://host:7077`; this process becomes its driver.
         remote: A Spark Connect server, such as `sc://host:15002`; this process is a thin client.
+            `local[2]` starts one in this machine.
         settings: Spark's own settings by name.
 
     Raises:
@@ -91,7 +92,13 @@ def open_session(
     running = _running()
     if running is not None:
         return _as_wanted(running, wanted)
-    return _launch(_EVERYWHERE | wanted, {})
+    if remote is None:
+        made = launch_driver(_OF_A_DRIVER | wanted, {})
+    elif remote.startswith("sc:"):
+        made = connect_client(_OF_A_SESSION | wanted)
+    else:
+        made = launch_driver(_OF_A_DRIVER_ALONE | wanted, IN_THIS_MACHINE)
+    return _made(made, wanted)
 
 
 def attach(session: SparkSession) -> SparkSession:
@@ -135,47 +142,19 @@ def _running() -> SparkSession | None:
         return None
 
 
+def _made(session: SparkSession, wanted: Mapping[str, str]) -> SparkSession:
+    _asked[session] = wanted
+    return attach(session)
+
+
 def _as_wanted(running: SparkSession, wanted: Mapping[str, str]) -> SparkSession:
     """The running session, if it is what was asked for: most settings cannot change any more."""
-    has = {name: running.conf.get(name, None) for name in wanted}
+    asked = _asked.get(running, {})
+    has = {name: asked.get(name) or running.conf.get(name, None) for name in wanted}
     other = [f"{name}={has[name]}" for name, value in wanted.items() if has[name] != value]
     if other:
         raise SessionError(reason=f"a session is running with {', '.join(other)}")
     return attach(running)
-
-
-def _launch(settings: Mapping[str, str], environment: dict[str, str]) -> SparkSession:
-    thin = settings.get("spark.remote", "").startswith("sc:")
-    builder = SparkSession.builder.appName("headrace")
-    with _LAUNCHING, as_file(files("headrace.spark") / "log4j2.properties") as logging:
-        if not thin:
-            quiet = f"-Dlog4j2.configurationFile={logging.as_uri()}"
-            settings = {"spark.driver.defaultJavaOptions": quiet, **settings}
-            home = find_java_home()
-            if home is not None:
-                environment["JAVA_HOME"] = str(home)
-        for name, value in settings.items():
-            builder = builder.config(name, value)
-        with _environment(environment):
-            return attach(builder.getOrCreate())
-
-
-@contextmanager
-def _environment(variables: Mapping[str, str]) -> Iterator[None]:
-    """Let the JVM inherit these; what the user has set counts, and nothing stays behind."""
-    added = {name: value for name, value in variables.items() if not os.environ.get(name)}
-    if "JAVA_HOME" in variables:
-        added["JAVA_HOME"] = variables["JAVA_HOME"]  # the one that is set is of no use
-    before = {name: os.environ.get(name) for name in added}
-    os.environ.update(added)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
 
 
 def _heap_megabytes() -> int:

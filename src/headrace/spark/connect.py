@@ -1,0 +1,165 @@
+"""The way through Spark Connect: the server reads the files by their paths, and joins the rest.
+
+There is no JVM to reach, so Spark cannot be given files of a pin as such. The kernel plans and
+prunes; the server is told the paths; partition values and deleted rows come along as small tables
+that are joined by path and by row. It costs more than the native way, and files are left out
+only by the condition of `read`, not by filters that are added later.
+
+A path has several spellings, and a join on the wrong one would find nothing. So no row is ever
+dropped for want of a match: a path that is not known raises an error inside of the query.
+"""
+
+import re
+from urllib.parse import quote
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812  (its name everywhere)
+from pyspark.sql.types import StructType
+
+from headrace.errors import FilesNotSeenError, RequestError, SessionError
+from headrace.expr.reference import evaluated_columns
+from headrace.protocol.action import DeletionVector
+from headrace.protocol.schema import PrimitiveType
+from headrace.rows.deletion_vector import read_deletion_vector
+from headrace.rows.resolve import MatchBy
+from headrace.spark.column import ScanColumns, quoted
+from headrace.spark.pin import FILE_COLUMNS, READ_OPTIONS
+from headrace.table import Snapshot
+
+_PATH = "__headrace_path"
+_FILE = "__headrace_file"
+_ROW_BITS = 40
+"""How many bits of a row's key are its place in the file; the others are the file's number."""
+
+_BY_FIELD_ID = "spark.sql.parquet.fieldId.read.enabled"
+_ZONES_LIKE_UTC = ("UTC", "Etc/UTC", "Z", "GMT", "+00:00")
+_ESCAPED = re.compile(r"[^A-Za-z0-9_\-!.~'()*,;:$&+=@/\u0080-\U0010ffff]")
+"""What Java escapes in the path of a URI."""
+_PATTERN = re.compile(r"[\\*?\[\]{}]")
+_TIMES = tuple(map(PrimitiveType, ("date", "timestamp", "timestamp_ntz")))
+
+
+def read_by_path(spark: SparkSession, snapshot: Snapshot, *, where: str | None) -> DataFrame:
+    """A snapshot as a DataFrame, in a session of Spark Connect.
+
+    Raises:
+        FilesNotSeenError: the server sees other files than the log names.
+        SessionError: columns are to be found by id, and the session does not allow it.
+    """
+    columns = ScanColumns.of(snapshot)
+    if columns.match_by is MatchBy.ID and spark.conf.get(_BY_FIELD_ID, "false") != "true":
+        reason = f"the table finds columns by id, for which the session needs {_BY_FIELD_ID}=true"
+        raise SessionError(reason=reason)
+    scan = snapshot.scan(where=_kernel_condition(spark, snapshot, where))
+    batches = list(scan.batches(columns=FILE_COLUMNS))
+    files = pa.Table.from_batches(batches, scan.arrow_schema(columns=FILE_COLUMNS))
+    files = files.append_column(_FILE, pa.array(range(files.num_rows), pa.int64()))
+    has_vector = files["dv_id"].is_valid()
+    plain = _Files(spark, snapshot, columns, files.filter(pc.invert(has_vector))).rows()
+    if pc.any(has_vector, min_count=0).as_py():
+        partly = _Files(spark, snapshot, columns, files.filter(has_vector))
+        plain = plain.unionAll(partly.rows_not_deleted())
+    return plain if where is None else plain.where(where)
+
+
+def _kernel_condition(spark: SparkSession, snapshot: Snapshot, where: str | None) -> str | None:
+    """The condition, if it means the same to the kernel as it does to the session."""
+    if where is None:
+        return None
+    try:
+        predicate = snapshot.scan(where=where).request.predicate
+    except RequestError:  # Spark may know better, and says so if not
+        return None
+    assert predicate is not None
+    zone = spark.conf.get("spark.sql.session.timeZone")
+    if zone not in _ZONES_LIKE_UTC and any(c.type in _TIMES for c in evaluated_columns(predicate)):
+        return None
+    return where
+
+
+class _Files:
+    """Some files of a snapshot, as the server is told of them."""
+
+    def __init__(
+        self, spark: SparkSession, snapshot: Snapshot, columns: ScanColumns, files: pa.Table
+    ) -> None:
+        self._spark = spark
+        self._snapshot = snapshot
+        self._columns = columns
+        self._files = files
+
+    def rows(self) -> DataFrame:
+        """Their rows under logical names."""
+        if not self._files.num_rows:
+            schema = [*self._columns.data_schema(), *self._columns.partition_schema()]
+            rows = self._spark.createDataFrame([], StructType(schema))
+        else:
+            rows = self._joined() if self._columns.partition_columns else self._scanned()
+        return rows.select(self._columns.projection())
+
+    def rows_not_deleted(self) -> DataFrame:
+        """Their rows without those that are deleted."""
+        key = F.shiftleft(F.col(_FILE), _ROW_BITS).bitwiseOR(F.col("_metadata.row_index"))
+        deleted = F.broadcast(self._spark.createDataFrame(self._deleted()))
+        rows = self._joined().withColumn("__headrace_row", key)
+        return rows.join(deleted, "__headrace_row", "left_anti").select(self._columns.projection())
+
+    def _joined(self) -> DataFrame:
+        """Their rows as files have them, with partition values and the number of the file."""
+        path = F.col("_metadata.file_path")
+        known = F.broadcast(self._spark.createDataFrame(self._known()))
+        joined = self._scanned().join(known, path == F.col(_PATH), "left")
+        unknown = F.raise_error(F.concat(F.lit("headrace: no file of the pin has the path "), path))
+        names = [_FILE, *self._columns.partition_schema().names]
+        return joined.withColumns(
+            {
+                name: F.when(F.col(_PATH).isNull(), unknown).otherwise(F.col(quoted(name)))
+                for name in names
+            }
+        )
+
+    def _scanned(self) -> DataFrame:
+        """Their rows as files have them."""
+        paths = self._files["uri"].to_pylist()
+        reader = self._spark.read.schema(self._columns.data_schema()).options(**READ_OPTIONS)
+        rows = reader.options(recursiveFileLookup="true").parquet(*map(_literal, paths))
+        seen = len(set(rows.inputFiles()))
+        if seen != len(paths):
+            table = self._snapshot.table.uri
+            raise FilesNotSeenError(table=table, expected=len(paths), seen=seen)
+        return rows
+
+    def _known(self) -> pa.Table:
+        """Each file by its path, in either spelling: number and partition values."""
+        partitions = self._columns.partition_schema().names
+        values = self._files["typed_partition_values"].combine_chunks()
+        numbered = [self._files[_FILE], *values.flatten()]
+        spellings = zip(*map(_spellings, self._files["uri"].to_pylist()), strict=True)
+        names = [_PATH, _FILE, *partitions]
+        return pa.concat_tables(
+            pa.table([pa.array(paths, pa.string()), *numbered], names=names) for paths in spellings
+        )
+
+    def _deleted(self) -> pa.Table:
+        """The keys of all deleted rows."""
+        store = self._snapshot.table.files
+        keys = []
+        numbered = zip(self._files[_FILE], self._files["deletion_vector"], strict=True)
+        for number, vector in numbered:
+            found = read_deletion_vector(store, DeletionVector(**vector.as_py()))
+            rows = pa.array(found.indexes(), pa.uint64()).cast(pa.int64())
+            keys.append(pc.bit_wise_or(rows, number.as_py() << _ROW_BITS))
+        return pa.table({"__headrace_row": pa.chunked_array(keys, pa.int64())})
+
+
+def _spellings(path: str) -> tuple[str, ...]:
+    """A decoded path as Spark writes it: escaped, and a local one with one slash or with three."""
+    encoded = _ESCAPED.sub(lambda found: quote(found[0], safe=""), path)
+    return (f"file:{encoded}", f"file://{encoded}") if path.startswith("/") else (encoded,)
+
+
+def _literal(path: str) -> str:
+    """A path in which nothing is taken for a pattern."""
+    return _PATTERN.sub(r"\\\g<0>", path)

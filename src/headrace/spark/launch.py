@@ -1,0 +1,69 @@
+"""Starting what a session needs: a JVM in this machine, or nothing for a thin client.
+
+What a JVM inherits from the environment is put there for the moment of its start, and taken away
+again: the user's own environment stays as it is.
+"""
+
+import os
+import sys
+import threading
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib.resources import as_file, files
+
+from pyspark.sql import SparkSession
+
+from headrace.spark.java import find_java_home
+
+IN_THIS_MACHINE = {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+"""The environment of a Spark whose workers are here too: the same Python, and no open port."""
+
+_LAUNCHING = threading.Lock()
+
+
+def launch_driver(settings: Mapping[str, str], environment: Mapping[str, str]) -> SparkSession:
+    """A session whose driver runs in a JVM that is started here.
+
+    Raises:
+        JavaNotFoundError: there is no Java.
+    """
+    with _LAUNCHING, as_file(files("headrace.spark") / "log4j2.properties") as logging:
+        home = find_java_home()
+        java = {} if home is None else {"JAVA_HOME": str(home)}
+        quiet = {
+            "spark.driver.defaultJavaOptions": f"-Dlog4j2.configurationFile={logging.as_uri()}"
+        }
+        with _environment(environment, instead=java), warnings.catch_warnings():
+            # A server in this process is started with settings, and then told them once more.
+            warnings.filterwarnings("ignore", "Failed to set spark.", UserWarning)
+            return _session({**quiet, **settings})
+
+
+def connect_client(settings: Mapping[str, str]) -> SparkSession:
+    """A session of a Spark Connect server, which runs elsewhere."""
+    return _session(settings)
+
+
+def _session(settings: Mapping[str, str]) -> SparkSession:
+    builder = SparkSession.builder.appName("headrace")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
+
+
+@contextmanager
+def _environment(variables: Mapping[str, str], *, instead: Mapping[str, str]) -> Iterator[None]:
+    """Set these for a while: some where the user has not, some whatever the user has."""
+    added = {name: value for name, value in variables.items() if not os.environ.get(name)}
+    added |= instead
+    before = {name: os.environ.get(name) for name in added}
+    os.environ.update(added)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value

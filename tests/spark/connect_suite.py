@@ -1,0 +1,162 @@
+"""Reading through Spark Connect. Run in a process of its own by `test_connect.py`.
+
+A process has sessions of one kind only, and the other tests have theirs in this process' JVM.
+"""
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+from rich.console import Console
+
+import headrace
+import headrace.spark
+from headrace.errors import FilesNotSeenError, SessionError
+from headrace.spark import connect
+from tests.lake.log import write_commit
+from tests.spark.lake import data_file, field, kernel_rows, numbers, opening, rows_of
+from tests.spark.test_columns import mapped_table, write_partitions
+from tests.spark.test_deletion_vectors import with_vectors
+from tests.spark.test_read import partitioned
+
+
+@pytest.fixture(scope="module")
+def remote() -> Iterator[SparkSession]:
+    settings = {"spark.driver.memory": "1g", "spark.sql.shuffle.partitions": "2"}
+    session = headrace.spark.open_session(remote="local[2]", **settings)
+    assert headrace.spark.is_connect(session)
+    yield session
+    session.stop()
+
+
+def test_a_server_is_asked_for_once(remote: SparkSession) -> None:
+    assert headrace.spark.open_session(remote="local[2]") is remote
+
+
+def test_rows_of_a_partitioned_table(remote: SparkSession, tmp_path: Path) -> None:
+    table = partitioned(tmp_path)
+    frame = headrace.spark.read(remote, table)
+    assert frame.columns == ["id", "day", "city"]
+    assert rows_of(frame) == kernel_rows(table)
+    assert frame.count() == 60
+
+
+def test_rows_of_a_table_without_partitions(remote: SparkSession, tmp_path: Path) -> None:
+    assert headrace.spark.read(remote, numbers(tmp_path)).count() == 40
+
+
+def test_a_condition_prunes_before_anything_is_sent(remote: SparkSession, tmp_path: Path) -> None:
+    table = partitioned(tmp_path)
+    where = "city = 'Bern' AND id > 25"
+    frame = headrace.spark.read(remote, table, where=where, columns=["id", "city"])
+    assert rows_of(frame) == kernel_rows(table, where=where, columns=["id", "city"])
+    assert len(frame.inputFiles()) == 2
+
+
+def test_a_condition_on_times_is_of_the_zone_of_the_session(
+    remote: SparkSession, tmp_path: Path
+) -> None:
+    lines = opening([field("at", "timestamp")])
+    for hour in range(24):
+        moment = pa.array([hour * 3_600_000_000], pa.timestamp("us", "UTC"))
+        lines.append(data_file(tmp_path, f"{hour}.parquet", pa.table({"at": moment})))
+    write_commit(tmp_path, 0, lines)
+    remote.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
+    try:
+        frame = headrace.spark.read(remote, tmp_path, where="at < '1970-01-01 12:00:00'")
+        assert frame.count() == 3
+    finally:
+        remote.conf.set("spark.sql.session.timeZone", "UTC")
+
+
+def test_deleted_rows_are_not_there(remote: SparkSession, tmp_path: Path) -> None:
+    table = with_vectors(tmp_path)
+    frame = headrace.spark.read(remote, table)
+    assert rows_of(frame) == kernel_rows(table)
+    assert frame.where("p = 'odd'").count() == 17
+
+
+def test_partition_values_that_are_null_or_odd(remote: SparkSession, tmp_path: Path) -> None:
+    table = write_partitions(tmp_path, "string", ["x", None, "", "a=b/c %20", "ü"])
+    assert rows_of(headrace.spark.read(remote, table)) == kernel_rows(table)
+
+
+def test_paths_with_any_character_find_their_partition(
+    remote: SparkSession, tmp_path: Path
+) -> None:
+    table = tmp_path / "a table {x} [y] *#?"
+    lines = opening([field("id", "long"), field("p", "string")], partition_columns=["p"])
+    names = ["a b", "a%20b", "p=ü+1", "{a,b}", "[ab]", "a*", "a?b#c", "q\\r", "ab"]
+    for number, name in enumerate(names):
+        data = pa.table({"id": [number]})
+        values = {"p": f"of {name}"}
+        lines.append(data_file(table, f"{name}.parquet", data, partition_values=values))
+    write_commit(table, 0, lines)
+    assert rows_of(headrace.spark.read(remote, table)) == kernel_rows(table)
+
+
+def test_a_path_that_no_file_has_fails_the_query_instead_of_losing_rows(
+    remote: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(connect, "_spellings", lambda path: (f"file:///elsewhere{path}",))
+    frame = headrace.spark.read(remote, partitioned(tmp_path))
+    with pytest.raises(PySparkException, match="no file of the pin has the path"):
+        frame.collect()
+    deleted = headrace.spark.read(remote, with_vectors(tmp_path / "vectors"))
+    with pytest.raises(PySparkException, match="no file of the pin has the path"):
+        deleted.collect()
+
+
+def test_a_file_that_the_server_passes_over_is_told(remote: SparkSession, tmp_path: Path) -> None:
+    line = data_file(tmp_path, "_hidden.parquet", pa.table({"id": [1]}))
+    plain = data_file(tmp_path, "plain.parquet", pa.table({"id": [2]}))
+    write_commit(tmp_path, 0, [*opening([field("id", "long")]), line, plain])
+    with pytest.raises(FilesNotSeenError, match="2 files and sees 1"):
+        headrace.spark.read(remote, tmp_path)
+
+
+def test_a_missing_file_is_an_error(remote: SparkSession, tmp_path: Path) -> None:
+    table = numbers(tmp_path)
+    (table / "2.parquet").unlink()
+    with pytest.raises(PySparkException, match=r"2\.parquet"):
+        headrace.spark.read(remote, table).count()
+
+
+def test_mapped_columns_are_found_by_name(remote: SparkSession, tmp_path: Path) -> None:
+    frame = headrace.spark.read(remote, mapped_table(tmp_path, "name"))
+    assert frame.where("s.x = 60").select("s.y", "`day part`").count() == 1
+    assert frame.count() == 10
+
+
+def test_columns_by_id_need_a_setting_of_the_session(remote: SparkSession, tmp_path: Path) -> None:
+    table = mapped_table(tmp_path, "id")
+    name = "spark.sql.parquet.fieldId.read.enabled"
+    with pytest.raises(SessionError, match=name):
+        headrace.spark.read(remote, table)
+    remote.conf.set(name, "true")
+    try:
+        frame = headrace.spark.read(remote, table)
+        assert [row.y for row in frame.where("s.x = 60").select("s.y").collect()] == ["6"]
+    finally:
+        remote.conf.unset(name)
+
+
+def test_a_table_without_files_has_no_rows(remote: SparkSession, tmp_path: Path) -> None:
+    write_commit(tmp_path, 0, opening([field("id", "long")]))
+    assert headrace.spark.read(remote, tmp_path).collect() == []
+
+
+def test_progress_is_told_by_the_server(remote: SparkSession) -> None:
+    console = Console(file=io.StringIO(), force_terminal=True, force_interactive=True, width=80)
+    with headrace.spark.progress(remote, "counting", console=console):
+        slow = remote.range(0, 4, 1, 4).mapInPandas(
+            lambda frames: (__import__("time").sleep(1) or frame for frame in frames), "id long"
+        )
+        assert slow.count() == 4
+    assert isinstance(console.file, io.StringIO)
+    assert "counting" in console.file.getvalue()
+    assert "/4" in console.file.getvalue()
