@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 PEERS  := $(VENV)/.peers
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test lint format types unit soak spark-soak demo docs bench bench-full bench-rows constraints clean
+.PHONY: help setup test lint format types unit soak spark-soak demo docs bench bench-full bench-rows spark-delta constraints clean
 
 help:  ## list the verbs
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -39,6 +39,22 @@ soak: $(READY)  ## the property tests with many more examples (long)
 
 spark-soak: $(READY)  ## kill a Spark stream 20 times and count its rows (long)
 	$(BIN)/python -m tests.spark.soak --kills 20
+
+# The newest Spark that Delta is built for, and that Delta. It is behind our own Spark, so that
+# it lives in an environment of its own.
+ORACLE := $(VENV)/spark-delta
+ORACLE_SPARK := pyspark==4.2.0
+ORACLE_DELTA := io.delta:delta-spark_4.2_2.13:4.4.0
+
+$(ORACLE)/.ready: $(READY)
+	$(PYTHON) -m venv $(ORACLE)
+	$(ORACLE)/bin/python -m pip install --quiet --constraint constraints.txt \
+	  --editable '.[spark-java]' hypothesis pytest pytest-timeout
+	$(ORACLE)/bin/python -m pip install --quiet $(ORACLE_SPARK)
+	@touch $@
+
+spark-delta: $(ORACLE)/.ready  ## rows against Spark's own Delta (downloads it; minutes)
+	HEADRACE_SPARK_DELTA=$(ORACLE_DELTA) $(ORACLE)/bin/pytest -q tests/spark_delta --timeout 1200
 
 demo: $(READY)  ## make a small lake and stream its files
 	$(BIN)/python examples/demo.py

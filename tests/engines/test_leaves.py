@@ -127,3 +127,14 @@ def test_a_time_that_the_writer_read_in_its_own_zone_does_not_rule_its_file_out(
     _timestamped(tmp_path, text="2026-01-01 00:00:00", typed=elsewhere)
     where = "at = TIMESTAMP '2026-01-01 00:00:00'"
     assert [file.path for file in Table(tmp_path).snapshot().scan(where=where)] == ["a"]
+
+
+def test_a_condition_that_is_never_evaluated_keeps_every_file_of_a_checkpoint(
+    tmp_path: Path,
+) -> None:
+    history = [[*opening(), add("a", partition_values={"part": "x", "n": "1"}), add("b")]]
+    write_history(tmp_path, history)
+    write_checkpoint(tmp_path, 0, state_at(history, 0))
+    commit_path(tmp_path, 0).unlink()
+    scan = Table(tmp_path).snapshot().scan(where="length(part) = 1")
+    assert sorted(file.path for file in scan) == ["a", "b"]

@@ -75,7 +75,8 @@ def _may_match(
             for name, column in zip(names, coded, strict=True)
         }
         return _verdicts(part, PartitionTexts(texts, rows))
-    places = np.array(list(product(*map(range, sizes))), dtype=np.int32).reshape(-1, len(sizes))
+    combinations = list(product(*map(range, sizes)))
+    places = np.array(combinations, dtype=np.int32).reshape(len(combinations), len(sizes))
     texts = {
         name: column.texts.take(pa.array(places[:, index]))
         for index, (name, column) in enumerate(zip(names, coded, strict=True))

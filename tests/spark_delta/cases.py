@@ -1,0 +1,189 @@
+"""Tables that Spark's Delta writes: statements, a commit each, and conditions to ask."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Case:
+    """How a table is made, and what it is asked beside everything."""
+
+    name: str
+    sql: str
+    """Statements with semicolons between; `{t}` is the table."""
+    conditions: tuple[str, ...] = ()
+
+    def statements(self, table: str) -> list[str]:
+        """The statements that make a table at that address."""
+        parts = self.sql.replace("{t}", f"delta.`{table}`").split(";\n")
+        return [part.strip() for part in parts if part.strip()]
+
+
+CASES = (
+    Case(
+        "deletion-vectors",
+        """
+        CREATE TABLE {t} (id BIGINT, name STRING, amount DOUBLE) USING delta
+        TBLPROPERTIES ('delta.enableDeletionVectors' = 'true');
+        INSERT INTO {t} SELECT id, concat('n', id), id / 4 FROM range(0, 1000, 1, 2);
+        DELETE FROM {t} WHERE id % 7 = 0;
+        UPDATE {t} SET name = NULL WHERE id BETWEEN 100 AND 120;
+        MERGE INTO {t} t USING (SELECT * FROM range(990, 1010)) s ON t.id = s.id
+        WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT (id) VALUES (s.id);
+        DELETE FROM {t} WHERE id < 500;
+        OPTIMIZE {t};
+        """,
+        ("id > 110 AND name IS NULL", "amount <= 200.5", "name LIKE 'n9%' OR id = 1005"),
+    ),
+    Case(
+        "mapping-by-name",
+        """
+        CREATE TABLE {t} (
+          id INT, s STRUCT<a: INT, b: STRING>, l ARRAY<STRUCT<x: INT>>,
+          m MAP<STRING, STRUCT<y: INT>>
+        ) USING delta TBLPROPERTIES (
+          'delta.columnMapping.mode' = 'name', 'delta.enableDeletionVectors' = 'true');
+        INSERT INTO {t} SELECT
+          CAST(id AS INT), struct(CAST(id AS INT), 'x'), array(struct(CAST(id AS INT)), NULL),
+          map('k', struct(CAST(id AS INT)))
+        FROM range(9);
+        INSERT INTO {t} VALUES
+          (NULL, NULL, NULL, NULL), (9, struct(NULL, NULL), array(), map());
+        ALTER TABLE {t} RENAME COLUMN id TO number;
+        ALTER TABLE {t} RENAME COLUMN s.b TO `odd name.with,dot`;
+        ALTER TABLE {t} ADD COLUMNS (
+          s.c DATE, l.element.z STRING, m.value.w INT, late STRING);
+        INSERT INTO {t} VALUES (
+          10, struct(1, 'y', DATE '2026-01-01'), array(struct(1, 'z')), map('k', struct(1, 2)),
+          'now');
+        ALTER TABLE {t} DROP COLUMN s.a;
+        DELETE FROM {t} WHERE number = 3;
+        """,
+        ("number >= 8", "s.c IS NULL", "late = 'now'", "s IS NULL", "s.`odd name.with,dot` = 'x'"),
+    ),
+    Case(
+        "mapping-by-id",
+        """
+        CREATE TABLE {t} (id INT, p STRING, s STRUCT<a: INT, b: ARRAY<STRUCT<c: STRING>>>)
+        USING delta PARTITIONED BY (p) TBLPROPERTIES ('delta.columnMapping.mode' = 'id');
+        INSERT INTO {t} SELECT
+          CAST(id AS INT), concat('p', id % 3),
+          struct(CAST(id AS INT), array(struct(concat('c', id))))
+        FROM range(12);
+        ALTER TABLE {t} RENAME COLUMN s.b TO list;
+        ALTER TABLE {t} RENAME COLUMN p TO part;
+        ALTER TABLE {t} DROP COLUMN id;
+        ALTER TABLE {t} ADD COLUMNS (id STRING);
+        INSERT INTO {t} (part, s, id) VALUES (NULL, NULL, 'text');
+        """,
+        ("part = 'p1'", "id = 'text'", "s.a > 5", "part IS NULL"),
+    ),
+    Case(
+        "v2-checkpoints",
+        """
+        CREATE TABLE {t} (id BIGINT, p INT) USING delta PARTITIONED BY (p) TBLPROPERTIES (
+          'delta.checkpointPolicy' = 'v2', 'delta.checkpointInterval' = '2',
+          'delta.enableDeletionVectors' = 'true');
+        INSERT INTO {t} SELECT id, CAST(id % 4 AS INT) FROM range(100);
+        DELETE FROM {t} WHERE id % 10 = 3;
+        INSERT INTO {t} SELECT id, CAST(id % 4 AS INT) FROM range(100, 200);
+        DELETE FROM {t} WHERE p = 2;
+        INSERT INTO {t} VALUES (1000, NULL);
+        """,
+        ("p = 1 AND id > 50", "p IS NULL", "NOT (p IN (0, 1))"),
+    ),
+    Case(
+        "type-widening",
+        """
+        CREATE TABLE {t} (
+          b BYTE, s SHORT, i INT, f FLOAT, d DECIMAL(6, 2), t DATE, n STRUCT<x: INT>,
+          l ARRAY<SHORT>
+        ) USING delta TBLPROPERTIES (
+          'delta.enableTypeWidening' = 'true', 'delta.feature.timestampNtz' = 'supported');
+        INSERT INTO {t} VALUES
+          (1, 2, 3, 0.1, 4.25, DATE '2026-03-01', struct(5), array(6S)),
+          (-128, NULL, 2147483647, -0.0, -9999.99, DATE '1969-12-31', NULL, NULL);
+        ALTER TABLE {t} ALTER COLUMN b TYPE INT;
+        ALTER TABLE {t} ALTER COLUMN s TYPE BIGINT;
+        ALTER TABLE {t} ALTER COLUMN i TYPE DOUBLE;
+        ALTER TABLE {t} ALTER COLUMN f TYPE DOUBLE;
+        ALTER TABLE {t} ALTER COLUMN d TYPE DECIMAL(12, 4);
+        ALTER TABLE {t} ALTER COLUMN t TYPE TIMESTAMP_NTZ;
+        ALTER TABLE {t} ALTER COLUMN n.x TYPE BIGINT;
+        ALTER TABLE {t} ALTER COLUMN l.element TYPE INT;
+        INSERT INTO {t} VALUES (
+          70000, 5000000000, 1.5D, 0.1D, 12345678.1234, TIMESTAMP_NTZ '2026-03-01 12:00:00',
+          struct(5000000000L), array(70000));
+        ALTER TABLE {t} ALTER COLUMN b TYPE DECIMAL(12, 2);
+        INSERT INTO {t} (b) VALUES (0.25);
+        """,
+        ("b > 0.5", "f = 0.1D", "t >= TIMESTAMP_NTZ '2026-03-01 00:00:00'", "n.x = 5", "d < 0"),
+    ),
+    Case(
+        "odd-partitions",
+        """
+        CREATE TABLE {t} (
+          v INT, s STRING, d DATE, ts TIMESTAMP, n DECIMAL(8, 3), b BOOLEAN, bin BINARY
+        ) USING delta PARTITIONED BY (s, d, ts, n, b, bin);
+        INSERT INTO {t} VALUES
+          (1, 'a/b=c d%20ü:?#', DATE '2026-01-01', TIMESTAMP '2026-01-01 01:02:03.456789', 1.5,
+           true, X'4142'),
+          (2, NULL, NULL, NULL, NULL, NULL, NULL),
+          (3, '', DATE '0001-01-01', TIMESTAMP '1700-01-01 00:00:00', -0.001, false, X'');
+        """,
+        ("s = 'a/b=c d%20ü:?#'", "ts < TIMESTAMP '1800-01-01 00:00:00'", "n <= 0", "NOT b"),
+    ),
+    Case(
+        "all-types",
+        """
+        CREATE TABLE {t} (
+          y BYTE, h SHORT, i INT, l BIGINT, f FLOAT, d DOUBLE, m DECIMAL(38, 18), t STRING,
+          x BINARY, o BOOLEAN, a DATE, z TIMESTAMP, w TIMESTAMP_NTZ, v MAP<INT, ARRAY<STRING>>
+        ) USING delta;
+        INSERT INTO {t} VALUES (
+          -128, -32768, -2147483648, -9223372036854775808L, float('NaN'), double('-Infinity'),
+          -12345678901234567890.123456789012345678, 'ü\\n', X'00FF', false, DATE '0001-01-01',
+          TIMESTAMP '0001-01-01 00:00:00', TIMESTAMP_NTZ '0001-01-01 00:00:00',
+          map(1, array('a', NULL)));
+        INSERT INTO {t} VALUES (
+          127, 32767, 2147483647, 9223372036854775807L, -0.0F, double('NaN'),
+          0.000000000000000001, '', X'', true, DATE '9999-12-31',
+          TIMESTAMP '9999-12-31 23:59:59.999999', TIMESTAMP_NTZ '9999-12-31 23:59:59.999999',
+          map());
+        INSERT INTO {t} (i) VALUES (NULL);
+        """,
+        (
+            "f > 1F",
+            "d <> 5D",
+            "f = 0D",
+            "z < TIMESTAMP '1582-01-01 00:00:00'",
+            "w >= TIMESTAMP_NTZ '9999-01-01 00:00:00'",
+            "a IN (DATE '9999-12-31')",
+            "m > 0",
+            "l <=> NULL",
+        ),
+    ),
+    # Without nulls: PySpark cannot make Arrow of them.
+    Case(
+        "variants",
+        """
+        CREATE TABLE {t} (id INT, v VARIANT, s STRUCT<v: VARIANT>) USING delta;
+        INSERT INTO {t} SELECT
+          1, parse_json('{"a": [1, 2.5, null]}'), struct(parse_json('"x"'));
+        INSERT INTO {t} SELECT 2, parse_json('null'), struct(parse_json('true'));
+        """,
+        ("v IS NOT NULL", "id = 1"),
+    ),
+    Case(
+        "restore-and-append",
+        """
+        CREATE TABLE {t} (id BIGINT) USING delta TBLPROPERTIES (
+          'delta.enableChangeDataFeed' = 'true', 'delta.checkpointInterval' = '3');
+        INSERT INTO {t} SELECT id FROM range(50);
+        DELETE FROM {t} WHERE id < 10;
+        INSERT OVERWRITE {t} SELECT id FROM range(1000, 1010);
+        RESTORE TABLE {t} TO VERSION AS OF 2;
+        INSERT INTO {t} SELECT id FROM range(5);
+        """,
+        ("id < 20",),
+    ),
+)
