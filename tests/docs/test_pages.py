@@ -36,6 +36,11 @@ def test_the_page_of_errors_is_up_to_date() -> None:
     assert page == _script("make_errors.py")["render"](), "run docs/make_errors.py"
 
 
+def test_the_page_of_functions_is_up_to_date() -> None:
+    page = (DOCS / "reference" / "functions.md").read_text(encoding="utf-8")
+    assert page == _script("make_functions.py")["render"](), "run docs/make_functions.py"
+
+
 def test_the_page_of_rules_is_up_to_date() -> None:
     script = _script("make_rules.py")
     page = (DOCS / "reference" / "delta-rules.md").read_text(encoding="utf-8")

@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+"""Writes docs/reference/functions.md from the standard functions of pipelines."""
+
+import inspect
+from itertools import groupby
+from pathlib import Path
+
+from headrace.pipeline.functions.catalog import Entry, standard_catalog
+
+PAGE = Path(__file__).resolve().parent / "reference" / "functions.md"
+
+HEAD = """\
+# Standard functions
+
+Every view may call them, on Spark as in DataFusion; they are written over Arrow arrays and give
+the same values in both. `headrace functions` lists them together with a project's own. A null
+argument gives null unless it says otherwise. Brackets stand around arguments that may be left
+out, dots behind one that may be repeated; values are cast to the types that are named.
+
+[Pipelines](../guide/pipelines.md#functions) tells how to write functions of your own. This page
+is written by `docs/make_functions.py`.
+"""
+
+
+def render() -> str:
+    """The page as Markdown: one section a module, one entry a function."""
+    entries = sorted(standard_catalog(), key=_module)
+    return HEAD + "".join(
+        _section(module, list(group)) for module, group in groupby(entries, key=_module)
+    )
+
+
+def _module(entry: Entry) -> str:
+    return entry.function.kernel.__module__
+
+
+def _section(module: str, entries: list[Entry]) -> str:
+    kernel = entries[0].function.kernel
+    about = inspect.getdoc(inspect.getmodule(kernel)) or ""
+    title = module.rpartition(".")[2].replace("_", " ").capitalize()
+    return f"\n## {title}\n\n{about}\n" + "".join(map(_entry, entries))
+
+
+def _entry(entry: Entry) -> str:
+    function = entry.function
+    told = inspect.getdoc(function.kernel) or ""
+    return f"\n### `{function.name}`\n\n`{function.signature}`\n\n{told}\n"
+
+
+def main() -> None:
+    """Write the page anew."""
+    PAGE.write_text(render(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
