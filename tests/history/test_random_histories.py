@@ -151,7 +151,7 @@ def test_a_limit_gives_that_many_distinct_live_files(plan: Plan, limit: int) -> 
         assert sum(batch.num_rows for batch in scan.batches(columns=["path"])) == len(found)
 
 
-@settings(max_examples=examples(150))
+@settings(max_examples=examples(80))
 @given(full_checkpoints())
 def test_a_condition_on_partitions_keeps_exactly_the_files_that_may_match(plan: Plan) -> None:
     values = {key: add["partitionValues"] for key, add in plan.state(plan.latest).live.items()}
