@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from headrace.pipeline import CauseKind, Project, explain_change
+from headrace.pipeline import CauseKind, Project, explain_change, explain_view
 from tests.pipeline.shop import (
     append_orders,
     append_unread,
@@ -207,6 +207,20 @@ def test_a_change_moves_the_hashes_that_it_should_and_is_named(
         kind, text = mutation.cause
         assert {cause.kind for cause in causes} == {kind}
         assert any(text in str(cause) for cause in causes), [*map(str, causes)]
+
+
+def test_a_cause_is_followed_to_the_view_where_it_lies(tmp_path: Path) -> None:
+    root = write_shop(tmp_path / "shop")
+    before = Project.load(root).plan()
+    edit(root / "views" / "revenue.sql", "2024", "2023")
+    after = Project.load(root).plan()
+    direct = explain_change(before["top"].key, after["top"].key)
+    assert [(cause.kind, cause.text) for cause in direct] == [(K.UPSTREAM, "view revenue changed")]
+    causes = explain_view(before.views, after.views, "top")
+    told = "view revenue: `2024` became `2023` behind `. year =`"
+    assert [(cause.kind, cause.text) for cause in causes] == [(K.TOKEN, told)]
+    assert explain_view(before.views, after.views, "forecast") == ()
+    assert [cause.kind for cause in explain_view({}, after.views, "top")] == [K.NEW]
 
 
 def _moved(old: str | None, new: str | None) -> str:

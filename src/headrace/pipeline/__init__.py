@@ -17,7 +17,7 @@ require_planner()
 # isort: split
 from headrace.pipeline.api import Engine, Project
 from headrace.pipeline.bundle.bundle import Bundle, decode_bundle
-from headrace.pipeline.bundle.cause import Cause, CauseKind, explain_change
+from headrace.pipeline.bundle.cause import Cause, CauseKind, explain_change, explain_view
 from headrace.pipeline.bundle.key import KeyParts, SourcePart
 from headrace.pipeline.bundle.scan_unit import ScanUnit
 from headrace.pipeline.bundle.view_plan import ViewPlan
@@ -55,6 +55,7 @@ __all__ = [
     "WriteMode",
     "decode_bundle",
     "explain_change",
+    "explain_view",
     "function",
     "view",
 ]

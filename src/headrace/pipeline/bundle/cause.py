@@ -11,6 +11,7 @@ import msgspec
 
 from headrace.pipeline.bundle.key import KeyParts
 from headrace.pipeline.bundle.scan_unit import ScanUnit
+from headrace.pipeline.bundle.view_plan import ViewPlan
 from headrace.pipeline.functions.catalog import describe_change
 
 _FEW = 3
@@ -71,6 +72,38 @@ def explain_change(
     )
     # Where other files are asked for, whatever made the question another one is the cause.
     return causes or tuple(_asked(old, new))
+
+
+def explain_view(
+    old: Mapping[str, ViewPlan], new: Mapping[str, ViewPlan], view: str
+) -> tuple[Cause, ...]:
+    """What is different about a view, down to what changed in the views that it reads.
+
+    Args:
+        old: By view, the plan of its last good run.
+        new: By view, its plan now.
+        view: The view to ask about.
+    """
+    found: dict[str, Cause] = {}
+    seen: set[str] = set()
+    waiting = [view]
+    while waiting:
+        name = waiting.pop()
+        then, now = old.get(name), new[name]
+        for cause in explain_change(
+            None if then is None else then.key,
+            now.key,
+            old_units=() if then is None else then.units,
+            new_units=now.units,
+        ):
+            if cause.kind is CauseKind.UPSTREAM and cause.subject in new:
+                if cause.subject not in seen:
+                    seen.add(cause.subject)
+                    waiting.append(cause.subject)
+            else:
+                text = cause.text if name == view else f"view {name}: {cause.text}"
+                found[text] = _cause(cause.kind, cause.subject, text)
+    return tuple(found.values())
 
 
 def _cause(kind: CauseKind, subject: str, text: str) -> Cause:

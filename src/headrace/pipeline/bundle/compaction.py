@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from headrace.errors import HeadraceError
 from headrace.pipeline.bundle.key import SourcePart
 from headrace.pipeline.sources.delta import DeltaSource
-from headrace.pipeline.sources.file_set import FileSet
+from headrace.pipeline.sources.file_set import FileSet, file_key
 from headrace.pipeline.sources.source import Source
 from headrace.scan.changes import ChangeKind, FileChange
 
@@ -66,7 +66,7 @@ def _decide(
     for change in changes:
         if not change.data_change or change.kind is ChangeKind.CDC:
             continue
-        key = _key(change)
+        key = file_key(change.path, change.dv_id)
         if key not in relevant:
             # The file is in neither set, but it may have been in between: ask the version that
             # has it, which is the one before its removal.
@@ -86,7 +86,3 @@ def _kept_at(source: DeltaSource, version: int, where: str | None) -> set[str]:
 
 def _keys_of(files: FileSet) -> set[str]:
     return set(files.keys.to_pylist())
-
-
-def _key(change: FileChange) -> str:
-    return f"{change.path}\x1f{change.dv_id or ''}"

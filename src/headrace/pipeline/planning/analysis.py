@@ -8,10 +8,11 @@ from sqlglot import exp
 
 from headrace.expr.node import Predicate
 from headrace.pipeline.functions.catalog import Catalog
-from headrace.pipeline.planning.lineage import Lineage, PlanReader
+from headrace.pipeline.planning.lineage import Lineage
 from headrace.pipeline.planning.numeric import Kinds
 from headrace.pipeline.planning.pruning import Pruner
 from headrace.pipeline.planning.query import Query
+from headrace.pipeline.planning.reader import PlanReader
 from headrace.pipeline.planning.session import Planned, PlanningSession, Unplannable
 from headrace.pipeline.planning.substrait import plan_bytes
 from headrace.pipeline.planning.translate import Clock, Untranslatable, output_names, translate

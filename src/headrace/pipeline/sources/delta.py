@@ -9,12 +9,13 @@ import pyarrow as pa
 
 from headrace.errors import PinConflictError
 from headrace.pipeline.arrow_ddl import schema_text, spark_schema
-from headrace.pipeline.sources.file_set import FILES, FileSet
+from headrace.pipeline.sources.file_set import FileSet
 from headrace.pipeline.sources.pin import PinOrigin, SourcePin, harmless_uri, without_secrets
 from headrace.pipeline.sources.source import SourceRequest
 from headrace.table import Snapshot, Table
 
 _FROM_ENVIRONMENT = "env:"
+_COLUMNS = ("path", "dv_id", "size_bytes")
 
 
 class DeltaSource:
@@ -59,7 +60,7 @@ class DeltaSource:
 
     def prune(self, where: str | None) -> FileSet:
         """The files that may hold a row for which `where` is true."""
-        batches = list(self.snapshot.scan(where=where).batches(columns=FILES.names))
+        batches = list(self.snapshot.scan(where=where).batches(columns=_COLUMNS))
         total = sum(b.num_rows for b in batches) if where is None else self.files_total
         return FileSet.of(batches, total=total)
 

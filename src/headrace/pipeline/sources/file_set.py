@@ -11,14 +11,17 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+_SEPARATOR = "\x1f"
 FILES = pa.schema(
     [
         pa.field("path", pa.string(), nullable=False),
         pa.field("dv_id", pa.string()),
+        pa.field("stamp", pa.string()),
         pa.field("size_bytes", pa.int64()),
     ]
 )
-"""What is known of each file: with its deletion vector's id, its path identifies it."""
+"""What is known of each file: its path and its deletion vector's id identify it in a log; where
+there is no log, a stamp tells whether it is still the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +33,8 @@ class FileSet:
 
     @classmethod
     def of(cls, batches: Iterable[Any], *, total: int) -> "FileSet":
-        """Take batches that have the columns of `FILES`."""
-        table = pa.Table.from_batches(
-            [batch.select(FILES.names).cast(FILES) for batch in batches], FILES
-        )
+        """Take batches that have the columns of `FILES`, or those of them that are known."""
+        table = pa.Table.from_batches([_whole(batch) for batch in batches], FILES)
         order = pc.sort_indices(table, sort_keys=[("path", "ascending"), ("dv_id", "ascending")])
         return cls(table.take(order).combine_chunks(), total)
 
@@ -47,16 +48,38 @@ class FileSet:
 
     @property
     def keys(self) -> pa.Array:
-        """Each file as one text: its path, and behind a unit separator its vector's id."""
-        vector = pc.fill_null(self.files["dv_id"], "")
-        joined = pc.binary_join_element_wise(self.files["path"], vector, "\x1f")
-        return joined.combine_chunks() if isinstance(joined, pa.ChunkedArray) else joined
+        """Each file as one text, made by `file_key`."""
+        path, vector, stamp = (
+            self.files[name].cast(pa.large_string()) for name in ("path", "dv_id", "stamp")
+        )
+        parts = (path, pc.fill_null(vector, ""), pc.fill_null(stamp, ""), _text(_SEPARATOR))
+        return pc.binary_join_element_wise(*parts).combine_chunks()
 
     def digest(self) -> str:
         """The same for the same files, whatever order they came in."""
-        lines = pc.binary_join_element_wise(self.keys, "", "\n")
+        lines = pc.binary_join_element_wise(self.keys, _text(""), _text("\n"))
         hashed = sha256(str(len(self)).encode())
         if len(self):
-            whole = pa.concat_arrays([lines])
-            hashed.update(whole.buffers()[2])
+            hashed.update(lines.buffers()[2])
         return hashed.hexdigest()
+
+
+def file_key(path: str, dv_id: str | None) -> str:
+    """The text that stands for a file of a log."""
+    return f"{path}{_SEPARATOR}{dv_id or ''}{_SEPARATOR}"
+
+
+def _text(value: str) -> pa.Scalar:
+    return pa.scalar(value, pa.large_string())  # paths of many files outgrow 2 GB
+
+
+def _whole(batch: Any) -> Any:
+    """A batch with all columns of `FILES`; those that it does not have are null."""
+    known = set(batch.schema.names)
+    columns = [
+        batch.column(field.name).cast(field.type)
+        if field.name in known
+        else pa.nulls(batch.num_rows, field.type)
+        for field in FILES
+    ]
+    return pa.RecordBatch.from_arrays(columns, schema=FILES)

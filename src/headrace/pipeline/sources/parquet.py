@@ -18,6 +18,7 @@ from headrace.pipeline.sources.pin import PinOrigin, SourcePin, harmless_uri
 from headrace.pipeline.sources.source import SourceRequest
 
 _WILD = frozenset("*?[")
+_LISTED = pa.schema([FILES.field(name) for name in ("path", "stamp", "size_bytes")])
 
 
 class ParquetSource:
@@ -48,10 +49,10 @@ class ParquetSource:
         batch = pa.RecordBatch.from_pydict(
             {
                 "path": [_below(file, base) for file in self.files],
-                "dv_id": [f"mtime:{found.st_mtime_ns}:{found.st_size}" for found in status],
+                "stamp": [f"{found.st_mtime_ns}:{found.st_size}" for found in status],
                 "size_bytes": [found.st_size for found in status],
             },
-            FILES,
+            _LISTED,
         )
         return FileSet.of([batch], total=len(self.files))
 

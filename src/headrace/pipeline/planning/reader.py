@@ -1,0 +1,355 @@
+"""Reads a plan, operator by operator, from its scans to its result.
+
+The Substrait plan has every scan, also those of subqueries, with the columns it needs and the
+filters that were pushed down to it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from substrait.algebra_pb2 import (
+    AggregateRel,
+    CrossRel,
+    Expression,
+    FilterRel,
+    JoinRel,
+    ProjectRel,
+    ReadRel,
+    Rel,
+    SetRel,
+)
+from substrait.plan_pb2 import Plan
+from substrait.type_pb2 import Type
+
+from headrace.pipeline.functions.declaration import plain_name
+from headrace.pipeline.planning.expression import Words, children, field_index, subplans
+from headrace.pipeline.planning.lineage import (
+    AggregateLineage,
+    ColumnLineage,
+    JoinLineage,
+    Lineage,
+    ScanLineage,
+    WindowLineage,
+)
+from headrace.pipeline.planning.substrait import column_names
+
+INTEGERS = frozenset({"i8", "i16", "i32", "i64"})
+"""What Substrait calls the types of whole numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column between two operators: its name, its sources, and its scan if it is unchanged."""
+
+    name: str
+    sources: frozenset[str]
+    type: str = ""
+    """Its type, as Substrait calls it, where that is known."""
+    origin: tuple[int, int] | None = None
+    """The scan that it comes from and its place there, if nothing was done to it since."""
+
+
+@dataclass(slots=True)
+class Scan:
+    """One scan, with the conditions that every row of it must meet to be of use."""
+
+    relation: str
+    names: tuple[str, ...]
+    types: tuple[Type, ...]
+    needed: set[int] = field(default_factory=set)
+    conditions: list[Expression] = field(default_factory=list)
+    """Over the scan's own columns."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """What an operator gives: columns, and the scan whose rows they still are, one by one."""
+
+    columns: tuple[Column, ...]
+    scan: int | None = None
+
+
+class PlanReader:
+    """Walks one plan, once."""
+
+    def __init__(self, plan: Plan) -> None:
+        """Read a canonical plan."""
+        declared = [extension.extension_function for extension in plan.extensions]
+        self.words = Words({f.function_anchor: plain_name(f.name) for f in declared})
+        self.scans: list[Scan] = []
+        self._joins: list[JoinLineage] = []
+        self._aggregates: list[AggregateLineage] = []
+        self._windows: list[WindowLineage] = []
+        root = plan.relations[0].root
+        rows = self._rel(root.input)
+        # Nested names follow each column's own; only those of the columns themselves count.
+        self.names = tuple(root.names)
+        self.columns = rows.columns
+
+    def lineage(self, names: Sequence[str]) -> Lineage:
+        """The report, with the result's columns under the names that the author gave them."""
+        return Lineage(
+            scans=tuple(self._scan_lineage(scan) for scan in self.scans),
+            joins=tuple(self._joins),
+            aggregates=tuple(self._aggregates),
+            windows=tuple(self._windows),
+            functions=tuple(sorted(set(self.words.functions.values()))),
+            columns=tuple(
+                ColumnLineage(name=name, sources=tuple(sorted(column.sources)))
+                for name, column in zip(names, self.columns, strict=True)
+            ),
+        )
+
+    def _scan_lineage(self, scan: Scan) -> ScanLineage:
+        filters = {self.words.text(condition, scan.names) for condition in scan.conditions}
+        return ScanLineage(
+            relation=scan.relation,
+            columns=tuple(sorted(scan.names[place] for place in scan.needed)),
+            filters=tuple(sorted(filters)),
+        )
+
+    def _rel(self, rel: Rel) -> _Rows:  # noqa: C901  (one case an operator)
+        kind = rel.WhichOneof("rel_type")
+        node = getattr(rel, kind)
+        match kind:
+            case "read":
+                rows = self._read(node)
+            case "filter":
+                rows = self._filter(node)
+            case "project":
+                rows = self._project(node)
+            case "aggregate":
+                rows = self._aggregate(node)
+            case "join":
+                rows = self._join(node)
+            case "cross":
+                rows = self._cross(node)
+            case "set":
+                rows = self._set(node)
+            case "sort":
+                rows = self._rel(node.input)
+                self._use([sort.expr for sort in node.sorts], rows)
+            case "fetch":
+                rows = _Rows(self._rel(node.input).columns)
+            case _:
+                raise NotImplementedError(f"the operator {kind} of Substrait")
+        if node.common.HasField("emit"):
+            kept = tuple(rows.columns[place] for place in node.common.emit.output_mapping)
+            rows = _Rows(kept, rows.scan)
+        return rows
+
+    def _read(self, node: ReadRel) -> _Rows:
+        if not node.HasField("named_table"):
+            width = len(node.base_schema.struct.types)
+            return _Rows(tuple(Column(f"column{place}", frozenset()) for place in range(width)))
+        number, relation = len(self.scans), node.named_table.names[-1]
+        names = tuple(nested[0] for nested in column_names(node.base_schema))
+        scan = Scan(relation, names, tuple(node.base_schema.struct.types))
+        self.scans.append(scan)
+        columns = tuple(
+            Column(
+                name, frozenset({f"{relation}.{name}"}), _kind(scan.types[place]), (number, place)
+            )
+            for place, name in enumerate(names)
+        )
+        rows = _Rows(columns, number)
+        for name in ("filter", "best_effort_filter"):
+            if node.HasField(name):
+                self._restrict(getattr(node, name), rows)
+        if node.HasField("projection"):
+            kept = [item.field for item in node.projection.select.struct_items]
+            rows = _Rows(tuple(columns[place] for place in kept), number)
+        return rows
+
+    def _filter(self, node: FilterRel) -> _Rows:
+        rows = self._rel(node.input)
+        self._restrict(node.condition, rows)
+        return rows
+
+    def _restrict(self, condition: Expression, rows: _Rows) -> None:
+        """Hand a condition down to the scan, as long as the rows are still the scan's own."""
+        self._use([condition], rows)
+        if rows.scan is None:
+            return
+        for part in self.words.conjuncts(condition):
+            moved = _onto_scan(part, rows.columns)
+            if moved is not None:
+                self.scans[rows.scan].conditions.append(moved)
+
+    def _project(self, node: ProjectRel) -> _Rows:
+        rows = self._rel(node.input)
+        added = tuple(self._computed(expression, rows) for expression in node.expressions)
+        windows = [e for e in node.expressions if self._has_window(e, rows)]
+        return _Rows(rows.columns + added, None if windows else rows.scan)
+
+    def _has_window(self, expression: Expression, rows: _Rows) -> bool:
+        found = False
+        waiting = [expression]
+        while waiting:
+            current = waiting.pop()
+            waiting += children(current)
+            if current.WhichOneof("rex_type") != "window_function":
+                continue
+            found, window = True, current.window_function
+            names = [column.name for column in rows.columns]
+            self._windows.append(
+                WindowLineage(
+                    function=self.words.functions[window.function_reference],
+                    partition_by=tuple(self.words.text(e, names) for e in window.partitions),
+                    order_by=tuple(self.words.text(s.expr, names) for s in window.sorts),
+                )
+            )
+        return found
+
+    def _computed(self, expression: Expression, rows: _Rows) -> Column:
+        place = field_index(expression)
+        if place is not None:
+            self._need([rows.columns[place]])
+            return rows.columns[place]
+        names = [column.name for column in rows.columns]
+        sources = self._use([expression], rows)
+        return Column(self.words.text(expression, names), sources, _type_of(expression, rows))
+
+    def _aggregate(self, node: AggregateRel) -> _Rows:
+        rows = self._rel(node.input)
+        names = [column.name for column in rows.columns]
+        keys = tuple(self._computed(key, rows) for key in node.grouping_expressions)
+        measures, types = [], []
+        for measure in node.measures:
+            used = [argument.value for argument in measure.measure.arguments]
+            types.append(_type_of(used[0], rows) if used else "")
+            used += [sort.expr for sort in measure.measure.sorts]
+            if measure.HasField("filter"):
+                used.append(measure.filter)
+            text = self.words.call(measure.measure, names)
+            measures.append(Column(text, self._use(used, rows), types[-1]))
+        self._aggregates.append(
+            AggregateLineage(
+                keys=tuple(key.name for key in keys),
+                measures=tuple(measure.name for measure in measures),
+                types=tuple(types),
+            )
+        )
+        grouping_sets = (Column("grouping", frozenset()),) if len(node.groupings) > 1 else ()
+        plain = tuple(Column(key.name, key.sources, key.type) for key in keys)
+        return _Rows((*plain, *measures, *grouping_sets))
+
+    def _join(self, node: JoinRel) -> _Rows:
+        left, right = self._rel(node.left), self._rel(node.right)
+        both = _Rows(left.columns + right.columns)
+        names = [column.name for column in both.columns]
+        for name in ("expression", "post_join_filter"):
+            if node.HasField(name):
+                self._use([getattr(node, name)], both)
+        keys = self._key_pairs(node.expression, len(left.columns), names)
+        condition = self.words.text(node.expression, names) if node.HasField("expression") else ""
+        kind = JoinRel.JoinType.Name(node.type).removeprefix("JOIN_TYPE_").lower()
+        self._joins.append(JoinLineage(kind=kind, keys=keys, condition=condition))
+        match kind:
+            case "left_semi" | "left_anti":
+                return _Rows(left.columns)
+            case "right_semi" | "right_anti":
+                return _Rows(right.columns)
+            case "left_mark":
+                return _Rows((*left.columns, Column("mark", frozenset())))
+            case "right_mark":
+                return _Rows((*right.columns, Column("mark", frozenset())))
+            case _:
+                return both
+
+    def _key_pairs(
+        self, condition: Expression, width: int, names: list[str]
+    ) -> tuple[tuple[str, str], ...]:
+        """The pairs of a left and a right column that the condition makes equal."""
+        pairs = []
+        for part in self.words.conjuncts(condition):
+            sides = self.words.equal_sides(part)
+            places = sorted(p for p in map(field_index, sides) if p is not None)
+            if len(places) == 2 and places[0] < width <= places[1]:  # noqa: PLR2004
+                pairs.append((names[places[0]], names[places[1]]))
+        return tuple(pairs)
+
+    def _cross(self, node: CrossRel) -> _Rows:
+        left, right = self._rel(node.left), self._rel(node.right)
+        self._joins.append(JoinLineage(kind="cross", keys=(), condition=""))
+        return _Rows(left.columns + right.columns)
+
+    def _set(self, node: SetRel) -> _Rows:
+        inputs = [self._rel(rel).columns for rel in node.inputs]
+        return _Rows(
+            tuple(
+                Column(
+                    columns[0].name,
+                    frozenset().union(*(column.sources for column in columns)),
+                    columns[0].type,
+                )
+                for columns in zip(*inputs, strict=True)
+            )
+        )
+
+    def _use(self, expressions: Sequence[Expression], rows: _Rows) -> frozenset[str]:
+        """Note that expressions need columns, and say which sources they come from."""
+        sources: set[str] = set()
+        waiting = list(expressions)
+        while waiting:
+            expression = waiting.pop()
+            place = field_index(expression)
+            if place is not None:
+                self._need([rows.columns[place]])
+                sources |= rows.columns[place].sources
+                continue
+            for plan in subplans(expression):
+                inner = self._rel(plan)
+                self._need(inner.columns)
+                for column in inner.columns:
+                    sources |= column.sources
+            waiting += children(expression)
+        return frozenset(sources)
+
+    def _need(self, columns: Sequence[Column]) -> None:
+        for column in columns:
+            if column.origin is not None:
+                number, place = column.origin
+                self.scans[number].needed.add(place)
+
+
+def _kind(found: Type) -> str:
+    return found.WhichOneof("kind") or ""
+
+
+def _type_of(expression: Expression, rows: _Rows) -> str:
+    """The type of an expression; of a whole number that was made a double, that of the number."""
+    place = field_index(expression)
+    if place is not None:
+        return rows.columns[place].type
+    match expression.WhichOneof("rex_type"):
+        case "cast":
+            inner = _type_of(expression.cast.input, rows)
+            return inner if inner in INTEGERS else _kind(expression.cast.type)
+        case "scalar_function":
+            return _kind(expression.scalar_function.output_type)
+        case "literal":
+            return expression.literal.WhichOneof("literal_type") or ""
+        case "if_then":
+            return _type_of(expression.if_then.ifs[0].then, rows)
+        case _:
+            return ""
+
+
+def _onto_scan(condition: Expression, columns: tuple[Column, ...]) -> Expression | None:
+    """A condition over an operator's columns, said over those of the scan itself."""
+    moved = Expression()
+    moved.CopyFrom(condition)
+    waiting = [moved]
+    while waiting:
+        expression = waiting.pop()
+        place = field_index(expression)
+        if place is not None:
+            origin = columns[place].origin
+            if origin is None:
+                return None
+            expression.selection.direct_reference.struct_field.field = origin[1]
+        elif any(subplans(expression)):
+            return None
+        waiting += children(expression)
+    return moved
