@@ -130,4 +130,13 @@ CONDITIONS = (
     Condition("n <=> 7", lambda _, n: n == 7),
     Condition("part = 'x' AND n = 1", lambda part, n: part == "x" and n == 1),
     Condition("part IS NULL OR n < 0", lambda part, n: part is None or (n is not None and n < 0)),
+    Condition(
+        "NOT (part = 'x' OR n = 1)", lambda p, n: p not in {None, "x"} and n not in {None, 1}
+    ),
+    Condition("part NOT IN ('x', 'y z')", lambda part, _: part not in {None, "x", "y z"}),
+    Condition("TRUE", lambda *_: True),
+    Condition("FALSE", lambda *_: False),
+    Condition("NULL", lambda *_: False),
+    Condition("n = 1 OR TRUE", lambda *_: True),
+    Condition("n = 1 AND NOT FALSE", lambda _, n: n == 1),
 )
