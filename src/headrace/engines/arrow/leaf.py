@@ -27,7 +27,20 @@ from headrace.replay.skipping import SplitPredicate, keep_mask
 
 _PARTITION_BATCH_ROWS = 1 << 17
 _PARTITION_VALUES = "add.partitionValues"
+_ATTEMPTS_TO_PAY = 4
 _OFTEN_NULL = frozenset({"add.deletionVector", "add.tags"})
+
+
+class Attempts(msgspec.Struct):
+    """Whether something that only sometimes pays has paid until now. A race costs no more."""
+
+    made: int = 0
+    paid: int = 0
+
+    @property
+    def are_worth_it(self) -> bool:
+        """Whether to try again: at first, and as long as it pays."""
+        return self.paid * _ATTEMPTS_TO_PAY >= self.made or self.made < _ATTEMPTS_TO_PAY
 
 
 class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,6 +55,8 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
     matcher: SeenMatcher | None
     batch_rows: int
     meter: Meter
+    dictionaries: Attempts = msgspec.field(default_factory=Attempts)
+    """How often a dictionary has ruled out its row group."""
 
     def groups(self, file: LogFile, some: tuple[int, ...] | None = None) -> list[int]:
         """The row groups, or those of some, that may hold a wanted add.
@@ -133,6 +148,9 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
         """Whether the dictionary of its partition values leaves a group possible."""
         if self.predicate is None or self.predicate.by_partition is None:
             return True
+        if not self.dictionaries.are_worth_it:
+            return True
+        self.dictionaries.made += 1
         footer = self.source.footer(file)
         if texts_may_match(
             self.predicate.by_partition,
@@ -141,6 +159,7 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
             read_texts=lambda: self._distinct_texts(file, group),
         ):
             return True
+        self.dictionaries.paid += 1
         adds = self._actions(file, parquet, group, "add")
         self.meter.count(row_groups_skipped=1, rows_filtered_by_partition_pruning=adds)
         return False
