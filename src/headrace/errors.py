@@ -58,6 +58,7 @@
     │   ├── RunNotFoundError           RUN_NOT_FOUND
     │   ├── RunInProgressError         RUN_IN_PROGRESS
     │   ├── RunFailedError             RUN_FAILED
+    │   ├── RunCancelledError          RUN_CANCELLED
     │   ├── ResultMissingError         RESULT_MISSING
     │   ├── InvalidResultError         INVALID_RESULT
     │   ├── PinnedFilesChangedError    PINNED_FILES_CHANGED
@@ -736,6 +737,19 @@ class RunFailedError(PipelineError):
         super().__init__(
             f"run {run}: {'; '.join(self.failures)}; views that do not depend on these stand, "
             "and the next run takes it up from here"
+        )
+
+
+class RunCancelledError(PipelineError):
+    """A run was stopped before it had ended."""
+
+    code: ClassVar[str] = "RUN_CANCELLED"
+
+    def __init__(self, *, run: str) -> None:
+        self.run = run
+        super().__init__(
+            f"run {run} was cancelled; what had been committed stands, and the next run takes it "
+            "up from there"
         )
 
 

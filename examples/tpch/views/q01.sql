@@ -1,7 +1,7 @@
 -- @description TPC-H 1: pricing summary report.
 -- @materialise output
 -- @tier BEST_EFFORT
--- @tolerance 1e-6
+-- @tolerance 1e-4
 SELECT
   l_returnflag,
   l_linestatus,

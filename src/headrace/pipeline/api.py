@@ -1,6 +1,6 @@
 """`Project`: a folder, loaded; what a user of the Python API starts from."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from importlib import metadata
@@ -10,6 +10,11 @@ from pathlib import Path
 from headrace.errors import InvalidArgumentError, InvalidProjectError, ProjectNotFoundError
 from headrace.pipeline.bundle.bundle import Bundle, make_bundle
 from headrace.pipeline.bundle.view_plan import ViewPlan
+from headrace.pipeline.execution.conductor import Conductor, Wish
+from headrace.pipeline.execution.decision import Decision
+from headrace.pipeline.execution.progress import Progress, Quiet
+from headrace.pipeline.execution.replay import replay_run
+from headrace.pipeline.execution.state import ProjectState
 from headrace.pipeline.functions.catalog import (
     Catalog,
     declared_functions,
@@ -24,12 +29,13 @@ from headrace.pipeline.project.folder import FUNCTIONS, MODULE_PREFIX, load_modu
 from headrace.pipeline.project.manifest import MANIFEST, Manifest, read_manifest
 from headrace.pipeline.project.profile import Profile
 from headrace.pipeline.project.setting import VariableValue, parse_variable
-from headrace.pipeline.project.view import View
+from headrace.pipeline.project.view import BuilderView, View
 from headrace.pipeline.runs.difference import RunDifference, diff_runs
 from headrace.pipeline.runs.record import RunRecord
-from headrace.pipeline.runs.store import LATEST, STORE, ArtifactStore
+from headrace.pipeline.runs.store import LATEST, ArtifactStore
 from headrace.pipeline.sources.pin import Pins
 from headrace.pipeline.sources.resolve import resolve_sources
+from headrace.pipeline.wiring import SparkSession
 
 
 class Engine(StrEnum):
@@ -162,10 +168,154 @@ class Project:
             views=views,
         )
 
+    def run(  # noqa: PLR0913  (what a run may be asked)
+        self,
+        *,
+        engine: Engine | str = Engine.SPARK,
+        profile: str = "default",
+        select: Sequence[str] = (),
+        exclude: Sequence[str] = (),
+        variables: Mapping[str, VariableValue | str] | None = None,
+        pins: Pins | None = None,
+        full_refresh: bool = False,
+        analyse: bool = False,
+        run_id: str | None = None,
+        session: SparkSession | None = None,
+        progress: Progress | None = None,
+    ) -> RunRecord:
+        """Plan the project and run what has changed; the rest is skipped, and the record says why.
+
+        A view that fails stops only those that read it: look at `record.status`, or call
+        `record.check()`.
+
+        Args:
+            engine: `spark`, or `datafusion` for an embedded run.
+            profile: How much of the machine to take.
+            select: Views to run: names, patterns, `+name` with what it reads, `name+` with what
+                reads it; by default all.
+            exclude: Views not to run, likewise.
+            variables: Changes to the project's variables.
+            pins: Versions of sources.
+            full_refresh: Run everything that is selected, and write outputs anew.
+            analyse: Keep what each part of the physical plans did.
+            run_id: The id of the run; by default a new one.
+            session: A Spark session; by default the running one, or a local one.
+            progress: Who is told how it goes on.
+
+        Raises:
+            PipelineError: the project cannot be planned, or another process runs it.
+            RunCancelledError: it was interrupted.
+        """
+        engine_version(engine)
+        wish = Wish(
+            engine=Engine(engine).value,
+            profile=profile,
+            select=tuple(select),
+            exclude=tuple(exclude),
+            variables=dict(variables or {}),
+            pins=dict(pins or {}),
+            full_refresh=full_refresh,
+            analyse=analyse,
+            run_id=run_id,
+        )
+        return self._conductor(profile, session).run(wish, progress or Quiet())
+
+    def decide(  # noqa: PLR0913  (as for `run`)
+        self,
+        *,
+        engine: Engine | str = Engine.SPARK,
+        select: Sequence[str] = (),
+        exclude: Sequence[str] = (),
+        variables: Mapping[str, VariableValue | str] | None = None,
+        pins: Pins | None = None,
+        full_refresh: bool = False,
+    ) -> dict[str, Decision]:
+        """What a run would do with each view, and why; nothing is run."""
+        wish = Wish(
+            engine=Engine(engine).value,
+            select=tuple(select),
+            exclude=tuple(exclude),
+            variables=dict(variables or {}),
+            pins=dict(pins or {}),
+            full_refresh=full_refresh,
+        )
+        conductor = self._conductor("default", None)
+        last = self.state.last_results(conductor.views)
+        return conductor.decide(wish, conductor.plan(wish, last), last)
+
+    def why(self, view: str, *, engine: Engine | str | None = None) -> Decision:
+        """Why a view would run, or would not: the token, file, column, function or setting.
+
+        Args:
+            view: The view.
+            engine: The runner that is meant; by default that of the view's last run.
+
+        Raises:
+            InvalidArgumentError: there is no such view.
+        """
+        if view not in self.views:
+            reason = f"there is no view {view}; there are {', '.join(self.views) or 'none'}"
+            raise InvalidArgumentError(argument="view", reason=reason)
+        if engine is None:
+            last = self.state.last_results([view]).get(view)
+            engine = Engine.SPARK if last is None else last.plan.key.engine.partition(" ")[0]
+        return self.decide(engine=engine)[view]
+
+    def replay(
+        self,
+        run: str = LATEST,
+        *,
+        engine: Engine | str | None = None,
+        profile: str = "default",
+        session: SparkSession | None = None,
+        progress: Progress | None = None,
+    ) -> RunRecord:
+        """Compute the views of a run again, from the same files, and compare by their tiers.
+
+        Nothing of the project is changed. A view that differs has the status `failed` in the
+        record, and the reason says how.
+
+        Args:
+            run: The run: an id, the beginning of one, or `latest`.
+            engine: Another runner than the run had.
+            profile: How much of the machine to take.
+            session: A Spark session; by default the running one, or a local one.
+            progress: Who is told how it goes on.
+
+        Raises:
+            RunNotFoundError: there is no such run.
+            PinnedFilesChangedError: files that it read are gone or altered.
+            FunctionChangedError: a function is not what it was.
+        """
+        conductor = self._conductor(profile, session)
+        chosen = None if engine is None else Engine(engine).value
+        return replay_run(conductor, run, engine=chosen, progress=progress or Quiet())
+
+    @property
+    def state(self) -> ProjectState:
+        """Where the project keeps what it made."""
+        table = self.manifest.project
+        return ProjectState.of(self.root, outputs=table.outputs, state=table.state)
+
     @property
     def store(self) -> ArtifactStore:
         """Where the records of runs are kept."""
-        return ArtifactStore(self.root / self.manifest.project.state / STORE)
+        return self.state.store
+
+    def _conductor(self, profile: str, session: SparkSession | None) -> Conductor:
+        return Conductor(
+            project=self.name,
+            root=self.root,
+            specs=self.manifest.sources,
+            settings=self.manifest.settings,
+            catalog=self.catalog,
+            views=tuple(self.views),
+            builders={n: v.build for n, v in self.views.items() if isinstance(v, BuilderView)},
+            state=self.state,
+            profile=self.profile(profile),
+            make_plan=self.plan,
+            session=session,
+        )
 
     def runs(self, *, limit: int | None = None) -> list[RunRecord]:
         """The runs, newest first, without their views."""

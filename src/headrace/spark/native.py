@@ -30,6 +30,11 @@ def read_native(spark: SparkSession, snapshot: Snapshot, *, where: str | None) -
     return table.frame(snapshot.scan(where=table.kernel_condition(where))).where(where)
 
 
+def read_kept(spark: SparkSession, snapshot: Snapshot, *, kept_by: str | None) -> DataFrame:
+    """All rows of the files that a condition of the kernel leaves; no row is filtered."""
+    return _NativeTable(spark, snapshot).frame(snapshot.scan(where=kept_by))
+
+
 class _NativeTable:
     def __init__(self, spark: SparkSession, snapshot: Snapshot) -> None:
         self._spark = spark

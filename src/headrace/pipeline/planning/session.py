@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import pyarrow as pa
-from datafusion import DataFrame, SessionConfig, SessionContext, udf
+from datafusion import DataFrame, RuntimeEnvBuilder, SessionConfig, SessionContext, udf
 from datafusion.substrait import Producer
 from substrait.plan_pb2 import Plan
 
@@ -78,13 +78,18 @@ class PlanningSession:
         return Planned(plan, spark_schema(frame.schema()), frame)
 
 
-def planning_context(settings: Settings, extra: Iterable[tuple[str, str]] = ()) -> SessionContext:
+def planning_context(
+    settings: Settings,
+    extra: Iterable[tuple[str, str]] = (),
+    *,
+    runtime: RuntimeEnvBuilder | None = None,
+) -> SessionContext:
     """A DataFusion session with Spark's functions and the meanings that plans rely on."""
     config = SessionConfig()
     zone = ("datafusion.execution.time_zone", settings.time_zone)
     for key, value in (*_SETTINGS.items(), zone, *extra):
         config = config.set(key, value)
-    context = SessionContext(config)
+    context = SessionContext(config, runtime)
     context.enable_spark_functions()
     # That one averages decimals as doubles; Spark itself, and DataFusion's own, keep decimals.
     context.register_udaf(SessionContext().udaf("avg"))

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 import msgspec
 
+from headrace.errors import ReplayDiffersError, RunFailedError
 from headrace.pipeline.bundle.cause import Cause
 from headrace.pipeline.runs.digest import RowDigest
 
@@ -132,6 +133,22 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
     def duration_ms(self) -> int | None:
         """How long it took; None while it runs, or if nobody knows."""
         return None if self.finished_ms is None else self.finished_ms - self.started_ms
+
+    def check(self) -> None:
+        """Raise if a view failed.
+
+        Raises:
+            RunFailedError, ReplayDiffersError: one did.
+        """
+        failed = [
+            f"view {view.view}: {view.reason}"
+            for view in self.views.values()
+            if view.status is ViewStatus.FAILED
+        ]
+        if failed and self.replay_of is not None:
+            raise ReplayDiffersError(run=self.replay_of, differences=failed)
+        if failed:
+            raise RunFailedError(run=self.id, failures=failed)
 
     def count(self, status: ViewStatus) -> int:
         """How many views stand so."""

@@ -117,12 +117,13 @@ class ArtifactStore:
         rows = self._of_run(StoreTable.PLANS, record, ["stage", "text"], view=view)
         return {PlanStage(row["stage"]): row["text"] for row in rows}
 
-    def marks(self, record: RunRecord, view: str) -> dict[str, tuple[FileMark, ...]]:
-        """By source, the marks of the files that a view read in a run."""
-        rows = self._of_run(StoreTable.UNITS, record, ["source", "files"], view=view)
-        return {
-            row["source"]: tuple(FileMark(**mark) for mark in row["files"] or ()) for row in rows
-        }
+    def marks(self, record: RunRecord) -> dict[str, dict[str, tuple[FileMark, ...]]]:
+        """By view and source, the marks of the files that a run read."""
+        found: dict[str, dict[str, tuple[FileMark, ...]]] = {}
+        for row in self._of_run(StoreTable.UNITS, record, ["view", "source", "files"]):
+            marks = tuple(FileMark(**mark) for mark in row["files"] or ())
+            found.setdefault(row["view"], {})[row["source"]] = marks
+        return found
 
     def last_results(self, views: Collection[str]) -> dict[str, tuple[str, ViewRun]]:
         """By view, the newest run in which it had a result, and what is known of it there."""

@@ -1,0 +1,111 @@
+"""Whether two results are equal, as far as the tier of their view asks for it."""
+
+from collections.abc import Callable
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from headrace.pipeline.project.header import Tier
+from headrace.pipeline.runs.digest import RowDigest
+
+Rows = Callable[[], pa.Table]
+"""Reads the rows of a result."""
+
+_MOST_ROWS = 5_000_000
+
+
+def compare_results(  # noqa: PLR0913  (two results, each as digest and rows, and how to compare)
+    then: RowDigest,
+    now: RowDigest,
+    *,
+    tier: Tier,
+    tolerance: float = 0.0,
+    rows_then: Rows | None = None,
+    rows_now: Rows | None = None,
+) -> str | None:
+    """How two results differ, in words; None if they are equal by the tier."""
+    if then.rows != now.rows:
+        return f"it gives {now.rows} rows, and gave {then.rows}"
+    match tier:
+        case Tier.CANONICAL:
+            if then.order_digest is None or now.order_digest is None:
+                return "the order of its rows is not known: it is too large to be read at once"
+            same = then.order_digest == now.order_digest
+            if not same and then.rows_digest == now.rows_digest:
+                return "it gives the same rows in another order"
+            return None if same else "it gives other rows"
+        case Tier.STABLE_SET:
+            return None if then.rows_digest == now.rows_digest else "it gives other rows"
+        case Tier.BEST_EFFORT:
+            return _within(then, now, tolerance, rows_then, rows_now)
+
+
+def _within(
+    then: RowDigest,
+    now: RowDigest,
+    tolerance: float,
+    rows_then: Rows | None,
+    rows_now: Rows | None,
+) -> str | None:
+    if then.rows_digest == now.rows_digest:
+        return None
+    if then.exact_digest != now.exact_digest:
+        return "it gives other rows, also where there are no floats and decimals"
+    if rows_then is not None and rows_now is not None and then.rows <= _MOST_ROWS:
+        return compare_rows(rows_then(), rows_now(), tolerance=tolerance)
+    for name, summary in then.numbers.items():
+        found = now.numbers.get(name)
+        if found is None or not summary.is_close(found, tolerance=tolerance):
+            return f"the numbers of column {name} are off by more than {tolerance:g}"
+    return None
+
+
+def compare_rows(then: pa.Table, now: pa.Table, *, tolerance: float) -> str | None:
+    """How two sets of rows differ if floats and decimals may be off by a part of their size.
+
+    Rows are brought into one order by the columns that are exact, then by the others.
+    """
+    if [*map(str.casefold, then.column_names)] != [*map(str.casefold, now.column_names)]:
+        return f"its columns are {', '.join(now.column_names)}"
+    if then.num_rows != now.num_rows:
+        return f"it gives {now.num_rows} rows, and gave {then.num_rows}"
+    first, second = _ordered(then), _ordered(now)
+    for name, was, found in zip(then.column_names, first.columns, second.columns, strict=True):
+        if pa.types.is_float64(was.type) and pa.types.is_float64(found.type):
+            if not _all_close(was, found, tolerance):
+                return f"column {name} is off by more than {tolerance:g}"
+        elif not was.equals(found.cast(was.type)):
+            return f"column {name} has other values"
+    return None
+
+
+def _ordered(rows: pa.Table) -> pa.Table:
+    plain = pa.table(
+        [_as_float(column) for column in rows.columns],
+        names=[f"c{place}" for place in range(rows.num_columns)],
+    )
+    exact = [f.name for f in plain.schema if _is_exact(f.type)]
+    numbers = [f.name for f in plain.schema if pa.types.is_floating(f.type)]
+    keys = [(name, "ascending") for name in (*exact, *numbers)]
+    return plain.take(pc.sort_indices(plain, sort_keys=keys)) if keys else plain
+
+
+def _as_float(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    kind = column.type
+    is_number = pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+    return column.cast(pa.float64(), safe=False) if is_number else column
+
+
+def _is_exact(kind: pa.DataType) -> bool:
+    return not pa.types.is_floating(kind) and not pa.types.is_nested(kind)
+
+
+def _all_close(was: pa.ChunkedArray, found: pa.ChunkedArray, tolerance: float) -> bool:
+    if not was.is_null().equals(found.is_null()):
+        return False
+    size = pc.max_element_wise(pc.abs(was), pc.abs(found))
+    off = pc.abs(pc.subtract(was, found))
+    both_nan = pc.and_(pc.is_nan(was), pc.is_nan(found))
+    close = pc.or_(pc.less_equal(off, pc.multiply(size, tolerance)), both_nan)
+    same = pc.or_(close, pc.equal(was, found))
+    return bool(pc.all(same, min_count=0).as_py())

@@ -1,0 +1,186 @@
+"""What is to be done with each view, and why: run it, skip it, or leave it to its readers.
+
+Bundle, selection and what is known of earlier runs enter; decisions leave, in the order of the
+bundle. Nothing is executed, and no data is read.
+"""
+
+from collections.abc import Collection, Mapping
+from enum import StrEnum
+from pathlib import Path
+
+import msgspec
+
+from headrace.errors import ResultMissingError
+from headrace.pipeline.bundle.bundle import Bundle
+from headrace.pipeline.bundle.cause import Cause, CauseKind, explain_change
+from headrace.pipeline.bundle.digest import digest_of
+from headrace.pipeline.bundle.view_plan import ViewPlan
+from headrace.pipeline.execution.standing import committed_unsaid, why_fallen
+from headrace.pipeline.output.note import NotedVersion
+from headrace.pipeline.project.header import Materialise
+from headrace.pipeline.runs.record import ViewRun
+
+
+class Action(StrEnum):
+    """What is done with a view."""
+
+    RUN = "run"
+    SKIP = "skip"
+    INLINE = "inline"
+    LEAVE_OUT = "leave out"
+
+
+class LastResult(msgspec.Struct, frozen=True, kw_only=True):
+    """The newest result of a view: the run, its record there, and the plan that it followed."""
+
+    run: str
+    record: ViewRun
+    plan: ViewPlan
+
+
+class Decision(msgspec.Struct, frozen=True, kw_only=True):
+    """What is done with one view, and why."""
+
+    view: str
+    action: Action
+    reason: str
+    causes: tuple[Cause, ...] = ()
+    skip_key: str | None = None
+    """What its result will depend on, older results of views that are left out among it."""
+    last: LastResult | None = None
+    unsaid: NotedVersion | None = None
+    """A commit that stands for this work though no run has recorded it."""
+
+
+class Decider:
+    """Decides view by view; what is upstream is decided first."""
+
+    def __init__(
+        self,
+        bundle: Bundle,
+        *,
+        selected: Collection[str],
+        last: Mapping[str, LastResult],
+        outputs: Path,
+        full_refresh: bool = False,
+    ) -> None:
+        """Take what decisions rest on; `outputs` is the folder of output tables."""
+        self._bundle, self._selected, self._last = bundle, selected, last
+        self._outputs, self._full_refresh = outputs, full_refresh
+        self._made: dict[str, Decision] = {}
+
+    def decide(self) -> dict[str, Decision]:
+        """The decisions by view.
+
+        Raises:
+            ResultMissingError: a view reads one that is left out and has no result.
+        """
+        for name in self._bundle.order:
+            self._made[name] = self._first_look(self._bundle[name])
+        for name in reversed(self._bundle.order):
+            self._made[name] = self._second_look(self._bundle[name], self._made[name])
+        for name in self._bundle.order:
+            self._check_upstream(name)
+        return self._made
+
+    def _first_look(self, plan: ViewPlan) -> Decision:
+        """What a view would do for itself."""
+        last = self._last.get(plan.name)
+        made = Decision(view=plan.name, action=Action.RUN, reason="", last=last)
+        if plan.header.materialise is Materialise.NONE:
+            reason = "it is computed by whoever reads it"
+            return _replace(made, action=Action.INLINE, reason=reason)
+        if plan.name not in self._selected:
+            return _replace(made, action=Action.LEAVE_OUT, reason="it is not selected")
+        key = self._effective_key(plan)
+        made = _replace(made, skip_key=key)
+        causes = explain_change(
+            None if last is None else last.plan.key,
+            plan.key,
+            old_units=() if last is None else last.plan.units,
+            new_units=plan.units,
+        )
+        if self._full_refresh:
+            return _replace(made, reason="a full refresh is asked for", causes=causes)
+        if key is not None and last is not None and last.record.skip_key == key:
+            return self._with_known_key(plan, made, last)
+        unsaid = self._unsaid(plan, key)
+        if unsaid is not None:
+            reason = (
+                f"run {unsaid.note.run} committed it as version {unsaid.version} before it died"
+            )
+            return _replace(made, action=Action.SKIP, reason=reason, unsaid=unsaid)
+        causes = causes or (_older_upstream(),)
+        return _replace(made, reason="; ".join(map(str, causes)), causes=causes)
+
+    def _with_known_key(self, plan: ViewPlan, made: Decision, last: LastResult) -> Decision:
+        origin = last.record.result_of or last.run
+        if plan.header.materialise is not Materialise.OUTPUT:
+            reason = f"nothing that it depends on has changed since run {origin}"
+            return _replace(made, action=Action.SKIP, reason=reason)
+        output = last.record.output
+        fallen = "it has no table" if output is None else why_fallen(output)
+        if fallen is not None or output is None:
+            return _replace(made, reason=f"{fallen}")
+        reason = (
+            f"nothing that it depends on has changed since run {origin}, "
+            f"and version {output.version} of its table stands"
+        )
+        return _replace(made, action=Action.SKIP, reason=reason)
+
+    def _unsaid(self, plan: ViewPlan, key: str | None) -> NotedVersion | None:
+        if key is None or plan.header.materialise is not Materialise.OUTPUT:
+            return None
+        return committed_unsaid(
+            self._outputs / plan.name, project=self._bundle.project, view=plan.name, skip_key=key
+        )
+
+    def _second_look(self, plan: ViewPlan, made: Decision) -> Decision:
+        """What others need of it: a result that is not kept is made for those who read it."""
+        if plan.header.materialise not in {Materialise.MEMORY, Materialise.STAGING}:
+            return made
+        readers = [n for n in self._bundle.order if plan.name in self._bundle.upstream(n)]
+        running = [name for name in readers if self._made[name].action is Action.RUN]
+        if running:
+            if made.action is Action.RUN:
+                return made
+            reason = f"it is not kept, and {', '.join(running)} reads it"
+            key = made.skip_key or self._effective_key(plan)
+            return _replace(made, action=Action.RUN, reason=reason, skip_key=key)
+        if readers and made.action is Action.RUN:
+            return _replace(made, action=Action.SKIP, reason="no view that runs reads it")
+        return made
+
+    def _check_upstream(self, name: str) -> None:
+        if self._made[name].action is not Action.RUN:
+            return
+        for upstream in self._bundle.upstream(name):
+            if self._made[upstream].action is Action.LEAVE_OUT and self._standing(upstream) is None:
+                raise ResultMissingError(view=name, upstream=upstream)
+
+    def _standing(self, view: str) -> LastResult | None:
+        last = self._last.get(view)
+        return last if last is not None and last.record.output is not None else None
+
+    def _effective_key(self, plan: ViewPlan) -> str | None:
+        """The skip key; another one if a view that is left out will be read in an older state."""
+        if plan.skip_key is None:
+            return None
+        older = {}
+        for upstream in self._bundle.upstream(plan.name):
+            left_out = self._made[upstream].action is Action.LEAVE_OUT
+            last = self._standing(upstream)
+            if left_out and last and last.record.skip_key != self._bundle[upstream].skip_key:
+                older[upstream] = last.record.skip_key
+            elif not left_out and self._made[upstream].skip_key != self._bundle[upstream].skip_key:
+                older[upstream] = self._made[upstream].skip_key
+        return digest_of({"key": plan.skip_key, "older": older}) if older else plan.skip_key
+
+
+def _older_upstream() -> Cause:
+    text = "a view that it reads had an older result when it last ran, or has now"
+    return Cause(kind=CauseKind.UPSTREAM, subject="", text=text)
+
+
+def _replace(decision: Decision, **changes: object) -> Decision:
+    return msgspec.structs.replace(decision, **changes)

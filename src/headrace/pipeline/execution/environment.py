@@ -1,0 +1,38 @@
+"""What a run ran in: versions of packages, Python and the machine."""
+
+import os
+import platform
+import time
+from datetime import UTC, datetime
+from importlib import metadata
+from secrets import token_hex
+
+_PACKAGES = ("headrace", "pyarrow", "datafusion", "deltalake", "sqlglot", "numpy", "pyspark")
+
+
+def describe_environment() -> dict[str, str]:
+    """The versions of everything that may have a say in a result."""
+    return {
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "cores": str(os.cpu_count()),
+        **{name: _version(name) for name in _PACKAGES},
+    }
+
+
+def now_ms() -> int:
+    """The time."""
+    return time.time_ns() // 1_000_000
+
+
+def new_run_id(started_ms: int) -> str:
+    """An id that sorts by time and that no two runs share."""
+    moment = datetime.fromtimestamp(started_ms / 1000, tz=UTC)
+    return f"{moment:%Y%m%d-%H%M%S}-{started_ms % 1000:03}{token_hex(2)}"
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "not installed"

@@ -1,0 +1,101 @@
+"""Files that a runner has written below a table, and that no version of it has yet."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import unquote
+
+import msgspec
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+
+from headrace.errors import InvalidResultError
+from headrace.pipeline.output.statistics import read_statistics
+
+_NULL = "__HIVE_DEFAULT_PARTITION__"
+
+
+class StagedFile(msgspec.Struct, frozen=True, kw_only=True):
+    """One file, with what the log will say of it."""
+
+    path: str
+    """Below the table, as it is on disk."""
+    size_bytes: int
+    modified_ms: int
+    rows: int
+    partition_values: dict[str, str | None]
+    statistics: str
+
+
+def list_staged(
+    table: Path, folder: Path, *, schema: pa.Schema, partition_by: Sequence[str]
+) -> list[StagedFile]:
+    """The files of a folder below a table, in the order in which rows were written."""
+    physical = pa.schema([field for field in schema if field.name not in partition_by])
+    staged = []
+    for file in parquet_files(folder):
+        metadata = pq.read_metadata(file)
+        if not metadata.num_rows:
+            continue
+        status = file.stat()
+        staged.append(
+            StagedFile(
+                path=file.relative_to(table).as_posix(),
+                size_bytes=status.st_size,
+                modified_ms=status.st_mtime_ns // 1_000_000,
+                rows=metadata.num_rows,
+                partition_values=_partition_values(file.relative_to(folder), partition_by),
+                statistics=read_statistics(metadata, physical),
+            )
+        )
+    return staged
+
+
+def open_staged(folder: Path, *, schema: pa.Schema, partition_by: Sequence[str] = ()) -> ds.Dataset:
+    """The rows of a folder of files, partition columns among them, in the order of their names."""
+    files = [str(file) for file in parquet_files(folder)]
+    partitioning = ds.partitioning(
+        pa.schema([schema.field(name) for name in partition_by]), flavor="hive"
+    )
+    return ds.dataset(
+        files,
+        schema=schema,
+        format="parquet",
+        partitioning=partitioning,
+        partition_base_dir=str(folder),
+    )
+
+
+def parquet_files(folder: Path) -> list[Path]:
+    """The Parquet files below a folder, sorted."""
+    return sorted(file for file in folder.rglob("*.parquet") if not file.name.startswith("."))
+
+
+def check_partitioning(view: str, schema: pa.Schema, partition_by: Sequence[str]) -> None:
+    """Refuse partition columns that are not there, or whose values have more than one spelling.
+
+    Raises:
+        InvalidResultError: there is one.
+    """
+    for name in partition_by:
+        if name not in schema.names:
+            reason = f"it is to be partitioned by {name}, and has {', '.join(schema.names)}"
+            raise InvalidResultError(view=view, reason=reason)
+        kind = schema.field(name).type
+        plain = (
+            pa.types.is_integer(kind)
+            or pa.types.is_string(kind)
+            or pa.types.is_date32(kind)
+            or pa.types.is_boolean(kind)
+        )
+        if not plain:
+            reason = f"it is to be partitioned by {name}, whose type {kind} has no one spelling"
+            raise InvalidResultError(view=view, reason=f"{reason}: cast it, e.g. to a date")
+
+
+def _partition_values(path: Path, partition_by: Sequence[str]) -> dict[str, str | None]:
+    values: dict[str, str | None] = {}
+    for segment in path.parent.parts:
+        name, _, text = segment.partition("=")
+        values[unquote(name)] = None if text == _NULL else unquote(text)
+    return {name: values[name] for name in partition_by}

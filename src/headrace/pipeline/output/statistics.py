@@ -1,0 +1,105 @@
+"""Statistics of data files, from the footers that their writer has left.
+
+Only what is sure goes into the log: a bound that could lie is left out, and a file without it is
+read more often than needed, never less.
+"""
+
+from collections.abc import Iterable, Mapping
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+_INDEXED_COLUMNS = 32
+"""As many as Delta writers index unless a table says otherwise."""
+_LONGEST_TEXT = 64
+_MILLISECOND = timedelta(milliseconds=1)
+
+
+def read_statistics(metadata: pq.FileMetaData, schema: pa.Schema) -> str:
+    """The statistics of a file as the log has them, of its first columns that have an order."""
+    indexed = {f.name for f in list(schema)[:_INDEXED_COLUMNS] if not pa.types.is_nested(f.type)}
+    bounded = {f.name for f in schema if f.name in indexed and _is_bounded(f.type)}
+    least: dict[str, Any] = {}
+    greatest: dict[str, Any] = {}
+    nulls: dict[str, int] = {}
+    for name, chunks in _chunks(metadata, indexed).items():
+        if all(chunk is not None and chunk.has_null_count for chunk in chunks):
+            nulls[name] = sum(chunk.null_count for chunk in chunks)
+        full = [c for c in chunks if c is None or c.num_values]
+        if name in bounded and full and all(c is not None and c.has_min_max for c in full):
+            _set(least, name, _lower(min(chunk.min for chunk in full)))
+            _set(greatest, name, _upper(max(chunk.max for chunk in full)))
+    return msgspec.json.encode(
+        {
+            "numRecords": metadata.num_rows,
+            "minValues": least,
+            "maxValues": greatest,
+            "nullCount": nulls,
+        }
+    ).decode()
+
+
+def _chunks(metadata: pq.FileMetaData, names: Iterable[str]) -> Mapping[str, list[Any]]:
+    wanted = set(names)
+    places = {
+        metadata.schema.column(place).path: place
+        for place in range(metadata.num_columns)
+        if metadata.schema.column(place).path in wanted
+    }
+    return {
+        name: [
+            metadata.row_group(group).column(place).statistics
+            for group in range(metadata.num_row_groups)
+        ]
+        for name, place in places.items()
+    }
+
+
+def _is_bounded(kind: pa.DataType) -> bool:
+    """Whether bounds are sure: those of floats say nothing of a NaN, which is above them all."""
+    return bool(
+        pa.types.is_integer(kind)
+        or pa.types.is_date32(kind)
+        or pa.types.is_timestamp(kind)
+        or pa.types.is_decimal(kind)
+        or pa.types.is_string(kind)
+    )
+
+
+def _set(bounds: dict[str, Any], name: str, value: Any) -> None:
+    if value is not None:
+        bounds[name] = value
+
+
+def _lower(value: Any) -> Any:
+    if isinstance(value, str):
+        return value[:_LONGEST_TEXT]  # what is left of a text is not above it
+    if isinstance(value, datetime):
+        return _time(value.replace(microsecond=value.microsecond // 1000 * 1000))
+    return _plain(value)
+
+
+def _upper(value: Any) -> Any:
+    if isinstance(value, str):
+        return value if len(value) <= _LONGEST_TEXT else None
+    if isinstance(value, datetime):
+        whole = value.replace(microsecond=value.microsecond // 1000 * 1000)
+        return _time(whole if whole == value else whole + _MILLISECOND)
+    return _plain(value)
+
+
+def _time(value: datetime) -> str:
+    """A time to the millisecond, as the log has it; with a Z if it has a zone."""
+    if value.tzinfo is None:
+        return value.isoformat(timespec="milliseconds")
+    return value.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Decimal):
+        return msgspec.Raw(format(value, "f").encode())
+    return value.isoformat() if isinstance(value, date) else value

@@ -1,0 +1,33 @@
+"""Rows as Parquet files, laid out as Spark lays them out."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from uuid import uuid4
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+
+_ROWS_PER_FILE = 5_000_000
+_ROWS_PER_GROUP = 1 << 17
+
+
+def write_rows(
+    folder: Path, schema: pa.Schema, rows: Iterable[pa.RecordBatch], *, partition_by: Sequence[str]
+) -> None:
+    """Write rows in their order; of partition columns only the folders tell."""
+    folder.mkdir(parents=True, exist_ok=True)
+    partitioning = ds.partitioning(
+        pa.schema([schema.field(name) for name in partition_by]), flavor="hive"
+    )
+    ds.write_dataset(
+        rows,
+        folder,
+        schema=schema,
+        format="parquet",
+        partitioning=partitioning,
+        basename_template=f"part-{uuid4()}-{{i}}.parquet",
+        max_rows_per_file=_ROWS_PER_FILE,
+        max_rows_per_group=_ROWS_PER_GROUP,
+        preserve_order=True,
+        existing_data_behavior="overwrite_or_ignore",
+    )

@@ -1,0 +1,210 @@
+"""Views on DataFusion: the stored plan over the same pinned files, which Headrace itself reads.
+
+The plan knows tables and columns by their folded names. Results get the author's names and
+Spark's types, so that both runners write the same tables.
+"""
+
+from collections.abc import Iterable, Iterator
+from threading import Event, Lock
+
+import pyarrow as pa
+from datafusion import DataFrame, RuntimeEnvBuilder, SessionContext
+from datafusion.substrait import Consumer, Serde
+from sqlglot import exp
+
+from headrace.errors import PlanRefusedError, RunCancelledError
+from headrace.pipeline.arrow_ddl import spark_schema
+from headrace.pipeline.bundle.view_plan import ViewPlan
+from headrace.pipeline.planning.query import parse_query
+from headrace.pipeline.planning.session import planning_context, register_function
+from headrace.pipeline.project.header import Tier
+from headrace.pipeline.runners.datafusion.file import write_rows
+from headrace.pipeline.runners.datafusion.table import (
+    RowDataset,
+    batch_dataset,
+    snapshot_dataset,
+)
+from headrace.pipeline.runners.task import (
+    KeptResult,
+    RunnerContext,
+    TableResult,
+    Upstream,
+    ViewResult,
+    ViewTask,
+    promised_types,
+)
+from headrace.pipeline.runs.artifact import PlanStage
+from headrace.pipeline.runs.digest import Digester
+from headrace.pipeline.sources.delta import DeltaSource
+from headrace.table import Table
+
+_SETTLED_RULES = (
+    *("rewrite_set_comparison", "optimize_unions", "unions_to_filter"),
+    *("replace_distinct_aggregate", "eliminate_join", "decorrelate_predicate_subquery"),
+    *("scalar_subquery_to_join", "decorrelate_lateral_join", "extract_equijoin_predicate"),
+    *("eliminate_duplicated_expr", "eliminate_filter", "eliminate_cross_join"),
+    *("eliminate_limit", "propagate_empty_relation", "filter_null_join_keys"),
+    *("eliminate_outer_join", "push_down_limit", "push_down_filter"),
+    *("single_distinct_aggregation_to_group_by", "eliminate_group_by_constant"),
+    *("common_sub_expression_eliminate", "extract_leaf_expressions"),
+    *("push_down_leaf_projections", "optimize_projections"),
+)
+"""The rules of DataFusion's optimizer that a stored plan has behind it. It runs as it is stored;
+only functions that are words for others are still to be replaced."""
+
+_UNFENCED = "__rows"
+_FENCE = 1 << 62
+"""A limit that limits nothing, and that no filter is moved across. A dataset's filters would be
+evaluated by pyarrow, for which NaN is above nothing and `NOT IN` keeps nulls."""
+
+
+class DataFusionRunner:
+    """Computes views in this process."""
+
+    def __init__(self, context: RunnerContext) -> None:
+        """Start with nothing kept."""
+        self._context = context
+        self._kept: dict[str, pa.Table] = {}
+        self._lock = Lock()
+        self._cancelled = Event()
+
+    def compute(self, task: ViewTask) -> ViewResult:
+        """Compute a view, and write or keep its rows.
+
+        Raises:
+            PlanRefusedError: DataFusion has no plan for it.
+            RunCancelledError: the run has been cancelled.
+        """
+        session, frame = self._frame(task, task.plan)
+        schema = _result_schema(frame, task.plan)
+        digester = Digester(schema)
+        rows = self._rows(frame, schema, digester)
+        if task.folder is None:
+            kept = pa.Table.from_batches(list(rows), schema)
+            with self._lock:
+                self._kept[task.plan.name] = kept
+        else:
+            write_rows(task.folder, schema, rows, partition_by=task.partition_by)
+        return ViewResult(
+            schema=schema,
+            digest=digester.finish(),
+            plans=_plans(session, frame, task),
+        )
+
+    def release(self, name: str) -> None:
+        """Let go of a kept result."""
+        with self._lock:
+            self._kept.pop(name, None)
+
+    def progress(self, view: str) -> tuple[int, int]:  # noqa: ARG002
+        """DataFusion does not tell."""
+        return 0, 0
+
+    def cancel(self) -> None:
+        """Stop everything before its next batch."""
+        self._cancelled.set()
+
+    def close(self) -> None:
+        """Let go of all kept results."""
+        self._kept.clear()
+
+    def _session(self, tier: Tier) -> SessionContext:
+        profile = self._context.profile
+        settings = profile.datafusion_settings()
+        if tier is Tier.CANONICAL:  # the order of rows, and of sums, must not vary
+            settings |= {"datafusion.execution.target_partitions": "1"}
+        runtime = RuntimeEnvBuilder().with_disk_manager_os()
+        runtime = runtime.with_fair_spill_pool(profile.memory_bytes)
+        return planning_context(self._context.settings, settings.items(), runtime=runtime)
+
+    def _frame(self, task: ViewTask, plan: ViewPlan) -> tuple[SessionContext, DataFrame]:
+        """A view as a query of a session of its own, in which all that it reads is registered."""
+        session = self._session(plan.header.tier)
+        self._register_functions(session, (*task.inlined, plan))
+        if plan.substrait is not None:
+            for name in {scan.relation for scan in plan.lineage.scans} if plan.lineage else ():
+                session.register_dataset(name, self._relation(task, name))
+            for rule in _SETTLED_RULES:
+                session.remove_optimizer_rule(rule)
+            stored = Serde.deserialize_bytes(plan.substrait)
+            logical = Consumer.from_substrait_plan(session, stored)
+            return session, session.create_dataframe_from_logical_plan(logical)
+        if plan.datafusion_sql is not None:
+            for name in plan.reads:
+                session.register_dataset(f"{name}{_UNFENCED}", self._relation(task, name))
+                session.register_view(name, session.table(f"{name}{_UNFENCED}").limit(_FENCE))
+            return session, session.sql(plan.datafusion_sql)
+        reason = plan.unplanned or "it is built in Python"
+        raise PlanRefusedError(engine="datafusion", node=f"view {plan.name}", reason=reason)
+
+    def _register_functions(self, session: SessionContext, plans: Iterable[ViewPlan]) -> None:
+        """Make known the functions that plans call."""
+        catalog = self._context.catalog
+        for plan in plans:
+            if plan.sql is None:
+                continue
+            for call in parse_query(plan.sql, file=plan.file).tree.find_all(exp.Anonymous):
+                name = call.name.casefold()
+                if name in catalog:
+                    register_function(session, catalog[name], len(call.expressions))
+
+    def _relation(self, task: ViewTask, name: str) -> RowDataset:
+        """What a plan reads under a name: a source, or the result of a view."""
+        unit = next((unit for unit in task.plan.units if unit.source == name), None)
+        if unit is not None:
+            source = self._context.sources[name]
+            if isinstance(source, DeltaSource):
+                return snapshot_dataset(source.snapshot, kept_by=unit.where)
+            return batch_dataset(source.schema, source.batches)
+        if name in task.upstream:
+            return self._upstream(task.upstream[name])
+        # A view that nobody keeps and that is no part of the plan: it is computed for this one.
+        plan = next(plan for plan in task.inlined if plan.name == name)
+        _, frame = self._frame(task, plan)
+        schema = _result_schema(frame, plan)
+        rows = pa.Table.from_batches(list(self._rows(frame, schema, Digester(schema))), schema)
+        return batch_dataset(schema, rows.to_batches)
+
+    def _upstream(self, result: Upstream) -> RowDataset:
+        match result:
+            case TableResult(uri=uri, version=version):
+                return snapshot_dataset(Table(uri).snapshot(version=version), kept_by=None)
+            case KeptResult(name=name):
+                kept = self._kept[name]
+                return batch_dataset(kept.schema, kept.to_batches)
+
+    def _rows(
+        self, frame: DataFrame, schema: pa.Schema, digester: Digester
+    ) -> Iterator[pa.RecordBatch]:
+        for found in frame.execute_stream():
+            if self._cancelled.is_set():
+                raise RunCancelledError(run=self._context.run)
+            batch = found.to_pyarrow().rename_columns(schema.names).cast(schema)
+            digester.add(batch)
+            yield batch
+
+
+def _result_schema(frame: DataFrame, plan: ViewPlan) -> pa.Schema:
+    """The author's names and Spark's types; of decimals, those that a contract promises."""
+    given = spark_schema(frame.schema())
+    planned = plan.arrow_schema
+    names = given.names if planned is None else planned.names
+    fields = [
+        pa.field(name, field.type, nullable=field.nullable)
+        for name, field in zip(names, given, strict=True)
+    ]
+    promised = promised_types(plan.header.contract, pa.schema(fields))
+    return pa.schema([f.with_type(promised.get(f.name, f.type)) for f in fields])
+
+
+def _plans(session: SessionContext, frame: DataFrame, task: ViewTask) -> dict[PlanStage, str]:
+    plans = {
+        PlanStage.SQL: task.plan.datafusion_sql or "",
+        PlanStage.LOGICAL: frame.logical_plan().display_indent(),
+        PlanStage.OPTIMISED: frame.optimized_logical_plan().display_indent(),
+        PlanStage.PHYSICAL: frame.execution_plan().display_indent(),
+    }
+    if task.analyse and task.plan.datafusion_sql is not None:
+        told = session.sql(f"EXPLAIN ANALYZE {task.plan.datafusion_sql}").to_pylist()
+        plans[PlanStage.ANALYSED] = "\n".join(row["plan"] for row in told)
+    return plans

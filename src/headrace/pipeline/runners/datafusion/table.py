@@ -1,0 +1,98 @@
+"""Pinned files as a table of DataFusion: Headrace reads the rows, batch by batch.
+
+DataFusion takes a pyarrow dataset and asks it for columns; this one answers with Headrace's own
+reader, which knows deletion vectors, column mapping and widened types. Nothing is held in memory
+but the batches on their way.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Self
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+
+from headrace import wiring
+from headrace.pipeline.arrow_ddl import spark_schema
+from headrace.pipeline.planning.session import folded
+from headrace.rows.option import RowOptions
+from headrace.table import Snapshot
+
+Opener = Callable[[Sequence[str]], Iterator[pa.RecordBatch]]
+"""Opens the rows anew, with the named columns in that order."""
+
+
+class RowDataset(ds.Dataset):  # type: ignore[misc]
+    """A dataset whose rows are opened anew for every scan of it."""
+
+    def __new__(cls, *_: Any) -> Self:
+        """Make one without files: those of pyarrow have some."""
+        made: Self = ds.Dataset.__new__(cls)
+        return made
+
+    def __init__(self, schema: pa.Schema, open_rows: Opener) -> None:
+        """Take the columns, and who opens the rows."""
+        self._schema, self._open = schema, open_rows
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns."""
+        return self._schema
+
+    def get_fragments(self, filter: Any = None) -> Iterator["_Fragment"]:  # noqa: A002, ARG002
+        """One: the reader itself reads several files at once."""
+        return iter([_Fragment(self)])
+
+    def scanner(self, columns: Sequence[str] | None = None, **options: Any) -> ds.Scanner:
+        """Open the rows."""
+        wanted = self._schema.names if columns is None else list(columns)
+        read = wanted or self._schema.names[:1]  # rows without columns would not be counted
+        schema = pa.schema([self._schema.field(name) for name in read])
+        reader = pa.RecordBatchReader.from_batches(schema, self._open(read))
+        return ds.Scanner.from_batches(reader, columns=wanted, filter=options.get("filter"))
+
+
+class _Fragment:
+    """What DataFusion scans of a dataset."""
+
+    def __init__(self, dataset: RowDataset) -> None:
+        self._dataset = dataset
+
+    def scanner(self, _schema: pa.Schema = None, **options: Any) -> ds.Scanner:
+        return self._dataset.scanner(**options)
+
+
+def snapshot_dataset(snapshot: Snapshot, *, kept_by: str | None) -> RowDataset:
+    """All rows of the files that a condition of the kernel leaves, under folded names."""
+    schema = spark_schema(snapshot.schema)
+    spelled = {field.name.casefold(): field.name for field in schema}
+    known = folded(schema)
+
+    def open_rows(columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        scan = snapshot.scan(where=kept_by)
+        options = RowOptions()
+        request = snapshot.row_request(columns=[spelled[name] for name in columns], options=options)
+        wanted = pa.schema([known.field(name) for name in columns])
+        with wiring.open_rows(
+            scan,
+            store=snapshot.table.files,
+            context=scan.context,
+            request=request,
+            options=options,
+            limit=None,
+        ) as reader:
+            for batch in reader:
+                yield batch.rename_columns(list(columns)).cast(wanted)
+
+    return RowDataset(known, open_rows)
+
+
+def batch_dataset(schema: pa.Schema, open_batches: Callable[[], Any]) -> RowDataset:
+    """Rows that come as batches of all columns, under folded names."""
+    known = folded(schema)
+
+    def open_rows(columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        wanted = pa.schema([known.field(name) for name in columns])
+        for batch in open_batches():
+            yield batch.rename_columns(known.names).select(list(columns)).cast(wanted)
+
+    return RowDataset(known, open_rows)

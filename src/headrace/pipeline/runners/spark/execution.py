@@ -1,0 +1,146 @@
+"""Jobs of a run: grouped by view, so that they can be counted, told and cancelled.
+
+What Spark made of a query is taken from its own status store: it was planned once, for the run
+itself, and need not be planned again to be told.
+"""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Event
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from headrace.errors import RunCancelledError
+from headrace.pipeline.runs.artifact import PlanStage
+
+_PATIENCE_S = 2.0
+_PAUSE_S = 0.005
+_RECENT = 64
+_STAGES = {
+    "== Analyzed Logical Plan ==": PlanStage.LOGICAL,
+    "== Optimized Logical Plan ==": PlanStage.OPTIMISED,
+    "== Physical Plan ==": PlanStage.PHYSICAL,
+}
+
+
+class SparkExecutions:
+    """The job groups of one run."""
+
+    def __init__(self, session: SparkSession, *, run: str) -> None:
+        """Take the session whose jobs are meant."""
+        self._session = session
+        self._spark = session.sparkContext
+        self._run = run
+        self._active: set[str] = set()
+        self._cancelled = Event()
+
+    @contextmanager
+    def group(self, view: str) -> Iterator["SparkExecution"]:
+        """Let the jobs of this thread belong to a view.
+
+        Raises:
+            RunCancelledError: the run has been cancelled.
+        """
+        group = self._id(view)
+        self._active.add(group)
+        if self._cancelled.is_set():
+            raise RunCancelledError(run=self._run)
+        self._spark.setJobGroup(group, group, interruptOnCancel=True)
+        try:
+            yield SparkExecution(self._session, group)
+        finally:
+            self._active.discard(group)
+            for name in ("spark.jobGroup.id", "spark.job.description"):
+                self._spark.setLocalProperty(name, None)  # type: ignore[arg-type]
+
+    def progress(self, view: str) -> tuple[int, int]:
+        """How many tasks of a view are done, and how many are known of."""
+        tracker = self._spark.statusTracker()
+        done = known = 0
+        for job in tracker.getJobIdsForGroup(self._id(view)):
+            info = tracker.getJobInfo(job)
+            for stage in info.stageIds if info else ():
+                found = tracker.getStageInfo(stage)
+                if found is not None:
+                    done, known = done + found.numCompletedTasks, known + found.numTasks
+        return done, known
+
+    def cancel(self) -> None:
+        """Cancel what is going on, and refuse what is still to come."""
+        self._cancelled.set()
+        for group in list(self._active):
+            self._spark.cancelJobGroup(group)
+
+    def _id(self, view: str) -> str:
+        return f"headrace/{self._run}/{view}"
+
+
+class SparkExecution:
+    """What Spark did for one view."""
+
+    def __init__(self, session: SparkSession, group: str) -> None:
+        """Name the group of its jobs."""
+        self._spark = session.sparkContext
+        self._tracker = self._spark.statusTracker()
+        self._query = f"{group}/rows"
+        self._store: Any = session._jsparkSession.sharedState().statusStore()  # noqa: SLF001
+        self._group = group
+
+    def begin(self) -> None:
+        """What comes now is the query that computes the view; what came before prepared it."""
+        self._spark.setJobDescription(self._query)
+
+    def job_ids(self) -> tuple[int, ...]:
+        """The ids of its jobs."""
+        return tuple(sorted(self._tracker.getJobIdsForGroup(self._group)))
+
+    def plans(self, *, sql: str, analyse: bool) -> dict[PlanStage, str]:
+        """The plans of its first query: the one that computes the view."""
+        plans = {PlanStage.SQL: sql}
+        found = self._first_query()
+        if found is None:  # Spark tells of it a little later than it does it, or not at all
+            return plans
+        plans |= _stages(found.physicalPlanDescription())
+        if analyse:
+            plans[PlanStage.ANALYSED] = self._analysed(found.executionId())
+        return plans
+
+    def _first_query(self) -> Any | None:
+        deadline = time.monotonic() + _PATIENCE_S
+        while time.monotonic() < deadline:
+            count = self._store.executionsCount()
+            recent = self._store.executionsList(max(0, count - _RECENT), _RECENT)
+            for place in range(recent.size()):
+                query = recent.apply(place)
+                if query.description() == self._query and query.completionTime().isDefined():
+                    return query
+            time.sleep(_PAUSE_S)
+        return None
+
+    def _analysed(self, query: int) -> str:
+        values = self._store.executionMetrics(query)
+        nodes = self._store.planGraph(query).allNodes()
+        lines = []
+        for place in range(nodes.size()):
+            node = nodes.apply(place)
+            lines.append(f"{node.name()} ({node.id()})")
+            for index in range(node.metrics().size()):
+                metric = node.metrics().apply(index)
+                value = values.get(metric.accumulatorId())
+                if value.isDefined():
+                    lines.append(f"    {metric.name()}: {' '.join(value.get().split())}")
+        return "\n".join(lines)
+
+
+def _stages(description: str) -> dict[PlanStage, str]:
+    """The parts of what Spark tells of a plan in full."""
+    found: dict[PlanStage, list[str]] = {}
+    stage: PlanStage | None = None
+    for line in description.splitlines():
+        if line.startswith("== ") and line.endswith(" =="):
+            stage = _STAGES.get(line)
+        elif stage is not None:
+            found.setdefault(stage, []).append(line)
+    return {stage: "\n".join(lines).strip() for stage, lines in found.items()}

@@ -1,0 +1,179 @@
+"""Views on Spark: the author's text as it stands, over exactly the pinned files.
+
+Each view has a session of its own beside the one that was given: its settings, functions and
+tables are seen by nobody else. Its jobs form a group, so that they can be told and cancelled.
+"""
+
+from threading import Lock
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812  (as PySpark calls it)
+from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
+
+import headrace.spark
+from headrace.errors import SessionError
+from headrace.pipeline.arrow_ddl import schema_text, spark_schema
+from headrace.pipeline.bundle.scan_unit import ScanUnit
+from headrace.pipeline.bundle.view_plan import ViewPlan
+from headrace.pipeline.runners.spark.digest import digest_frame, digest_written
+from headrace.pipeline.runners.spark.execution import SparkExecutions
+from headrace.pipeline.runners.spark.function import register_functions
+from headrace.pipeline.runners.task import (
+    KeptResult,
+    RunnerContext,
+    TableResult,
+    ViewResult,
+    ViewTask,
+    promised_types,
+)
+from headrace.pipeline.sources.delta import DeltaSource
+from headrace.pipeline.sources.parquet import ParquetSource
+from headrace.spark.native import read_kept
+
+_WRITING = {
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
+    "spark.sql.sources.partitionOverwriteMode": "static",
+    "spark.sql.ui.explainMode": "extended",
+}
+
+
+class SparkRunner:
+    """Computes views in sessions beside the one it is given."""
+
+    def __init__(self, session: SparkSession, context: RunnerContext) -> None:
+        """Take a session.
+
+        Raises:
+            SessionError: it has no driver in this process, which pinned scans need.
+        """
+        self._base = headrace.spark.attach(session)
+        if headrace.spark.is_connect(session):
+            raise SessionError(reason="pipelines need a driver in this process, not Spark Connect")
+        self._context = context
+        self._executions = SparkExecutions(session, run=context.run)
+        self._kept: dict[str, DataFrame] = {}
+        self._lock = Lock()
+
+    def compute(self, task: ViewTask) -> ViewResult:
+        """Compute a view, and write or keep its rows."""
+        plan = task.plan
+        with self._executions.group(plan.name) as execution:
+            session = self._session()
+            self._register(session, task)
+            frame = self._promised(self._frame(session, plan), plan)
+            schema = spark_schema(to_arrow_schema(frame.schema))
+            execution.begin()
+            if task.folder is None:
+                frame = self._keep(plan.name, frame)
+                digest = digest_frame(frame, schema)
+            else:
+                writer = frame.write.mode("overwrite").partitionBy(*task.partition_by)
+                writer.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false").parquet(
+                    str(task.folder)
+                )
+                digest = digest_written(
+                    session, task.folder, schema=schema, partition_by=task.partition_by
+                )
+            return ViewResult(
+                schema=schema,
+                digest=digest,
+                plans=execution.plans(sql=plan.sql or "", analyse=task.analyse),
+                job_ids=execution.job_ids(),
+            )
+
+    def release(self, name: str) -> None:
+        """Let go of a kept result."""
+        with self._lock:
+            frame = self._kept.pop(name, None)
+        if frame is not None:
+            frame.unpersist()
+            self._base.catalog.dropGlobalTempView(self._global_name(name))
+
+    def progress(self, view: str) -> tuple[int, int]:
+        """How many tasks of a view's jobs are done, and how many there are."""
+        return self._executions.progress(view)
+
+    def cancel(self) -> None:
+        """Cancel all jobs of the run."""
+        self._executions.cancel()
+
+    def close(self) -> None:
+        """Let go of all kept results; the session is the caller's."""
+        for name in list(self._kept):
+            self.release(name)
+
+    def _session(self) -> SparkSession:
+        session = self._base.newSession()
+        context = self._context
+        settings = {
+            **_runtime_settings(session, context.profile.spark_settings()),
+            **_WRITING,
+            "spark.sql.session.timeZone": context.settings.time_zone,
+            "spark.sql.ansi.enabled": str(context.settings.ansi).lower(),
+        }
+        for name, value in settings.items():
+            session.conf.set(name, value)
+        return session
+
+    def _register(self, session: SparkSession, task: ViewTask) -> None:
+        """Make known what the view's text names: functions, sources, views."""
+        catalog = self._context.catalog
+        plans = (*task.inlined, task.plan)
+        used = {name for plan in plans for name in plan.key.functions if name in catalog}
+        register_functions(session, (catalog[name] for name in sorted(used)))
+        for unit in task.plan.units:
+            self._source(session, unit).createOrReplaceTempView(unit.source)
+        for name, result in task.upstream.items():
+            match result:
+                case TableResult(uri=uri, version=version):
+                    rows = headrace.spark.read(session, uri, version=version)
+                case KeptResult(name=kept):
+                    rows = session.table(f"global_temp.{self._global_name(kept)}")
+            rows.createOrReplaceTempView(name)
+        for plan in task.inlined:
+            self._frame(session, plan).createOrReplaceTempView(plan.name)
+
+    def _source(self, session: SparkSession, unit: ScanUnit) -> DataFrame:
+        source = self._context.sources[unit.source]
+        if isinstance(source, DeltaSource):
+            return read_kept(session, source.snapshot, kept_by=unit.where)
+        if isinstance(source, ParquetSource):
+            reader = session.read.schema(schema_text(source.schema))
+            return reader.parquet(*map(str, source.files))
+        rows = pa.Table.from_batches(list(source.batches()), source.schema)
+        return session.createDataFrame(rows, schema_text(source.schema))
+
+    def _frame(self, session: SparkSession, plan: ViewPlan) -> DataFrame:
+        if plan.sql is None:
+            frame: DataFrame = self._context.builders[plan.name](session)
+            return frame
+        return session.sql(plan.sql, args=plan.arguments or None)
+
+    def _promised(self, frame: DataFrame, plan: ViewPlan) -> DataFrame:
+        types = promised_types(plan.header.contract, to_arrow_schema(frame.schema))
+        if not types:
+            return frame
+        return frame.withColumns(
+            {name: F.col(_quoted(name)).cast(from_arrow_type(t)) for name, t in types.items()}
+        )
+
+    def _keep(self, name: str, frame: DataFrame) -> DataFrame:
+        kept = frame.cache()
+        kept.createOrReplaceGlobalTempView(self._global_name(name))
+        with self._lock:
+            self._kept[name] = kept
+        return kept
+
+    def _global_name(self, view: str) -> str:
+        return f"headrace_{self._context.run.replace('-', '_')}_{view}"
+
+
+def _runtime_settings(session: SparkSession, settings: dict[str, str]) -> dict[str, str]:
+    """Those settings of a profile that a running session can still take."""
+    return {name: value for name, value in settings.items() if session.conf.isModifiable(name)}
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"

@@ -1,0 +1,55 @@
+"""Where the runners of pipelines are put together.
+
+The only module of this room that imports inside functions: so a project can be planned, listed
+and explained, and run on DataFusion, where there is no Spark.
+"""
+
+from typing import Any
+
+from headrace.pipeline.planner.request import BuilderAnalyst
+from headrace.pipeline.project.profile import Profile
+from headrace.pipeline.runners.task import Runner, RunnerContext
+
+SparkSession = Any
+"""A `pyspark.sql.SparkSession`, named so that planning does not import Spark."""
+
+
+def open_spark(profile: Profile) -> SparkSession:
+    """The session that is running, or a local one as large as the profile says.
+
+    Raises:
+        MissingExtraError, JavaNotFoundError: Spark cannot run here.
+    """
+    from headrace.pipeline.runners.spark.session import open_session  # noqa: PLC0415
+
+    return open_session(profile)
+
+
+def builder_analyst(session: SparkSession) -> BuilderAnalyst:
+    """Who tells what builder views read."""
+    from headrace.pipeline.runners.spark.analyst import SparkAnalyst  # noqa: PLC0415
+
+    return SparkAnalyst(session)
+
+
+def spark_runner(session: SparkSession, context: RunnerContext) -> Runner:
+    """The runner on Spark."""
+    from headrace.pipeline.runners.spark.runner import SparkRunner  # noqa: PLC0415
+
+    return SparkRunner(session, context)
+
+
+def datafusion_runner(context: RunnerContext) -> Runner:
+    """The embedded runner."""
+    from headrace.pipeline.runners.datafusion.runner import DataFusionRunner  # noqa: PLC0415
+
+    return DataFusionRunner(context)
+
+
+def open_tracing() -> Any:
+    """The module `opentelemetry.trace`; None where the extra `otel` is not installed."""
+    try:
+        from opentelemetry import trace  # noqa: PLC0415
+    except ImportError:
+        return None
+    return trace
