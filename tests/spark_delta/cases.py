@@ -162,6 +162,25 @@ CASES = (
             "l <=> NULL",
         ),
     ),
+    Case(
+        "hybrid-calendar",
+        """
+        SET spark.sql.parquet.datetimeRebaseModeInWrite = LEGACY;
+        SET spark.sql.parquet.int96RebaseModeInWrite = LEGACY;
+        CREATE TABLE {t} (a DATE, z TIMESTAMP) USING delta;
+        INSERT INTO {t} VALUES
+          (DATE '0001-01-01', TIMESTAMP '0001-01-01 00:00:00'),
+          (DATE '1000-02-28', TIMESTAMP '1000-02-28 12:34:56.789'),
+          (DATE '1582-10-04', TIMESTAMP '1582-10-04 23:59:59.999999'),
+          (DATE '1582-10-15', TIMESTAMP '1582-10-15 00:00:00');
+        SET spark.sql.parquet.outputTimestampType = TIMESTAMP_MICROS;
+        INSERT INTO {t} VALUES (DATE '1500-03-01', TIMESTAMP '1500-03-01 00:00:01');
+        RESET spark.sql.parquet.datetimeRebaseModeInWrite;
+        RESET spark.sql.parquet.int96RebaseModeInWrite;
+        RESET spark.sql.parquet.outputTimestampType;
+        """,
+        ("a < DATE '1200-01-01'", "z >= TIMESTAMP '1582-10-04 12:00:00'"),
+    ),
     # Without nulls: PySpark cannot make Arrow of them.
     Case(
         "variants",

@@ -14,10 +14,12 @@ from headrace.errors import (
 )
 from headrace.metrics.meter import Meter
 from headrace.protocol.action import DeletionVector
+from headrace.rows.calendar import Calendar
+from headrace.rows.convert import Convert
 from headrace.rows.deletion_vector import DeletedRows, read_deletion_vector
 from headrace.rows.parquet_file import data_file_errors, open_parquet
 from headrace.rows.request import RowRequest
-from headrace.rows.resolve import FileColumns, MismatchError, ShreddedError
+from headrace.rows.resolve import MismatchError, ShreddedError, StoredColumns
 from headrace.rows.row_filter import RowEvidence, true_rows
 from headrace.rows.row_group import RowGroupEvidence, matching_groups
 from headrace.storage.store import Store
@@ -48,7 +50,8 @@ class RowSource(msgspec.Struct, frozen=True, kw_only=True):
             DataFileNotFoundError: the file, or that of its deletion vector, is not there.
             CorruptDataFileError: the file is damaged, or is not what the table says.
             CorruptDeletionVectorError: it cannot be told which rows are deleted.
-            UnsupportedFeatureError: the file has a variant in a form that is not read.
+            UnsupportedFeatureError: the file has a variant, or old times, in a form that is not
+                read.
         """
         deleted, only = (
             None if vector is None else read_deletion_vector(self.store, vector)
@@ -80,7 +83,9 @@ class _FileRows:
         self._deleted = deleted
         self._only = only
         try:
-            columns = FileColumns(parquet.schema_arrow, match_by=self._request.match_by)
+            columns = StoredColumns(
+                parquet.schema_arrow, match_by=self._request.match_by, prepare=self._old_times
+            )
             self._wanted = {f.name: columns.find(f) for f in self._request.stored_columns}
             self._looked_at = {
                 path: columns.find(way) for path, way in self._request.filter_columns.items()
@@ -89,6 +94,13 @@ class _FileRows:
             raise CorruptDataFileError(path=file.uri, reason=str(error)) from error
         except ShreddedError as error:
             raise UnsupportedFeatureError(table=file.uri, features=[str(error)]) from error
+
+    def _old_times(self, source: pa.DataType, leaf: int) -> Convert | None:
+        """How days and times of an older calendar are read; None: there are none."""
+        calendar = Calendar.of(self._file.uri, self._parquet.metadata.metadata)
+        physical_type = self._parquet.schema.column(leaf).physical_type
+        is_old = calendar.is_old(source, physical_type=physical_type)
+        return calendar.rebased if is_old else None
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The wanted rows."""

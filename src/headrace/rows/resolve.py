@@ -4,7 +4,7 @@ The file's leaf columns are numbered as its Arrow schema is walked, which is how
 them, so that no name is ever split at its dots.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from enum import Enum
 
 import msgspec
@@ -20,7 +20,7 @@ from headrace.protocol.schema import (
     PrimitiveType,
     StructType,
 )
-from headrace.rows.convert import converter
+from headrace.rows.convert import Convert, converter
 from headrace.rows.reading import Member, Reading, ReadLeaf, ReadList, ReadMap, ReadStruct
 
 _FIELD_ID = b"PARQUET:field_id"
@@ -66,11 +66,32 @@ class _Found(msgspec.Struct, frozen=True):
     first_leaf: int
 
 
-class FileColumns:
+def _as_it_is(source: pa.DataType, leaf: int) -> None:
+    """Nothing is done with a leaf."""
+
+
+class StoredColumns:
     """The columns of one file, in which those of the table are looked up."""
 
-    def __init__(self, schema: pa.Schema, *, match_by: MatchBy) -> None:
+    def __init__(
+        self,
+        schema: pa.Schema,
+        *,
+        match_by: MatchBy,
+        prepare: Callable[[pa.DataType, int], Convert | None] = _as_it_is,
+    ) -> None:
+        """Number the columns of a file.
+
+        Args:
+            schema: The file's columns, in Arrow's terms.
+            match_by: How the table's columns are found among them.
+            prepare: What is to be done with a leaf, by type and number, before it is converted.
+
+        Raises:
+            MismatchError: columns are found by id, and the file has none.
+        """
         self._match_by = match_by
+        self._prepare = prepare
         self._top = list(_numbered(schema, 0))
         if match_by is MatchBy.ID and self._top and not _has_ids(schema):
             reason = "its columns have no field ids, by which this table's columns are found"
@@ -124,7 +145,20 @@ class FileColumns:
                     self._reading(value, items, where=f"{where}.value"),
                 )
             case _:
-                return _leaf(wanted, found, where=where)
+                return self._leaf(wanted, found, where=where)
+
+    def _leaf(self, wanted: DataType, found: _Found, *, where: str) -> Reading:
+        source, leaf = found.field.type, found.first_leaf
+        if types.is_nested(_storage(source)):
+            raise _mismatch(where, source, wanted)
+        try:
+            convert = converter(source, arrow_type(wanted))
+        except TypeError as error:
+            raise _mismatch(where, source, wanted) from error
+        prepare = self._prepare(source, leaf)
+        if prepare is None:
+            return ReadLeaf(leaf, source, convert)
+        return ReadLeaf(leaf, source, lambda array: convert(prepare(array)))
 
     def _struct(
         self, wanted: StructType, source: pa.DataType, first: int, *, where: str
@@ -147,16 +181,6 @@ class FileColumns:
         if types.is_struct(source) and source.get_field_index(_SHREDDED) >= 0:
             raise ShreddedError(f"column {where} as a shredded variant")
         return self._struct(_VARIANT, source, first, where=where)
-
-
-def _leaf(wanted: DataType, found: _Found, *, where: str) -> Reading:
-    source = found.field.type
-    if types.is_nested(_storage(source)):
-        raise _mismatch(where, source, wanted)
-    try:
-        return ReadLeaf(found.first_leaf, source, converter(source, arrow_type(wanted)))
-    except TypeError as error:
-        raise _mismatch(where, source, wanted) from error
 
 
 def _mismatch(where: str, source: pa.DataType, wanted: DataType) -> MismatchError:

@@ -1,0 +1,124 @@
+"""Old days: files whose writer counted them in the hybrid calendar.
+
+Before version 3 Spark counted days before 15 October 1582 in the Julian calendar, and later
+versions still do where they are told to; a note in the footer says so. The reading of the
+calendar is kept: 1500-02-28 stays 1500-02-28, though it is another day of the count.
+
+Times are kept to their reading in the writer's zone. Where that is not UTC, zones had offsets of
+their own before 1900, which differ between Java's two libraries: such times are refused.
+"""
+
+from collections.abc import Mapping
+from datetime import date
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import types
+
+from headrace.errors import UnsupportedFeatureError
+
+_WRITER = b"org.apache.spark.version"
+_LEGACY_DATES = b"org.apache.spark.legacyDateTime"
+_LEGACY_INT96 = b"org.apache.spark.legacyINT96"
+_ZONE = b"org.apache.spark.timeZone"
+_UTC = frozenset(("UTC", "Etc/UTC", "Z", "GMT", "Etc/GMT", "Etc/UCT", "UCT", "Zulu"))
+_EPOCH = date(1970, 1, 1)
+_GREGORIAN = (date(1582, 10, 15) - _EPOCH).days
+"""From this day on, counted from 1970, both calendars are one."""
+_SETTLED_US = (date(1900, 1, 1) - _EPOCH).days * 86_400_000_000
+"""From this moment on, every zone reads the same in both of Java's libraries."""
+_DAY_US = 86_400_000_000
+_JULIAN_EPOCH = -719_164
+"""1 January of the year 1 by the Julian calendar, counted from 1970."""
+
+
+class Calendar(msgspec.Struct, frozen=True, kw_only=True):
+    """In which calendar a file counts its days and times."""
+
+    path: str
+    has_old_dates: bool
+    """Whether dates, and times other than INT96, are of the hybrid calendar."""
+    has_old_int96: bool
+    """Whether INT96 times are."""
+    zone: str
+
+    @classmethod
+    def of(cls, path: str, footer: Mapping[bytes, bytes] | None) -> "Calendar":
+        """The calendar that the notes in a footer tell of."""
+        notes = footer or {}
+        version = _version(notes.get(_WRITER, b""))
+        is_old = version is not None and version < (3, 0)
+        is_old_int96 = version is not None and version < (3, 1)
+        return cls(
+            path=path,
+            has_old_dates=is_old or _LEGACY_DATES in notes,
+            has_old_int96=is_old_int96 or _LEGACY_INT96 in notes,
+            zone=notes.get(_ZONE, b"").decode(errors="replace"),
+        )
+
+    def is_old(self, source: pa.DataType, *, physical_type: str) -> bool:
+        """Whether values of a column need to be looked at."""
+        if types.is_timestamp(source) and physical_type == "INT96":
+            return self.has_old_int96
+        # Times on the wall came with version 3.4, and are of the one calendar.
+        is_instant = types.is_timestamp(source) and source.tz is not None
+        return self.has_old_dates and (types.is_date32(source) or is_instant)
+
+    def rebased(self, array: pa.Array) -> pa.Array:
+        """The same readings of the calendar, counted as everybody does today.
+
+        Raises:
+            UnsupportedFeatureError: they are too old to be told.
+        """
+        if types.is_date32(array.type):
+            days = array.cast(pa.int32()).cast(pa.int64())
+            return self._moved(days, limit=_GREGORIAN, unit=1).cast(pa.int32()).cast(array.type)
+        ticks = array.cast(pa.timestamp("us")).cast(pa.int64())
+        limit = _GREGORIAN * _DAY_US if self.zone in _UTC else _SETTLED_US
+        moved = self._moved(ticks, limit=limit, unit=_DAY_US)
+        return moved.cast(pa.timestamp("us")).cast(pa.timestamp("us", array.type.tz))
+
+    def _moved(self, ticks: pa.Int64Array, *, limit: int, unit: int) -> pa.Int64Array:
+        least = pc.min(ticks).as_py()
+        if least is None or least >= limit:
+            return ticks
+        if unit != 1 and self.zone not in _UTC:
+            raise self._refusal(f"times before 1900 that were written in the zone {self.zone!r}")
+        if least < _JULIAN_EPOCH * unit:
+            raise self._refusal("days before the year 1 of the Julian calendar")
+        counted = ticks.fill_null(0).to_numpy()
+        shift = _shift(np.floor_divide(counted, unit)) * unit
+        return pc.add(ticks, pa.array(shift))
+
+    def _refusal(self, what: str) -> UnsupportedFeatureError:
+        return UnsupportedFeatureError(table=self.path, features=[what])
+
+
+def _version(text: bytes) -> tuple[int, int] | None:
+    parts = text.split(b".")
+    try:
+        return int(parts[0]), int(parts[1])
+    except (ValueError, IndexError):
+        return None
+
+
+def _shift(days: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """How far each day of the hybrid count lies from the day of the same name.
+
+    The Julian calendar has a leap day in every century; the Gregorian lacks it in three of four.
+    So the distance changes after the 29th of February of such a year.
+    """
+    year_1 = date(1, 1, 1).toordinal() - _EPOCH.toordinal() - _JULIAN_EPOCH
+    centuries = [year for year in range(100, 1582, 100) if year % 400]
+    switches = [_julian_march(year) for year in centuries]
+    passed = np.searchsorted(np.array(switches), days, side="right")
+    return np.where(days < _GREGORIAN, year_1 - passed, 0)
+
+
+def _julian_march(year: int) -> int:
+    """The 1st of March of a year by the Julian calendar, counted from 1970."""
+    leap_days = (year - 1) // 4
+    return _JULIAN_EPOCH + 365 * (year - 1) + leap_days + 31 + 29
