@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from headrace.cli.option import ProjectFolder
+
 
 class Format(StrEnum):
     """How a project is drawn."""
@@ -15,9 +17,7 @@ class Format(StrEnum):
 
 
 def docs(
-    project: Annotated[
-        Path, typer.Argument(metavar="[PROJECT]", help="The folder that holds headrace.toml.")
-    ] = Path(),
+    project: ProjectFolder = ".",
     *,
     out: Annotated[
         Path | None,
@@ -44,7 +44,7 @@ def docs(
             return
     else:
         text = project_page(project)
-    target = out or project / "headrace.html"
+    target = out or Path(project) / "headrace.html"
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(text, encoding="utf-8")
     typer.echo(f"wrote {target} ({len(text.encode()) / 1024:,.0f} KiB)")

@@ -144,3 +144,16 @@ def test_a_notebook_gets_a_picture_without_a_script(tmp_path: Path, *, is_planne
     assert "script" not in tags
     assert tags.count("path") == 3
     assert "2 views, 2 sources" in html
+
+
+def test_the_page_tells_how_views_stand_and_what_a_run_would_do(tmp_path: Path) -> None:
+    root = write_project(tmp_path / "shop")
+    Project.load(root).run(engine="datafusion").check()
+    text = re.sub(r"<[^>]+>", " ", project_page(root))
+    assert "1 ran" in text
+    assert "1 in place" in text
+    assert "A run now would skip it" in text
+    sales = root / "views" / "sales.sql"
+    sales.write_text(sales.read_text().replace("sum(amount)", "max(amount)"))
+    text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", project_page(root)))
+    assert "A run now would compute it: `sum` became `max` behind `select customer ,`" in text
