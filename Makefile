@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 PEERS  := $(VENV)/.peers
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test lint format types unit soak spark-soak demo docs bench bench-full bench-rows spark-delta constraints clean
+.PHONY: help setup test lint format types unit soak spark-soak demo docs bench bench-full bench-spark bench-rows spark-delta constraints clean
 
 help:  ## list the verbs
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -72,6 +72,9 @@ bench: $(PEERS)  ## measure against the peers, 1 M files (minutes)
 
 bench-full: $(PEERS)  ## the same with 10 M files (most of an hour, 16 GB of memory)
 	$(BIN)/python -m benchmarks.run --files 10000000 --repeats 5 --patience 60
+
+bench-spark: $(PEERS)  ## a pinned read on Spark against a bare one, 10,000 files (minutes)
+	$(BIN)/python -m benchmarks.spark_read
 
 bench-rows: $(PEERS)  ## the time to the first rows, 1 M files (minutes)
 	$(BIN)/python -m benchmarks.first_row --repeats 5
