@@ -1,0 +1,50 @@
+"""Tasks that Spark must try again. Run in a process of its own by `test_retry.py`.
+
+A local session tries every task once, unless its master says otherwise when it is made.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark import cloudpickle
+from pyspark.sql import SparkSession
+
+import headrace
+import headrace.spark
+from headrace import wiring
+from headrace.engines.spark.executor import SparkExecutor
+from headrace.metrics.event import Event
+from tests.lake.checkpoint import Form, Shape
+from tests.spark import abroad
+from tests.spark.test_engine import NAMES, counted, write_large_checkpoint
+
+cloudpickle.register_pickle_by_value(abroad)  # type: ignore[no-untyped-call]  # not there abroad
+
+
+@pytest.fixture(scope="module")
+def patient() -> Iterator[SparkSession]:
+    settings: dict[str, Any] = {"spark.master": "local[2,4]"}
+    session = headrace.spark.local(memory="768m", **settings)
+    yield session
+    session.stop()
+
+
+def test_what_a_task_that_died_has_counted_is_not_counted(
+    patient: SparkSession, tmp_path: Path
+) -> None:
+    table = tmp_path / "table"
+    shape = Shape(form=Form.V2_PARQUET, sidecars=4, row_group_rows=2)
+    *_, last = write_large_checkpoint(table, shape)
+    marker = tmp_path / "died"
+    store = abroad.FailsOnce(str(table), name=last.name, marker=str(marker))
+    # One task has everything, so it dies after most of its batches were made.
+    executor = SparkExecutor(patient, embedded=wiring.open_executor(store))
+    here: list[Event] = []
+    there: list[Event] = []
+    scan = headrace.Table(table, executor=executor, reporter=there.append).snapshot().scan()
+    assert sorted(file.path for file in scan) == NAMES
+    assert marker.exists()
+    list(headrace.Table(table, reporter=here.append).snapshot().scan())
+    assert counted(there) == counted(here)
