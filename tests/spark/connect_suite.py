@@ -4,6 +4,7 @@ A process has sessions of one kind only, and the other tests have theirs in this
 """
 
 import io
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,12 +16,18 @@ from rich.console import Console
 
 import headrace
 import headrace.spark
+from headrace import wiring
+from headrace.engines.spark.executor import SparkExecutor
 from headrace.errors import FilesNotSeenError, SessionError
+from headrace.metrics.event import Event
 from headrace.spark import connect
+from tests.lake.checkpoint import Form, Shape
 from tests.lake.log import write_commit
+from tests.spark import abroad
 from tests.spark.lake import data_file, field, kernel_rows, numbers, opening, rows_of
 from tests.spark.test_columns import mapped_table, write_partitions
 from tests.spark.test_deletion_vectors import with_vectors
+from tests.spark.test_engine import NAMES, SIDECARS, counted, write_large_checkpoint
 from tests.spark.test_read import partitioned
 
 
@@ -160,3 +167,52 @@ def test_progress_is_told_by_the_server(remote: SparkSession) -> None:
     assert isinstance(console.file, io.StringIO)
     assert "counting" in console.file.getvalue()
     assert "/4" in console.file.getvalue()
+
+
+def test_a_checkpoint_is_replayed_by_workers(remote: SparkSession, tmp_path: Path) -> None:
+    write_large_checkpoint(tmp_path, SIDECARS)
+    here: list[Event] = []
+    there: list[Event] = []
+    table = headrace.spark.open_table(remote, tmp_path, reporter=there.append)
+    assert sorted(file.path for file in table.snapshot().scan()) == NAMES
+    list(headrace.Table(tmp_path, reporter=here.append).snapshot().scan())
+    assert counted(there) == counted(here)
+    frame = headrace.spark.files(remote, tmp_path, columns=["path"])
+    assert sorted(row.path for row in frame.collect()) == NAMES
+
+
+def test_closing_a_scan_cancels_its_operations(remote: SparkSession, tmp_path: Path) -> None:
+    *_, last = write_large_checkpoint(tmp_path, Shape(form=Form.V2_PARQUET, sidecars=40))
+    store = abroad.SlowAbroad(str(tmp_path), name=last.name, seconds=40)
+    executor = SparkExecutor(remote, embedded=wiring.open_executor(store), task_bytes=1)
+    files = iter(headrace.Table(tmp_path, executor=executor).snapshot().scan())
+    for _ in range(3):
+        next(files)  # those of the commit, and one of the first wave
+    started = time.monotonic()
+    files.close()  # type: ignore[attr-defined]
+    assert time.monotonic() - started < 30
+
+
+def test_the_data_source_and_the_functions_of_sql(remote: SparkSession, tmp_path: Path) -> None:
+    table = partitioned(tmp_path)
+    headrace.spark.register(remote)
+    frame = remote.read.format("headrace").option("where", "city = 'Bern'").load(str(table))
+    assert rows_of(frame) == kernel_rows(table, where="city = 'Bern'")
+    found = remote.sql(f"SELECT count(*) FROM headrace_files(path => '{table}')").collect()
+    assert found[0][0] == headrace.Table(table).snapshot().scan().count()
+
+
+def test_a_stream(remote: SparkSession, tmp_path: Path) -> None:
+    table = partitioned(tmp_path / "table")
+    headrace.spark.register(remote)
+    query = (
+        remote.readStream.format("headrace")
+        .load(str(table))
+        .writeStream.format("parquet")
+        .option("path", str(tmp_path / "sink"))
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination()
+    assert rows_of(remote.read.parquet(str(tmp_path / "sink"))) == kernel_rows(table)
