@@ -14,6 +14,9 @@ from headrace.cli.init import init
 from headrace.cli.lineage import lineage
 from headrace.cli.plan import plan
 from headrace.cli.rows import rows
+from headrace.cli.run import replay, why
+from headrace.cli.run import run as run_project
+from headrace.cli.runs import diff, runs, show, vacuum
 from headrace.cli.snapshot import snapshot
 
 _STATUS_TEXT = ", ".join(f"{status} {meaning}" for _, status, meaning in STATUSES)
@@ -29,6 +32,9 @@ app = typer.Typer(
 
 for command in (files, rows, snapshot, explain, init, plan, lineage, functions, docs):
     app.command()(ends_well(command))
+app.command("run")(ends_well(run_project))
+for about_runs in (why, runs, show, diff, replay, vacuum):
+    app.command()(ends_well(about_runs))
 
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001  (typer calls it so)

@@ -12,9 +12,11 @@ from headrace.pipeline.bundle.bundle import Bundle, make_bundle
 from headrace.pipeline.bundle.view_plan import ViewPlan
 from headrace.pipeline.execution.conductor import Conductor, Wish
 from headrace.pipeline.execution.decision import Decision
+from headrace.pipeline.execution.lock import run_lock
 from headrace.pipeline.execution.progress import Progress, Quiet
 from headrace.pipeline.execution.replay import replay_run
 from headrace.pipeline.execution.state import ProjectState
+from headrace.pipeline.execution.vacuum import Vacuumed, needed_versions, vacuum_table
 from headrace.pipeline.functions.catalog import (
     Catalog,
     declared_functions,
@@ -36,6 +38,7 @@ from headrace.pipeline.runs.store import LATEST, ArtifactStore
 from headrace.pipeline.sources.pin import Pins
 from headrace.pipeline.sources.resolve import resolve_sources
 from headrace.pipeline.wiring import SparkSession
+from headrace.storage.location import local_root, scheme_of
 
 
 class Engine(StrEnum):
@@ -204,7 +207,7 @@ class Project:
 
         Raises:
             PipelineError: the project cannot be planned, or another process runs it.
-            RunCancelledError: it was interrupted.
+            KeyboardInterrupt: by Ctrl-C; jobs are cancelled, and what was committed stands.
         """
         engine_version(engine)
         wish = Wish(
@@ -290,6 +293,50 @@ class Project:
         conductor = self._conductor(profile, session)
         chosen = None if engine is None else Engine(engine).value
         return replay_run(conductor, run, engine=chosen, progress=progress or Quiet())
+
+    def vacuum(
+        self,
+        *,
+        keep_pins: bool = True,
+        keep_runs: int | None = None,
+        with_sources: bool = False,
+        retention_hours: int | None = None,
+        dry_run: bool = True,
+    ) -> list[Vacuumed]:
+        """Remove files of output tables that nobody needs any more; by default only name them.
+
+        Args:
+            keep_pins: Keep every file that a kept run read or wrote, so that it can be replayed.
+            keep_runs: How many runs are kept, the newest ones; by default all.
+            with_sources: Vacuum the sources, too.
+            retention_hours: How long a removed file is kept in any case; by default as the table
+                says, a week if it does not.
+            dry_run: Only tell what would be removed.
+
+        Raises:
+            RunInProgressError: the project is being run.
+        """
+        places = {
+            name: Path(local_root(str(self.root / spec.uri) if "://" not in spec.uri else spec.uri))
+            for name, spec in self.manifest.sources.items()
+            if spec.kind == "delta" and scheme_of(spec.uri) == "file"
+        }
+        state = self.state
+        with run_lock(state.folder, project=self.name):
+            runs = self.runs(limit=keep_runs) if keep_pins else []
+            keep = needed_versions(state.store, runs, places)
+            tables = [state.outputs / name for name in self.views]
+            tables += list(dict.fromkeys(places.values())) if with_sources else []
+            return [
+                vacuum_table(
+                    table,
+                    keep=keep.get(table, set()),
+                    retention_hours=retention_hours,
+                    dry_run=dry_run,
+                )
+                for table in tables
+                if (table / "_delta_log").is_dir()
+            ]
 
     @property
     def state(self) -> ProjectState:

@@ -81,7 +81,7 @@ class Execution:
         """Run it to the end, whichever that is; no runner is opened where nothing runs.
 
         Raises:
-            RunCancelledError: it was interrupted; what had been committed by then stands.
+            KeyboardInterrupt: by Ctrl-C; what had been committed by then stands.
         """
         idle = all(made.action is not Action.RUN for made in self._decisions.values())
         runner = NoRunner() if idle else open_runner()
@@ -102,14 +102,15 @@ class Execution:
         self._progress.run_started(self._record, self._decisions)
         self._settle_those_that_do_not_run(work)
         self._learn_marks(marks)
-        status = RunStatus.CANCELLED
+        status = RunStatus.FAILED
         try:
             with span("headrace.run", {"headrace.run": self._record.id}) as parent:
                 self._run_graph(work, runner, parent)
             bad = any(view.status is ViewStatus.FAILED for view in self._ended.values())
             status = RunStatus.FAILED if bad else RunStatus.SUCCEEDED
-        except (KeyboardInterrupt, RunCancelledError) as error:
-            raise RunCancelledError(run=self._record.id) from error
+        except (KeyboardInterrupt, RunCancelledError):
+            status = RunStatus.CANCELLED
+            raise
         finally:
             runner.close()
             clear_staging(self._places.staging)

@@ -1,0 +1,108 @@
+"""How a run is shown: a line a view, and in a terminal a bar while it goes on."""
+
+from collections.abc import Mapping
+from threading import Lock
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
+
+from headrace.pipeline.execution.decision import Action, Decision
+from headrace.pipeline.runs.record import RunRecord, ViewRun, ViewStatus
+
+_MARKS = {
+    ViewStatus.RAN: "[green]ran[/]",
+    ViewStatus.SKIPPED: "[dim]skipped[/]",
+    ViewStatus.INLINED: "[dim]inlined[/]",
+    ViewStatus.FAILED: "[bold red]failed[/]",
+    ViewStatus.BLOCKED: "[yellow]blocked[/]",
+    ViewStatus.LEFT_OUT: "[dim]left out[/]",
+    ViewStatus.CANCELLED: "[yellow]cancelled[/]",
+}
+_QUIET = frozenset({ViewStatus.INLINED, ViewStatus.LEFT_OUT})
+
+
+class Shown:
+    """Shows a run on a console; what ends is told at once, what goes on only in a terminal."""
+
+    def __init__(self, console: Console) -> None:
+        """Take the console."""
+        self._console = console
+        self._bars = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=24),
+            TextColumn("{task.fields[told]}"),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self._tasks: dict[str, TaskID] = {}
+        self._lock = Lock()
+
+    def __enter__(self) -> Self:
+        self._bars.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._bars.stop()
+
+    def run_started(self, record: RunRecord, decisions: Mapping[str, Decision]) -> None:
+        """Say what is to be done."""
+        running = sum(made.action is Action.RUN for made in decisions.values())
+        self._console.print(
+            f"[bold]{record.kind} {record.id}[/] on {record.engine}: "
+            f"{running} of {len(decisions)} views to run"
+        )
+
+    def view_started(self, view: str) -> None:
+        """Draw a bar."""
+        with self._lock:
+            self._tasks[view] = self._bars.add_task(view, total=None, told="")
+
+    def tasks_counted(self, view: str, *, done: int, known: int) -> None:
+        """Move a bar."""
+        with self._lock:
+            if view in self._tasks and known:
+                self._bars.update(
+                    self._tasks[view], completed=done, total=known, told=f"{done}/{known} tasks"
+                )
+
+    def view_finished(self, view: ViewRun) -> None:
+        """Replace a bar by a line."""
+        with self._lock:
+            if view.view in self._tasks:
+                self._bars.remove_task(self._tasks.pop(view.view))
+        if view.status in _QUIET:
+            return
+        rows = "" if view.rows is None or view.status is not ViewStatus.RAN else f"{view.rows:,}"
+        took = f"{view.duration_ms / 1000:.1f} s" if view.started_ms else ""
+        grid = f"  {_MARKS[view.status]}  [bold]{view.view}[/]"
+        parts = [part for part in (f"{rows} rows" if rows else "", took) if part]
+        self._console.print(f"{grid}  {', '.join(parts)}", end="")
+        self._console.print(f"  {view.reason.splitlines()[0]}", markup=False, soft_wrap=True)
+
+    def run_finished(self, record: RunRecord) -> None:
+        """Sum it up."""
+        counts = [f"{record.count(s)} {s}" for s in ViewStatus if record.count(s)]
+        took = (record.duration_ms or 0) / 1000
+        self._console.print(f"[bold]{record.status}[/] in {took:.1f} s: {', '.join(counts)}")
+
+
+class _Silent(Shown):
+    """Shows nothing: a program reads what is written."""
+
+    def __init__(self) -> None:
+        super().__init__(Console(quiet=True))
+
+
+def progress_for(*, as_json: bool) -> Shown:
+    """Who shows a run: nobody, if JSON is asked for."""
+    return _Silent() if as_json else Shown(Console(highlight=False))

@@ -1,0 +1,148 @@
+"""`headrace run`, `headrace replay` and `headrace why`."""
+
+from typing import Annotated, Any
+
+import msgspec
+import typer
+from rich.console import Console
+from rich.table import Table as Grid
+
+from headrace.cli.option import AsJson, EngineName, Pin, ProjectFolder, Variable, parse_words
+
+Select = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--select",
+        "-s",
+        metavar="VIEW",
+        help="Run these: a name, a pattern, +name with what it reads, name+ with what reads it.",
+    ),
+]
+Exclude = Annotated[
+    list[str] | None,
+    typer.Option("--exclude", "-x", metavar="VIEW", help="Do not run these; as for --select."),
+]
+ProfileName = Annotated[
+    str, typer.Option("--profile", metavar="NAME", help="How much of the machine to take.")
+]
+OtherEngine = Annotated[
+    str | None,
+    typer.Option("--engine", metavar="ENGINE", help="Another runner: spark or datafusion."),
+]
+
+
+def run(  # noqa: PLR0913  (one parameter an option)
+    project: ProjectFolder = ".",
+    *,
+    select: Select = None,
+    exclude: Exclude = None,
+    full_refresh: Annotated[
+        bool, typer.Option("--full-refresh", help="Run all, and write outputs anew.")
+    ] = False,
+    var: Variable = None,
+    pin: Pin = None,
+    profile: ProfileName = "default",
+    engine: EngineName = "spark",
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would run, and why.")
+    ] = False,
+    analyse: Annotated[
+        bool, typer.Option("--analyse", help="Keep what each part of the plans did.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Run the views of a project that have changed, and skip the others.
+
+    [dim]headrace run shop --select +revenue --var first_day=2026-03-01[/]
+    """
+    from headrace.cli.progress import progress_for  # noqa: PLC0415
+    from headrace.pipeline import Project  # noqa: PLC0415
+    from headrace.pipeline.sources.pin import parse_pins  # noqa: PLC0415
+
+    loaded = Project.load(project)
+    asked: dict[str, Any] = {
+        "engine": engine,
+        "select": select or (),
+        "exclude": exclude or (),
+        "variables": parse_words("--var", var),
+        "pins": parse_pins(pin or ()),
+        "full_refresh": full_refresh,
+    }
+    if dry_run:
+        _render_decisions(loaded.decide(**asked), as_json=as_json)
+        return
+    progress = progress_for(as_json=as_json)
+    with progress:
+        record = loaded.run(**asked, profile=profile, analyse=analyse, progress=progress)
+    if as_json:
+        typer.echo(msgspec.json.encode(record).decode())
+    record.check()
+
+
+def replay(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="An id, its beginning, or latest.")],
+    project: ProjectFolder = ".",
+    *,
+    engine: OtherEngine = None,
+    profile: ProfileName = "default",
+    as_json: AsJson = False,
+) -> None:
+    """Compute the views of a run again from the same files, and compare the results.
+
+    [dim]headrace replay latest shop --engine datafusion[/]
+    """
+    from headrace.cli.progress import progress_for  # noqa: PLC0415
+    from headrace.pipeline import Project  # noqa: PLC0415
+
+    progress = progress_for(as_json=as_json)
+    with progress:
+        record = Project.load(project).replay(
+            run, engine=engine, profile=profile, progress=progress
+        )
+    if as_json:
+        typer.echo(msgspec.json.encode(record).decode())
+    record.check()
+
+
+def why(
+    view: Annotated[str, typer.Argument(metavar="VIEW", help="The view.")],
+    project: ProjectFolder = ".",
+    *,
+    engine: OtherEngine = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say why a view would run, or would not: what changed since its last run.
+
+    [dim]headrace why revenue shop[/]
+    """
+    from headrace.pipeline import Project  # noqa: PLC0415
+
+    decision = Project.load(project).why(view, engine=engine)
+    if as_json:
+        _render_decisions({view: decision}, as_json=True)
+        return
+    console = Console(highlight=False, markup=False, soft_wrap=True)
+    console.print(f"{view}: {decision.action.value}")
+    for line in decision.causes or (decision.reason,):
+        console.print(f"  {line}")
+
+
+def _render_decisions(decisions: dict[str, Any], *, as_json: bool) -> None:
+    if as_json:
+        facts = [
+            {
+                "view": made.view,
+                "action": made.action,
+                "reason": made.reason,
+                "causes": made.causes,
+                "skip_key": made.skip_key,
+                "last_run": None if made.last is None else made.last.run,
+            }
+            for made in decisions.values()
+        ]
+        typer.echo(msgspec.json.format(msgspec.json.encode(facts)).decode())
+        return
+    grid = Grid("view", "would", "why")
+    for made in decisions.values():
+        grid.add_row(made.view, made.action.value, made.reason)
+    Console(highlight=False, markup=False).print(grid)
