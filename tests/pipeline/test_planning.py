@@ -223,6 +223,9 @@ def test_planned_types_are_those_that_spark_gives(lake: Path, sql: str, schema: 
         ("SELECT to_date(s, 'yyyy') AS y FROM t", "formats of dates"),
         ("SELECT e FROM t LATERAL VIEW explode(l) x AS e", ""),
         ("SELECT xpath(s, 'a') AS x FROM t", ""),
+        ("SELECT extract(DOW FROM d) AS x FROM t", "counted differently"),
+        ("SELECT regexp_replace(s, '(a)', '$1b') AS x FROM t", "written differently"),
+        ("SELECT initcap(s) AS x FROM t", "other words"),
     ],
 )
 def test_what_datafusion_cannot_say_is_not_planned_and_says_why(
@@ -357,6 +360,35 @@ def test_a_deep_expression_is_planned(lake: Path) -> None:
         expression = f"({expression} + {number})"
     view = plan(lake, v=f"SELECT {expression} AS x FROM t")["v"]
     assert view.unplanned is None
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT /*+ REPARTITION(3), BROADCAST(t) */ s FROM t",
+        "SELECT s FROM t SORT BY s",
+        "SELECT s FROM t DISTRIBUTE BY s",
+        "SELECT t.s FROM t ANTI JOIN u ON t.id = u.id",
+        "SELECT instr(s, 'a') AS a, sign(f) AS b, bigint(s) AS c FROM t",
+        "SELECT s FROM t QUALIFY row_number() OVER (PARTITION BY s ORDER BY id) = 1",
+        "SELECT s, count(*) AS n FROM t GROUP BY ROLLUP (s, id)",
+        "SELECT s, count(*) AS n FROM t GROUP BY ALL",
+        "SELECT * EXCEPT (s) FROM t",
+        "FROM t |> WHERE id = 1 |> SELECT s",
+    ],
+)
+def test_words_that_only_spark_has_are_understood(lake: Path, sql: str) -> None:
+    assert plan(lake, v=sql)["v"].unplanned is None
+
+
+def test_columns_without_a_name_get_the_one_that_spark_makes_up(lake: Path) -> None:
+    view = plan(lake, v="SELECT count(*), SUM(id), 1, max(s) AS m FROM t")["v"]
+    assert view.arrow_schema is not None
+    assert view.arrow_schema.names == ["count(1)", "sum(id)", "1", "m"]
+
+
+def test_the_reason_for_not_planning_is_the_one_that_helps(lake: Path) -> None:
+    assert plan(lake, v="SELECT hash(s) AS h FROM t")["v"].unplanned == "Invalid function 'hash'."
 
 
 def test_quotes_are_read_as_spark_reads_them() -> None:

@@ -32,9 +32,15 @@ def _date_part(part: str, *, plus: int = 0) -> Callable[[SparkGenerator, exp.Exp
     return transform
 
 
+_PARTS = frozenset({"year", "quarter", "month", "week", "day", "doy", "hour", "minute"})
+"""The parts of a time that both engines count alike."""
+
+
 def _extract(self: SparkGenerator, expression: exp.Extract) -> str:
-    part = exp.Literal.string(expression.this.name.lower())
-    return self.func("DATE_PART", part, expression.expression)
+    part = expression.this.name.lower()
+    if part not in _PARTS:
+        return _refuse("parts of times are counted differently")(self, expression)
+    return self.func("DATE_PART", exp.Literal.string(part), expression.expression)
 
 
 def _int_div(self: SparkGenerator, expression: exp.IntDiv) -> str:
@@ -52,6 +58,26 @@ def _count_if(self: SparkGenerator, expression: exp.CountIf) -> str:
 
 def _regular_expression(self: SparkGenerator, expression: exp.Expr) -> str:
     return f"({self.sql(expression, 'this')} ~ {self.sql(expression, 'expression')})"
+
+
+def _renamed(name: str) -> Callable[[SparkGenerator, exp.Expr], str]:
+    """A transform for what only has another name."""
+    return lambda self, expression: self.func(name, *expression.iter_expressions())
+
+
+def _position(self: SparkGenerator, expression: exp.StrPosition) -> str:
+    if expression.args.get("position") or expression.args.get("occurrence"):
+        return _refuse("a search that starts in the middle")(self, expression)
+    return self.func("STRPOS", expression.this, expression.args.get("substr"))
+
+
+def _replace_all(self: SparkGenerator, expression: exp.RegexpReplace) -> str:
+    """Spark replaces every match; what is put in must not refer to the match."""
+    replacement = expression.args.get("replacement")
+    if not isinstance(replacement, exp.Literal) or set("$\\") & set(replacement.name):
+        return _refuse("references to a match are written differently")(self, expression)
+    pattern = expression.expression
+    return self.func("REGEXP_REPLACE", expression.this, pattern, replacement, "'g'")
 
 
 _FORMATS = "formats of dates and times mean other things in DataFusion"
@@ -92,8 +118,14 @@ class DataFusion(Spark):
             exp.Cast: _cast,
             exp.TryCast: lambda self, e: f"TRY_CAST({self.sql(e, 'this')} AS {self.sql(e, 'to')})",
             exp.IntDiv: _int_div,
+            exp.LogicalAnd: _renamed("BOOL_AND"),
+            exp.LogicalOr: _renamed("BOOL_OR"),
+            exp.Sign: _renamed("SIGNUM"),
+            exp.StrPosition: _position,
             exp.CountIf: _count_if,
             exp.RegexpLike: _regular_expression,
+            exp.RegexpReplace: _replace_all,
+            exp.Initcap: _refuse("the engines see other words in a text"),
             exp.Extract: _extract,
             exp.Year: _date_part("year"),
             exp.Quarter: _date_part("quarter"),

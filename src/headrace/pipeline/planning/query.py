@@ -60,8 +60,9 @@ class Query:
     @cached_property
     def unknown_calls(self) -> tuple[str, ...]:
         """The functions that the parser does not know, in lower case, sorted."""
-        found = {node.name.casefold() for node in self.tree.find_all(exp.Anonymous)}
-        return tuple(sorted(found))
+        calls = self.tree.find_all(exp.Anonymous)
+        named = {call.name.casefold() for call in calls if not call.find_ancestor(exp.Hint)}
+        return tuple(sorted(named))
 
     @cached_property
     def variables(self) -> tuple[str, ...]:
@@ -88,7 +89,11 @@ def parse_query(sql: str, *, file: str) -> Query:
             trees = [tree for tree in dialect.parser().parse(list(words), sql) if tree is not None]
     except ParseError as error:
         found: dict[str, Any] = error.errors[0] if error.errors else {}
-        reason = f"it is not Spark SQL: {found.get('description') or error}"
+        told = found.get("description") or error
+        reason = (
+            f"it is not Spark SQL as the planner knows it: {told} (what only Spark understands "
+            "can be a view in Python: spark.sql(...))"
+        )
         raise InvalidViewError(file=file, line=found.get("line"), reason=reason) from error
     except (SqlglotError, RecursionError) as error:
         reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)

@@ -3,6 +3,7 @@
 A plan made over empty tables is the plan over full ones: nothing in it depends on data.
 """
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -24,6 +25,10 @@ _SETTINGS = {
     "datafusion.sql_parser.map_string_types_to_utf8view": "false",
     "datafusion.sql_parser.recursion_limit": "500",
 }
+
+_TOLD = re.compile(r"(DataFusion error: )?(Error during planning|\w+ error): |(?=This feature|Not)")
+"""How a line begins that says what is wrong, and not only in which rule of the optimiser."""
+_LONGEST = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,5 +127,5 @@ def folded(schema: pa.Schema) -> pa.Schema:
 def _reason(error: Exception) -> str:
     """DataFusion's own words, without the layers around them."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    told = [line for line in lines if line != "caused by"]
-    return (told[-1] if told else type(error).__name__)[:500]
+    told = [line for line in lines if _TOLD.match(line)] or lines or [type(error).__name__]
+    return _TOLD.sub("", told[-1])[:_LONGEST]

@@ -25,6 +25,8 @@ _NO_VALUE = (
     *(exp.DataTypeParam, exp.DataType, exp.Bracket, exp.Cast, exp.TryCast, exp.TableSample),
 )
 """Where a number is no value of the query, or has its type already."""
+_TYPES = frozenset({"bigint", "tinyint", "smallint", "double", "float", "boolean", "decimal"})
+"""Types whose names are also functions that cast to them."""
 _RANKS = (exp.RowNumber, exp.Rank, exp.DenseRank, exp.Ntile)
 
 
@@ -60,6 +62,8 @@ def translate(  # noqa: C901  (one case a kind of node)
     _name_outputs(said)
     for node in list(said.walk()):
         match node:
+            case exp.Select():
+                _plain_select(node)
             case exp.Placeholder():
                 node.replace(variable_literal(variables[node.name]))
             case exp.Literal() if node.is_int and _is_value(node):
@@ -68,6 +72,8 @@ def translate(  # noqa: C901  (one case a kind of node)
                 _divide(node, kinds)
             case exp.Anonymous() if node.name.casefold() in catalog:
                 _call(node, catalog)
+            case exp.Anonymous() if node.name.casefold() in _TYPES and len(node.expressions) == 1:
+                node.replace(exp.cast(node.expressions[0].copy(), node.name, dialect="spark"))
             case _ if clock is Clock.STOPPED and is_clock(node):
                 node.replace(_frozen(node))
             case _ if isinstance(node, _RANKS):
@@ -82,8 +88,15 @@ def translate(  # noqa: C901  (one case a kind of node)
 
 
 def output_names(tree: exp.Query) -> list[str | None]:
-    """What the author calls the columns; None for a star, whose columns only a plan knows."""
-    return [None if _is_star(column) else column.alias_or_name for column in tree.selects]
+    """What Spark calls the columns; None for a star, whose columns only a plan knows."""
+    return [None if _is_star(column) else _output_name(column) for column in tree.selects]
+
+
+def _output_name(column: exp.Expr) -> str:
+    """The name that the author gives, or the one that Spark makes up."""
+    if isinstance(column, exp.Count) and isinstance(column.this, exp.Star):
+        return "count(1)"
+    return column.output_name or column.sql(dialect="spark").casefold()
 
 
 def _is_star(column: exp.Expr) -> bool:
@@ -100,11 +113,21 @@ def _name_outputs(tree: exp.Query) -> None:
     if isinstance(first, exp.Select):
         named = [
             column
-            if column.alias_or_name or _is_star(column) or isinstance(column, exp.UDTF)
-            else exp.alias_(column, column.sql(dialect="spark").casefold(), quoted=True)
+            if column.output_name or _is_star(column) or isinstance(column, exp.UDTF)
+            else exp.alias_(column, _output_name(column), quoted=True)
             for column in first.expressions
         ]
         first.set("expressions", named)
+
+
+def _plain_select(select: exp.Select) -> None:
+    """Say without Spark's own words what a query can say without them."""
+    if select.args.get("limit") is None:
+        for clause in ("sort", "distribute", "cluster"):  # where rows lie does not change them
+            select.set(clause, None)
+    for join in select.args.get("joins") or ():
+        if join.kind in {"SEMI", "ANTI"} and not join.side:
+            join.set("side", "LEFT")
 
 
 def _is_value(literal: exp.Literal) -> bool:
