@@ -48,6 +48,12 @@ class Prefix:
 
 
 @dataclass(frozen=True)
+class Pattern:
+    column: str
+    pattern: str
+
+
+@dataclass(frozen=True)
 class Flag:
     column: str
 
@@ -72,7 +78,7 @@ class Inverse:
     part: "Node"
 
 
-Node: TypeAlias = Cmp | Among | Null | Prefix | Flag | Const | Every | Some | Inverse
+Node: TypeAlias = Cmp | Among | Null | Prefix | Pattern | Flag | Const | Every | Some | Inverse
 MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 NULL = Lit("NULL", "null", None)
 
@@ -90,6 +96,8 @@ def sql(node: Node) -> str:  # noqa: C901  (one case a node)
             return f"`{column}` IS NULL"
         case Prefix(column, prefix):
             return f"startswith(`{column}`, {text_sql(prefix)})"
+        case Pattern(column, pattern):
+            return f"`{column}` LIKE {text_sql(pattern)}"
         case Flag(column):
             return f"`{column}`"
         case Const(value):
@@ -107,7 +115,7 @@ def text_sql(text: str) -> str:
     return f"'{escaped}'"
 
 
-def truth(node: Node, row: dict[str, Any]) -> bool | None:
+def truth(node: Node, row: dict[str, Any]) -> bool | None:  # noqa: C901  (a case a node)
     """True, false or null, as Spark would say for this row."""
     match node:
         case Const(value):
@@ -118,6 +126,8 @@ def truth(node: Node, row: dict[str, Any]) -> bool | None:
             return row[column]  # type: ignore[no-any-return]
         case Prefix(column, prefix):
             return None if row[column] is None else row[column].startswith(prefix)
+        case Pattern(column, pattern):
+            return None if row[column] is None else _is_like(row[column], pattern)
         case Cmp(column, op, literal):
             return _compare(row[column], op, literal)
         case Among(column, literals):
@@ -130,6 +140,19 @@ def truth(node: Node, row: dict[str, Any]) -> bool | None:
         case Some(parts):
             inner = _every([_inverse(truth(part, row)) for part in parts])
             return _inverse(inner)
+
+
+def _is_like(text: str, pattern: str) -> bool:
+    """Letter by letter; `%` tries every rest."""
+    match pattern[:1]:
+        case "":
+            return not text
+        case "%":
+            return any(_is_like(text[end:], pattern[1:]) for end in range(len(text) + 1))
+        case "\\":
+            return text[:1] == pattern[1] and _is_like(text[1:], pattern[2:])
+        case letter:
+            return bool(text) and letter in ("_", text[0]) and _is_like(text[1:], pattern[1:])
 
 
 def _inverse(value: bool | None) -> bool | None:  # noqa: FBT001

@@ -20,6 +20,7 @@ from tests.expr.naive import (
     Lit,
     Node,
     Null,
+    Pattern,
     Prefix,
     Some,
     micros,
@@ -205,6 +206,13 @@ def literal_of(column: str, value: Any) -> Lit:
             return _time(value)
 
 
+def _patterns(seen: list[str]) -> st.SearchStrategy[str]:
+    """Patterns of few letters, some of them with the beginnings of texts that were seen."""
+    parts = ["a", "b", "é", "%", "_", "\\%", "\\_", "\\\\"]
+    known = [text[:2].replace("\\", "\\\\").replace("_", "\\_") for text in seen]
+    return st.lists(st.sampled_from([*parts, "%", "_", *known]), max_size=5).map("".join)
+
+
 def _leaves(column: str, seen: list[Any]) -> st.SearchStrategy[Node]:
     """Leaves over a column; half of the literals are values that were seen in it."""
     known = [literal_of(column, value) for value in seen]
@@ -225,6 +233,7 @@ def _leaves(column: str, seen: list[Any]) -> st.SearchStrategy[Node]:
     if column == "text":
         prefixes = _texts | st.sampled_from([v[:end] for v in seen for end in (1, 32)] or ["a"])
         leaves |= prefixes.map(lambda prefix: Prefix(column, prefix))
+        leaves |= _patterns(seen).map(lambda pattern: Pattern(column, pattern))
     if column == "flag":
         leaves |= st.just(Flag(column))
     return leaves

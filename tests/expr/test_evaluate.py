@@ -109,6 +109,10 @@ def test_bounds_prove_what_is_outside_of_them(
         ("s LIKE 'c%'", "F"),
         ("s LIKE '%'", "T"),
         ("s NOT LIKE 'a%'", "T"),
+        ("s LIKE 'b%a'", "TF"),
+        ("s LIKE 'x%a'", "F"),
+        ("s LIKE '%a'", "TF"),
+        ("s NOT LIKE 'x_'", "T"),
     ],
 )
 def test_a_prefix_is_a_range(text: str, expected: str) -> None:

@@ -32,7 +32,13 @@ CASES = (
         DELETE FROM {t} WHERE id < 500;
         OPTIMIZE {t};
         """,
-        ("id > 110 AND name IS NULL", "amount <= 200.5", "name LIKE 'n9%' OR id = 1005"),
+        (
+            "id > 110 AND name IS NULL",
+            "amount <= 200.5",
+            "name LIKE 'n9%' OR id = 1005",
+            "name LIKE '%9_'",
+            "NOT (name LIKE 'n%5')",
+        ),
     ),
     Case(
         "mapping-by-name",

@@ -22,6 +22,7 @@ from headrace.expr.node import (
     Constant,
     In,
     IsNull,
+    Like,
     Literal,
     Not,
     Opaque,
@@ -84,7 +85,7 @@ class _Binder(msgspec.Struct, frozen=True):
     partition_columns: frozenset[str]
     basis: Basis
 
-    def bind(self, predicate: Predicate) -> BoundPredicate:  # noqa: C901  (one case a node)
+    def bind(self, predicate: Predicate) -> BoundPredicate:  # noqa: C901, PLR0912  (a case a node)
         match predicate:
             case Constant():
                 return predicate
@@ -98,6 +99,8 @@ class _Binder(msgspec.Struct, frozen=True):
                 return self._bind_is_null(column)
             case StartsWith():
                 return self._bind_starts_with(predicate)
+            case Like():
+                return self._bind_like(predicate)
             case Opaque(columns=columns):
                 for column in columns:
                     self._resolve(column)
@@ -167,6 +170,21 @@ class _Binder(msgspec.Struct, frozen=True):
         ):
             return _opaque(predicate)
         return StartsWith(resolved.column, predicate.prefix)
+
+    def _bind_like(self, predicate: Like[Column]) -> BoundPredicate:
+        resolved = self._resolve(predicate.column)
+        if (
+            resolved is None
+            or not resolved.is_comparable
+            or resolved.column.type != PrimitiveType("string")
+        ):
+            return _opaque(predicate)
+        column = resolved.column
+        if self.basis is Basis.VALUES or column.is_partition:
+            return Like(column, predicate.pattern)
+        # Of a pattern, bounds tell no more than what it begins with.
+        rest = _opaque(predicate)
+        return And((StartsWith(column, predicate.prefix), rest)) if predicate.prefix else rest
 
     def _resolve(self, column: Column) -> _Resolved | None:
         """Find a column; None if its path leads through a list or map, which has many values."""
@@ -296,7 +314,7 @@ def _always(column: BoundColumn) -> BoundPredicate:
 
 
 def _opaque(
-    predicate: Compare[Column] | In[Column] | IsNull[Column] | StartsWith[Column],
+    predicate: Compare[Column] | In[Column] | IsNull[Column] | StartsWith[Column] | Like[Column],
 ) -> Opaque:
     return Opaque(str(predicate), (predicate.column,))
 

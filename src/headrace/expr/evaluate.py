@@ -25,6 +25,7 @@ from headrace.expr.node import (
     Constant,
     In,
     IsNull,
+    Like,
     Literal,
     Not,
     Opaque,
@@ -85,7 +86,7 @@ def exact_bounds(values: pa.Array) -> Bounds:
     )
 
 
-def evaluate(predicate: BoundPredicate, evidence: Evidence) -> Truth:
+def evaluate(predicate: BoundPredicate, evidence: Evidence) -> Truth:  # noqa: C901  (a case a node)
     """Evaluate a predicate over what is known."""
     match predicate:
         case Opaque():
@@ -109,6 +110,8 @@ def evaluate(predicate: BoundPredicate, evidence: Evidence) -> Truth:
             return _in(evidence.bounds(column), column.type, literals)
         case StartsWith(column, prefix):
             return _starts_with(evidence.bounds(column), prefix)
+        case Like(column, pattern):
+            return _like(evidence.bounds(column), pattern)
         case _:
             assert_never(predicate)
 
@@ -203,6 +206,16 @@ def _starts_with(bounds: Bounds, prefix: str) -> Truth:
     # All texts between two that share a beginning share it too.
     always = pc.and_(pc.fill_null(low_has, False), pc.fill_null(high_has, False))
     return Truth(can_be_true, pc.and_not(bounds.may_be_value, always))
+
+
+def _like(bounds: Bounds, pattern: str) -> Truth:
+    lower, upper = _comparable(bounds, PrimitiveType("string"))
+    # Of texts between two that differ nothing is known.
+    single = pc.fill_null(pc.equal(lower, upper), False)
+    texts = pc.if_else(single, lower, pa.scalar(None, lower.type)).cast(pa.string())
+    matches = pc.match_like(texts, pattern)
+    can_be_true = pc.and_(bounds.may_be_value, _unless_false(matches))
+    return Truth(can_be_true, pc.and_not(bounds.may_be_value, pc.fill_null(matches, False)))
 
 
 def _unless_false(mask: pa.BooleanArray) -> pa.BooleanArray:

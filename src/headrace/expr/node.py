@@ -19,6 +19,8 @@ Value: TypeAlias = bool | int | float | Decimal | str | bytes | date | datetime 
 """What a literal can be; its Python type tells its SQL type. Without a zone a time is naive."""
 
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_BEFORE_WILDCARD = re.compile(r"(?:[^%_\\]|\\[%_\\])*", re.DOTALL)
+_ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPES = str.maketrans({"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r", "\0": "\\0"})
 
 
@@ -132,6 +134,26 @@ class StartsWith(msgspec.Struct, Generic[C], frozen=True):
         return f"{self.column} LIKE {_sql(self.prefix + '%')}"
 
 
+class Like(msgspec.Struct, Generic[C], frozen=True):
+    """Whether a text is of a pattern; null where the column is.
+
+    In it `_` stands for any one character, `%` for any text, and a backslash before one of these
+    or itself for that very character.
+    """
+
+    column: C
+    pattern: str
+
+    @property
+    def prefix(self) -> str:
+        """What every text of the pattern begins with."""
+        plain = _BEFORE_WILDCARD.match(self.pattern)
+        return _ESCAPED.sub(r"\1", plain[0]) if plain else ""
+
+    def __str__(self) -> str:
+        return f"{self.column} LIKE {_sql(self.pattern)}"
+
+
 class Opaque(msgspec.Struct, frozen=True):
     """Legal SQL that is never evaluated here: it may be true, false or null for any row."""
 
@@ -182,6 +204,7 @@ Predicate: TypeAlias = (
     | In[Column]
     | IsNull[Column]
     | StartsWith[Column]
+    | Like[Column]
     | Opaque
     | And["Predicate"]
     | Or["Predicate"]
@@ -195,6 +218,7 @@ BoundPredicate: TypeAlias = (
     | In[BoundColumn]
     | IsNull[BoundColumn]
     | StartsWith[BoundColumn]
+    | Like[BoundColumn]
     | Opaque
     | And["BoundPredicate"]
     | Or["BoundPredicate"]

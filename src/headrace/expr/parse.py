@@ -4,6 +4,7 @@ The only module that knows the parser. What is legal SQL but not a comparison of
 a literal becomes opaque; what is no condition on a row at all is an error.
 """
 
+import re
 from collections.abc import Iterator
 
 from sqlglot import Token, TokenType, exp
@@ -20,6 +21,7 @@ from headrace.expr.node import (
     Constant,
     In,
     IsNull,
+    Like,
     Literal,
     Not,
     Opaque,
@@ -29,6 +31,7 @@ from headrace.expr.node import (
 )
 
 _MAX_BRACKETS = 32
+_PATTERN = re.compile(r"(?:[^\\]|\\[%_\\])*", re.DOTALL)
 _MAX_DEPTH = 64
 _OPENING = frozenset((TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE))
 _CLOSING = frozenset((TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE))
@@ -239,9 +242,10 @@ def _like(node: exp.Like) -> Predicate:
     if column is None or pattern is None or not isinstance(pattern.value, str):
         return _opaque(node)
     prefix = pattern.value.rstrip("%")
-    if prefix == pattern.value or any(special in prefix for special in "%_\\"):
-        return _opaque(node)
-    return StartsWith(column, prefix)
+    if prefix != pattern.value and not any(special in prefix for special in "%_\\"):
+        return StartsWith(column, prefix)
+    # What Spark takes for an error is left to it.
+    return Like(column, pattern.value) if _PATTERN.fullmatch(pattern.value) else _opaque(node)
 
 
 def _starts_with(node: exp.StartsWith) -> Predicate:

@@ -1,15 +1,19 @@
 """What a predicate looks at, so that a reader fetches that and no more."""
 
 from collections.abc import Iterator
+from typing import assert_never
 
 from headrace.expr.node import (
     And,
     BoundColumn,
     BoundPredicate,
     Compare,
+    Constant,
     In,
     IsNull,
+    Like,
     Not,
+    Opaque,
     Or,
     StartsWith,
 )
@@ -48,7 +52,11 @@ def _columns(
         case IsNull(column):
             if not ignore_null_tests:
                 yield column
-        case Compare(column=column) | In(column=column) | StartsWith(column=column):
+        case Compare(column=column) | In(column=column):
             yield column
-        case _:
+        case StartsWith(column=column) | Like(column=column):
+            yield column
+        case Constant() | Opaque():
             return
+        case _:
+            assert_never(predicate)

@@ -1,6 +1,7 @@
 """The exact filter: which rows a predicate is true for, by the values themselves."""
 
 from collections.abc import Iterator, Mapping
+from typing import assert_never
 
 import msgspec
 import pyarrow as pa
@@ -16,6 +17,7 @@ from headrace.expr.node import (
     Constant,
     In,
     IsNull,
+    Like,
     Not,
     Opaque,
     Or,
@@ -33,7 +35,9 @@ def columns_of(predicate: BoundPredicate) -> Iterator[BoundColumn]:
     match predicate:
         case Opaque(sql):
             raise UnsupportedPredicateError(part=sql)
-        case Compare(column) | In(column) | IsNull(column) | StartsWith(column):
+        case Compare(column) | In(column) | IsNull(column):
+            yield column
+        case StartsWith(column) | Like(column):
             yield column
         case And(parts) | Or(parts):
             for part in parts:
@@ -42,6 +46,8 @@ def columns_of(predicate: BoundPredicate) -> Iterator[BoundColumn]:
             yield from columns_of(part)
         case Constant():
             return
+        case _:
+            assert_never(predicate)
 
 
 class RowEvidence(msgspec.Struct, frozen=True):
