@@ -129,6 +129,10 @@ def test_times_are_pruned_by_only_in_the_zone_that_the_planner_reads_them_in(lak
     [
         "SELECT x FROM (SELECT cast(id AS STRING) AS x FROM t) WHERE x = '5'",
         "WITH w AS (SELECT year(d) AS y FROM t) SELECT y FROM w WHERE y = 2024",
+        "WITH w(k) AS (SELECT cast(id AS STRING) FROM t) SELECT k FROM w WHERE k = '5'",
+        "SELECT k FROM (SELECT s k FROM u UNION SELECT cast(id AS STRING) FROM t) WHERE k = '5'",
+        "SELECT s FROM t WHERE startswith(s, 'a')",
+        "SELECT s FROM t WHERE s RLIKE '^a'",
         "SELECT s FROM (SELECT s, row_number() OVER (ORDER BY id) AS n FROM t) WHERE n = 1",
         "SELECT s FROM (SELECT s FROM t ORDER BY s LIMIT 3) WHERE s = 'x'",
         "SELECT s FROM (SELECT s, count(*) AS n FROM t GROUP BY s) WHERE n = 1",

@@ -121,6 +121,8 @@ class DataFusion(Spark):
             exp.LogicalAnd: _renamed("BOOL_AND"),
             exp.LogicalOr: _renamed("BOOL_OR"),
             exp.Sign: _renamed("SIGNUM"),
+            exp.StartsWith: _renamed("STARTS_WITH"),
+            exp.EndsWith: _renamed("ENDS_WITH"),
             exp.StrPosition: _position,
             exp.CountIf: _count_if,
             exp.RegexpLike: _regular_expression,

@@ -3,8 +3,9 @@
 DataFusion plans a translation and folds what it can: `CAST(id AS STRING) = '5'` becomes
 `id = 5`, a date in a format becomes a date. The engines agree on plain literals, on their sums
 and on dates and intervals; on casts of columns and on functions they may not, and then the
-files that a filter leaves out might be needed. So a column that a predicate sees through a cast
-or a function is never pruned by, and a constant that is more than a literal stops pruning.
+files that a filter leaves out might be needed. So a column that a condition sees through a cast,
+a function or an operator is never pruned by, and a constant that is more than a literal stops
+pruning.
 """
 
 import re
@@ -21,8 +22,10 @@ _NUMBERS = frozenset(
 _TIMES = frozenset({_Kind.TIMESTAMP, _Kind.TIMESTAMPTZ, _Kind.TIMESTAMPNTZ, _Kind.TIMESTAMPLTZ})
 _PREDICATES = (
     *(exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ, exp.NullSafeNEQ),
-    *(exp.In, exp.Between, exp.Like, exp.ILike, exp.Is, exp.RegexpLike),
+    *(exp.In, exp.Between, exp.Like, exp.Is),
 )
+_TRANSPARENT = (*_PREDICATES, exp.Connector, exp.Not, exp.Paren, exp.Tuple, exp.Alias)
+"""What stands between a condition and its columns without computing anything from them."""
 _VARYING = (exp.Column, exp.Star, exp.Query, exp.AggFunc, exp.Window, exp.UDTF)
 """What makes an expression another one in each row, or each group."""
 _SAME_IN_BOTH = (
@@ -56,7 +59,7 @@ def _constants(tree: exp.Query) -> Iterator[exp.Expr]:
 
 
 def untrusted_columns(trees: Iterable[exp.Query]) -> frozenset[str]:
-    """The columns, by name in lower case, that a predicate sees through a cast or a function."""
+    """The columns, by name in lower case, that a predicate may see through something computed."""
     trees = list(trees)
     aliases: dict[str, list[exp.Expr]] = {}
     for tree in trees:
@@ -64,16 +67,37 @@ def untrusted_columns(trees: Iterable[exp.Query]) -> frozenset[str]:
             aliases.setdefault(alias.alias.casefold(), []).append(alias.this)
     found: set[str] = set()
     for tree in trees:
-        for predicate in tree.find_all(*_PREDICATES):
-            found |= _through_functions(predicate, aliases)
+        for condition in _conditions(tree):
+            found |= _computed_from(condition, aliases)
+        if _names_by_position(tree):
+            for column in (
+                named for select in tree.find_all(exp.Select) for named in select.selects
+            ):
+                found |= _computed_from(column, {})
     return _with_sources(found, aliases)
 
 
-def _through_functions(predicate: exp.Expr, aliases: dict[str, list[exp.Expr]]) -> set[str]:
-    """The columns below a cast or function of a predicate, or of what its aliases stand for."""
+def _conditions(tree: exp.Query) -> Iterator[exp.Expr]:
+    """What rows are chosen by, wherever it stands."""
+    for clause in tree.find_all(exp.Where, exp.Having, exp.Qualify, exp.Filter):
+        yield clause.expression if isinstance(clause, exp.Filter) else clause.this
+    for join in tree.find_all(exp.Join):
+        if join.args.get("on") is not None:
+            yield join.args["on"]
+    yield from tree.find_all(*_PREDICATES)
+
+
+def _names_by_position(tree: exp.Query) -> bool:
+    """Whether a column may be known by a name that does not stand beside it."""
+    lists = (alias for alias in tree.find_all(exp.TableAlias) if alias.columns)
+    return tree.find(exp.SetOperation) is not None or next(lists, None) is not None
+
+
+def _computed_from(expression: exp.Expr, aliases: dict[str, list[exp.Expr]]) -> set[str]:
+    """The columns that something is computed from, in an expression or behind its aliases."""
     found: set[str] = set()
     seen: set[str] = set()
-    waiting = [(part, False) for part in _operands(predicate)]
+    waiting = [(expression, False)]
     while waiting:
         node, is_below = waiting.pop()
         if isinstance(node, exp.Query | exp.AggFunc | exp.Window):
@@ -86,13 +110,9 @@ def _through_functions(predicate: exp.Expr, aliases: dict[str, list[exp.Expr]]) 
                 seen.add(name)
                 waiting += [(meant, False) for meant in aliases.get(name, ()) if meant is not node]
             continue
-        computes = isinstance(node, exp.Func) and not isinstance(node, exp.Connector)
+        computes = not isinstance(node, _TRANSPARENT)
         waiting += [(part, is_below or computes) for part in node.iter_expressions()]
     return found
-
-
-def _operands(predicate: exp.Expr) -> Iterator[exp.Expr]:
-    yield from predicate.iter_expressions()
 
 
 def _with_sources(names: set[str], aliases: dict[str, list[exp.Expr]]) -> frozenset[str]:
@@ -120,9 +140,11 @@ def _is_trusted_cast(node: exp.Cast) -> bool:
     value, kind = node.this.unnest(), node.to.this
     if isinstance(value, exp.Null):
         return True
-    if not isinstance(value, exp.Literal | exp.Neg) or not isinstance(value.unnest(), exp.Expr):
+    if isinstance(value, exp.Neg):
+        value = value.this.unnest()
+    if not isinstance(value, exp.Literal):
         return False
-    if isinstance(value, exp.Neg) or not value.is_string:
+    if not value.is_string:
         return kind in _NUMBERS
     if kind is _Kind.DATE:
         return _DATE.fullmatch(value.name) is not None
