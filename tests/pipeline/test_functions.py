@@ -137,6 +137,15 @@ def test_a_project_may_not_replace_a_standard_function() -> None:
         project_catalog([mine], origin="functions.py", root=Path())
 
 
+def test_a_project_may_not_replace_a_function_of_spark() -> None:
+    @function("STRING", returns="STRING")
+    def upper(texts: pa.Array) -> pa.Array:
+        return texts
+
+    with pytest.raises(InvalidFunctionError, match="Spark has a function of this name"):
+        project_catalog([upper], origin="functions.py", root=Path())
+
+
 @pytest.mark.parametrize(
     ("arguments", "options", "told"),
     [

@@ -18,6 +18,8 @@ from headrace.pipeline.project.header import read_header
 from headrace.pipeline.project.scaffold import write_project
 from tests.pipeline.shop import edit, write_shop
 
+LEGACY = "[profiles.dev]\nspark = { 'spark.sql.legacy.timeParserPolicy' = 'LEGACY' }\n"
+
 
 @pytest.fixture
 def shop(tmp_path: Path) -> Path:
@@ -52,6 +54,7 @@ def test_a_folder_without_a_project_says_how_to_make_one(tmp_path: Path) -> None
         ("least = 10", "least = [1]", "variables.least", "a variable is a text"),
         ("[settings]", "[profiles.dev]\ncores = 3\n[settings]", "profiles.dev", "no key `cores`"),
         ("[settings]", '[profiles.dev]\nmemory = "much"\n[settings]', "profiles.dev", "no size"),
+        ("[settings]", LEGACY + "[settings]", "profiles.dev", "a profile changes no result"),
         ("[settings]", "[settings", "(syntax)", "line"),
     ],
 )

@@ -7,6 +7,7 @@ from typing import Any
 
 from headrace.errors import FunctionChangedError, InvalidFunctionError
 from headrace.pipeline.functions import change_feed, collection, hashing, span, text
+from headrace.pipeline.functions.builtin import spark_functions
 from headrace.pipeline.functions.declaration import Function
 from headrace.pipeline.functions.fingerprint import FunctionPart, function_part
 
@@ -77,10 +78,14 @@ def project_catalog(functions: Iterable[Function], *, origin: str, root: Path) -
     """The standard functions and a project's own.
 
     Raises:
-        InvalidFunctionError: a function takes the name of a standard one, or two have one name.
+        InvalidFunctionError: a function takes the name of a standard one or of one of Spark's, or
+            two have one name.
     """
     entries = {entry.function.name: entry for entry in _standard()}
     for found in functions:
+        if found.name in spark_functions():
+            reason = "Spark has a function of this name: take another one"
+            raise InvalidFunctionError(function=found.name, reason=reason)
         if found.name in entries:
             reason = f"there is one already in {entries[found.name].origin}: take another name"
             raise InvalidFunctionError(function=found.name, reason=reason)

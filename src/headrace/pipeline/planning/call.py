@@ -2,19 +2,11 @@
 
 from collections.abc import Sequence
 from difflib import get_close_matches
-from functools import cache
-from importlib.resources import files
 
 from headrace.errors import FunctionMissingError
+from headrace.pipeline.functions.builtin import spark_functions
 from headrace.pipeline.functions.catalog import Catalog
 from headrace.pipeline.planning.query import Query
-
-
-@cache
-def spark_functions() -> frozenset[str]:
-    """The functions that Spark itself has."""
-    listed = files("headrace.pipeline.planning").joinpath("spark_functions.txt")
-    return frozenset(listed.read_text(encoding="utf-8").split())
 
 
 def functions_used(query: Query, catalog: Catalog, *, view: str) -> tuple[str, ...]:

@@ -9,6 +9,11 @@ from typing import Any
 
 import msgspec
 
+_CHANGE_RESULTS = (
+    *("spark.sql.ansi", "spark.sql.caseSensitive", "spark.sql.decimalOperations"),
+    *("spark.sql.legacy", "spark.sql.session.timeZone", "spark.sql.storeAssignmentPolicy"),
+    "spark.sql.timestampType",
+)
 _UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 _SIZE = re.compile(r"\s*(\d+)\s*([kmgt]?)(i?b)?\s*", re.IGNORECASE)
 
@@ -32,6 +37,10 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         for name in ("parallelism", "batch_size", "views_at_once"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
+        for name in self.spark:
+            if name.startswith(_CHANGE_RESULTS):
+                reason = "a profile changes no result (the time zone and ANSI mode are [settings])"
+                raise ValueError(f"spark: {name} may: {reason}")
 
     @property
     def memory_bytes(self) -> int:
