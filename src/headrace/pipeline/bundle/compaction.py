@@ -38,6 +38,8 @@ def carry_digest(source: Source, now: FileSet, *, where: str | None, then: Sourc
     version = source.snapshot.version
     if then.where != where:
         return Carried(None, "other files were asked for")
+    if then.version == version and then.carried_from is not None:
+        return _carry_on(source, then=then)
     if not then.version < version:
         return Carried(None, f"version {then.version} is not older than {version}")
     try:
@@ -49,6 +51,17 @@ def carry_digest(source: Source, now: FileSet, *, where: str | None, then: Sourc
         return _decide(source, before, now, changes, then=then)
     except HeadraceError as error:
         return Carried(None, f"the log since version {then.version} cannot be read: {error}")
+
+
+def _carry_on(source: DeltaSource, *, then: SourcePart) -> Carried:
+    """The version is the one to which the digest was carried before."""
+    try:
+        older = source.snapshot.table.snapshot(version=then.carried_from)
+    except HeadraceError as error:
+        return Carried(None, f"version {then.carried_from} cannot be read: {error}")
+    if older.metadata.id != source.snapshot.metadata.id:
+        return Carried(None, "it is another table")
+    return Carried(then.digest, f"since version {then.carried_from} its files were only rewritten")
 
 
 def _decide(

@@ -182,6 +182,11 @@ class ViewWork:
             plan=plan,
             inlined=tuple(self._bundle[name] for name in self._bundle.inlined(plan.name)),
             upstream={name: self.results[name] for name in upstream},
+            planned={
+                name: schema
+                for name in upstream
+                if (schema := self._bundle[name].arrow_schema) is not None
+            },
             folder=folder,
             partition_by=partition_by,
             analyse=self._analyse,

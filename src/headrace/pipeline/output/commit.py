@@ -9,7 +9,7 @@ from deltalake import DeltaTable, Schema
 from deltalake.transaction import AddAction, RemoveAction, create_table_with_add_actions
 
 from headrace.errors import InvalidResultError
-from headrace.pipeline.output.merge import check_keys, merge_files
+from headrace.pipeline.output.merge import check_keys, create_by_rows, merge_files
 from headrace.pipeline.output.note import CommitNote
 from headrace.pipeline.output.staged import StagedFile, list_staged
 from headrace.pipeline.project.header import Header, WriteMode
@@ -39,8 +39,13 @@ def commit_output(  # noqa: PLR0913  (what is committed, where, how, and in whos
         if writer.exists:
             writer.refuse_other_columns()
             merge_files(table, folder, schema=schema, keys=header.keys, note=note)
-            return writer.written()
-    staged = list_staged(table, folder, schema=schema, partition_by=writer.partition_by(mode))
+        else:
+            settings = writer.configuration
+            create_by_rows(
+                table, folder, schema=schema, header=header, configuration=settings, note=note
+            )
+        return writer.written()
+    staged = list_staged(table, folder, schema=schema, partition_by=header.partition_by)
     match mode:
         case WriteMode.APPEND if writer.exists:
             writer.refuse_other_columns()
@@ -62,9 +67,10 @@ class _Writer:
         self.exists = DeltaTable.is_deltatable(str(table))
         self._opened = DeltaTable(table) if self.exists else None
 
-    def partition_by(self, mode: WriteMode) -> tuple[str, ...]:
-        """How the files lie: those that are to be merged are not laid out by partition."""
-        return () if mode is WriteMode.MERGE else self._header.partition_by
+    @property
+    def configuration(self) -> dict[str, str]:
+        """The properties of the table."""
+        return {_CHANGE_FEED: "true"} if self._header.change_feed else {}
 
     @property
     def fits(self) -> bool:
@@ -96,7 +102,7 @@ class _Writer:
             partition_by=[*self._header.partition_by],
             name=self._note.view,
             description=self._header.description or None,
-            configuration={_CHANGE_FEED: "true"} if self._header.change_feed else {},
+            configuration=self.configuration,
             commit_properties=self._note.properties(),
         )
 

@@ -9,11 +9,12 @@ from shutil import rmtree
 
 import pyarrow as pa
 from datafusion import SessionContext
-from deltalake import DeltaTable
+from deltalake import DeltaTable, write_deltalake
 
 from headrace.errors import InvalidResultError
 from headrace.pipeline.output.note import CommitNote
 from headrace.pipeline.output.staged import open_staged, parquet_files
+from headrace.pipeline.project.header import Header
 
 
 def check_keys(view: str, folder: Path, keys: Sequence[str]) -> None:
@@ -58,6 +59,29 @@ def merge_files(
         .execute()
     )
     rmtree(folder)  # its rows have been written anew
+
+
+def create_by_rows(  # noqa: PLR0913  (a table, and what it is made of)
+    table: Path,
+    folder: Path,
+    *,
+    schema: pa.Schema,
+    header: Header,
+    configuration: dict[str, str],
+    note: CommitNote,
+) -> None:
+    """Make a table of the rows of a folder whose files are not laid out by partition."""
+    rows = open_staged(folder, schema=schema)
+    write_deltalake(
+        table,
+        pa.RecordBatchReader.from_batches(schema, rows.to_batches()),
+        partition_by=list(header.partition_by) or None,
+        name=note.view,
+        description=header.description or None,
+        configuration=configuration,
+        commit_properties=note.properties(),
+    )
+    rmtree(folder)
 
 
 def _quoted(name: str) -> str:

@@ -73,7 +73,7 @@ def discard(intent: Intent) -> None:
     if not (table / "_delta_log").is_dir():
         return
     known = {file.uri for file in Table(table).snapshot().scan()}
-    for file in table.glob("part-*.parquet"):
+    for file in table.rglob("*.parquet"):
         is_new = file.stat().st_mtime_ns >= intent.started_ms * 1_000_000
-        if is_new and str(file) not in known and file.as_uri() not in known:
+        if is_new and "_delta_log" not in file.parts and str(file) not in known:
             file.unlink()

@@ -42,6 +42,8 @@ class ViewTask(msgspec.Struct, frozen=True, kw_only=True):
     """The views that are computed as part of it, each behind what it reads."""
     upstream: dict[str, Upstream]
     """By view: the result that is read."""
+    planned: dict[str, pa.Schema]
+    """By view that is read: its columns as they were planned, where they were."""
     folder: Path | None
     """Where its rows are written as Parquet files; None: they are kept in memory."""
     partition_by: tuple[str, ...] = ()

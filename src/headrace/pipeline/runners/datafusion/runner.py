@@ -157,7 +157,7 @@ class DataFusionRunner:
                 return snapshot_dataset(source.snapshot, kept_by=unit.where)
             return batch_dataset(source.schema, source.batches)
         if name in task.upstream:
-            return self._upstream(task.upstream[name])
+            return self._upstream(task.upstream[name], task.planned.get(name))
         # A view that nobody keeps and that is no part of the plan: it is computed for this one.
         plan = next(plan for plan in task.inlined if plan.name == name)
         _, frame = self._frame(task, plan)
@@ -165,13 +165,14 @@ class DataFusionRunner:
         rows = pa.Table.from_batches(list(self._rows(frame, schema, Digester(schema))), schema)
         return batch_dataset(schema, rows.to_batches)
 
-    def _upstream(self, result: Upstream) -> RowDataset:
+    def _upstream(self, result: Upstream, planned: pa.Schema | None) -> RowDataset:
         match result:
             case TableResult(uri=uri, version=version):
-                return snapshot_dataset(Table(uri).snapshot(version=version), kept_by=None)
+                snapshot = Table(uri).snapshot(version=version)
+                return snapshot_dataset(snapshot, kept_by=None, planned=planned)
             case KeptResult(name=name):
                 kept = self._kept[name]
-                return batch_dataset(kept.schema, kept.to_batches)
+                return batch_dataset(kept.schema, kept.to_batches, planned=planned)
 
     def _rows(
         self, frame: DataFrame, schema: pa.Schema, digester: Digester

@@ -61,11 +61,19 @@ class _Fragment:
         return self._dataset.scanner(**options)
 
 
-def snapshot_dataset(snapshot: Snapshot, *, kept_by: str | None) -> RowDataset:
-    """All rows of the files that a condition of the kernel leaves, under folded names."""
+def snapshot_dataset(
+    snapshot: Snapshot, *, kept_by: str | None, planned: pa.Schema | None = None
+) -> RowDataset:
+    """All rows of the files that a condition of the kernel leaves, under folded names.
+
+    Args:
+        snapshot: The table.
+        kept_by: The condition.
+        planned: The columns as plans know them, where these know that a column has no nulls.
+    """
     schema = spark_schema(snapshot.schema)
     spelled = {field.name.casefold(): field.name for field in schema}
-    known = folded(schema)
+    known = _as_planned(folded(schema), planned)
 
     def open_rows(columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         scan = snapshot.scan(where=kept_by)
@@ -86,9 +94,11 @@ def snapshot_dataset(snapshot: Snapshot, *, kept_by: str | None) -> RowDataset:
     return RowDataset(known, open_rows)
 
 
-def batch_dataset(schema: pa.Schema, open_batches: Callable[[], Any]) -> RowDataset:
-    """Rows that come as batches of all columns, under folded names."""
-    known = folded(schema)
+def batch_dataset(
+    schema: pa.Schema, open_batches: Callable[[], Any], *, planned: pa.Schema | None = None
+) -> RowDataset:
+    """Rows that come as batches of all columns, under folded names; as for `snapshot_dataset`."""
+    known = _as_planned(folded(schema), planned)
 
     def open_rows(columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         wanted = pa.schema([known.field(name) for name in columns])
@@ -96,3 +106,8 @@ def batch_dataset(schema: pa.Schema, open_batches: Callable[[], Any]) -> RowData
             yield batch.rename_columns(known.names).select(list(columns)).cast(wanted)
 
     return RowDataset(known, open_rows)
+
+
+def _as_planned(schema: pa.Schema, planned: pa.Schema | None) -> pa.Schema:
+    required = {f.name.casefold() for f in planned or () if not f.nullable}
+    return pa.schema([f.with_nullable(f.nullable and f.name not in required) for f in schema])

@@ -1,0 +1,220 @@
+"""Outputs: how tables take rows, and what their logs say."""
+
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from deltalake import DeltaTable
+
+from headrace import Table
+from headrace.errors import InvalidResultError
+from headrace.pipeline.output.commit import commit_output
+from headrace.pipeline.output.note import CommitNote, last_note
+from headrace.pipeline.output.pending import Intent, Intents
+from headrace.pipeline.project.header import Header, Materialise, WriteMode
+from headrace.pipeline.runners.datafusion.file import write_rows
+from headrace.pipeline.runs.digest import digest_batches
+from headrace.pipeline.runs.record import OutputVersion
+
+SCHEMA = pa.schema([("k", pa.int64()), ("part", pa.string()), ("v", pa.string())])
+
+
+class Output:
+    """A table that is written run by run."""
+
+    def __init__(self, table: Path, **header: object) -> None:
+        self.table = table
+        self.header = Header(materialise=Materialise.OUTPUT, **header)  # type: ignore[arg-type]
+        self.runs = 0
+
+    def write(
+        self, rows: pa.Table, *, mode: WriteMode | None = None, key: str | None = None
+    ) -> OutputVersion:
+        self.runs += 1
+        folder = self.table / f"run-{self.runs}"
+        by = () if self.header.write is WriteMode.MERGE else self.header.partition_by
+        write_rows(folder, rows.schema, rows.to_batches(), partition_by=by)
+        return commit_output(
+            self.table,
+            folder,
+            schema=rows.schema,
+            header=self.header,
+            mode=mode or self.header.write,
+            note=CommitNote(
+                project="p",
+                view="v",
+                run=str(self.runs),
+                bundle="b",
+                started_ms=self.runs,
+                skip_key=key,
+                digest=digest_batches(rows.schema, rows.to_batches()),
+            ),
+        )
+
+    def rows(self) -> list[dict[str, object]]:
+        found = Table(self.table).snapshot().rows().read_all()
+        return sorted(found.to_pylist(), key=lambda row: [str(value) for value in row.values()])
+
+
+def rows(*values: tuple[int, str | None, str]) -> pa.Table:
+    columns = zip(*values, strict=True) if values else ((), (), ())
+    return pa.table(dict(zip(SCHEMA.names, map(list, columns), strict=True)), schema=SCHEMA)
+
+
+def as_rows(*values: tuple[int, str | None, str]) -> list[dict[str, object]]:
+    return [dict(zip(SCHEMA.names, value, strict=True)) for value in values]
+
+
+def test_an_overwrite_replaces_all_rows_in_one_commit(tmp_path: Path) -> None:
+    output = Output(tmp_path / "t")
+    assert output.write(rows((1, "a", "x"))).version == 0
+    assert output.write(rows((2, "a", "y"))).version == 1
+    assert output.rows() == as_rows((2, "a", "y"))
+
+
+def test_an_overwrite_may_change_the_columns(tmp_path: Path) -> None:
+    output = Output(tmp_path / "t")
+    output.write(rows((1, "a", "x")))
+    output.write(pa.table({"other": pa.array([1.5])}))
+    assert output.rows() == [{"other": 1.5}]
+    assert Table(tmp_path / "t").snapshot().version == 1
+
+
+def test_no_rows_are_a_version_too(tmp_path: Path) -> None:
+    output = Output(tmp_path / "t")
+    output.write(rows((1, "a", "x")))
+    assert output.write(rows()).version == 1
+    assert output.rows() == []
+
+
+def test_an_append_adds_rows(tmp_path: Path) -> None:
+    output = Output(tmp_path / "t", write=WriteMode.APPEND)
+    output.write(rows((1, "a", "x")))
+    output.write(rows((2, "a", "y")))
+    assert output.rows() == as_rows((1, "a", "x"), (2, "a", "y"))
+
+
+def test_an_append_of_other_columns_is_refused(tmp_path: Path) -> None:
+    output = Output(tmp_path / "t", write=WriteMode.APPEND)
+    output.write(rows((1, "a", "x")))
+    with pytest.raises(InvalidResultError, match="--full-refresh"):
+        output.write(pa.table({"k": [1]}))
+
+
+def test_only_partitions_with_new_rows_are_overwritten(tmp_path: Path) -> None:
+    output = Output(tmp_path / "t", write=WriteMode.OVERWRITE_PARTITIONS, partition_by=("part",))
+    output.write(rows((1, "a", "x"), (2, "b", "x"), (3, None, "x")))
+    output.write(rows((4, "b", "y"), (5, None, "y")))
+    assert output.rows() == as_rows((1, "a", "x"), (4, "b", "y"), (5, None, "y"))
+    assert Table(tmp_path / "t").snapshot().version == 1
+
+
+def test_partition_values_may_hold_anything(tmp_path: Path) -> None:
+    output = Output(tmp_path / "t", partition_by=("part",))
+    odd = [(n, text, "x") for n, text in enumerate(["a b", "ä/ö", "50%", "x=y", "a:b", "q?#&"])]
+    output.write(rows(*odd))
+    assert output.rows() == as_rows(*odd)
+    theirs = pa.table(DeltaTable(tmp_path / "t").get_add_actions(flatten=True))
+    assert sorted(theirs["partition.part"].to_pylist()) == sorted(text for _, text, _ in odd)
+
+
+def test_a_merge_replaces_rows_by_key_and_adds_the_others(tmp_path: Path) -> None:
+    output = Output(tmp_path / "t", write=WriteMode.MERGE, keys=("k",), partition_by=("part",))
+    output.write(rows((1, "a", "x"), (2, "a", "x")))
+    output.write(rows((2, "b", "y"), (3, "b", "y")))
+    assert output.rows() == as_rows((1, "a", "x"), (2, "b", "y"), (3, "b", "y"))
+    assert not (tmp_path / "t" / "run-2").exists()
+
+
+@pytest.mark.parametrize("bad", [[(1, "a", "x"), (1, "b", "y")], [(None, "a", "x")]])
+def test_a_merge_by_keys_that_identify_no_row_is_refused(tmp_path: Path, bad: list[object]) -> None:
+    output = Output(tmp_path / "t", write=WriteMode.MERGE, keys=("k",))
+    with pytest.raises(InvalidResultError, match="key"):
+        output.write(rows(*bad))  # type: ignore[arg-type]
+    assert not (tmp_path / "t" / "_delta_log").exists()
+
+
+@pytest.mark.parametrize("mode", [WriteMode.MERGE, WriteMode.APPEND, WriteMode.OVERWRITE])
+def test_a_change_data_feed_tells_what_a_commit_changed(tmp_path: Path, mode: WriteMode) -> None:
+    keys = ("k",) if mode is WriteMode.MERGE else ()
+    output = Output(tmp_path / "t", write=mode, keys=keys, change_feed=True)
+    output.write(rows((1, "a", "x"), (2, "a", "x")))
+    output.write(rows((2, "a", "y"), (3, "a", "y")))
+    feed = pa.table(DeltaTable(tmp_path / "t").load_cdf(starting_version=1)).to_pylist()
+    told = sorted((row["_change_type"], row["k"], row["v"]) for row in feed)
+    inserted = [("insert", 2, "y"), ("insert", 3, "y")]
+    assert (
+        told
+        == {
+            WriteMode.MERGE: [
+                ("insert", 3, "y"),
+                ("update_postimage", 2, "y"),
+                ("update_preimage", 2, "x"),
+            ],
+            WriteMode.APPEND: inserted,
+            WriteMode.OVERWRITE: [("delete", 1, "x"), ("delete", 2, "x"), *inserted],
+        }[mode]
+    )
+
+
+def test_a_commit_carries_a_note_and_a_transaction(tmp_path: Path) -> None:
+    Output(tmp_path / "t").write(rows((1, "a", "x")), key="abc")
+    noted = last_note(tmp_path / "t")
+    assert noted is not None
+    assert (noted.version, noted.note.skip_key, noted.note.digest.rows) == (0, "abc", 1)
+    assert Table(tmp_path / "t").snapshot().txns["headrace/p/v"].version == 1
+
+
+def test_statistics_bound_every_file_and_prune_no_row(tmp_path: Path) -> None:
+    schema = pa.schema(
+        [
+            ("i", pa.int32()),
+            ("d", pa.decimal128(12, 3)),
+            ("s", pa.string()),
+            ("day", pa.date32()),
+            ("t", pa.timestamp("us", "UTC")),
+            ("f", pa.float64()),
+            ("n", pa.int64()),
+        ]
+    )
+    table = pa.table(
+        {
+            "i": [1, 2],
+            "d": [Decimal("-1.250"), Decimal("7.125")],
+            "s": ["a" * 100, "z"],
+            "day": [date(2024, 1, 1), date(2024, 2, 1)],
+            "t": [datetime(2024, 1, 1, 0, 0, 0, 1500), datetime(2024, 1, 1, 0, 0, 0, 1501)],  # noqa: DTZ001
+            "f": [1.0, float("nan")],
+            "n": pa.nulls(2, pa.int64()),
+        },
+        schema=schema,
+    )
+    Output(tmp_path / "t").write(table)
+    found = pa.table(DeltaTable(tmp_path / "t").get_add_actions(flatten=True)).to_pylist()[0]
+    assert (found["num_records"], found["null_count.n"], found["null_count.i"]) == (2, 2, 0)
+    assert (found["min.i"], found["max.i"]) == (1, 2)
+    assert (found["min.d"], found["max.d"]) == (Decimal("-1.250"), Decimal("7.125"))
+    snapshot = Table(tmp_path / "t").snapshot()
+    for kept in ("f > 5", "s >= 'z'", "t >= '2024-01-01T00:00:00.001501Z'", "d = 7.125", "i = 2"):
+        assert snapshot.scan(where=kept).count() == 1, kept
+    for pruned in ("i > 2", "day < '2024-01-01'", "d > 7.2", "s > 'zz'"):
+        assert snapshot.scan(where=pruned).count() == 0, pruned
+
+
+def test_what_a_dead_run_left_is_cleared_and_what_it_committed_stays(tmp_path: Path) -> None:
+    table = tmp_path / "t"
+    output = Output(table)
+    output.write(rows((1, "a", "x")))
+    intents = Intents(tmp_path / "intents")
+    dead = table / "run-dead"
+    dead.mkdir()
+    pq.write_table(rows((9, "a", "x")), dead / "part-0.parquet")
+    for run, folder in (("dead", dead), ("1", table / "run-1")):
+        intents.note(Intent(run=run, view="v", table=str(table), folder=str(folder), started_ms=0))
+    assert [intent.run for intent in intents.clear()] == ["dead"]
+    assert not dead.exists()
+    assert output.rows() == as_rows((1, "a", "x"))
+    assert intents.clear() == []

@@ -1,0 +1,155 @@
+"""Replays, embedded: equal where nothing changed, and clear words where something did."""
+
+from pathlib import Path
+
+import pytest
+from deltalake import DeltaTable
+
+from headrace.errors import (
+    FunctionChangedError,
+    PinnedFilesChangedError,
+    ReplayDiffersError,
+)
+from headrace.pipeline import Project, RunKind, RunRecord, RunStatus
+from headrace.pipeline.execution.vacuum import Vacuumed
+from tests.pipeline.shop import append_orders, append_weather, edit, write_shop
+
+ENGINE = "datafusion"
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    return write_shop(tmp_path / "shop")
+
+
+def run(root: Path) -> RunRecord:
+    return Project.load(root).run(engine=ENGINE)
+
+
+def test_a_replay_after_many_commits_gives_equal_digests(shop: Path) -> None:
+    then = run(shop)
+    for day in range(2, 12):
+        append_weather(shop, day=day)
+        append_orders(shop, year=2024, count=3)
+    run(shop)
+    now = Project.load(shop).replay(then.id)
+    assert (now.kind, now.status, now.replay_of) == (RunKind.REPLAY, RunStatus.SUCCEEDED, then.id)
+    for name, view in now.views.items():
+        assert view.digest == then.views[name].digest
+        assert view.started_ms is not None
+
+
+def test_a_replay_changes_nothing_of_the_project(shop: Path) -> None:
+    then = run(shop)
+    append_weather(shop, day=2)
+    run(shop)
+    versions = {p.name: DeltaTable(p).version() for p in (shop / "output").iterdir()}
+    Project.load(shop).replay(then.id)
+    assert versions == {p.name: DeltaTable(p).version() for p in (shop / "output").iterdir()}
+    assert not list((shop / ".headrace" / "replays").iterdir())
+    assert {view.status.value for view in run(shop).views.values()} == {"skipped"}
+
+
+def test_a_view_that_was_skipped_is_replayed_too(shop: Path) -> None:
+    run(shop)
+    skipped = run(shop)
+    now = Project.load(shop).replay(skipped.id)
+    assert {view.status.value for view in now.views.values()} == {"ran"}
+
+
+def test_an_altered_data_file_is_named(shop: Path) -> None:
+    then = run(shop)
+    file = next((shop / "lake" / "weather").glob("*.parquet"))
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+    with pytest.raises(PinnedFilesChangedError, match=file.name) as caught:
+        Project.load(shop).replay(then.id)
+    assert caught.value.view == "forecast"
+    assert "altered" in str(caught.value)
+
+
+def test_a_file_that_was_only_touched_is_no_reason_to_fail(shop: Path) -> None:
+    then = run(shop)
+    next((shop / "lake" / "weather").glob("*.parquet")).touch()
+    assert Project.load(shop).replay(then.id).status is RunStatus.SUCCEEDED
+
+
+def vacuum(root: Path, *, keep_pins: bool) -> dict[str, Vacuumed]:
+    found = Project.load(root).vacuum(
+        keep_pins=keep_pins, with_sources=True, retention_hours=0, dry_run=False
+    )
+    return {Path(table.table).name: table for table in found}
+
+
+def rewrite_weather(root: Path) -> None:
+    DeltaTable(root / "lake" / "weather").update(updates={"degrees": "degrees + 1"})
+
+
+def test_after_a_plain_vacuum_a_replay_names_what_is_missing(shop: Path) -> None:
+    then = run(shop)
+    rewrite_weather(shop)
+    removed = vacuum(shop, keep_pins=False)["weather"].files
+    with pytest.raises(PinnedFilesChangedError, match="is gone") as caught:
+        Project.load(shop).replay(then.id)
+    assert all(any(file in told for told in caught.value.files) for file in removed)
+
+
+def test_a_vacuum_that_keeps_pins_leaves_every_run_to_be_replayed(shop: Path) -> None:
+    runs = [run(shop)]
+    for _ in range(2):
+        rewrite_weather(shop)
+        edit(shop / "views" / "top.sql", "total > ", "1 = 1 AND total > ")
+        runs.append(run(shop))
+    rewrite_weather(shop)
+    rewrite_weather(shop)
+    found = vacuum(shop, keep_pins=True)
+    assert found["weather"].kept_versions == (0, 1, 2)
+    assert len(found["weather"].files) == 1
+    for record in runs:
+        assert Project.load(shop).replay(record.id).status is RunStatus.SUCCEEDED
+
+
+def test_a_vacuum_only_names_files_unless_it_is_told_otherwise(shop: Path) -> None:
+    run(shop)
+    rewrite_weather(shop)
+    found = Project.load(shop).vacuum(keep_pins=False, with_sources=True, retention_hours=0)
+    gone = next(table.files for table in found if table.table.endswith("weather"))
+    assert all((shop / "lake" / "weather" / file).exists() for file in gone)
+
+
+def test_a_function_that_changed_stops_a_replay_before_it_computes(shop: Path) -> None:
+    then = run(shop)
+    edit(shop / "functions.py", "FACTOR = 3", "FACTOR = 4")
+    now = Project.load(shop).replay(then.id)
+    failure = now.views["revenue"].failure
+    assert failure is not None
+    assert failure.code == FunctionChangedError.code
+
+
+def test_a_volatile_view_that_gives_other_rows_is_named(shop: Path) -> None:
+    text = "-- @materialise output\nSELECT day, random() AS r FROM weather\n"
+    (shop / "views" / "dice.sql").write_text(text)
+    then = run(shop)
+    now = Project.load(shop).replay(then.id)
+    assert {n: v.status.value for n, v in now.views.items() if v.status.value != "ran"} == {
+        "dice": "failed"
+    }
+    with pytest.raises(ReplayDiffersError, match="view dice: it gives other rows"):
+        now.check()
+
+
+def test_views_that_read_a_growing_table_read_the_version_that_was_there(shop: Path) -> None:
+    log = "-- @materialise output\n-- @write append\nSELECT max(day) AS day FROM weather\n"
+    (shop / "views" / "log.sql").write_text(log)
+    (shop / "views" / "days.sql").write_text(
+        "-- @materialise output\nSELECT count(*) AS days FROM log\n"
+    )
+    run(shop)
+    append_weather(shop, day=2)
+    then = run(shop)
+    append_weather(shop, day=3)
+    run(shop)
+    now = Project.load(shop).replay(then.id)
+    assert now.status is RunStatus.SUCCEEDED
+    assert now.views["days"].digest == then.views["days"].digest

@@ -1,0 +1,272 @@
+"""Runs, embedded: what runs, what is skipped, and what the tables have afterwards."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable, write_deltalake
+
+from headrace import Table
+from headrace.errors import (
+    InvalidArgumentError,
+    ResultMissingError,
+    RunFailedError,
+    RunInProgressError,
+    RunNotFoundError,
+)
+from headrace.pipeline import Project, RunRecord, RunStatus, ViewStatus
+from headrace.pipeline.execution.lock import run_lock
+from headrace.pipeline.runs.artifact import PlanStage
+from tests.pipeline.shop import append_orders, append_weather, compact_orders, edit, write_shop
+
+ENGINE = "datafusion"
+FAILING = "-- @materialise output\nSELECT name, id % 0 AS total FROM customers\n"
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    return write_shop(tmp_path / "shop")
+
+
+def run(root: Path, **asked: object) -> RunRecord:
+    return Project.load(root).run(engine=ENGINE, **asked)  # type: ignore[arg-type]
+
+
+def statuses(record: RunRecord) -> dict[str, str]:
+    return {name: view.status.value for name, view in record.views.items()}
+
+
+def rows(root: Path, view: str) -> list[dict[str, object]]:
+    found: list[dict[str, object]] = (
+        Table(root / "output" / view).snapshot().rows().read_all().to_pylist()
+    )
+    return found
+
+
+def add_view(root: Path, name: str, text: str) -> None:
+    (root / "views" / f"{name}.sql").write_text(text)
+
+
+def test_a_first_run_makes_every_output(shop: Path) -> None:
+    record = run(shop)
+    assert record.status is RunStatus.SUCCEEDED
+    assert statuses(record) == {"forecast": "ran", "revenue": "ran", "top": "ran"}
+    assert rows(shop, "forecast") == [{"day": 1, "warmest": 8}]
+
+
+def test_a_second_run_skips_everything_and_says_which_result_stands(shop: Path) -> None:
+    first = run(shop)
+    second = run(shop)
+    assert set(statuses(second).values()) == {"skipped"}
+    assert first.id in second.views["top"].reason
+    assert second.views["top"].digest == first.views["top"].digest
+
+
+def test_after_an_append_only_the_views_run_that_read_the_new_file(shop: Path) -> None:
+    run(shop)
+    append_orders(shop, year=2024, count=5)
+    record = run(shop)
+    assert statuses(record) == {"forecast": "skipped", "revenue": "ran", "top": "ran"}
+    assert [cause.kind.value for cause in record.views["revenue"].causes] == ["file"]
+    assert [cause.kind.value for cause in record.views["top"].causes] == ["upstream"]
+
+
+def test_after_an_append_to_a_partition_that_nobody_reads_nothing_runs(shop: Path) -> None:
+    run(shop)
+    append_orders(shop, year=2022, count=5)
+    assert set(statuses(run(shop)).values()) == {"skipped"}
+
+
+def test_after_a_compaction_nothing_runs(shop: Path) -> None:
+    append_orders(shop, year=2024, count=5)
+    run(shop)
+    compact_orders(shop)
+    assert set(statuses(run(shop)).values()) == {"skipped"}
+    assert set(statuses(run(shop)).values()) == {"skipped"}
+
+
+def test_a_table_that_someone_else_has_changed_is_made_anew(shop: Path) -> None:
+    run(shop)
+    DeltaTable(shop / "output" / "forecast").delete()
+    record = run(shop)
+    assert statuses(record)["forecast"] == "ran"
+    assert "changed by someone else" in record.views["forecast"].reason
+    assert len(rows(shop, "forecast")) == 1
+
+
+def test_an_output_that_was_only_compacted_still_stands(shop: Path) -> None:
+    add_view(shop, "log", "-- @materialise output\n-- @write append\nSELECT * FROM weather\n")
+    run(shop)
+    append_weather(shop, day=2)
+    run(shop)
+    DeltaTable(shop / "output" / "log").optimize.compact()
+    assert statuses(run(shop))["log"] == "skipped"
+
+
+def test_a_full_refresh_runs_everything(shop: Path) -> None:
+    run(shop)
+    assert set(statuses(run(shop, full_refresh=True)).values()) == {"ran"}
+
+
+def test_a_view_that_fails_stops_only_those_that_read_it(shop: Path) -> None:
+    add_view(shop, "revenue", FAILING)
+    record = run(shop)
+    assert statuses(record) == {"forecast": "ran", "revenue": "failed", "top": "blocked"}
+    assert record.status is RunStatus.FAILED
+    assert not (shop / "output" / "revenue" / "_delta_log").exists()
+    with pytest.raises(RunFailedError, match="revenue"):
+        record.check()
+
+
+def test_what_failed_is_taken_up_by_the_next_run(shop: Path) -> None:
+    good = (shop / "views" / "revenue.sql").read_text()
+    add_view(shop, "revenue", FAILING)
+    run(shop)
+    add_view(shop, "revenue", good)
+    assert statuses(run(shop)) == {"forecast": "skipped", "revenue": "ran", "top": "ran"}
+
+
+def test_a_selection_runs_what_it_names_and_leaves_the_rest(shop: Path) -> None:
+    record = run(shop, select=["+top"], exclude=["forecast"])
+    assert statuses(record) == {"forecast": "left out", "revenue": "ran", "top": "ran"}
+
+
+def test_a_view_cannot_run_over_one_that_has_no_result_and_is_not_selected(shop: Path) -> None:
+    with pytest.raises(ResultMissingError, match=r"\+top"):
+        run(shop, select=["top"])
+
+
+def test_a_view_that_read_an_older_result_runs_again_once_that_is_made_anew(shop: Path) -> None:
+    run(shop)
+    append_orders(shop, year=2024, count=9)
+    edit(shop / "views" / "top.sql", "> 100", "> 50")
+    alone = run(shop, select=["top"])
+    assert statuses(alone)["top"] == "ran"
+    assert statuses(run(shop)) == {"forecast": "skipped", "revenue": "ran", "top": "ran"}
+
+
+def test_a_selection_that_matches_nothing_is_an_error(shop: Path) -> None:
+    with pytest.raises(InvalidArgumentError, match="--select"):
+        run(shop, select=["nothing*"])
+
+
+def test_a_variable_that_a_view_uses_makes_it_run_and_others_do_not(shop: Path) -> None:
+    run(shop)
+    assert set(statuses(run(shop, variables={"other": "x"})).values()) == {"skipped"}
+    record = run(shop, variables={"least": "20"})
+    assert statuses(record) == {"forecast": "skipped", "revenue": "ran", "top": "ran"}
+
+
+def test_a_pin_reads_an_older_version(shop: Path) -> None:
+    append_weather(shop, day=2)
+    assert run(shop, pins={"weather": 0}).pins["weather"] == 0
+    assert len(rows(shop, "forecast")) == 1
+
+
+def test_views_in_memory_and_in_staging_are_made_for_those_that_read_them(shop: Path) -> None:
+    for policy in ("memory", "staging"):
+        add_view(shop, policy, f"-- @materialise {policy}\nSELECT day + 1 AS d FROM weather\n")
+        add_view(shop, f"of_{policy}", f"-- @materialise output\nSELECT d FROM {policy}\n")
+    record = run(shop)
+    assert rows(shop, "of_memory") == rows(shop, "of_staging") == [{"d": 2}, {"d": 2}]
+    assert record.views["memory"].digest == record.views["staging"].digest
+    assert not (shop / ".headrace" / "staging").exists()
+    assert set(statuses(run(shop)).values()) == {"skipped"}
+    edit(shop / "views" / "of_memory.sql", "SELECT d", "SELECT d + 1 AS d")
+    again = statuses(run(shop))
+    assert (again["memory"], again["of_memory"]) == ("ran", "ran")
+    assert (again["staging"], again["of_staging"]) == ("skipped", "skipped")
+
+
+def test_a_promise_that_only_the_rows_break_keeps_them_from_being_written(shop: Path) -> None:
+    text = (
+        "-- @materialise output\n-- @contract (day BIGINT NOT NULL)\n"
+        "SELECT CASE WHEN degrees > 5 THEN day END AS day FROM weather\n"
+    )
+    add_view(shop, "promise", text)
+    record = run(shop)
+    failure = record.views["promise"].failure
+    assert failure is not None
+    assert failure.code == "CONTRACT_VIOLATED"
+    assert not list((shop / "output" / "promise").rglob("*.parquet"))
+
+
+def test_a_promised_decimal_is_what_the_table_has(shop: Path) -> None:
+    text = (
+        "-- @materialise output\n-- @contract (mean DECIMAL(10,1))\n"
+        "SELECT avg(amount) AS mean FROM orders\n"
+    )
+    add_view(shop, "mean", text)
+    run(shop).check()
+    schema = Table(shop / "output" / "mean").snapshot().schema
+    assert schema.field("mean").type == pa.decimal128(10, 1)
+
+
+def test_two_runs_at_once_are_refused(shop: Path) -> None:
+    with run_lock(shop / ".headrace", project="shop"), pytest.raises(RunInProgressError):
+        run(shop)
+
+
+def test_a_dry_run_writes_nothing(shop: Path) -> None:
+    decided = Project.load(shop).decide(engine=ENGINE)
+    assert {made.action.value for made in decided.values()} == {"run"}
+    assert not (shop / "output").exists()
+
+
+def test_the_store_keeps_runs_plans_and_environment(shop: Path) -> None:
+    made = run(shop, analyse=True)
+    project = Project.load(shop)
+    shown = project.show(made.id[:12])
+    assert shown == made
+    assert shown.environment["datafusion"]
+    plans = project.store.plans(shown, "forecast")
+    assert set(plans) == set(PlanStage)
+    assert "weather" in plans[PlanStage.PHYSICAL] or "Dataset" in plans[PlanStage.PHYSICAL]
+    assert project.store.bundle(made.bundle).id == made.bundle
+
+
+def test_an_unknown_run_is_an_error(shop: Path) -> None:
+    with pytest.raises(RunNotFoundError):
+        Project.load(shop).show("nothing")
+
+
+def test_two_runs_are_told_apart_by_versions_code_and_results(shop: Path) -> None:
+    first = run(shop)
+    append_orders(shop, year=2024, count=5)
+    second = run(shop)
+    found = Project.load(shop).diff(first.id, second.id)
+    assert found.facts == {"version of orders": ("1", "2")}
+    by_view = {view.view: view for view in found.views}
+    assert by_view["forecast"].sameness.value == "same"
+    assert by_view["revenue"].sameness.value == "other rows"
+    assert [cause.kind.value for cause in by_view["revenue"].causes] == ["file"]
+
+
+def test_why_names_the_token_that_changed(shop: Path) -> None:
+    run(shop)
+    edit(shop / "views" / "top.sql", "> 100", "> 120")
+    decision = Project.load(shop).why("top")
+    assert decision.action.value == "run"
+    assert decision.reason == "`100` became `120` behind `where total >`"
+
+
+def test_an_optional_source_that_is_missing_is_empty(shop: Path) -> None:
+    edit(
+        shop / "headrace.toml",
+        "[settings]",
+        '[sources.later]\nuri = "lake/later"\noptional = true\nschema = "a BIGINT"\n\n[settings]',
+    )
+    add_view(shop, "empty", "-- @materialise output\nSELECT a FROM later\n")
+    run(shop).check()
+    assert rows(shop, "empty") == []
+    write_deltalake(shop / "lake" / "later", pa.table({"a": [1]}))
+    assert statuses(run(shop))["empty"] == "ran"
+    assert rows(shop, "empty") == [{"a": 1}]
+
+
+def test_a_view_that_is_not_kept_is_computed_by_its_readers(shop: Path) -> None:
+    add_view(shop, "warm", "SELECT * FROM weather WHERE degrees > 5\n")
+    add_view(shop, "days", "-- @materialise output\nSELECT day FROM warm\n")
+    record = run(shop)
+    assert record.views["warm"].status is ViewStatus.INLINED
+    assert rows(shop, "days") == [{"day": 1}]

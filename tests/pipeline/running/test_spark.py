@@ -1,0 +1,154 @@
+"""Runs on Spark: the author's text over exactly the pinned files, and the same results."""
+
+import threading
+import time
+from _thread import interrupt_main
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headrace import Table
+from headrace.pipeline import Project, RunRecord, RunStatus, ViewStatus
+from headrace.pipeline.execution.comparison import compare_rows
+from headrace.pipeline.execution.decision import Action, Decision
+from headrace.pipeline.execution.progress import Quiet
+from headrace.pipeline.runs.artifact import PlanStage
+from tests.pipeline.shop import append_orders, append_weather, write_shop
+
+BUILDER = '''\
+from headrace.pipeline import view
+
+
+@view(materialise="output")
+def busiest(spark):
+    """The customer with most orders."""
+    return spark.table("orders").groupBy("customer").count()
+'''
+VIEWS = {
+    "kept": "-- @materialise memory\nSELECT id, amount FROM orders WHERE year = 2024\n",
+    "staged": "-- @materialise staging\nSELECT id, amount * 2 AS twice FROM kept\n",
+    "both": (
+        "-- @materialise output\n-- @tier CANONICAL\n-- @contract (id BIGINT NOT NULL, "
+        "amount DECIMAL(12,2), twice DECIMAL(14,2))\n"
+        "SELECT k.id, k.amount, s.twice FROM kept k JOIN staged s ON k.id = s.id ORDER BY k.id\n"
+    ),
+    "by_year": (
+        "-- @materialise output\n-- @partition_by year\n"
+        "SELECT year, count(*) AS orders, sum(amount) AS amount FROM orders GROUP BY year\n"
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = write_shop(tmp_path_factory.mktemp("spark") / "shop")
+    for name, text in VIEWS.items():
+        (root / "views" / f"{name}.sql").write_text(text)
+    (root / "views" / "built.py").write_text(BUILDER)
+    return root
+
+
+@pytest.fixture(scope="module")
+def first(shop: Path, spark: Any) -> RunRecord:
+    record = Project.load(shop).run(session=spark, analyse=True)
+    record.check()
+    return record
+
+
+def rows(root: Path, view: str, version: int | None = None) -> Any:
+    return Table(root / "output" / view).snapshot(version=version).rows().read_all()
+
+
+def test_every_view_runs_and_names_its_jobs(first: RunRecord) -> None:
+    assert {view.status for view in first.views.values()} == {ViewStatus.RAN}
+    jobs = [job for view in first.views.values() for job in view.job_ids]
+    assert all(view.job_ids for view in first.views.values())
+    assert len(jobs) == len(set(jobs))
+
+
+def test_a_scan_reads_exactly_the_pinned_files(shop: Path, first: RunRecord) -> None:
+    plans = Project.load(shop).store.plans(first, "revenue")
+    assert set(plans) == set(PlanStage)
+    assert "orders@1,files=1," in plans[PlanStage.PHYSICAL]
+    assert "number of output rows" in plans[PlanStage.ANALYSED]
+
+
+def test_both_runners_give_the_same_digests(shop: Path, first: RunRecord) -> None:
+    replayed = Project.load(shop).replay(first.id, engine="datafusion")
+    failed = {name for name, view in replayed.views.items() if view.status is ViewStatus.FAILED}
+    assert failed == {"busiest"}  # only Spark can build it
+    for name, view in replayed.views.items():
+        if name != "busiest":
+            assert view.digest is not None
+            assert first.views[name].digest is not None
+            assert view.digest.rows_digest == first.views[name].digest.rows_digest  # type: ignore[union-attr]
+
+
+def test_run_append_run_runs_only_what_the_append_concerns(
+    shop: Path, first: RunRecord, spark: Any
+) -> None:
+    assert first.status is RunStatus.SUCCEEDED
+    append_weather(shop, day=2)
+    second = Project.load(shop).run(session=spark)
+    ran = {name for name, view in second.views.items() if view.status is ViewStatus.RAN}
+    assert ran == {"forecast"}
+    assert rows(shop, "forecast").num_rows == 2
+
+
+def test_a_replay_after_ten_commits_runs_new_jobs_and_gives_equal_digests(
+    shop: Path, first: RunRecord, spark: Any
+) -> None:
+    for step in range(10):
+        append_orders(shop, year=2024, count=1 + step)
+    replayed = Project.load(shop).replay(first.id, session=spark)
+    replayed.check()
+    for name, view in replayed.views.items():
+        assert view.digest is not None
+        assert first.views[name].digest is not None
+        assert view.digest.rows_digest == first.views[name].digest.rows_digest  # type: ignore[union-attr]
+        assert view.job_ids
+        assert not set(view.job_ids) & set(first.views[name].job_ids)
+
+
+class _InterruptingOnce(Quiet):
+    """Presses Ctrl-C a little after the first view has started."""
+
+    def run_started(self, record: RunRecord, decisions: Mapping[str, Decision]) -> None:
+        assert decisions["endless"].action is Action.RUN
+        self.run = record.id
+        threading.Timer(2.0, interrupt_main).start()
+
+
+def test_ctrl_c_cancels_jobs_and_leaves_nothing_half_written(tmp_path: Path, spark: Any) -> None:
+    root = write_shop(tmp_path / "shop")
+    endless = "SELECT count(*) AS n FROM (SELECT explode(sequence(1, 30000)) AS a FROM weather) x"
+    cross = " CROSS JOIN (SELECT explode(sequence(1, 30000)) AS b FROM weather) y"
+    text = f"-- @materialise output\n{endless}{cross} WHERE sqrt(a) * sqrt(b) > 0.5\n"
+    (root / "views" / "endless.sql").write_text(text)
+    progress = _InterruptingOnce()
+    start = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        Project.load(root).run(session=spark, select=["endless"], progress=progress)
+    assert time.monotonic() - start < 60
+    record = Project.load(root).show(progress.run)
+    assert record.status is RunStatus.CANCELLED
+    assert record.views["endless"].status is not ViewStatus.RAN
+    assert not list((root / "output").rglob("*.parquet"))
+    assert not spark.sparkContext.statusTracker().getActiveJobsIds()
+
+
+def test_the_queries_of_tpch_give_the_same_on_both_runners(tpch: Path, spark: Any) -> None:
+    project = Project.load(tpch)
+    on_spark = project.run(session=spark)
+    on_spark.check()
+    on_datafusion = project.run(engine="datafusion")
+    on_datafusion.check()
+    for name, view in on_spark.views.items():
+        other = on_datafusion.views[name]
+        assert view.output is not None
+        assert other.output is not None
+        header = project.views[name].header
+        then, now = rows(tpch, name, view.output.version), rows(tpch, name, other.output.version)
+        assert compare_rows(then, now, tolerance=header.tolerance) is None, name
