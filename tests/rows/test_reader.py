@@ -135,6 +135,18 @@ def test_a_slow_consumer_holds_the_files_back(tmp_path: Path) -> None:
         assert len(data_files(opened)) <= 5
 
 
+def test_memory_is_bounded_by_the_options_not_by_the_table(tmp_path: Path) -> None:
+    write_table(tmp_path, FIELDS, [numbers(0, 200_000)] * 25, row_group_size=200_000)
+    before, most, rows = pa.total_allocated_bytes(), 0, 0
+    with open_snapshot(tmp_path).rows(files_at_once=2, rows_per_batch=4000) as reader:
+        for batch in reader:
+            rows += batch.num_rows
+            most = max(most, pa.total_allocated_bytes() - before)
+    assert rows * 8 == 40_000_000
+    # Two files have a buffer and some pages each, and there are a few small batches.
+    assert most < 15_000_000
+
+
 def test_files_that_cannot_match_are_not_opened(tmp_path: Path) -> None:
     history = [table_lines(FIELDS)]
     for number in range(4):

@@ -1,0 +1,110 @@
+"""Random tables that deltalake writes, with vectors added by hand, against a naive reader."""
+
+import tempfile
+from datetime import date
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from deltalake import DeltaTable, write_deltalake
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests import oracle
+from tests.effort import examples
+from tests.lake.action import add, protocol, remove
+from tests.lake.log import write_commit
+from tests.lake.vector import inline_vector
+from tests.listing import open_snapshot
+from tests.rows.naive import bag
+
+SCHEMA = pa.schema(
+    [
+        ("id", pa.int64()),
+        ("name", pa.string()),
+        ("city", pa.string()),
+        ("day", pa.date32()),
+        ("tags", pa.list_(pa.string())),
+    ]
+)
+PARTITIONS = ("city", "day")
+texts = st.text("ab %#?&=ü+:'\\/\U0001f600", min_size=1, max_size=4)
+rows = st.fixed_dictionaries(
+    {
+        "id": st.integers(-5, 5),
+        "name": st.none() | texts,
+        "city": st.none() | st.sampled_from(["Bern", "Zürich", "a/b=c d%20", "x:y", "%2F"]),
+        "day": st.none() | st.sampled_from([date(2026, 3, 1), date(1969, 12, 31)]),
+        "tags": st.none() | st.lists(st.none() | texts, max_size=2),
+    }
+)
+appends = st.lists(st.lists(rows, min_size=1, max_size=6), min_size=1, max_size=3)
+
+
+def write(table: Path, batches: list[list[dict[str, Any]]], *, checkpoint: bool) -> None:
+    for batch in batches:
+        data = pa.Table.from_pylist(batch, schema=SCHEMA)
+        write_deltalake(table, data, mode="append", partition_by=list(PARTITIONS))
+    if checkpoint:
+        DeltaTable(table).create_checkpoint()
+
+
+def delete_some(table: Path, data: st.DataObject) -> dict[str, set[int]]:
+    """Delete rows of one file by a vector, and say which; by the path as the log has it."""
+    version = DeltaTable(table).version()
+    live = list(oracle.live_files(table, version).values())
+    action = data.draw(st.sampled_from(sorted(live, key=lambda found: found["path"])))
+    count = pq.ParquetFile(table / unquote(action["path"])).metadata.num_rows
+    deleted = data.draw(st.sets(st.integers(0, count - 1)), label="deleted")
+    changed = add(
+        action["path"],
+        size=action["size"],
+        partition_values=action["partitionValues"],
+        vector=inline_vector(deleted),
+    )
+    lines = [protocol(features=("deletionVectors",)), remove(action["path"]), changed]
+    write_commit(table, version + 1, lines)
+    return {action["path"]: deleted}
+
+
+def naive_rows(table: Path, deleted: dict[str, set[int]]) -> list[dict[str, Any]]:
+    """File by file and row by row; partition values are read as the log has them."""
+    version = max(oracle.versions(table))
+    found = []
+    for action in oracle.live_files(table, version).values():
+        values = action["partitionValues"]
+        day = values.get("day")
+        partition = {
+            "city": values.get("city") or None,
+            "day": date.fromisoformat(day) if day else None,
+        }
+        stored = pq.ParquetFile(table / unquote(action["path"])).read().to_pylist()
+        gone = deleted.get(action["path"], set())
+        found += [row | partition for index, row in enumerate(stored) if index not in gone]
+    return found
+
+
+@pytest.mark.property
+@settings(max_examples=examples(20))
+@given(batches=appends, checkpoint=st.booleans(), data=st.data())
+def test_what_deltalake_writes_is_read_as_a_naive_reader_does(
+    batches: list[list[dict[str, Any]]], *, checkpoint: bool, data: st.DataObject
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        table = Path(folder)
+        write(table, batches, checkpoint=checkpoint)
+        whole = open_snapshot(table).rows().read_all()
+        assert bag(whole.to_pylist(), SCHEMA.names) == bag(
+            (row for batch in batches for row in batch), SCHEMA.names
+        )
+        deleted = delete_some(table, data)
+        expected = naive_rows(table, deleted)
+        snapshot = open_snapshot(table)
+        left = snapshot.rows().read_all()
+        assert bag(left.to_pylist(), SCHEMA.names) == bag(expected, SCHEMA.names)
+        some = snapshot.rows(where="city = 'a/b=c d%20' OR day IS NULL", columns=["id", "day"])
+        matching = [row for row in expected if row["city"] == "a/b=c d%20" or row["day"] is None]
+        assert bag(some.read_all().to_pylist(), ["id", "day"]) == bag(matching, ["id", "day"])
