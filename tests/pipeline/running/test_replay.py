@@ -10,7 +10,7 @@ from headrace.errors import (
     PinnedFilesChangedError,
     ReplayDiffersError,
 )
-from headrace.pipeline import Project, RunKind, RunRecord, RunStatus
+from headrace.pipeline import Project, RunKind, RunRecord, RunStatus, ViewRun
 from headrace.pipeline.execution.vacuum import Vacuumed
 from tests.pipeline.shop import append_orders, append_weather, edit, write_shop
 
@@ -26,6 +26,11 @@ def run(root: Path) -> RunRecord:
     return Project.load(root).run(engine=ENGINE)
 
 
+def rows_digest(view: ViewRun) -> str:
+    assert view.digest is not None
+    return view.digest.rows_digest
+
+
 def test_a_replay_after_many_commits_gives_equal_digests(shop: Path) -> None:
     then = run(shop)
     for day in range(2, 12):
@@ -35,7 +40,7 @@ def test_a_replay_after_many_commits_gives_equal_digests(shop: Path) -> None:
     now = Project.load(shop).replay(then.id)
     assert (now.kind, now.status, now.replay_of) == (RunKind.REPLAY, RunStatus.SUCCEEDED, then.id)
     for name, view in now.views.items():
-        assert view.digest == then.views[name].digest
+        assert rows_digest(view) == rows_digest(then.views[name])
         assert view.started_ms is not None
 
 
@@ -152,4 +157,4 @@ def test_views_that_read_a_growing_table_read_the_version_that_was_there(shop: P
     run(shop)
     now = Project.load(shop).replay(then.id)
     assert now.status is RunStatus.SUCCEEDED
-    assert now.views["days"].digest == then.views["days"].digest
+    assert rows_digest(now.views["days"]) == rows_digest(then.views["days"])

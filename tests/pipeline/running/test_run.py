@@ -169,7 +169,8 @@ def test_views_in_memory_and_in_staging_are_made_for_those_that_read_them(shop: 
         add_view(shop, f"of_{policy}", f"-- @materialise output\nSELECT d FROM {policy}\n")
     record = run(shop)
     assert rows(shop, "of_memory") == rows(shop, "of_staging") == [{"d": 2}, {"d": 2}]
-    assert record.views["memory"].digest == record.views["staging"].digest
+    digests = [record.views[name].digest for name in ("memory", "staging")]
+    assert len({digest.rows_digest for digest in digests if digest}) == 1
     assert not (shop / ".headrace" / "staging").exists()
     assert set(statuses(run(shop)).values()) == {"skipped"}
     edit(shop / "views" / "of_memory.sql", "SELECT d", "SELECT d + 1 AS d")

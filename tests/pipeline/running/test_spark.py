@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from headrace import Table
-from headrace.pipeline import Project, RunRecord, RunStatus, ViewStatus
+from headrace.pipeline import Project, RunRecord, RunStatus, ViewRun, ViewStatus
 from headrace.pipeline.execution.comparison import compare_rows
 from headrace.pipeline.execution.decision import Action, Decision
 from headrace.pipeline.execution.progress import Quiet
@@ -61,6 +61,11 @@ def rows(root: Path, view: str, version: int | None = None) -> Any:
     return Table(root / "output" / view).snapshot(version=version).rows().read_all()
 
 
+def rows_digest(view: ViewRun) -> str:
+    assert view.digest is not None
+    return view.digest.rows_digest
+
+
 def test_every_view_runs_and_names_its_jobs(first: RunRecord) -> None:
     assert {view.status for view in first.views.values()} == {ViewStatus.RAN}
     jobs = [job for view in first.views.values() for job in view.job_ids]
@@ -81,9 +86,7 @@ def test_both_runners_give_the_same_digests(shop: Path, first: RunRecord) -> Non
     assert failed == {"busiest"}  # only Spark can build it
     for name, view in replayed.views.items():
         if name != "busiest":
-            assert view.digest is not None
-            assert first.views[name].digest is not None
-            assert view.digest.rows_digest == first.views[name].digest.rows_digest  # type: ignore[union-attr]
+            assert rows_digest(view) == rows_digest(first.views[name])
 
 
 def test_run_append_run_runs_only_what_the_append_concerns(
@@ -105,9 +108,7 @@ def test_a_replay_after_ten_commits_runs_new_jobs_and_gives_equal_digests(
     replayed = Project.load(shop).replay(first.id, session=spark)
     replayed.check()
     for name, view in replayed.views.items():
-        assert view.digest is not None
-        assert first.views[name].digest is not None
-        assert view.digest.rows_digest == first.views[name].digest.rows_digest  # type: ignore[union-attr]
+        assert rows_digest(view) == rows_digest(first.views[name])
         assert view.job_ids
         assert not set(view.job_ids) & set(first.views[name].job_ids)
 
