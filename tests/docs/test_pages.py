@@ -113,7 +113,11 @@ def test_the_check_of_options_notices_a_wrong_one() -> None:
 
 
 @pytest.mark.parametrize("page", RUNNABLE, ids=_name)
-def test_every_example_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_example_runs(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    if "headrace.spark" in page.read_text(encoding="utf-8"):
+        request.getfixturevalue("spark")  # what asks for a session then gets that of the tests
     write_demo_lake(tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)

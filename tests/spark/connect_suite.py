@@ -23,8 +23,9 @@ from headrace.metrics.event import Event
 from headrace.spark import connect
 from tests.lake.checkpoint import Form, Shape
 from tests.lake.log import write_commit
+from tests.rows.lake import field, table_lines
 from tests.spark import abroad
-from tests.spark.lake import data_file, field, kernel_rows, numbers, opening, rows_of
+from tests.spark.lake import data_file, kernel_rows, numbers, rows_of
 from tests.spark.test_columns import mapped_table, write_partitions
 from tests.spark.test_deletion_vectors import with_vectors
 from tests.spark.test_engine import NAMES, SIDECARS, counted, write_large_checkpoint
@@ -67,7 +68,7 @@ def test_a_condition_prunes_before_anything_is_sent(remote: SparkSession, tmp_pa
 def test_a_condition_on_times_is_of_the_zone_of_the_session(
     remote: SparkSession, tmp_path: Path
 ) -> None:
-    lines = opening([field("at", "timestamp")])
+    lines = table_lines([field("at", "timestamp")])
     for hour in range(24):
         moment = pa.array([hour * 3_600_000_000], pa.timestamp("us", "UTC"))
         lines.append(data_file(tmp_path, f"{hour}.parquet", pa.table({"at": moment})))
@@ -96,7 +97,7 @@ def test_paths_with_any_character_find_their_partition(
     remote: SparkSession, tmp_path: Path
 ) -> None:
     table = tmp_path / "a table {x} [y] *#?"
-    lines = opening([field("id", "long"), field("p", "string")], partition_columns=["p"])
+    lines = table_lines([field("id", "long"), field("p", "string")], partition_columns=["p"])
     names = ["a b", "a%20b", "p=ü+1", "{a,b}", "[ab]", "a*", "a?b#c", "q\\r", "ab"]
     for number, name in enumerate(names):
         data = pa.table({"id": [number]})
@@ -121,7 +122,7 @@ def test_a_path_that_no_file_has_fails_the_query_instead_of_losing_rows(
 def test_a_file_that_the_server_passes_over_is_told(remote: SparkSession, tmp_path: Path) -> None:
     line = data_file(tmp_path, "_hidden.parquet", pa.table({"id": [1]}))
     plain = data_file(tmp_path, "plain.parquet", pa.table({"id": [2]}))
-    write_commit(tmp_path, 0, [*opening([field("id", "long")]), line, plain])
+    write_commit(tmp_path, 0, [*table_lines([field("id", "long")]), line, plain])
     with pytest.raises(FilesNotSeenError, match="2 files and sees 1"):
         headrace.spark.read(remote, tmp_path)
 
@@ -153,7 +154,7 @@ def test_columns_by_id_need_a_setting_of_the_session(remote: SparkSession, tmp_p
 
 
 def test_a_table_without_files_has_no_rows(remote: SparkSession, tmp_path: Path) -> None:
-    write_commit(tmp_path, 0, opening([field("id", "long")]))
+    write_commit(tmp_path, 0, table_lines([field("id", "long")]))
     assert headrace.spark.read(remote, tmp_path).collect() == []
 
 

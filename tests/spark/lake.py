@@ -12,34 +12,12 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame
 
 import headrace
-from tests.lake.action import MODIFIED_MS, Line, add, protocol
+from tests.lake.action import Line, add
 from tests.lake.log import write_commit
 from tests.lake.vector import inline_vector
+from tests.rows.lake import field, table_lines
 
-FEATURES = ("columnMapping", "deletionVectors", "timestampNtz", "typeWidening", "v2Checkpoint")
 Rows = list[tuple[Any, ...]]
-
-
-def field(name: str, kind: Any, **metadata: Any) -> dict[str, Any]:
-    return {"name": name, "type": kind, "nullable": True, "metadata": metadata}
-
-
-def struct(*fields: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "struct", "fields": list(fields)}
-
-
-def opening(
-    fields: Sequence[dict[str, Any]], *, partition_columns: Sequence[str] = (), **properties: str
-) -> list[Line]:
-    metadata = {
-        "id": "5fba94ed-9794-4965-ba6e-6ee3c0d22af9",
-        "format": {"provider": "parquet", "options": {}},
-        "schemaString": json.dumps(struct(*fields)),
-        "partitionColumns": list(partition_columns),
-        "configuration": properties,
-        "createdTime": MODIFIED_MS,
-    }
-    return [protocol(features=FEATURES), {"metaData": metadata}]
 
 
 def data_file(
@@ -85,7 +63,7 @@ def _has_range(column: pa.ChunkedArray) -> bool:
 
 def numbers(table: Path, *, files: int = 4, rows: int = 10) -> Path:
     """A table of one column, `id`, whose files have each a range of their own."""
-    lines = opening([field("id", "long")])
+    lines = table_lines([field("id", "long")])
     for number in range(files):
         data = pa.table({"id": range(number * rows, (number + 1) * rows)})
         lines.append(data_file(table, f"{number}.parquet", data))

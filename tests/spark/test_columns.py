@@ -15,16 +15,8 @@ import headrace.spark
 from headrace.errors import PartitionValueError
 from tests.lake.log import write_commit
 from tests.lake.partition import PARTS
-from tests.spark.lake import (
-    data_file,
-    field,
-    files_read,
-    kernel_rows,
-    opening,
-    plan_of,
-    rows_of,
-    struct,
-)
+from tests.rows.lake import field, mapped, struct, table_lines
+from tests.spark.lake import data_file, files_read, kernel_rows, plan_of, rows_of
 
 MOMENT = datetime(2026, 3, 1, 12, 30, 15, 123456)  # noqa: DTZ001
 VALUES: dict[str, list[tuple[str, Any]]] = {
@@ -46,7 +38,7 @@ VALUES: dict[str, list[tuple[str, Any]]] = {
 
 
 def write_partitions(table: Path, kind: str, texts: list[str | None]) -> Path:
-    lines = opening([field("p", kind), field("id", "long")], partition_columns=["p"])
+    lines = table_lines([field("p", kind), field("id", "long")], partition_columns=["p"])
     for number, text in enumerate(texts):
         data = pa.table({"id": [number]})
         values = {"p": text}
@@ -85,7 +77,7 @@ def test_a_partition_value_of_another_type_is_refused(spark: SparkSession, tmp_p
 
 def test_paths_may_hold_any_character(spark: SparkSession, tmp_path: Path) -> None:
     table = tmp_path / "a table {x} [y] *#?"
-    lines = opening([field("id", "long")])
+    lines = table_lines([field("id", "long")])
     names = ["a b", "a%20b", "p=ü+1", "{a,b}", "[ab]", "a*", "a?b#c", "_hidden", ".dot", "x:y/z"]
     for number, name in enumerate(names):
         lines.append(data_file(table, f"{name}.parquet", pa.table({"id": [number]})))
@@ -95,19 +87,11 @@ def test_paths_may_hold_any_character(spark: SparkSession, tmp_path: Path) -> No
     assert frame.where("id = 5").count() == 1
 
 
-def mapped(name: str, kind: Any, number: int, physical: str) -> dict[str, Any]:
-    return field(
-        name,
-        kind,
-        **{"delta.columnMapping.id": number, "delta.columnMapping.physicalName": physical},
-    )
-
-
 MAPPED = [
-    mapped("id", "long", 1, "col-1"),
-    mapped("col-1", "string", 2, "col-2"),
-    mapped("s", struct(mapped("x", "long", 4, "col-4"), mapped("y", "string", 5, "x")), 3, "col-3"),
-    mapped("day part", "date", 6, "col-6"),
+    mapped("id", "long", "col-1", 1),
+    mapped("col-1", "string", "col-2", 2),
+    mapped("s", struct(mapped("x", "long", "col-4", 4), mapped("y", "string", "x", 5)), "col-3", 3),
+    mapped("day part", "date", "col-6", 6),
 ]
 
 
@@ -144,7 +128,7 @@ def mapped_table(table: Path, mode: str) -> Path:
     # With ids, a file may call its columns by the names of others.
     swapped = ("col-2", "col-1", "third", "x", "col-4") if mode == "id" else names
     properties = {"delta.columnMapping.mode": mode}
-    lines = opening(MAPPED, partition_columns=["day part"], **properties)
+    lines = table_lines(MAPPED, partition_columns=["day part"], properties=properties)
     lines.append(mapped_file(table, "a.parquet", names, 0))
     lines.append(mapped_file(table, "b.parquet", swapped, 5))
     write_commit(table, 0, lines)
@@ -179,7 +163,7 @@ def test_filters_on_mapped_columns_reach_the_files(spark: SparkSession, tmp_path
 
 def widened(name: str, before: str, after: str) -> dict[str, Any]:
     change = {"fromType": before, "toType": after, "tableVersion": 1}
-    return field(name, after, **{"delta.typeChanges": [change]})
+    return field(name, after, metadata={"delta.typeChanges": [change]})
 
 
 @pytest.mark.parametrize(
@@ -198,7 +182,7 @@ def widened(name: str, before: str, after: str) -> dict[str, Any]:
 def test_a_widened_column_is_read_from_old_and_new_files(
     spark: SparkSession, tmp_path: Path, change: tuple[str, str], old: pa.Array, new: Any
 ) -> None:
-    lines = opening([widened("v", *change)])
+    lines = table_lines([widened("v", *change)])
     write_commit(tmp_path, 0, [*lines, data_file(tmp_path, "old.parquet", pa.table({"v": old}))])
     latest = headrace.Table(tmp_path).snapshot().schema.field("v").type
     data = pa.table({"v": pa.array([new, None], latest)})
@@ -211,7 +195,7 @@ def test_a_widened_column_is_read_from_old_and_new_files(
 
 def test_a_column_that_old_files_lack_is_null_there(spark: SparkSession, tmp_path: Path) -> None:
     fields = [field("id", "long"), field("a.b `c`", "string"), field("late", "variant")]
-    lines = opening(fields)
+    lines = table_lines(fields)
     lines.append(data_file(tmp_path, "old.parquet", pa.table({"id": [1]})))
     new = pa.table({"id": [2], "a.b `c`": ["x"]})
     lines.append(data_file(tmp_path, "new.parquet", new))
@@ -224,10 +208,20 @@ def test_a_column_that_old_files_lack_is_null_there(spark: SparkSession, tmp_pat
 def test_texts_of_limited_length_are_given_as_they_are_stored(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    char = field("c", "string", __CHAR_VARCHAR_TYPE_STRING="char(5)")
-    varchar = field("v", "string", __CHAR_VARCHAR_TYPE_STRING="varchar(5)")
+    char = field("c", "string", metadata={"__CHAR_VARCHAR_TYPE_STRING": "char(5)"})
+    varchar = field("v", "string", metadata={"__CHAR_VARCHAR_TYPE_STRING": "varchar(5)"})
     data = pa.table({"c": ["ab", "abcde"], "v": ["ab", "abcde"]})
-    write_commit(tmp_path, 0, [*opening([char, varchar]), data_file(tmp_path, "a.parquet", data)])
+    write_commit(
+        tmp_path, 0, [*table_lines([char, varchar]), data_file(tmp_path, "a.parquet", data)]
+    )
     frame = headrace.spark.read(spark, tmp_path)
     assert rows_of(frame) == [("ab", "ab"), ("abcde", "abcde")]
     assert frame.schema.simpleString() == "struct<c:string,v:string>"
+
+
+def test_a_table_may_have_a_column_called_metadata(spark: SparkSession, tmp_path: Path) -> None:
+    lines = table_lines([field("_metadata", "string"), field("id", "long")])
+    data = pa.table({"_metadata": ["a", "b", "c"], "id": [1, 2, 3]})
+    lines.append(data_file(tmp_path, "a.parquet", data, deleted=[1]))
+    write_commit(tmp_path, 0, lines)
+    assert rows_of(headrace.spark.read(spark, tmp_path)) == [("a", 1), ("c", 3)]

@@ -11,14 +11,15 @@ from pyspark.sql import functions as F  # noqa: N812
 
 import headrace.spark
 from tests.lake.log import write_commit
-from tests.spark.lake import data_file, field, files_read, kernel_rows, opening, rows_of
+from tests.rows.lake import field, table_lines
+from tests.spark.lake import data_file, files_read, kernel_rows, rows_of
 
 DELETED = {1: [0, 3, 9], 2: list(range(10)), 4: [9_999, 0]}
 
 
 def with_vectors(table: Path) -> Path:
     """Five files in two partitions; three of them have deleted rows, one has no other."""
-    lines = opening([field("id", "long"), field("p", "string")], partition_columns=["p"])
+    lines = table_lines([field("id", "long"), field("p", "string")], partition_columns=["p"])
     for number in range(5):
         rows = 10_000 if number == 4 else 10
         lines.append(

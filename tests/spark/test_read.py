@@ -15,22 +15,14 @@ import headrace
 import headrace.spark
 from headrace.errors import InvalidArgumentError, UnknownColumnError, VersionNotFoundError
 from tests.lake.log import write_commit
-from tests.spark.lake import (
-    data_file,
-    field,
-    files_read,
-    kernel_rows,
-    numbers,
-    opening,
-    plan_of,
-    rows_of,
-)
+from tests.rows.lake import field, table_lines
+from tests.spark.lake import data_file, files_read, kernel_rows, numbers, plan_of, rows_of
 
 
 def partitioned(table: Path) -> Path:
     """Three days of two cities each; a file holds ten rows."""
     fields = [field("id", "long"), field("day", "date"), field("city", "string")]
-    lines = opening(fields, partition_columns=["day", "city"])
+    lines = table_lines(fields, partition_columns=["day", "city"])
     for day in range(3):
         for number, city in enumerate(("Bern", "Basel")):
             start = 20 * day + 10 * number
@@ -148,7 +140,7 @@ def test_a_filter_in_python_keeps_every_file(spark: SparkSession, tmp_path: Path
 def test_a_time_in_a_condition_is_of_the_zone_of_the_session(
     spark: SparkSession, tmp_path: Path, zone: str
 ) -> None:
-    lines = opening([field("at", "timestamp")])
+    lines = table_lines([field("at", "timestamp")])
     for hour in range(24):
         moment = pa.array([hour * 3_600_000_000], pa.timestamp("us", "UTC"))
         lines.append(data_file(tmp_path, f"{hour}.parquet", pa.table({"at": moment})))
@@ -164,6 +156,14 @@ def test_a_time_in_a_condition_is_of_the_zone_of_the_session(
         assert files_read(everything.where(condition)) == expected
     finally:
         spark.conf.set("spark.sql.session.timeZone", str(before))
+
+
+def test_two_reads_of_one_version_are_one_to_spark(spark: SparkSession, tmp_path: Path) -> None:
+    table = numbers(tmp_path)
+    first, second = (headrace.spark.read(spark, table, version=0) for _ in range(2))
+    other = headrace.spark.read(spark, table, where="id < 5")
+    assert first.sameSemantics(second)
+    assert not first.sameSemantics(other)
 
 
 def test_a_frame_joins_itself_and_is_cached_and_used_by_many_threads(
@@ -217,12 +217,12 @@ def test_a_size_that_the_log_has_wrong_loses_no_rows(
 ) -> None:
     line = data_file(tmp_path, "a.parquet", pa.table({"id": range(1000)}), row_group_size=10)
     line["add"]["size"] = size
-    write_commit(tmp_path, 0, [*opening([field("id", "long")]), line])
+    write_commit(tmp_path, 0, [*table_lines([field("id", "long")]), line])
     assert headrace.spark.read(spark, tmp_path).count() == 1000
 
 
 def test_a_table_without_files_has_no_rows(spark: SparkSession, tmp_path: Path) -> None:
-    write_commit(tmp_path, 0, opening([field("id", "long"), field("void", "void")]))
+    write_commit(tmp_path, 0, table_lines([field("id", "long"), field("void", "void")]))
     assert headrace.spark.read(spark, tmp_path).collect() == []
 
 

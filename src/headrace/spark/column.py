@@ -11,6 +11,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812  (its name everywhere)
 from pyspark.sql import types as spark
 
+from headrace.errors import InvalidTableError
 from headrace.protocol.schema import (
     ArrayType,
     DataType,
@@ -49,9 +50,19 @@ class ScanColumns(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def partition_schema(self) -> spark.StructType:
-        """The partition columns, in the order of the partitioning."""
-        found = (self.logical.find(name) for name in self.partition_columns)
-        return self._spark(self._read_fields(field for field in found if field is not None))
+        """The partition columns, in the order of the partitioning.
+
+        Raises:
+            InvalidTableError: one of them is not in the schema.
+        """
+        found = []
+        for name in self.partition_columns:
+            field = self.logical.find(name)
+            if field is None:
+                reason = f"the schema has no column {name}, by which the table is partitioned"
+                raise InvalidTableError(table=self.table, reason=reason)
+            found.append(field)
+        return self._spark(self._read_fields(found))
 
     def data_schema(self) -> spark.StructType:
         """What is read from files."""

@@ -1,7 +1,8 @@
 """The way into the driver's JVM: our few Java classes, compiled there by Spark's own compiler.
 
-Their source lies beside this module, in `jvm/`. Spark ships a Java compiler for its generated
-code; here it compiles the classes once for each JVM, in memory. Only the driver ever has them.
+Their source lies beside this module, in `jvm_source/`. Spark ships a Java compiler for its
+generated code; here it compiles the classes once for each JVM, in memory. Only the driver ever has
+them.
 """
 
 from importlib.resources import files
@@ -45,7 +46,7 @@ def java_session(spark: SparkSession) -> Any:
 
 def _compile(jvm: Any) -> Any:
     finder = jvm.org.codehaus.commons.compiler.util.resource.MapResourceFinder()
-    for source in (files("headrace.spark") / "jvm").iterdir():
+    for source in (files("headrace.spark") / "jvm_source").iterdir():
         if source.name.endswith(".java"):
             finder.addResource(f"{_PACKAGE}/{source.name}", source.read_text(encoding="utf-8"))
     parent = jvm.java.lang.Thread.currentThread().getContextClassLoader()

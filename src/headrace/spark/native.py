@@ -16,7 +16,7 @@ from headrace.spark.column import ScanColumns
 from headrace.spark.jvm import java_session, java_type, load_frames
 from headrace.spark.pin import READ_OPTIONS, write_files
 from headrace.spark.predicate import decode_predicate
-from headrace.spark.pruning import KeptFiles, VectorReader
+from headrace.spark.pruning import NOT_UNDERSTOOD, KeptFiles, VectorReader
 from headrace.table import Snapshot
 
 _LOGGER = logging.getLogger("headrace.spark")
@@ -27,7 +27,7 @@ def read_native(spark: SparkSession, snapshot: Snapshot, *, where: str | None) -
     table = _NativeTable(spark, snapshot)
     if where is None:
         return table.frame(snapshot.scan())
-    return table.frame(snapshot.scan(where=table.kernel_condition(where))).where(where)
+    return table.frame(table.pruned_scan(where)).where(where)
 
 
 def read_kept(spark: SparkSession, snapshot: Snapshot, *, kept_by: str | None) -> DataFrame:
@@ -51,6 +51,7 @@ class _NativeTable:
             partitions = java_type(self._spark, columns.partition_schema())
             files = self._java.files(str(stream), partitions, len(found.vectors) > 0)
         index = self._java.index(
+            found.pin.identity,
             str(found.pin),
             root,
             files,
@@ -66,8 +67,8 @@ class _NativeTable:
         )
         return DataFrame(rows, self._spark).select(columns.projection())
 
-    def kernel_condition(self, where: str) -> str | None:
-        """What of a condition the kernel can decide, with the meaning that Spark gives it.
+    def pruned_scan(self, where: str) -> Scan:
+        """The files that may hold a row for which a condition is true, as Spark understands it.
 
         Spark resolves names, types and time zones. It is shown the table without files, and what
         it would push into the scan is what the kernel is asked.
@@ -75,7 +76,8 @@ class _NativeTable:
         probe = self.frame(self._snapshot.scan(limit=0)).where(where)
         pushed = self._java.pushedPredicate(probe._jdf)  # noqa: SLF001  (the JVM's own)
         try:
-            return None if pushed is None else str(decode_predicate(pushed, self._columns))
-        except (ValueError, KeyError, OverflowError) as error:
+            if pushed is not None:
+                return self._snapshot.scan(where=str(decode_predicate(pushed, self._columns)))
+        except NOT_UNDERSTOOD as error:
             _LOGGER.info("no files are skipped for %s: %r", where, error)
-            return None
+        return self._snapshot.scan()

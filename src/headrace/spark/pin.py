@@ -48,6 +48,11 @@ class Pin(msgspec.Struct, frozen=True, kw_only=True):
     digest: str
     """SHA-256 over the paths and deletion vectors as the log has them, sorted."""
 
+    @property
+    def identity(self) -> str:
+        """All of it as text: two DataFrames of the same one read the same rows."""
+        return f"{self.table}@{self.version},files={self.files},sha256={self.digest}"
+
     def __str__(self) -> str:
         name = self.table.rstrip("/").rpartition("/")[2]
         return f"{name}@{self.version},files={self.files},digest={self.digest[:_SHOWN_DIGITS]}"
@@ -62,7 +67,7 @@ class PinnedFiles(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def write_files(scan: Scan, path: Path) -> PinnedFiles:
-    """Write the files of a scan as an Arrow stream, as `jvm/FileList.java` reads it.
+    """Write the files of a scan as an Arrow stream, as `jvm_source/FileList.java` reads it.
 
     Raises:
         PartitionValueError: a partition value is not of its column's type.

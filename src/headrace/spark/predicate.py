@@ -1,8 +1,8 @@
 """Filters of a Spark query, as the kernel takes them.
 
 Spark has resolved the filters: names are those that files are read with, values are in its own
-form. The Java side (`jvm/Predicates.java`) writes down what it understands; here it becomes a
-predicate over the table's logical names.
+form. The Java side (`jvm_source/Predicates.java`) writes down what it understands; here it becomes
+a predicate over the table's logical names.
 """
 
 import json

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headrace.errors import HeadraceError
+from headrace.errors import HeadraceError, RequestError
 from headrace.protocol.action import DeletionVector
 from headrace.rows.deletion_vector import read_deletion_vector
 from headrace.spark.column import ScanColumns
@@ -19,6 +19,9 @@ from headrace.spark.pin import PinnedFiles, text_of
 from headrace.spark.predicate import decode_predicate
 from headrace.storage.store import Store
 from headrace.table import Snapshot
+
+NOT_UNDERSTOOD = (RequestError, ValueError, KeyError, OverflowError)
+"""What a filter that the kernel has no form for leads to."""
 
 _LOGGER = logging.getLogger("headrace.spark")
 
@@ -41,9 +44,11 @@ class KeptFiles(_JavaFunction):
         """The paths, a line each; None: nothing is known, and all files are to be read."""
         try:
             return self._paths(str(decode_predicate(predicate, self._columns)))
-        except Exception as error:  # noqa: BLE001  (to skip no file is always right)
+        except NOT_UNDERSTOOD as error:
             _LOGGER.info("no files are skipped for %s: %r", predicate, error)
-            return None
+        except Exception:
+            _LOGGER.warning("no files could be skipped for %s", predicate, exc_info=True)
+        return None
 
     def _paths(self, where: str) -> bytes:
         kept = []

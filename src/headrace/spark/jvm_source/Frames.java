@@ -26,8 +26,13 @@ public final class Frames {
   }
 
   public PinnedFileIndex index(
-      String pin, String root, FileList files, Function kernel, Function vectors) {
-    return new PinnedFileIndex(pin, root, files, kernel, vectors);
+      String identity,
+      String shown,
+      String root,
+      FileList files,
+      Function kernel,
+      Function vectors) {
+    return new PinnedFileIndex(identity, shown, root, files, kernel, vectors);
   }
 
   /** The rows of the index's files that are not deleted, as the schema names their columns. */
@@ -55,7 +60,7 @@ public final class Frames {
       return rows;
     }
     LogicalPlan plan = ((org.apache.spark.sql.classic.Dataset) rows).queryExecution().analyzed();
-    return Dataset$.MODULE$.ofRows(session, new Filter(Vectors.isKept(), plan));
+    return Dataset$.MODULE$.ofRows(session, new Filter(Vectors.isKept(plan), plan));
   }
 
   /**

@@ -2,17 +2,21 @@ package headrace.spark;
 
 import java.nio.ByteBuffer;
 import org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute$;
+import org.apache.spark.sql.catalyst.expressions.Attribute;
 import org.apache.spark.sql.catalyst.expressions.Cast;
 import org.apache.spark.sql.catalyst.expressions.EvalMode$;
 import org.apache.spark.sql.catalyst.expressions.Expression;
+import org.apache.spark.sql.catalyst.expressions.GetStructField;
 import org.apache.spark.sql.catalyst.expressions.IsNull;
 import org.apache.spark.sql.catalyst.expressions.Not;
 import org.apache.spark.sql.catalyst.expressions.Or;
 import org.apache.spark.sql.catalyst.expressions.objects.Invoke;
 import org.apache.spark.sql.catalyst.expressions.objects.NewInstance;
 import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke;
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan;
 import org.apache.spark.sql.types.DataTypes;
 import org.apache.spark.sql.types.ObjectType;
+import org.apache.spark.sql.types.StructType;
 import org.roaringbitmap.buffer.ImmutableRoaringBitmap;
 import scala.collection.immutable.Seq;
 
@@ -29,11 +33,13 @@ public final class Vectors {
 
   private Vectors() {}
 
-  /** Whether a row is not deleted. */
-  static Expression isKept() {
+  /** Whether a row of a scan of files is not deleted. */
+  static Expression isKept(LogicalPlan scan) {
     Expression vector = UnresolvedAttribute$.MODULE$.quoted(COLUMN);
-    Object[] path = new String[] {"_metadata", "row_index"};
-    Expression row = UnresolvedAttribute$.MODULE$.apply(Predicates.seq(path));
+    // By its place, not by its name: a table may have a column `_metadata` of its own.
+    Attribute metadata = (Attribute) scan.metadataOutput().head();
+    int rowIndex = ((StructType) metadata.dataType()).fieldIndex("row_index");
+    Expression row = new GetStructField(metadata, rowIndex, scala.Option.empty());
     Seq none = Predicates.seq(new Expression[0]);
     Expression buffer =
         new StaticInvoke(

@@ -2,7 +2,6 @@ package headrace.spark;
 
 import java.util.ArrayList;
 import java.util.Arrays;
-import java.util.HashMap;
 import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -28,7 +27,7 @@ import scala.collection.immutable.Seq;
 public final class PinnedFileIndex implements FileIndex {
   private static final int REMEMBERED_ANSWERS = 16;
 
-  private final String pin;
+  private final String identity;
   private final Path[] rootPaths;
   private final FileList files;
   private final Function kernel;
@@ -36,7 +35,8 @@ public final class PinnedFileIndex implements FileIndex {
   private final Map answers = new LinkedHashMap();
 
   /**
-   * @param pin what the index stands for, in a word: two with the same are the same
+   * @param identity what the index stands for: two with the same are the same
+   * @param shown the same in a few words, for plans
    * @param root the table
    * @param files its files
    * @param kernel given a predicate as JSON, the paths of the files that may match, a line each;
@@ -44,10 +44,15 @@ public final class PinnedFileIndex implements FileIndex {
    * @param vectors given the ordinals of files, the deletion vector of each; a text says why not
    */
   public PinnedFileIndex(
-      String pin, String root, FileList files, Function kernel, Function vectors) {
-    this.pin = pin;
+      String identity,
+      String shown,
+      String root,
+      FileList files,
+      Function kernel,
+      Function vectors) {
+    this.identity = identity;
     // Plans show the paths, and cut them short: what they must show comes first.
-    this.rootPaths = new Path[] {new Path("pin", null, "/" + pin), FileList.hadoopPath(root)};
+    this.rootPaths = new Path[] {new Path("pin", null, "/" + shown), FileList.hadoopPath(root)};
     this.files = files;
     this.kernel = kernel;
     this.vectors = vectors;
@@ -136,16 +141,14 @@ public final class PinnedFileIndex implements FileIndex {
   }
 
   public String toString() {
-    return "PinnedFileIndex(" + pin + ")";
+    return "PinnedFileIndex(" + identity + ")";
   }
 
   public boolean equals(Object other) {
-    return other instanceof PinnedFileIndex
-        && ((PinnedFileIndex) other).pin.equals(pin)
-        && Arrays.equals(((PinnedFileIndex) other).rootPaths, rootPaths);
+    return other instanceof PinnedFileIndex && ((PinnedFileIndex) other).identity.equals(identity);
   }
 
   public int hashCode() {
-    return Arrays.hashCode(rootPaths);
+    return identity.hashCode();
   }
 }
