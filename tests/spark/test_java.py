@@ -10,9 +10,15 @@ from headrace.spark import java
 
 SCRIPT = """
 import headrace.spark
-spark = headrace.spark.local(cores=1, memory="512m")
-print("rows", spark.range(7).count(), spark._jvm.java.lang.System.getProperty("java.version"))
-spark.stop()
+from headrace.errors import SessionError
+for _ in range(2):
+    spark = headrace.spark.local(cores=1, memory="512m")
+    print("rows", spark.range(7).count(), spark._jvm.java.lang.System.getProperty("java.version"))
+    spark.stop()
+try:
+    headrace.spark.attach(spark)
+except SessionError as error:
+    print(error.reason)
 """
 
 
@@ -39,11 +45,16 @@ def fake_java(folder: Path, answer: str) -> Path:
     return folder
 
 
-def test_spark_runs_on_the_java_of_pip_where_there_is_no_other(no_java: Path) -> None:
+def test_spark_runs_on_the_java_of_pip_where_there_is_no_other_and_starts_again(
+    no_java: Path,
+) -> None:
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT], check=False, capture_output=True, text=True
     )
-    assert done.stdout.startswith("rows 7 21."), done.stderr
+    first, second, end = done.stdout.splitlines()
+    assert first.startswith("rows 7 21."), done.stderr
+    assert second == first
+    assert end == "the session has been stopped"
     assert list(no_java.glob("headrace/java-*/bin/java"))
 
 

@@ -107,10 +107,9 @@ def attach(session: SparkSession) -> SparkSession:
     Raises:
         SessionError: it has been stopped, or its Spark is too old.
     """
-    try:
-        version = session.version
-    except Exception as error:
-        raise SessionError(reason="the session has been stopped") from error
+    if _is_stopped(session):
+        raise SessionError(reason="the session has been stopped")
+    version = session.version
     numbers = version.split(".")[:2]
     if tuple(map(int, numbers)) < _OLDEST:
         oldest = ".".join(map(str, _OLDEST))
@@ -121,6 +120,12 @@ def attach(session: SparkSession) -> SparkSession:
 def is_connect(session: SparkSession) -> bool:
     """Whether the session talks to a Spark Connect server: there is no JVM to reach then."""
     return type(session).__module__.startswith("pyspark.sql.connect.")
+
+
+def _is_stopped(session: SparkSession) -> bool:
+    if is_connect(session):
+        return bool(session.is_stopped)  # type: ignore[attr-defined]
+    return session.sparkContext._jsc is None  # noqa: SLF001  (PySpark has no other sign of it)
 
 
 def _checked(settings: Mapping[str, Any]) -> dict[str, str]:
