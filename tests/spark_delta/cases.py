@@ -199,6 +199,27 @@ CASES = (
         ("v IS NOT NULL", "id = 1"),
     ),
     Case(
+        "shredded-variants",
+        """
+        CREATE TABLE {t} (id INT, v VARIANT) USING delta
+        TBLPROPERTIES ('delta.enableVariantShredding' = 'true');
+        SET spark.sql.variant.writeShredding.enabled = true;
+        SET spark.sql.variant.forceShreddingSchemaForTest = a int, b string, z binary,
+          c array<struct<d double, e decimal(9,2)>>, f struct<g timestamp, h date, i boolean>;
+        INSERT INTO {t} SELECT id, parse_json(j) FROM VALUES
+          (1, '{"a": 1, "b": "x", "c": [{"d": 1.5, "e": 2.25}, null, 7], "extra": {"q": [1, 2]},
+                "f": {"g": "no", "h": null, "i": true}}'),
+          (2, '[1, 2, 3]'), (3, '"text"'), (4, '{"a": "no number", "zz": 99999999999}'),
+          (5, '{}'), (6, 'null'), (7, '{"f": {"x": 1}, "c": [], "a": -200}') AS s(id, j);
+        INSERT INTO {t} SELECT 8, to_variant_object(named_struct(
+          'a', 1, 'z', X'0102', 'c', array(named_struct('d', 1.25D, 'e', 12.50BD)),
+          'f', named_struct('g', TIMESTAMP '2026-01-01 00:00:00', 'h', DATE '2026-01-02')));
+        RESET spark.sql.variant.writeShredding.enabled;
+        RESET spark.sql.variant.forceShreddingSchemaForTest;
+        """,
+        ("v IS NOT NULL AND id > 3",),
+    ),
+    Case(
         "restore-and-append",
         """
         CREATE TABLE {t} (id BIGINT) USING delta TBLPROPERTIES (

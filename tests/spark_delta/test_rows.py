@@ -7,6 +7,7 @@ import pytest
 
 import headrace
 from tests.rows.naive import bag
+from tests.rows.variant import decode
 from tests.spark_delta.cases import CASES, Case
 
 
@@ -20,8 +21,19 @@ def written(request: Any, spark: Any, tmp_path_factory: Any) -> tuple[Case, Path
 
 
 def rows(table: Any) -> Any:
-    """The rows of an Arrow table, as a bag."""
-    return bag(table.to_pylist(), table.column_names)
+    """The rows of an Arrow table, as a bag; of variants it is the value that counts."""
+    decoded = (_decoded(row) for row in table.to_pylist())
+    return bag(decoded, table.column_names)
+
+
+def _decoded(value: Any) -> Any:
+    match value:
+        case {"value": bytes() as found, "metadata": bytes() as names}:
+            return decode(found, names)
+        case dict():
+            return {key: _decoded(part) for key, part in value.items()}
+        case _:
+            return value
 
 
 def delta(spark: Any, table: Path, version: int) -> Any:

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headrace.rows.convert import Convert
+from headrace.rows.shredded import ReadShredded
 
 
 class ReadLeaf(msgspec.Struct, frozen=True):
@@ -121,7 +122,7 @@ class ReadMap(msgspec.Struct, frozen=True):
         )
 
 
-Reading: TypeAlias = ReadLeaf | ReadStruct | ReadList | ReadMap
+Reading: TypeAlias = ReadLeaf | ReadStruct | ReadList | ReadMap | ReadShredded
 """What all of them have: `leaves`, the leaf columns of the file that it needs, by number; and
 `read`, which makes the table's column of the file's, and fails with `pa.ArrowInvalid` where a
 value does not fit."""

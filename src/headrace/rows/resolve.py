@@ -22,6 +22,7 @@ from headrace.protocol.schema import (
 )
 from headrace.rows.convert import Convert, converter
 from headrace.rows.reading import Member, Reading, ReadLeaf, ReadList, ReadMap, ReadStruct
+from headrace.rows.shredded import ReadShredded, is_shreddable
 
 _FIELD_ID = b"PARQUET:field_id"
 _COLUMN_ID = "delta.columnMapping.id"
@@ -178,9 +179,13 @@ class StoredColumns:
         return ReadStruct(target, tuple(members), witness=first)
 
     def _variant(self, source: pa.DataType, first: int, *, where: str) -> Reading:
-        if types.is_struct(source) and source.get_field_index(_SHREDDED) >= 0:
-            raise ShreddedError(f"column {where} as a shredded variant")
-        return self._struct(_VARIANT, source, first, where=where)
+        shredded = source.get_field_index(_SHREDDED) if types.is_struct(source) else -1
+        if shredded < 0:
+            return self._struct(_VARIANT, source, first, where=where)
+        if not is_shreddable(source.field(shredded).type):
+            raise ShreddedError(f"column {where} as a variant that is shredded to {source}")
+        leaves = frozenset(range(first, first + _leaf_count(source)))
+        return ReadShredded(arrow_type(PrimitiveType("variant")), leaves)
 
 
 def _mismatch(where: str, source: pa.DataType, wanted: DataType) -> MismatchError:

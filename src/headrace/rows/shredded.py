@@ -1,0 +1,165 @@
+"""Variants that a file keeps in parts: put together again.
+
+A shredded variant has some of its values in typed columns, at every depth. Its bytes are made of
+those and of what was left over. Columns are taken apart by Arrow; only the bytes, which differ in
+shape from row to row, are put together row by row.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TypeAlias
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyarrow import types
+
+from headrace.protocol import variant
+from headrace.protocol.variant import Encode
+
+Encoded: TypeAlias = list[bytes | None]
+"""For each entry its bytes; None: there is no value at all."""
+
+
+class ReadShredded(msgspec.Struct, frozen=True):
+    """A variant whose parts are in columns of their own."""
+
+    type: pa.StructType
+    leaves: frozenset[int]
+
+    def read(self, array: pa.StructArray) -> pa.StructArray:
+        """The variants whole.
+
+        Raises:
+            pa.ArrowInvalid: the parts do not make a variant.
+        """
+        metadata: list[bytes] = array.field("metadata").to_pylist()
+        try:
+            whole = _rebuilt(array, metadata)
+        except variant.InvalidVariantError as error:
+            raise pa.ArrowInvalid(str(error)) from error
+        values = pa.array([variant.NULL if v is None else v for v in whole], pa.binary())
+        parts = {"value": values, "metadata": pa.array(metadata, pa.binary())}
+        return pa.StructArray.from_arrays(
+            [parts[field.name] for field in self.type],
+            fields=list(self.type),
+            mask=array.is_null() if array.null_count else None,
+        )
+
+
+def is_shreddable(kind: pa.DataType) -> bool:
+    """Whether a typed column is of a kind that can be put together again."""
+    kind = _storage(kind)
+    if types.is_struct(kind):
+        return all(_is_group(field.type) for field in kind)
+    if _is_list(kind):
+        return _is_group(kind.value_type)
+    return _encoder(kind) is not None
+
+
+def _is_group(kind: pa.DataType) -> bool:
+    """Whether a struct has what is left over, or a typed column, or both."""
+    if not types.is_struct(kind) or not {field.name for field in kind} <= {"value", "typed_value"}:
+        return False
+    index = kind.get_field_index("typed_value")
+    return index < 0 or is_shreddable(kind.field(index).type)
+
+
+def _rebuilt(group: pa.StructArray, metadata: Sequence[bytes]) -> Encoded:
+    """The variants of a group: what is left over, what is typed, or an object of both."""
+    left = _member(group, "value")
+    left_over: Encoded = [None] * len(group) if left is None else left.to_pylist()
+    typed = _member(group, "typed_value")
+    if typed is None:
+        return left_over
+    typed = _storage_array(typed)
+    if types.is_struct(typed.type):
+        return _objects(typed, left_over, metadata)
+    values = _arrays(typed, metadata) if _is_list(typed.type) else _scalars(typed)
+    return [rest if v is None else v for v, rest in zip(values, left_over, strict=True)]
+
+
+def _objects(typed: pa.StructArray, left_over: Encoded, metadata: Sequence[bytes]) -> Encoded:
+    columns = [(field.name, _rebuilt(typed.field(field.name), metadata)) for field in typed.type]
+    whole: Encoded = []
+    for row, (is_object, rest) in enumerate(
+        zip(typed.is_valid().to_pylist(), left_over, strict=True)
+    ):
+        if not is_object:
+            whole.append(rest)
+            continue
+        fields = {} if rest is None else variant.object_fields(rest, metadata[row])
+        for name, values in columns:
+            value = values[row]
+            if value is not None:
+                fields[name] = value
+        whole.append(variant.encode_object(fields, metadata[row]))
+    return whole
+
+
+def _arrays(typed: pa.Array, metadata: Sequence[bytes]) -> Encoded:
+    lengths = pc.fill_null(pc.list_value_length(typed), 0).to_numpy(zero_copy_only=False)
+    owners = np.repeat(np.arange(len(typed)), lengths).tolist()
+    elements = _rebuilt(typed.flatten(), [metadata[owner] for owner in owners])
+    ends = np.concatenate([[0], np.cumsum(lengths)]).tolist()
+    whole: Encoded = []
+    for is_array, (start, end) in zip(typed.is_valid().to_pylist(), pairwise(ends), strict=True):
+        found = [variant.NULL if e is None else e for e in elements[start:end]]
+        whole.append(variant.encode_array(found) if is_array else None)
+    return whole
+
+
+def _scalars(typed: pa.Array) -> Encoded:
+    found = _encoder(typed.type)
+    assert found is not None
+    plain, encode = found
+    return [None if v is None else encode(v) for v in typed.cast(plain).to_pylist()]
+
+
+def _encoder(kind: pa.DataType) -> tuple[pa.DataType, Encode] | None:  # noqa: C901, PLR0912
+    """The type through which values become Python's, and how those are encoded."""
+    match kind:
+        case _ if types.is_boolean(kind):
+            return kind, variant.encode_boolean
+        case _ if types.is_integer(kind):
+            return pa.int64(), variant.encode_integer
+        case _ if types.is_float64(kind):
+            return kind, variant.fixed(7, "d")
+        case _ if types.is_float32(kind):
+            return kind, variant.fixed(14, "f")
+        case _ if types.is_decimal(kind):
+            return kind, variant.encode_decimal
+        case _ if types.is_date32(kind):
+            return pa.int32(), variant.fixed(11, "i")
+        case _ if types.is_timestamp(kind) and kind.unit in ("us", "ns"):
+            number = {"us": 12, "ns": 18}[kind.unit] + (kind.tz is None)
+            return pa.int64(), variant.fixed(number, "q")
+        case _ if types.is_time64(kind) and kind.unit == "us":
+            return pa.int64(), variant.fixed(17, "q")
+        case _ if types.is_string(kind) or types.is_large_string(kind):
+            return kind, variant.encode_text
+        case _ if types.is_fixed_size_binary(kind) and kind.byte_width == 16:  # noqa: PLR2004
+            return kind, variant.fixed(20, "16s")
+        case _ if types.is_binary(kind) or types.is_large_binary(kind):
+            return kind, variant.encode_binary
+        case _ if types.is_null(kind):
+            return kind, variant.encode_null
+        case _:
+            return None
+
+
+def _member(group: pa.StructArray, name: str) -> pa.Array | None:
+    return group.field(name) if group.type.get_field_index(name) >= 0 else None
+
+
+def _is_list(kind: pa.DataType) -> bool:
+    return bool(types.is_list(kind) or types.is_large_list(kind))
+
+
+def _storage(kind: pa.DataType) -> pa.DataType:
+    return kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind
+
+
+def _storage_array(array: pa.Array) -> pa.Array:
+    return array.storage if isinstance(array, pa.ExtensionArray) else array
