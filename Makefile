@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 PEERS  := $(VENV)/.peers
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test lint format types unit soak spark-soak demo docs bench bench-full bench-spark bench-rows spark-delta constraints clean
+.PHONY: help setup test lint format types unit soak kill-soak spark-soak demo docs bench bench-full bench-spark bench-rows spark-delta constraints clean
 
 help:  ## list the verbs
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -36,6 +36,9 @@ unit: $(READY)  ## the tests
 
 soak: $(READY)  ## the property tests with many more examples (long)
 	HEADRACE_EXAMPLES=20000 $(BIN)/pytest -n 2 -q -m property --timeout 7200
+
+kill-soak: $(READY)  ## kill a pipeline run 20 times and compare its tables (long)
+	HEADRACE_KILLS=20 $(BIN)/pytest -q tests/pipeline/running/test_kill.py --timeout 3600
 
 spark-soak: $(READY)  ## kill a Spark stream 20 times and count its rows (long)
 	$(BIN)/python -m tests.spark.soak --kills 20

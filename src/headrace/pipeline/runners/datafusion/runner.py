@@ -4,6 +4,7 @@ The plan knows tables and columns by their folded names. Results get the author'
 Spark's types, so that both runners write the same tables.
 """
 
+import logging
 from collections.abc import Iterable, Iterator
 from threading import Event, Lock
 
@@ -37,6 +38,8 @@ from headrace.pipeline.runs.artifact import PlanStage
 from headrace.pipeline.runs.digest import Digester
 from headrace.pipeline.sources.delta import DeltaSource
 from headrace.table import Table
+
+_LOGGER = logging.getLogger("headrace.pipeline")
 
 _SETTLED_RULES = (
     *("rewrite_set_comparison", "optimize_unions", "unions_to_filter"),
@@ -119,23 +122,43 @@ class DataFusionRunner:
 
     def _frame(self, task: ViewTask, plan: ViewPlan) -> tuple[SessionContext, DataFrame]:
         """A view as a query of a session of its own, in which all that it reads is registered."""
-        session = self._session(plan.header.tier)
-        self._register_functions(session, (*task.inlined, plan))
         if plan.substrait is not None:
-            for name in {scan.relation for scan in plan.lineage.scans} if plan.lineage else ():
-                session.register_dataset(name, self._relation(task, name))
-            for rule in _SETTLED_RULES:
-                session.remove_optimizer_rule(rule)
-            stored = Serde.deserialize_bytes(plan.substrait)
-            logical = Consumer.from_substrait_plan(session, stored)
-            return session, session.create_dataframe_from_logical_plan(logical)
+            try:
+                return self._stored(task, plan, plan.substrait)
+            except Exception as error:  # DataFusion raises bare exceptions, whatever is wrong
+                if plan.datafusion_sql is None:
+                    raise
+                _LOGGER.info("the stored plan of %s cannot be read back: %s", plan.name, error)
         if plan.datafusion_sql is not None:
-            for name in plan.reads:
-                session.register_dataset(f"{name}{_UNFENCED}", self._relation(task, name))
-                session.register_view(name, session.table(f"{name}{_UNFENCED}").limit(_FENCE))
-            return session, session.sql(plan.datafusion_sql)
+            return self._translated(task, plan, plan.datafusion_sql)
         reason = plan.unplanned or "it is built in Python"
         raise PlanRefusedError(engine="datafusion", node=f"view {plan.name}", reason=reason)
+
+    def _stored(
+        self, task: ViewTask, plan: ViewPlan, substrait: bytes
+    ) -> tuple[SessionContext, DataFrame]:
+        """The plan as it is stored; not all that DataFusion can write can it read back."""
+        session = self._session(plan.header.tier)
+        self._register_functions(session, (*task.inlined, plan))
+        for name in {scan.relation for scan in plan.lineage.scans} if plan.lineage else ():
+            session.register_dataset(name, self._relation(task, name))
+        for rule in _SETTLED_RULES:
+            session.remove_optimizer_rule(rule)
+        logical = Consumer.from_substrait_plan(session, Serde.deserialize_bytes(substrait))
+        frame = session.create_dataframe_from_logical_plan(logical)
+        frame.execution_plan()  # what cannot be run is known before a row is
+        return session, frame
+
+    def _translated(
+        self, task: ViewTask, plan: ViewPlan, sql: str
+    ) -> tuple[SessionContext, DataFrame]:
+        """The translation of the author's text."""
+        session = self._session(plan.header.tier)
+        self._register_functions(session, (*task.inlined, plan))
+        for name in plan.reads:
+            session.register_dataset(f"{name}{_UNFENCED}", self._relation(task, name))
+            session.register_view(name, session.table(f"{name}{_UNFENCED}").limit(_FENCE))
+        return session, session.sql(sql)
 
     def _register_functions(self, session: SessionContext, plans: Iterable[ViewPlan]) -> None:
         """Make known the functions that plans call."""
