@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
@@ -43,6 +44,14 @@ def counted(table: Path) -> tuple[headrace.Table, list[str]]:
 
 def data_files(opened: list[str]) -> list[str]:
     return [path for path in opened if path.endswith(".parquet")]
+
+
+def open_files(folder: Path) -> list[str]:
+    found = []
+    for link in Path("/proc/self/fd").iterdir():
+        with suppress(OSError):  # the one that lists them is gone by now
+            found.append(str(link.readlink()))
+    return [path for path in found if path.startswith(str(folder))]
 
 
 def running() -> list[str]:
@@ -113,6 +122,16 @@ def test_closing_early_stops_the_log_and_the_data_files(tmp_path: Path) -> None:
     reader.close()
     assert len(data_files(opened)) <= 4
     assert reader.read_all().num_rows == 0
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="the system does not tell")
+def test_closing_early_leaves_no_file_open(tmp_path: Path) -> None:
+    write_table(tmp_path, FIELDS, [numbers(n, 50_000) for n in range(4)])
+    reader = open_snapshot(tmp_path).rows(rows_per_batch=100)
+    reader.read_next_batch()
+    assert open_files(tmp_path) != []
+    reader.close()
+    assert open_files(tmp_path) == []
 
 
 def test_a_reader_that_is_dropped_stops_too(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+import msgspec
 import pyarrow as pa
 
 from headrace.metrics.meter import Meter
@@ -35,6 +36,10 @@ def open_rows(  # noqa: PLR0913  (the parts)
         UnsupportedPredicateError: the predicate cannot be evaluated by rows.
     """
     request.filter_columns  # noqa: B018  (refuses what it cannot evaluate, before anything is read)
+    if limit and request.predicate is None:
+        # Without a condition no row is read in vain, and so none beyond the limit need be.
+        rows_per_batch = min(limit, request.rows_per_batch)
+        request = msgspec.structs.replace(request, rows_per_batch=rows_per_batch)
     source = open_source(store, request=request, options=options)
     stream = OrderedStream(
         data_files(scan, context, request),
