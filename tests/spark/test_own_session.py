@@ -1,4 +1,4 @@
-"""Spark tries tasks again, and the counts stay exact."""
+"""What needs a session of its own: tasks tried again, and a session that knows nothing yet."""
 
 import subprocess
 import sys
@@ -8,8 +8,8 @@ import pytest
 
 
 @pytest.mark.timeout(600)
-def test_tasks_that_are_tried_again_count_once() -> None:
-    suite = Path(__file__).with_name("retry_suite.py")
+def test_a_session_of_its_own() -> None:
+    suite = Path(__file__).with_name("own_session_suite.py")
     words = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", str(suite)]
     done = subprocess.run(words, check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-8000:]

@@ -1,12 +1,14 @@
-"""Tasks that Spark must try again. Run in a process of its own by `test_retry.py`.
+"""What needs a session of its own. Run in a process of its own by `test_own_session.py`.
 
-A local session tries every task once, unless its master says otherwise when it is made.
+A local session tries every task once, unless its master says otherwise when it is made; and what
+was registered in a session stays there.
 """
 
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from pyspark import cloudpickle
 from pyspark.sql import SparkSession
@@ -17,6 +19,7 @@ from headrace import wiring
 from headrace.engines.spark.executor import SparkExecutor
 from headrace.metrics.event import Event
 from tests.lake.checkpoint import Form, Shape
+from tests.rows.lake import field, write_table
 from tests.spark import abroad
 from tests.spark.test_engine import NAMES, counted, write_large_checkpoint
 
@@ -48,3 +51,11 @@ def test_what_a_task_that_died_has_counted_is_not_counted(
     assert marker.exists()
     list(headrace.Table(table, reporter=here.append).snapshot().scan())
     assert counted(there) == counted(here)
+
+
+def test_a_new_session_finds_the_data_source_by_itself(
+    patient: SparkSession, tmp_path: Path
+) -> None:
+    write_table(tmp_path, [field("id", "long")], [pa.table({"id": [1, 2, 3]})])
+    rows = patient.read.format("headrace").load(str(tmp_path)).collect()
+    assert [row.id for row in rows] == [1, 2, 3]
