@@ -195,10 +195,17 @@ def test_a_prefix_does_not_lead_out_of_the_table(tmp_path: Path) -> None:
 
 @pytest.mark.property
 @given(data=st.data())
-def test_no_damage_to_the_text_gives_another_error(data: st.DataObject) -> None:
-    said = inline_vector([1, 2, 70_000, 2**33])
-    text = data.draw(st.text("0a#.~é", max_size=80)) or said["pathOrInlineDv"]
-    place = data.draw(st.integers(0, len(text)))
-    vector = msgspec.convert({**said, "pathOrInlineDv": text[:place] + "}"}, DeletionVector)
-    with pytest.raises(HeadraceError):
-        read_deletion_vector(wiring.open_store("/"), vector)
+def test_damage_to_the_text_is_refused_or_changes_nothing(data: st.DataObject) -> None:
+    rows = [1, 2, 70_000, 2**33]
+    said = inline_vector(rows)
+    text = said["pathOrInlineDv"]
+    place = data.draw(st.integers(0, len(text) - 1), label="place")
+    letter = data.draw(st.sampled_from(["", "0", "#", "}", "~", "é", "00"]), label="letter")
+    damaged = {**said, "pathOrInlineDv": text[:place] + letter + text[place + 1 :]}
+    vector = msgspec.convert(damaged, DeletionVector)
+    try:
+        found = read_deletion_vector(wiring.open_store("/"), vector)
+    except HeadraceError:
+        return
+    # What fills the last group up means nothing; a number among the others cannot be told wrong.
+    assert len(found) == len(rows)
