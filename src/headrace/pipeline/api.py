@@ -7,12 +7,14 @@ from importlib import metadata
 from os import PathLike
 from pathlib import Path
 
+import msgspec
+
 from headrace.errors import InvalidArgumentError, InvalidProjectError, ProjectNotFoundError
 from headrace.pipeline.bundle.bundle import Bundle, make_bundle
 from headrace.pipeline.bundle.view_plan import ViewPlan
 from headrace.pipeline.execution.conductor import Conductor, Wish
 from headrace.pipeline.execution.decision import Decision
-from headrace.pipeline.execution.lock import run_lock
+from headrace.pipeline.execution.lock import is_locked, run_lock
 from headrace.pipeline.execution.progress import Progress, Quiet
 from headrace.pipeline.execution.replay import replay_run
 from headrace.pipeline.execution.state import ProjectState
@@ -33,7 +35,7 @@ from headrace.pipeline.project.profile import Profile
 from headrace.pipeline.project.setting import VariableValue, parse_variable
 from headrace.pipeline.project.view import BuilderView, View
 from headrace.pipeline.runs.difference import RunDifference, diff_runs
-from headrace.pipeline.runs.record import RunRecord
+from headrace.pipeline.runs.record import RunRecord, RunStatus
 from headrace.pipeline.runs.store import LATEST, ArtifactStore
 from headrace.pipeline.sources.pin import Pins
 from headrace.pipeline.sources.resolve import resolve_sources
@@ -349,6 +351,12 @@ class Project:
         """Where the records of runs are kept."""
         return self.state.store
 
+    def _as_it_stands(self, record: RunRecord) -> RunRecord:
+        """A run that is on record as running, and that nobody runs, has died."""
+        if record.status is not RunStatus.RUNNING or is_locked(self.state.folder):
+            return record
+        return msgspec.structs.replace(record, status=RunStatus.INTERRUPTED)
+
     def _conductor(self, profile: str, session: SparkSession | None) -> Conductor:
         return Conductor(
             project=self.name,
@@ -366,7 +374,7 @@ class Project:
 
     def runs(self, *, limit: int | None = None) -> list[RunRecord]:
         """The runs, newest first, without their views."""
-        return self.store.runs(limit=limit)
+        return [self._as_it_stands(run) for run in self.store.runs(limit=limit)]
 
     def show(self, run: str = LATEST) -> RunRecord:
         """A run with its views: by id, by the beginning of it, or `latest`.
@@ -374,7 +382,7 @@ class Project:
         Raises:
             RunNotFoundError: there is no such run, or more than one.
         """
-        return self.store.find(run)
+        return self._as_it_stands(self.store.find(run))
 
     def diff(self, first: str, second: str = LATEST) -> RunDifference:
         """What is different between two runs.

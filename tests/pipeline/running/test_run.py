@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import msgspec
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
@@ -116,6 +117,31 @@ def test_a_view_that_fails_stops_only_those_that_read_it(shop: Path) -> None:
     assert not (shop / "output" / "revenue" / "_delta_log").exists()
     with pytest.raises(RunFailedError, match="revenue"):
         record.check()
+
+
+def test_a_cast_that_cannot_be_is_an_error_and_null_only_without_ansi(shop: Path) -> None:
+    text = "-- @materialise output\nSELECT CAST(name AS INT) AS n, TRY_CAST(name AS INT) AS t "
+    add_view(shop, "cast", f"{text} FROM customers WHERE name = 'Ada'\n")
+    assert statuses(run(shop))["cast"] == "failed"
+    edit(shop / "headrace.toml", "[settings]", "[settings]\nansi = false")
+    assert statuses(run(shop))["cast"] == "ran"
+    assert rows(shop, "cast") == [{"n": None, "t": None}]
+
+
+def test_a_run_that_died_is_told_as_interrupted(shop: Path) -> None:
+    done = run(shop)
+    project = Project.load(shop)
+    died = msgspec.structs.replace(
+        done, id="99999999-dead", status=RunStatus.RUNNING, finished_ms=None
+    )
+    project.store.add_run(died)
+    assert {found.status for found in project.runs()} == {
+        RunStatus.INTERRUPTED,
+        RunStatus.SUCCEEDED,
+    }
+    assert project.show("99999999").status is RunStatus.INTERRUPTED
+    with run_lock(shop / ".headrace", project="shop"):
+        assert project.show("99999999").status is RunStatus.RUNNING
 
 
 def test_what_failed_is_taken_up_by_the_next_run(shop: Path) -> None:

@@ -79,7 +79,7 @@ class _Planner:
             self.session,
             catalog=request.catalog,
             variables=request.variables,
-            time_zone=request.settings.time_zone,
+            settings=request.settings,
         )
         self.reader = SourceReader(request.sources)
         self.known: dict[str, _Known] = {}

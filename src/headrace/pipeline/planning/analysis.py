@@ -17,7 +17,7 @@ from headrace.pipeline.planning.session import Planned, PlanningSession, Unplann
 from headrace.pipeline.planning.substrait import plan_bytes
 from headrace.pipeline.planning.translate import Clock, Untranslatable, output_names, translate
 from headrace.pipeline.planning.trust import untrusted_columns, untrusted_constant
-from headrace.pipeline.project.setting import VariableValue
+from headrace.pipeline.project.setting import Settings, VariableValue
 
 _MOST_PREDICATES = 16
 """Beyond so many that differ, a predicate for all of them would prune little and cost much."""
@@ -74,13 +74,14 @@ class Analyst:
         *,
         catalog: Catalog,
         variables: Mapping[str, VariableValue],
-        time_zone: str,
+        settings: Settings,
     ) -> None:
         """Take the session in which upstream relations are registered as they become known."""
         self.session = session
         self.catalog = catalog
         self.variables = variables
-        self.in_utc = time_zone in _UTC
+        self.in_utc = settings.time_zone in _UTC
+        self.ansi = settings.ansi
 
     def analyse(
         self,
@@ -128,6 +129,7 @@ class Analyst:
             catalog=self.catalog,
             variables=self.variables,
             kinds=kinds,
+            ansi=self.ansi,
             clock=clock,
         )
 

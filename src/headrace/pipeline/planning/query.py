@@ -26,6 +26,11 @@ class SparkText(Spark):
 
         STRING_ESCAPES = ["\\", "'", '"']  # noqa: RUF012  (sqlglot reads it off the class)
 
+    class Parser(Spark.Parser):
+        """The sentences of it: CAST is not TRY_CAST."""
+
+        STRICT_CAST = True
+
 
 @dataclass(frozen=True)
 class Query:

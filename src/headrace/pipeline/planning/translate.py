@@ -43,15 +43,16 @@ class Clock(Enum):
     """A fixed moment: planning would else put in its own time, another one each time."""
 
 
-def translate(  # noqa: C901  (one case a kind of node)
+def translate(  # noqa: C901, PLR0912, PLR0913  (one case a kind of node)
     tree: exp.Query,
     *,
     catalog: Catalog,
     variables: Mapping[str, VariableValue],
     kinds: Kinds,
+    ansi: bool = True,
     clock: Clock = Clock.RUNNING,
 ) -> str:
-    """The query in DataFusion's SQL.
+    """The query in DataFusion's SQL; without `ansi` a cast that cannot be is null.
 
     Raises:
         Untranslatable: the engines differ in something that it uses.
@@ -70,6 +71,8 @@ def translate(  # noqa: C901  (one case a kind of node)
                 node.replace(_integer(node))
             case exp.Div():
                 _divide(node, kinds)
+            case exp.Cast() if not ansi and not isinstance(node.this, exp.Literal):
+                node.replace(exp.TryCast(this=node.this, to=node.to))
             case exp.Anonymous() if node.name.casefold() in catalog:
                 _call(node, catalog)
             case exp.Anonymous() if node.name.casefold() in _TYPES and len(node.expressions) == 1:
