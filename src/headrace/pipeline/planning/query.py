@@ -12,6 +12,7 @@ from typing import Any
 from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ParseError, SqlglotError
+from sqlglot.parsers.spark import SparkParser
 
 from headrace.errors import InvalidViewError
 from headrace.pipeline.planning.depth import deep_nesting
@@ -26,7 +27,7 @@ class SparkText(Spark):
 
         STRING_ESCAPES = ["\\", "'", '"']  # noqa: RUF012  (sqlglot reads it off the class)
 
-    class Parser(Spark.Parser):
+    class Parser(SparkParser):
         """The sentences of it: CAST is not TRY_CAST."""
 
         STRICT_CAST = True
