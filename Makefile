@@ -59,7 +59,7 @@ $(ORACLE)/.ready: $(READY)
 spark-delta: $(ORACLE)/.ready  ## rows against Spark's own Delta (downloads it; minutes)
 	HEADRACE_SPARK_DELTA=$(ORACLE_DELTA) $(ORACLE)/bin/pytest -q tests/spark_delta --timeout 1200
 
-demo: $(READY)  ## make a small lake and stream its files
+demo: $(READY)  ## a small lake: stream its files, run a pipeline over it on Spark
 	$(BIN)/python examples/demo.py
 
 docs: $(READY)  ## build the documentation into site/

@@ -1,4 +1,4 @@
-"""The demo: make a small lake, then watch Headrace stream its files.
+"""The demo: a small lake, its files as a stream, and a pinned pipeline over them on Spark.
 
 Everything happens in `demo-lake/`, which is made anew each time.
 """
@@ -13,14 +13,20 @@ from pathlib import Path
 import pyarrow as pa
 from deltalake import DeltaTable, write_deltalake
 from rich.console import Console
+from rich.panel import Panel
 from rich.rule import Rule
 
 import headrace
+from headrace.pipeline import Project
 
 LAKE = Path("demo-lake")
 EVENTS = LAKE / "events"
+PROJECT = LAKE / "cities"
+FIRST_DAY = date(2026, 1, 1)
 DAYS = 40
 CITIES = ("Bern", "Basel", "Genève", "Zürich")
+CANTON_OF = ("BE", "BS", "GE", "ZH")
+POPULATION = (134_000, 174_000, 203_000, 427_000)
 
 console = Console(highlight=False)
 
@@ -28,20 +34,34 @@ console = Console(highlight=False)
 def make_lake() -> None:
     """Forty days of events in forty commits, a checkpoint among them, and one day deleted."""
     shutil.rmtree(LAKE, ignore_errors=True)
-    first = date(2026, 1, 1)
     for day in range(DAYS):
-        rows = pa.table(
-            {
-                "id": pa.array(range(day * 100, day * 100 + 100), pa.int64()),
-                "date": pa.array([first + timedelta(days=day)] * 100, pa.date32()),
-                "city": pa.array([CITIES[i % len(CITIES)] for i in range(100)]),
-                "amount": pa.array([float(i) for i in range(100)]),
-            }
-        )
-        write_deltalake(EVENTS, rows, mode="append", partition_by=["date", "city"])
+        add_day(EVENTS, day)
         if day == DAYS // 2:
             DeltaTable(EVENTS).create_checkpoint()
     DeltaTable(EVENTS).delete("date = '2026-01-05'")
+
+
+def add_day(table: Path, day: int) -> None:
+    """Append a day of events, as one commit."""
+    rows = pa.table(
+        {
+            "id": pa.array(range(day * 100, day * 100 + 100), pa.int64()),
+            "date": pa.array([FIRST_DAY + timedelta(days=day)] * 100, pa.date32()),
+            "city": pa.array([CITIES[i % len(CITIES)] for i in range(100)]),
+            "amount": pa.array([float(i) for i in range(100)]),
+        }
+    )
+    write_deltalake(table, rows, mode="append", partition_by=["date", "city"])
+
+
+def make_project() -> None:
+    """A project with a lake of its own: the events, which will grow, and a second table."""
+    shutil.copytree(Path(__file__).parent / "cities", PROJECT)
+    shutil.copytree(EVENTS, PROJECT / "lake" / "events")
+    cantons = pa.table(
+        {"city": CITIES, "canton": CANTON_OF, "population": pa.array(POPULATION, pa.int32())}
+    )
+    write_deltalake(PROJECT / "lake" / "cantons", cantons)
 
 
 def say(text: str) -> None:
@@ -79,8 +99,8 @@ def check() -> None:
     )
 
 
-def main() -> None:
-    """Run the demo."""
+def stream_files() -> None:
+    """The first half: a lake, and its files."""
     say(f"A small lake: {DAYS} commits, a checkpoint in the middle, one day deleted")
     with console.status("writing with delta-rs …"):
         make_lake()
@@ -97,6 +117,45 @@ def main() -> None:
     show("explain", str(EVENTS), "--where", "city = 'Bern'")
     say("Is it true?")
     check()
+
+
+def run_pipeline() -> None:
+    """The second half: views over the lake, run on Spark, each run pinned."""
+    project = str(PROJECT)
+    say("A pipeline: views over the lake, planned before anything runs")
+    make_project()
+    show("plan", project)
+    say("Run it on Spark")
+    show("run", project)
+    say("Run it again: nothing has changed, nothing is computed")
+    show("run", project)
+    say("A day of February arrives")
+    add_day(PROJECT / "lake" / "events", DAYS)
+    console.print(f"one more commit in {PROJECT / 'lake' / 'events'}")
+    show("why", "february", project)
+    say("February runs, and what reads it; January is skipped")
+    show("run", project)
+    first = Project.load(PROJECT).runs()[-1].id
+    say("The first run again, from the files it read: the same rows?")
+    show("replay", first, project)
+    say("All of it on one page")
+    show("docs", project)
+
+
+def main() -> None:
+    """Run the demo."""
+    stream_files()
+    run_pipeline()
+    page = (PROJECT / "headrace.html").resolve()
+    console.print()
+    console.print(
+        Panel.fit(
+            f"The page: [bold]{page.as_uri()}[/]\n"
+            f"The views: {PROJECT / 'views'}: change one, ask why, run again",
+            title="Have a look",
+            border_style="green",
+        )
+    )
 
 
 if __name__ == "__main__":

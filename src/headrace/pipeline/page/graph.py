@@ -12,10 +12,18 @@ from headrace.pipeline.planning.query import parse_query
 from headrace.pipeline.project.header import Materialise
 from headrace.pipeline.project.manifest import SourceSpec
 from headrace.pipeline.project.view import SqlView, View
-from headrace.pipeline.sources.pin import SourcePin
+from headrace.pipeline.sources.pin import PinOrigin, SourcePin
 
 Edge: TypeAlias = tuple[str, str]
 """From what is read to the view that reads it."""
+
+
+_PINNED = {
+    PinOrigin.NEWEST: "the newest version",
+    PinOrigin.PROJECT: "pinned by the project",
+    PinOrigin.REQUEST: "pinned by request",
+    PinOrigin.MISSING: "missing, so it is empty",
+}
 
 
 class Node(msgspec.Struct, frozen=True, kw_only=True):
@@ -53,7 +61,7 @@ def planned_graph(
         stories: What is known of each view's runs.
     """
     sources = [
-        Node(name=name, facts=_source_facts(pin), why=pin.origin)
+        Node(name=name, facts=_source_facts(pin), why=_PINNED[pin.origin])
         for name, pin in sorted(pins.items())
     ]
     planned = [
@@ -108,7 +116,7 @@ def _view_facts(view: ViewPlan) -> str:
     kept, total = (
         sum(getattr(unit, name) for unit in view.units) for name in ("files_kept", "files_total")
     )
-    files = f"{kept} of {total} files" if kept < total else f"{total} files"
+    files = f"{kept} of {total} files" if kept < total else f"{total} file{'s' * (total > 1)}"
     return " · ".join([_kept(view.header.materialise), *([files] if total else [])])
 
 
