@@ -16,6 +16,7 @@ from headrace.errors import (
 from headrace.pipeline import Materialise, Project, Tier, WriteMode
 from headrace.pipeline.project.header import read_header
 from headrace.pipeline.project.scaffold import write_project
+from headrace.pipeline.runs.record import ViewStatus
 from tests.pipeline.shop import edit, write_shop
 
 LEGACY = "[profiles.dev]\nspark = { 'spark.sql.legacy.timeParserPolicy' = 'LEGACY' }\n"
@@ -208,3 +209,23 @@ def test_a_new_project_works(tmp_path: Path) -> None:
     assert {view.name: view.unplanned for view in bundle.views.values() if view.unplanned} == {}
     with pytest.raises(InvalidArgumentError, match="there is a project in it already"):
         write_project(tmp_path / "new")
+
+
+def test_a_new_project_runs_at_once_and_again_for_nothing(tmp_path: Path) -> None:
+    write_project(tmp_path)
+    project = Project.load(tmp_path)
+    first, second = (project.run(engine="datafusion") for _ in range(2))
+    first.check()
+    second.check()
+    assert {view.status for view in first.views.values()} == {ViewStatus.RAN, ViewStatus.INLINED}
+    assert {view.status for view in second.views.values()} == {
+        ViewStatus.SKIPPED,
+        ViewStatus.INLINED,
+    }
+
+
+def test_a_new_project_overwrites_nothing(tmp_path: Path) -> None:
+    (tmp_path / "functions.py").write_text("mine")
+    with pytest.raises(InvalidArgumentError, match=r"functions\.py is there already"):
+        write_project(tmp_path)
+    assert [file.name for file in tmp_path.iterdir()] == ["functions.py"]

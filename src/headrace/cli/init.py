@@ -21,4 +21,4 @@ def init(
     for file in write_project(folder):
         typer.echo(f"wrote {file}")
     typer.echo(f"wrote {folder / 'lake'} (orders, customers)")
-    typer.echo(f"next: headrace plan {folder}")
+    typer.echo(f"next: headrace plan {folder}, then headrace run {folder}")

@@ -4,7 +4,6 @@ from datetime import date, timedelta
 from decimal import Decimal
 from importlib.resources import as_file, files
 from pathlib import Path
-from shutil import copytree, ignore_patterns
 
 import pyarrow as pa
 from deltalake import write_deltalake
@@ -16,24 +15,32 @@ _CITIES = ("Bern", " basel ", "ZURICH", None)
 _DAYS = 4
 _ORDERS_A_DAY = 25
 _FIRST_DAY = date(2026, 1, 1)
+_SUFFIXES = frozenset({".py", ".sql", ".toml"})
+_IGNORED = "# What runs leave behind: it can be made again.\n.headrace/\noutput/\nheadrace.html\n"
 
 
 def write_project(folder: Path) -> list[Path]:
     """Write a project into a folder that has none, and tell its files.
 
     Raises:
-        InvalidArgumentError: there is one already.
+        InvalidArgumentError: there is one already, or a file that would be overwritten.
     """
     if (folder / MANIFEST).exists():
         reason = f"there is a project in it already ({folder / MANIFEST})"
         raise InvalidArgumentError(argument=str(folder), reason=reason)
     with as_file(files("headrace.pipeline.project").joinpath("template")) as template:
-        copytree(
-            template, folder, dirs_exist_ok=True, ignore=ignore_patterns("__pycache__", "*.pyc")
-        )
-        written = [folder / file.relative_to(template) for file in sorted(template.rglob("*.*"))]
+        found = [file for file in sorted(template.rglob("*.*")) if file.suffix in _SUFFIXES]
+        texts = {folder / file.relative_to(template): file.read_text("utf-8") for file in found}
+    texts[folder / ".gitignore"] = _IGNORED
+    for file in (*texts, folder / "lake"):
+        if file.exists():
+            reason = f"{file} is there already, and would be overwritten"
+            raise InvalidArgumentError(argument=str(folder), reason=reason)
+    for file, text in texts.items():
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
     _write_lake(folder / "lake")
-    return [file for file in written if file.is_file()]
+    return list(texts)
 
 
 def _write_lake(lake: Path) -> None:
