@@ -10,18 +10,11 @@ from headrace.spark.requirement import require_pyspark
 require_pyspark()
 
 # isort: split
-from headrace.spark.live_files import (  # noqa: E402  (without Spark the line above speaks first)
-    files,
-    open_table,
-)
+from headrace.engines.spark.session import is_connect  # noqa: E402  (only now there is a Spark)
+from headrace.spark.live_files import files, open_table  # noqa: E402
 from headrace.spark.progress import progress  # noqa: E402
 from headrace.spark.read import read  # noqa: E402
-from headrace.spark.session import (  # noqa: E402
-    attach,
-    is_connect,
-    local,
-    open_session,
-)
+from headrace.spark.session import attach, local, open_session  # noqa: E402
 from headrace.spark.source import register  # noqa: E402
 
 __all__ = [

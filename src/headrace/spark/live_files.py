@@ -12,7 +12,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from headrace import wiring
 from headrace.engines.arrow.executor import ArrowExecutor
-from headrace.engines.spark.executor import TASK_BYTES, SparkExecutor
+from headrace.engines.spark.executor import TASK_BYTES, WAVE_BYTES, SparkExecutor
 from headrace.engines.spark.keeping import KeepingExecutor
 from headrace.engines.spark.lowering import LeafWork, Task
 from headrace.engines.spark.shipment import ship
@@ -31,6 +31,7 @@ def open_table(
     *,
     storage_options: Mapping[str, str] | None = None,
     reporter: Reporter = log_event,
+    wave_bytes: int = WAVE_BYTES,
 ) -> Table:
     """A table whose checkpoints are replayed on Spark; in all else like any other.
 
@@ -42,9 +43,12 @@ def open_table(
         uri: The folder that holds `_delta_log`.
         storage_options: Settings of the store.
         reporter: Takes the events of which one should hear.
+        wave_bytes: How much of a checkpoint is read at once, twice over. The driver holds what
+            is left of it, so more of it pays where conditions leave out most files.
     """
     store = wiring.open_store(fspath(uri), options=storage_options)
-    executor = SparkExecutor(spark, embedded=wiring.open_executor(store))
+    embedded = wiring.open_executor(store)
+    executor = SparkExecutor(spark, embedded=embedded, wave_bytes=wave_bytes)
     return Table(uri, storage_options=storage_options, executor=executor, reporter=reporter)
 
 

@@ -14,8 +14,8 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 from rich.console import Console
 
+from headrace.engines.spark.session import is_connect
 from headrace.metrics.progress import ProgressBar
-from headrace.spark.session import is_connect
 
 _LOOK_EVERY_S = 0.2
 _Stage: TypeAlias = tuple[int, int, int]

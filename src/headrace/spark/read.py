@@ -6,12 +6,13 @@ from os import PathLike
 
 from pyspark.sql import DataFrame, SparkSession
 
+from headrace.engines.spark.session import is_connect
 from headrace.errors import InvalidArgumentError
 from headrace.rows.request import choose_columns
 from headrace.spark.column import quoted
 from headrace.spark.connect import read_by_path
 from headrace.spark.native import read_native
-from headrace.spark.session import attach, is_connect
+from headrace.spark.session import attach
 from headrace.table import Snapshot, Table
 
 

@@ -13,6 +13,7 @@ from weakref import WeakKeyDictionary
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from headrace.engines.spark.session import is_connect
 from headrace.errors import InvalidArgumentError, SessionError
 from headrace.spark.launch import IN_THIS_MACHINE, connect_client, launch_driver
 
@@ -115,11 +116,6 @@ def attach(session: SparkSession) -> SparkSession:
         oldest = ".".join(map(str, _OLDEST))
         raise SessionError(reason=f"the session runs Spark {version}; {oldest} is the oldest known")
     return session
-
-
-def is_connect(session: SparkSession) -> bool:
-    """Whether the session talks to a Spark Connect server: there is no JVM to reach then."""
-    return type(session).__module__.startswith("pyspark.sql.connect.")
 
 
 def _is_stopped(session: SparkSession) -> bool:

@@ -7,7 +7,7 @@ _PARALLELISM_OVER_CONNECT = 16
 
 
 def is_connect(session: SparkSession) -> bool:
-    """Whether the session is that of a thin client, without a JVM of its own."""
+    """Whether the session talks to a Spark Connect server: there is no JVM to reach then."""
     return type(session).__module__.startswith("pyspark.sql.connect.")
 
 
