@@ -9,8 +9,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headrace.engines.arrow.column_batch import ColumnBatch
-from headrace.engines.arrow.partition_map import UniformLayout
-from headrace.engines.arrow.plain import is_coded
 from headrace.errors import InvalidArgumentError, PartitionValueError
 from headrace.plan.batch import ActionBatch
 from headrace.protocol.arrow_schema import arrow_type
@@ -214,13 +212,12 @@ def _partition_text(columns: ColumnBatch, column: PartitionColumn) -> pa.StringA
 
 def _as_written(adds: ColumnBatch, context: FileContext) -> pa.MapArray | None:
     """The maps of the log, where they are already what is wanted: all keys, in order, no ''."""
-    values = adds.field("partitionValues")
     columns = context.partition_columns
     width, size = len(columns), len(adds)
-    if values is not None and is_coded(values.type) and not values.null_count:
-        layout = UniformLayout.of(values)
-        if layout is not None and layout.names == [c.name for c in columns if _named_once(c)]:
-            return None if "" in layout.texts.to_pylist() else layout.plain_maps()
+    layout = adds.partition_layout()
+    if layout is not None and layout.names == [c.name for c in columns if _named_once(c)]:
+        return None if "" in layout.texts.to_pylist() else layout.plain_maps()
+    values = adds.field("partitionValues")
     if values is None or values.null_count or values.type != _TEXT_MAP:
         return None
     keys, items = values.keys, values.items

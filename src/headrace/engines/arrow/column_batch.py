@@ -7,6 +7,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from headrace.engines.arrow.partition_map import UniformLayout
 from headrace.engines.arrow.plain import is_coded
 from headrace.errors import CorruptCheckpointError
 from headrace.protocol.action import ACTION_TYPES, Add, DeletionVector
@@ -18,8 +19,8 @@ _TEXT_MAP = pa.map_(pa.string(), pa.string())
 class ColumnBatch:
     """A record batch with one struct column for each action that was asked for.
 
-    Rows that were filtered out are dropped when a column is first looked at: who only counts
-    never pays for the copy.
+    Rows that were filtered out are dropped from a field when it is asked for: who only counts
+    never pays for the copy, nor anybody for that of the other fields.
     """
 
     __slots__ = ("_columns", "_selection", "source")
@@ -106,20 +107,31 @@ class ColumnBatch:
             for row in self._values("deletionVector")
         ]
 
-    @property
-    def adds(self) -> pa.StructArray:
-        """The added files; every row is one."""
-        return self.columns.column("add")
-
     def filter(self, mask: pa.BooleanArray) -> "ColumnBatch":
         """The rows for which the mask is true."""
-        return (
-            self if mask.true_count == len(mask) else ColumnBatch(self.source, self.columns, mask)
-        )
+        if mask.true_count == len(mask):
+            return self
+        if self._selection is not None:
+            mask = pc.replace_with_mask(self._selection, self._selection, mask)
+        return ColumnBatch(self.source, self._columns, mask)
 
     def field(self, *path: str) -> pa.Array | None:
         """A field of the adds, however deep; None where the file does not have it."""
-        array = self.adds
+        array = self._unfiltered(*path)
+        return array if array is None or self._selection is None else array.filter(self._selection)
+
+    def partition_layout(self) -> UniformLayout | None:
+        """The partition values by code; None where the maps differ, or are not coded."""
+        values = self._unfiltered("partitionValues")
+        if values is None or values.null_count or not is_coded(values.type):
+            return None
+        layout = UniformLayout.of(values)
+        return (
+            layout if layout is None or self._selection is None else layout.filter(self._selection)
+        )
+
+    def _unfiltered(self, *path: str) -> pa.Array | None:
+        array = self._columns.column("add")
         for name in path:
             # pc.struct_field respects the validity of the parents; the raw child would not.
             index = array.type.get_field_index(name) if pa.types.is_struct(array.type) else -1

@@ -5,6 +5,7 @@ are a few small integers. A predicate is then evaluated once for each text that 
 once for each row.
 """
 
+from functools import lru_cache
 from itertools import product
 from math import prod
 
@@ -123,15 +124,29 @@ class UniformLayout(msgspec.Struct, frozen=True):
             pa.concat_arrays([texts, pa.nulls(1, pa.string())]),
         )
 
+    def filter(self, mask: pa.BooleanArray) -> "UniformLayout":
+        """The maps for which the mask is true."""
+        chosen = self.codes[mask.to_numpy(zero_copy_only=False)]
+        return UniformLayout(self.names, chosen, self.texts)
+
     def plain_maps(self) -> pa.MapArray:
         """The same maps with texts in place of codes."""
         size, width = self.codes.shape
-        names = pa.array(self.names, pa.string())
+        codes = self.codes.ravel()
+        if (codes < 0).any():
+            codes = codes % len(self.texts)
         return pa.MapArray.from_arrays(
             pa.array(np.arange(0, (size + 1) * width, width, dtype=np.int32)),
-            names.take(pa.array(np.tile(np.arange(width, dtype=np.int32), size))),
-            self.texts.take(pa.array(self.codes.ravel() % len(self.texts))),
+            _repeated(tuple(self.names), 1 << size.bit_length()).slice(0, size * width),
+            self.texts.take(pa.array(codes)),
         )
+
+
+@lru_cache(maxsize=2)
+def _repeated(names: tuple[str, ...], times: int) -> pa.StringArray:
+    """The names again and again. Batches are of few sizes, so that it pays to keep it."""
+    places = np.tile(np.arange(len(names), dtype=np.int32), times)
+    return pa.array(names, pa.string()).take(pa.array(places))
 
 
 def _coded(values: pa.MapArray, layout: UniformLayout | None, name: str) -> _CodedColumn:
