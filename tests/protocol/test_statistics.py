@@ -24,7 +24,7 @@ NAN = float("nan")
 
 
 def _decode(texts: Sequence[str | None], *path: str, kind: DataType = LONG) -> FileStatistics:
-    column = StatisticsColumn(path, kind, Wanted.EXTREMES)
+    column = StatisticsColumn(path, kind, Wanted.EXTREMES | Wanted.NULL_COUNT)
     return decode_statistics(pa.array(texts, pa.string()), [column])
 
 
@@ -186,6 +186,22 @@ def test_only_what_is_wanted_is_decoded() -> None:
     column = StatisticsColumn(("a",), PrimitiveType("binary"), Wanted.NULL_COUNT)
     found = decode_statistics(pa.array([_text(("a",), 1, 5, 3)]), [column]).columns["a",]
     assert _listed(found) == ([None], [None], [3])
+
+
+def test_counts_are_looked_at_where_extremes_are_lacking() -> None:
+    texts = [_text(("a",), 1, 5, 3), _text(("a",), None, None, 10), _text(("a",), 1, None, 2), None]
+    column = StatisticsColumn(("a",), LONG, Wanted.EXTREMES)
+    found = decode_statistics(pa.array(texts), [column])
+    assert found.num_records.to_pylist() == [None, 10, 10, None]
+    assert found.columns["a",].null_count.to_pylist() == [None, 10, 2, None]
+
+
+def test_one_value_of_another_type_does_not_change_the_others() -> None:
+    for odd in (True, 1.5, "7", 2**70, [1], None):
+        texts = [_text(("a",), 1, 5), _text(("a",), odd, 5), _text(("a",), 3, 9)]
+        found = _decode(texts, "a").columns["a",]
+        assert found.minimum.to_pylist() == [1, None, 3], odd
+        assert found.maximum.to_pylist() == [5, 5, 9], odd
 
 
 def test_a_slice_of_texts_is_decoded_as_such() -> None:

@@ -146,8 +146,21 @@ def test_null_counts_tell_something_at_the_ends_rule_30(
     kept: bool,  # noqa: FBT001
     tight: dict[str, bool],
 ) -> None:
-    stats = _stats({"x": 3}, {"x": 7}, nulls=nulls, **tight)
+    low, high = (None, None) if nulls == 10 else (3, 7)
+    stats = _stats({"x": low}, {"x": high}, nulls=nulls, **tight)
     assert _keep(where, Files(stats=[stats])) == [kept]
+
+
+def test_a_column_of_nulls_with_extremes_contradicts_itself_and_keeps_its_file() -> None:
+    parsed = {
+        ("numRecords",): pa.array([10]),
+        ("minValues", "x"): pa.array([3]),
+        ("maxValues", "x"): pa.array([7]),
+        ("nullCount", "x"): pa.array([10]),
+    }
+    for files in (Files(stats=[_stats({"x": 3}, {"x": 7}, nulls=10)]), Files(parsed=parsed)):
+        assert _keep("x = 5", files) == [True]
+        assert _keep("x = 8", files) == [False]
 
 
 def test_wide_bounds_are_bounds_all_the_same_rule_30() -> None:

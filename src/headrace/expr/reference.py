@@ -1,6 +1,7 @@
 """What a predicate looks at, so that a reader fetches that and no more."""
 
 from collections.abc import Iterator
+from enum import Flag, auto
 from typing import assert_never
 
 from headrace.expr.node import (
@@ -8,6 +9,7 @@ from headrace.expr.node import (
     BoundColumn,
     BoundPredicate,
     Compare,
+    CompareOp,
     Constant,
     In,
     IsNull,
@@ -21,12 +23,17 @@ from headrace.expr.node import (
 
 def evaluated_columns(predicate: BoundPredicate) -> tuple[BoundColumn, ...]:
     """The columns whose values can change the answer, each once. Opaque parts have none."""
-    return tuple(dict.fromkeys(_columns(predicate)))
+    return tuple(dict.fromkeys(column for column, _ in _questions(predicate)))
 
 
 def ordered_columns(predicate: BoundPredicate) -> frozenset[BoundColumn]:
-    """Those columns of which more is asked than whether they are null."""
-    return frozenset(_columns(predicate, ignore_null_tests=True))
+    """Those columns of which it is asked where their values lie."""
+    return frozenset(column for column, asked in _questions(predicate) if _Asked.ORDER in asked)
+
+
+def null_tested_columns(predicate: BoundPredicate) -> frozenset[BoundColumn]:
+    """Those columns of which it is asked whether they are null."""
+    return frozenset(column for column, asked in _questions(predicate) if _Asked.NULLS in asked)
 
 
 def statistics_leaves(predicate: BoundPredicate) -> tuple[tuple[str, ...], ...]:
@@ -40,22 +47,28 @@ def needs_statistics(predicate: BoundPredicate) -> bool:
     return bool(statistics_leaves(predicate))
 
 
-def _columns(
-    predicate: BoundPredicate, *, ignore_null_tests: bool = False
-) -> Iterator[BoundColumn]:
+class _Asked(Flag):
+    """What a predicate asks about a column."""
+
+    ORDER = auto()
+    NULLS = auto()
+
+
+def _questions(predicate: BoundPredicate) -> Iterator[tuple[BoundColumn, _Asked]]:
     match predicate:
         case And(parts) | Or(parts):
             for part in parts:
-                yield from _columns(part, ignore_null_tests=ignore_null_tests)
+                yield from _questions(part)
         case Not(part):
-            yield from _columns(part, ignore_null_tests=ignore_null_tests)
+            yield from _questions(part)
         case IsNull(column):
-            if not ignore_null_tests:
-                yield column
+            yield column, _Asked.NULLS
+        case Compare(column=column, op=CompareOp.SAFE_EQ):
+            yield column, _Asked.ORDER | _Asked.NULLS
         case Compare(column=column) | In(column=column):
-            yield column
+            yield column, _Asked.ORDER
         case StartsWith(column=column) | Like(column=column):
-            yield column
+            yield column, _Asked.ORDER
         case Constant() | Opaque():
             return
         case _:

@@ -1,19 +1,16 @@
-"""The JSON statistics of many files at once, decoded for a few columns only.
+"""The JSON statistics of many files at once, for a few columns only, as typed columns.
 
-All texts of a batch are decoded in one call into structs that have just the members that are
-asked for. A text that cannot be decoded counts as no statistics, a value of the wrong type as
-unknown: both only keep a file that might have been skipped.
+A text that cannot be decoded counts as no statistics, a value of the wrong type as unknown: both
+only keep a file that might have been skipped.
 
 `tightBounds` is not looked at. Whether bounds are tight or wide, extremes hold for every row,
 and a null count tells something at zero and at the number of records; nothing else is used.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
-from enum import Enum
-from functools import lru_cache
-from operator import attrgetter
-from typing import Any, TypeAlias
+from enum import Flag, auto
+from typing import Any
 
 import msgspec
 import pyarrow as pa
@@ -23,20 +20,20 @@ from headrace.protocol.arrow_schema import arrow_type
 from headrace.protocol.arrow_value import typed_array
 from headrace.protocol.cast import parse_float
 from headrace.protocol.schema import DataType, DecimalType, PrimitiveType
+from headrace.protocol.statistics_json import DecodedStatistics, Path, statistics_decoder
 from headrace.protocol.value import INTEGER_BITS
 
-Path: TypeAlias = tuple[str, ...]
-
-_DECODE_ERRORS = (msgspec.MsgspecError, ValueError, RecursionError)
 _CONVERT_ERRORS = (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, UnicodeEncodeError)
 _WIDE = Context(prec=80)
 
 
-class Wanted(Enum):
+class Wanted(Flag):
     """What is asked about a column."""
 
-    NULL_COUNT = "null count"
-    EXTREMES = "null count and extremes"
+    NOTHING = 0
+    NULL_COUNT = auto()
+    EXTREMES = auto()
+    """Where they are lacking, the null count tells whether there are values at all."""
 
 
 class StatisticsColumn(msgspec.Struct, frozen=True):
@@ -56,7 +53,10 @@ class ColumnStatistics(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FileStatistics(msgspec.Struct, frozen=True, kw_only=True):
-    """What each file's statistics say; physical rows are counted, deleted ones too."""
+    """What each file's statistics say; physical rows are counted, deleted ones too.
+
+    What is not wanted may be null.
+    """
 
     num_records: pa.Int64Array
     columns: dict[Path, ColumnStatistics]
@@ -64,135 +64,113 @@ class FileStatistics(msgspec.Struct, frozen=True, kw_only=True):
 
 def decode_statistics(texts: pa.StringArray, columns: Sequence[StatisticsColumn]) -> FileStatistics:
     """Decode the statistics of these files for these columns."""
-    decoder = _decoder(tuple(columns))
-    rows = decoder.rows(texts)
+    found = _decode(texts, columns)
+    lacking = _without_extremes(found, columns)
+    if not lacking.true_count:
+        return found
+    counts = _decode(
+        texts.filter(lacking),
+        [StatisticsColumn(column.path, column.type, Wanted.NULL_COUNT) for column in columns],
+    )
+    return _with_counts(found, counts, lacking)
+
+
+def _decode(texts: pa.StringArray, columns: Sequence[StatisticsColumn]) -> FileStatistics:
+    found = statistics_decoder(tuple(_leaves(columns).items())).decode(texts)
     return FileStatistics(
-        num_records=_integers(decoder.values(rows, ("numRecords",))),
+        num_records=_count(found, ("numRecords",)),
         columns={
             column.path: ColumnStatistics(
-                minimum=_extreme(decoder, rows, "minValues", column),
-                maximum=_extreme(decoder, rows, "maxValues", column),
-                null_count=_integers(decoder.values(rows, ("nullCount", *column.path))),
+                minimum=_extreme(found, "minValues", column),
+                maximum=_extreme(found, "maxValues", column),
+                null_count=_count(found, ("nullCount", *column.path)),
             )
             for column in columns
         },
     )
 
 
+def _leaves(columns: Sequence[StatisticsColumn]) -> dict[Path, type]:
+    """What is looked at, and what it is in JSON if all is well."""
+    leaves: dict[Path, type] = {}
+    for column in columns:
+        if Wanted.NULL_COUNT in column.wanted:
+            leaves["numRecords",] = leaves["nullCount", *column.path] = int
+        if Wanted.EXTREMES in column.wanted:
+            kind = _json_type(column.type)
+            leaves["minValues", *column.path] = leaves["maxValues", *column.path] = kind
+    return leaves
+
+
+def _json_type(data_type: DataType) -> type:
+    match data_type:
+        case DecimalType():
+            return Decimal
+        case PrimitiveType("byte" | "short" | "integer" | "long"):
+            return int
+        case PrimitiveType("float" | "double"):
+            return float
+        case PrimitiveType("boolean"):
+            return bool
+        case _:
+            return str
+
+
+def _without_extremes(
+    found: FileStatistics, columns: Sequence[StatisticsColumn]
+) -> pa.BooleanArray:
+    """The files of which counts must be looked at, because extremes do not tell enough."""
+    lacking = pa.repeat(False, len(found.num_records))
+    for column in columns:
+        if column.wanted == Wanted.EXTREMES:
+            known = found.columns[column.path]
+            some = pc.or_(known.minimum.is_null(), known.maximum.is_null())
+            lacking = pc.or_(lacking, some)
+    return lacking
+
+
+def _with_counts(
+    found: FileStatistics, counts: FileStatistics, mask: pa.BooleanArray
+) -> FileStatistics:
+    return FileStatistics(
+        num_records=pc.replace_with_mask(found.num_records, mask, counts.num_records),
+        columns={
+            path: ColumnStatistics(
+                minimum=known.minimum,
+                maximum=known.maximum,
+                null_count=pc.replace_with_mask(
+                    known.null_count, mask, counts.columns[path].null_count
+                ),
+            )
+            for path, known in found.columns.items()
+        },
+    )
+
+
 def extreme_type(column: StatisticsColumn) -> pa.DataType:
     """The Arrow type of a column's extremes; that of nulls if they are not wanted."""
-    if column.wanted is not Wanted.EXTREMES:
+    if Wanted.EXTREMES not in column.wanted:
         return pa.null()
     # One width serves all integers, so that a wrong number is merely too large.
     return pa.int64() if str(column.type) in INTEGER_BITS else arrow_type(column.type)
 
 
-class _Decoder(msgspec.Struct, frozen=True):
-    """A decoder for one set of columns, and how to get at each leaf of what it returns."""
-
-    json: "msgspec.json.Decoder[Any]"
-    getters: Mapping[Path, Callable[[Any], Any]]
-
-    def rows(self, texts: pa.StringArray) -> list[Any]:
-        raw = texts.cast(pa.binary())
-        # A text between braces can neither swallow the next line nor hide in it, so that equal
-        # counts prove one document for each.
-        whole = pc.and_(pc.starts_with(raw, b"{"), pc.ends_with(raw, b"}"))
-        lines = pc.binary_join_element_wise(
-            pc.if_else(pc.fill_null(whole, False), raw, pa.scalar(b"{}")), b"", b"\n"
-        )
-        try:
-            rows = self.json.decode_lines(_data(lines))
-        except _DECODE_ERRORS:
-            rows = []
-        return rows if len(rows) == len(texts) else [self._row(line) for line in lines.to_pylist()]
-
-    def values(self, rows: list[Any], leaf: Path) -> list[Any]:
-        getter = self.getters[leaf]
-        try:
-            return list(map(getter, rows))
-        except (AttributeError, TypeError, KeyError):  # a level is null in some row
-            return [_get_or_none(getter, row) for row in rows]
-
-    def _row(self, line: bytes) -> Any:
-        try:
-            return self.json.decode(line)
-        except _DECODE_ERRORS:
-            return self.json.decode(b"{}")
+def _count(found: DecodedStatistics, leaf: Path) -> pa.Int64Array:
+    return _integers(found, leaf) if leaf in found.getters else pa.nulls(len(found), pa.int64())
 
 
-@lru_cache(maxsize=64)
-def _decoder(columns: tuple[StatisticsColumn, ...]) -> _Decoder:
-    leaves: dict[Path, Any] = {("numRecords",): Any}
-    for column in columns:
-        leaves["nullCount", *column.path] = Any
-        if column.wanted is Wanted.EXTREMES:
-            kind = Decimal | None if isinstance(column.type, DecimalType) else Any
-            leaves["minValues", *column.path] = kind
-            leaves["maxValues", *column.path] = kind
-    try:
-        struct, names = _struct(leaves)
-    except ValueError:  # msgspec has no fields whose names need escapes
-        json = msgspec.json.Decoder(dict[str, Any], float_hook=Decimal)
-        return _Decoder(json, {leaf: _key_getter(leaf) for leaf in leaves})
-    getters = {leaf: attrgetter(".".join(names[leaf])) for leaf in leaves}
-    return _Decoder(msgspec.json.Decoder(struct), getters)
-
-
-def _struct(leaves: dict[Path, Any]) -> tuple[type[msgspec.Struct], dict[Path, Path]]:
-    """A struct type with these leaves, and the attributes that lead to each of them."""
-    fields: list[tuple[str, Any, Any]] = []
-    rename: dict[str, str] = {}
-    attributes: dict[Path, Path] = {}
-    for index, name in enumerate(dict.fromkeys(leaf[0] for leaf in leaves)):
-        attribute = f"f{index}"
-        rename[attribute] = name
-        below = {leaf[1:]: kind for leaf, kind in leaves.items() if leaf[0] == name}
-        if () in below:
-            attributes[name,] = (attribute,)
-            fields.append((attribute, below[()], None))
-            continue
-        level, inner = _struct(below)
-        fields.append((attribute, level | None, level()))
-        attributes |= {(name, *leaf): (attribute, *path) for leaf, path in inner.items()}
-    struct = msgspec.defstruct("Statistics", fields, rename=rename, frozen=True, gc=False)
-    return struct, attributes
-
-
-def _key_getter(leaf: Path) -> Callable[[Any], Any]:
-    def get(row: Any) -> Any:
-        for key in leaf:
-            row = row[key]
-        return row
-
-    return get
-
-
-def _get_or_none(getter: Callable[[Any], Any], row: Any) -> Any:
-    try:
-        return getter(row)
-    except (AttributeError, TypeError, KeyError):
-        return None
-
-
-def _data(lines: pa.BinaryArray) -> Any:
-    """The bytes of all lines, one after the other, without a copy."""
-    offsets, data = lines.buffers()[1:]
-    view = memoryview(offsets).cast("i")
-    return memoryview(data)[view[lines.offset] : view[lines.offset + len(lines)]]
-
-
-def _extreme(decoder: _Decoder, rows: list[Any], kind: str, column: StatisticsColumn) -> pa.Array:
-    if column.wanted is not Wanted.EXTREMES:
-        return pa.nulls(len(rows))
-    values = decoder.values(rows, (kind, *column.path))
+def _extreme(found: DecodedStatistics, side: str, column: StatisticsColumn) -> pa.Array:
+    if Wanted.EXTREMES not in column.wanted:
+        return pa.nulls(len(found))
+    leaf = (side, *column.path)
+    if _json_type(column.type) is int:
+        return _integers(found, leaf)
+    values = found.values(leaf)
     target = extreme_type(column)
     match column.type:
         case DecimalType():
-            rounding = ROUND_FLOOR if kind == "minValues" else ROUND_CEILING
+            rounding = ROUND_FLOOR if side == "minValues" else ROUND_CEILING
             return _decimals(values, column.type, target, rounding)
-        case PrimitiveType("byte" | "short" | "integer" | "long"):
-            return _integers(values)
         case PrimitiveType("float" | "double"):
             # A float's text is the shortest that leads back to it: as a double it may be less.
             return _floats(values).cast(target, safe=False)
@@ -202,8 +180,9 @@ def _extreme(decoder: _Decoder, rows: list[Any], kind: str, column: StatisticsCo
             return typed_array(_of_type(values, pa.string(), (str,)), column.type)[0]
 
 
-def _integers(values: list[Any]) -> pa.Int64Array:
-    return _of_type(values, pa.int64(), (int,))
+def _integers(found: DecodedStatistics, leaf: Path) -> pa.Int64Array:
+    quick = found.integers(leaf)
+    return _of_type(found.values(leaf), pa.int64(), (int,)) if quick is None else quick
 
 
 def _of_type(values: list[Any], target: pa.DataType, accepted: tuple[type, ...]) -> pa.Array:

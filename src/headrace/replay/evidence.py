@@ -110,11 +110,13 @@ def _is_text(kind: pa.DataType) -> bool:
 
 def _incomplete(parsed: FileStatistics, columns: Sequence[StatisticsColumn]) -> pa.BooleanArray:
     """The files of which the typed columns do not tell all that they could."""
-    incomplete = parsed.num_records.is_null()
+    uncounted = parsed.num_records.is_null()
+    incomplete = pa.repeat(False, len(uncounted))
     for column in columns:
         known = parsed.columns[column.path]
-        incomplete = pc.or_(incomplete, known.null_count.is_null())
-        if column.wanted is Wanted.EXTREMES:
+        if Wanted.NULL_COUNT in column.wanted:
+            incomplete = pc.or_(incomplete, pc.or_(uncounted, known.null_count.is_null()))
+        if Wanted.EXTREMES in column.wanted:
             lacking = pc.or_(known.minimum.is_null(), known.maximum.is_null())
             # A column of nulls has no extremes, here or in the text.
             all_null = pc.fill_null(pc.equal(known.null_count, parsed.num_records), False)

@@ -16,6 +16,7 @@ from headrace.expr.node import And, BoundColumn, BoundPredicate
 from headrace.expr.reference import (
     evaluated_columns,
     needs_statistics,
+    null_tested_columns,
     ordered_columns,
     statistics_leaves,
 )
@@ -127,12 +128,13 @@ class _FileEvidence(msgspec.Struct):
 
 
 def _statistics_columns(predicate: BoundPredicate) -> list[StatisticsColumn]:
-    ordered = ordered_columns(predicate)
+    ordered, null_tested = ordered_columns(predicate), null_tested_columns(predicate)
     return [
         StatisticsColumn(
             column.physical_path,
             column.type,
-            Wanted.EXTREMES if column in ordered else Wanted.NULL_COUNT,
+            (Wanted.EXTREMES if column in ordered else Wanted.NOTHING)
+            | (Wanted.NULL_COUNT if column in null_tested else Wanted.NOTHING),
         )
         for column in evaluated_columns(predicate)
         if not column.is_partition
@@ -146,6 +148,8 @@ def _recorded_bounds(
     may_be_value = pc.fill_null(pc.not_equal(recorded.null_count, num_records), True)
     lower, upper = recorded.minimum, recorded.maximum
     if not pa.types.is_null(lower.type):
+        # Extremes are values: counts are asked, if at all, where there are none.
+        may_be_value = pc.or_(may_be_value, pc.and_(lower.is_valid(), upper.is_valid()))
         minimum, maximum = _consistent(lower, upper)
         lower, upper = lower_bound(minimum, column.type), upper_bound(maximum, column.type)
     # Writers differ on whether NaN counts, so that a maximum can never exclude it.
