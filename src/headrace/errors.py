@@ -35,6 +35,7 @@
     │   ├── ObjectNotFoundError        OBJECT_NOT_FOUND
     │   ├── StoreFailedError           STORE_FAILED
     │   ├── SpillFailedError           SPILL_FAILED
+    │   ├── OutputFailedError          OUTPUT_FAILED
     │   └── UnsupportedStoreError      UNSUPPORTED_STORE
     ├── SetupError                     what this machine, or a session, lacks
     │   ├── JavaNotFoundError          JAVA_NOT_FOUND
@@ -255,7 +256,7 @@ class LogGapError(DamageError):
 
     code: ClassVar[str] = "LOG_GAP"
 
-    def __init__(self, *, table: str, missing: Sequence[int]) -> None:
+    def __init__(self, *, table: str, missing: Sequence[range]) -> None:
         self.table, self.missing = table, tuple(missing)
         super().__init__(
             f"{table}: {_commits(self.missing)} missing, so later versions cannot be rebuilt; "
@@ -433,7 +434,9 @@ class UnknownColumnError(RequestError):
 
     def __init__(self, *, column: str, known: Sequence[str]) -> None:
         self.column, self.known = column, tuple(known)
-        super().__init__(f"no column {column}; the table has {', '.join(self.known) or 'none'}")
+        listed = ", ".join(self.known)
+        beside = f"the table has {listed}" if listed else "what should hold it has no columns"
+        super().__init__(f"no column {column}; {beside}")
 
 
 class UnsupportedPredicateError(RequestError):
@@ -487,6 +490,19 @@ class SpillFailedError(StorageError):
         super().__init__(
             f"{folder}: the keys of the scan could not be kept there: {reason}; free some space, "
             "let TMPDIR name another folder, or allow the scan more memory"
+        )
+
+
+class OutputFailedError(StorageError):
+    """What a command has to say cannot be written where it should go."""
+
+    code: ClassVar[str] = "OUTPUT_FAILED"
+
+    def __init__(self, *, target: str, reason: str) -> None:
+        self.target, self.reason = target, reason
+        super().__init__(
+            f"{target}: {reason}; what was written is not whole: make room or mend the "
+            "permissions, or choose another place"
         )
 
 
@@ -865,13 +881,9 @@ def _time(timestamp_ms: int) -> str:
     return moment.isoformat(timespec="milliseconds")
 
 
-def _commits(versions: Sequence[int]) -> str:
-    """Write 3, 4, 5, 9 as "commits 3-5, 9 are", and 3 as "commit 3 is"."""
-    runs: list[list[int]] = []
-    for version in sorted(versions):
-        if runs and version == runs[-1][1] + 1:
-            runs[-1][1] = version
-        else:
-            runs.append([version, version])
-    listed = ", ".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
-    return f"commit {listed} is" if len(versions) == 1 else f"commits {listed} are"
+def _commits(missing: Sequence[range]) -> str:
+    """Write 3, 4, 5 and 9 as "commits 3-5, 9 are", and 3 as "commit 3 is"."""
+    listed = ", ".join(
+        str(run.start) if len(run) == 1 else f"{run.start}-{run.stop - 1}" for run in missing
+    )
+    return f"commits {listed} are" if len(missing) > 1 or "-" in listed else f"commit {listed} is"

@@ -45,6 +45,10 @@ RowRequest: TypeAlias = Any
 """A `headrace.rows.request.RowRequest`, likewise."""
 
 
+_LARGEST = (1 << 63) - 1
+"""Versions and counts are 64-bit numbers, as in all that reads or writes them."""
+
+
 class Table:
     """A Delta table at an address. Nothing is read before a snapshot is asked for."""
 
@@ -123,6 +127,7 @@ class Table:
         Raises:
             LogGapError: a commit of the range is no longer there (when the changes are read).
         """
+        _check_number("start", start)
         newest = self.snapshot(version=end, log_tail=log_tail)
         if not 0 <= start <= newest.version:
             reason = f"it must be between 0 and {newest.version}"
@@ -416,8 +421,8 @@ def _check_number(argument: str, value: Any) -> None:
     """Refuse what is not a whole number: callers without a type checker get here too."""
     if value is None:
         return
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        reason = f"it must be a whole number from 0 on, not {value!r}"
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= _LARGEST:
+        reason = f"it must be a whole number from 0 to {_LARGEST}, not {value!r}"
         raise InvalidArgumentError(argument=argument, reason=reason)
 
 

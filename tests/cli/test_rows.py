@@ -172,6 +172,8 @@ def test_an_interrupt_ends_it_quietly_with_its_own_status(large_table: str, outp
     [
         (("--where", "id + 1 = 2"), 2, "UNSUPPORTED_PREDICATE"),
         (("--columns", "nobody"), 2, "UNKNOWN_COLUMN"),
+        (("--columns", ""), 2, "INVALID_ARGUMENT"),
+        (("--where", "name.first = 'a'"), 2, "UNKNOWN_COLUMN"),
         (("-o", "files_at_once=0"), 2, "INVALID_ARGUMENT"),
         ((), 4, "DATA_FILE_NOT_FOUND"),
     ],

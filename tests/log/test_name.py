@@ -32,6 +32,7 @@ UUID = "3a0d65cd-4056-49b8-937b-95f9e3ee90e5"
         (f"{SEVEN}.json.tmp", None),
         (f".{SEVEN}.json.crc", None),
         ("7.json", None),
+        ("9" * 20 + ".json", None),
         (f"{SEVEN}.{UUID}.json", None),
         (f"0{SEVEN}.json", None),
         ("\u0660" * 20 + ".json", None),

@@ -60,6 +60,13 @@ def test_rule_07_parts_of_two_multi_part_checkpoints_do_not_make_one(table: Path
     assert paths_of(table) == ["2", "3"]
 
 
+@pytest.mark.timeout(10)
+def test_rule_07_a_part_of_billions_does_not_make_a_checkpoint(table: Path) -> None:
+    part = log_of(table) / f"{1:020}.checkpoint.{1:010}.9999999999.parquet"
+    part.write_bytes(b"never read")
+    assert paths_of(table) == ["2", "3"]
+
+
 def test_rule_07_a_zero_byte_checkpoint_is_skipped(table: Path) -> None:
     _checkpoint(table, Shape(form=Form.CLASSIC))[0].write_bytes(b"")
     assert paths_of(table) == ["2", "3"]

@@ -108,4 +108,6 @@ def test_an_address_is_a_path_or_a_uri(tmp_path: Path) -> None:
     assert scheme_of("s3://bucket/x") == "s3"
     assert scheme_of("/data/x") == "file"
     assert local_root("file:///data/a%20b/") == "/data/a b"
+    assert local_root("file:/data/a#b") == "/data/a#b"
+    assert local_root("FILE://localhost/data") == "/data"
     assert local_root(str(tmp_path)) == str(tmp_path)

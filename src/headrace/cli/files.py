@@ -3,13 +3,13 @@
 import sys
 import time
 from collections.abc import Callable, Iterable
-from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Annotated
 
 import msgspec
 import typer
 
+from headrace.cli.console import moment_of
 from headrace.cli.metric import MetricsOption, write_metrics
 from headrace.cli.option import (
     AsOf,
@@ -103,19 +103,20 @@ def _write_arrow(scan: Scan) -> None:
         raise InvalidArgumentError(argument="--format", reason=reason)
     import pyarrow as pa  # noqa: PLC0415  (only this format needs it)
 
-    with pa.ipc.new_stream(sys.stdout.buffer, scan.arrow_schema()) as writer:
-        for batch in scan.batches():
-            writer.write_batch(batch)
-            sys.stdout.buffer.flush()
+    writer = pa.ipc.new_stream(sys.stdout.buffer, scan.arrow_schema())
+    for batch in scan.batches():
+        writer.write_batch(batch)
+        sys.stdout.buffer.flush()
+    writer.close()  # only here: a stream that breaks off must not look whole
 
 
 def _table_line(file: LiveFile) -> str:
-    modified = datetime.fromtimestamp(file.modified_ms / 1000, tz=UTC)
+    moment = moment_of(file.modified_ms)
+    modified = f"{file.modified_ms} ms" if moment is None else f"{moment:%Y-%m-%d %H:%M:%S}"
+    path = file.path if file.path.isprintable() else msgspec.json.encode(file.path).decode()
     version = "" if file.version is None else str(file.version)
     vector = "" if file.dv_id is None else "  (with deletion vector)"
-    return (
-        f"{file.size_bytes:>14,}  {modified:%Y-%m-%d %H:%M:%S}  {version:>7}  {file.path}{vector}"
-    )
+    return f"{file.size_bytes:>14,}  {modified:<19}  {version:>7}  {path}{vector}"
 
 
 def _json_line(file: LiveFile) -> str:

@@ -4,9 +4,9 @@ from typing import Any
 
 import msgspec
 import typer
-from rich.console import Console
 from rich.table import Table as Grid
 
+from headrace.cli.console import Console
 from headrace.cli.option import AsJson, ProjectFolder
 
 

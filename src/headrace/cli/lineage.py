@@ -4,9 +4,9 @@ from typing import Annotated, Any
 
 import msgspec
 import typer
-from rich.console import Console
 from rich.tree import Tree
 
+from headrace.cli.console import Console
 from headrace.cli.option import AsJson, ProjectFolder
 from headrace.errors import InvalidArgumentError
 

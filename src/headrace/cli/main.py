@@ -1,12 +1,14 @@
 """The `headrace` command: its verbs."""
 
+import io
 import os
+import sys
 
 import typer
 
 from headrace import __version__
 from headrace.cli.docs import docs
-from headrace.cli.ending import INTERRUPTED, STATUSES, ends_well
+from headrace.cli.ending import INTERRUPTED, STATUSES, end, ends_well
 from headrace.cli.explain import explain
 from headrace.cli.files import files
 from headrace.cli.functions import functions
@@ -18,6 +20,7 @@ from headrace.cli.run import replay, why
 from headrace.cli.run import run as run_project
 from headrace.cli.runs import diff, runs, show, vacuum
 from headrace.cli.snapshot import snapshot
+from headrace.errors import HeadraceError, OutputFailedError
 
 _STATUS_TEXT = ", ".join(f"{status} {meaning}" for _, status, meaning in STATUSES)
 
@@ -58,4 +61,23 @@ def run() -> None:
     # Arrow's default allocator keeps tens of megabytes for later; this process has no later.
     # It is told by the environment, since most commands never import Arrow.
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
-    app()
+    try:
+        _open_streams()
+        app()
+    except (HeadraceError, OSError) as error:  # outside of any command, as help is
+        sys.exit(end(error))
+
+
+def _open_streams() -> None:
+    """What is written is UTF-8 wherever it goes: paths and rows are, whatever the locale says.
+
+    Raises:
+        OutputFailedError: there is no standard output.
+    """
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115
+    if sys.stdout is None:
+        raise OutputFailedError(target="standard output", reason="it is closed")
+    for stream, errors in ((sys.stdout, "surrogateescape"), (sys.stderr, "backslashreplace")):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors=errors)

@@ -6,8 +6,9 @@ from typing import Annotated, Any, TypeAlias
 
 import msgspec
 import typer
-from rich.console import Console
 from rich.table import Table as Grid
+
+from headrace.cli.console import Console
 
 
 class Metrics(StrEnum):

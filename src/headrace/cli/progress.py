@@ -5,9 +5,9 @@ from threading import Lock
 from types import TracebackType
 from typing import Self
 
-from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
+from headrace.cli.console import Console
 from headrace.pipeline.execution.decision import Action, Decision
 from headrace.pipeline.runs.record import RunRecord, ViewRun, ViewStatus
 

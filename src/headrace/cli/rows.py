@@ -95,9 +95,16 @@ def rows(  # noqa: PLR0913  (one parameter an option)
 
 
 def split_names(given: list[str]) -> list[str]:
-    """The names that lists with commas between hold; a name in backticks may have commas."""
+    """The names that lists with commas between hold; a name in backticks may have commas.
+
+    Raises:
+        InvalidArgumentError: there are none.
+    """
     lists = csv.reader(given, quotechar="`", skipinitialspace=True)
-    return [name for names in lists for name in names if name]
+    found = [name for names in lists for name in names if name]
+    if not found:
+        raise InvalidArgumentError(argument="--columns", reason="it names no column")
+    return found
 
 
 def _write(reader: RecordBatchReader, output: Format) -> None:

@@ -1,14 +1,13 @@
 """`headrace snapshot`: what a table is at one version, and how healthy its log is."""
 
-from datetime import UTC, datetime
 from enum import StrEnum
 from typing import Annotated, Any
 
 import msgspec
 import typer
-from rich.console import Console
 from rich.table import Table as Grid
 
+from headrace.cli.console import Console, moment_of
 from headrace.cli.option import AsOf, LogTail, TableUri, Version
 from headrace.table import Snapshot, Table
 
@@ -104,7 +103,8 @@ def _render(facts: dict[str, Any]) -> None:
 def _time(timestamp_ms: int | None) -> str:
     if timestamp_ms is None:
         return "unknown (its commit file has been cleaned up)"
-    return datetime.fromtimestamp(timestamp_ms / 1000, tz=UTC).isoformat(timespec="milliseconds")
+    moment = moment_of(timestamp_ms)
+    return f"{timestamp_ms} ms" if moment is None else moment.isoformat(timespec="milliseconds")
 
 
 def _health(log: dict[str, Any]) -> str:

@@ -48,7 +48,8 @@ def complete_checkpoints(
         else:
             complete.append(Checkpoint(version=name.version, kind=name.kind, files=(file,)))
     for (version, count), by_part in parts.items():
-        if by_part.keys() == set(range(1, count + 1)):
+        # Counted first: a name may claim billions of parts.
+        if len(by_part) == count and by_part.keys() == set(range(1, count + 1)):
             files = tuple(by_part[part] for part in sorted(by_part))
             complete.append(
                 Checkpoint(version=version, kind=CheckpointKind.MULTI_PART, files=files)

@@ -17,6 +17,8 @@ _PART = re.compile(r"checkpoint\.(?P<part>\d{10})\.(?P<parts>\d{10})\.parquet", 
 _UUID = r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"
 _UNIQUE = re.compile(rf"checkpoint\.{_UUID}\.(?P<format>json|parquet)", re.ASCII)
 _STAGED = re.compile(rf"(?P<version>\d{{20}})\.({_UUID}\.)?json", re.ASCII)
+_LARGEST_VERSION = (1 << 63) - 1
+"""Versions are 64-bit numbers; twenty digits can say more."""
 
 
 class CheckpointKind(Enum):
@@ -65,6 +67,8 @@ def parse_name(name: str) -> LogName | None:
     if match is None:
         return None
     version, rest = int(match["version"]), match["rest"]
+    if version > _LARGEST_VERSION:
+        return None
     if rest == "json":
         return CommitName(version)
     if rest == "crc":

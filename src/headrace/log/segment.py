@@ -112,7 +112,7 @@ class LogIndex(msgspec.Struct, frozen=True, kw_only=True):
             raise self._not_found(target)
         base = self.base(target)
         first = 0 if base is None else base.version + 1
-        missing = [v for v in range(first, target + 1) if v not in self.commits]
+        missing = gaps(self.commits, first=first, last=target)
         if missing:
             if version is not None and base is None and self.checkpoints:
                 raise self._not_found(target)
@@ -165,6 +165,22 @@ def index_log(
         checkpoints = [(name, file) for name, file in checkpoints if name.version <= newest]
     index.checkpoints.extend(complete_checkpoints(checkpoints))
     return index
+
+
+def gaps(versions: Iterable[int], *, first: int, last: int) -> list[range]:
+    """The runs of versions from `first` to `last` that are not among these.
+
+    A stray name may be that of a version far away, so that they are not counted one by one.
+    """
+    found: list[range] = []
+    expected = first
+    for version in sorted(v for v in versions if first <= v <= last):
+        if version > expected:
+            found.append(range(expected, version))
+        expected = version + 1
+    if expected <= last:
+        found.append(range(expected, last + 1))
+    return found
 
 
 def _lies_within(compaction: LogFile, first: int, last: int) -> bool:

@@ -6,7 +6,7 @@ import msgspec
 
 from headrace.errors import HeadraceError, LogGapError, ObjectNotFoundError, SnapshotExpiredError
 from headrace.log.name import LOG_DIRECTORY, first_name
-from headrace.log.segment import index_log
+from headrace.log.segment import gaps, index_log
 from headrace.phases.phase import Consume, Phase, Sequential, Terminus
 from headrace.plan.batch import Batch
 from headrace.plan.node import ListFiles, Node, ScanJson
@@ -39,10 +39,10 @@ class ListChanges(Consume[ChangeRequest], frozen=True, kw_only=True):
         """A commit that is gone cannot be replaced: a checkpoint does not tell what changed."""
         request = self.request
         index = index_log(self.listed(data), table=request.table, tail=request.tail)
-        wanted = range(request.start, request.end + 1)
-        missing = [version for version in wanted if version not in index.commits]
+        missing = gaps(index.commits, first=request.start, last=request.end)
         if missing:
             raise LogGapError(table=request.table, missing=missing)
+        wanted = range(request.start, request.end + 1)
         return ReadChanges(
             request=request, commits=tuple(index.commits[version] for version in wanted)
         )

@@ -4,6 +4,7 @@ Texts say what the values are: times in ISO 8601, decimals with all their digits
 Base64, numbers that are none by their names. A null is `null`, in CSV nothing.
 """
 
+import io
 from collections.abc import Callable, Iterator
 from typing import Any, BinaryIO, TypeAlias
 
@@ -43,18 +44,42 @@ def write_csv(rows: pa.RecordBatchReader, sink: BinaryIO) -> None:
 
 
 def write_arrow(rows: pa.RecordBatchReader, sink: BinaryIO) -> None:
-    """An Arrow IPC stream."""
-    with pa.ipc.new_stream(sink, rows.schema) as writer:
-        for batch in rows:
-            writer.write_batch(batch)
-            sink.flush()
+    """An Arrow IPC stream. Without an end where the rows break off: it is not whole."""
+    writer = pa.ipc.new_stream(sink, rows.schema)
+    for batch in rows:
+        writer.write_batch(batch)
+        sink.flush()
+    writer.close()
 
 
 def write_parquet(rows: pa.RecordBatchReader, sink: BinaryIO) -> None:
-    """A Parquet file, a row group for each batch."""
-    with pq.ParquetWriter(sink, rows.schema) as writer:
-        for batch in rows:
-            writer.write_batch(batch)
+    """A Parquet file, a row group for each batch. Without a footer where the rows break off."""
+    breakable = _Breakable(sink)
+    with breakable, pq.ParquetWriter(breakable, rows.schema) as writer:
+        try:
+            for batch in rows:
+                writer.write_batch(batch)
+        except BaseException:
+            breakable.broken = True
+            raise
+
+
+class _Breakable(io.RawIOBase):
+    """A sink that takes nothing more once it is broken.
+
+    Parquet's writer ends its file even when it is only let go, and half of the rows would pass
+    for all of them.
+    """
+
+    def __init__(self, sink: BinaryIO) -> None:
+        self.broken = False
+        self._sink = sink
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        return len(data) if self.broken else self._sink.write(data)
 
 
 def plain_rows(batch: pa.RecordBatch) -> list[dict[str, Any]]:

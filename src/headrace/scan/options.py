@@ -41,10 +41,8 @@ class ScanOptions(ExecutionSettings, frozen=True, kw_only=True):
         for name, kind in _ENUMS.items():
             msgspec.structs.force_setattr(self, name, _member(kind, name, getattr(self, name)))
         for name in self.__struct_fields__:
-            value = getattr(self, name)
-            if isinstance(value, int) and value < _LEAST.get(name, 1):
-                reason = f"it must be at least {_LEAST.get(name, 1)}, not {value}"
-                raise InvalidArgumentError(argument=name, reason=reason)
+            if name not in _ENUMS:
+                _check_number(name, getattr(self, name))
 
     def with_overrides(self, overrides: dict[str, Any]) -> Self:
         """The same options but for some, by name.
@@ -66,6 +64,23 @@ _ENUMS: dict[str, type[StrEnum]] = {
     "fallback": Fallback,
 }
 _LEAST = {"memory_limit_bytes": 0, "retry_backoff_ms": 0}
+_MOST = (1 << 31) - 1
+"""Beyond any use, and within what every library below can count."""
+_MOST_BYTES = (1 << 63) - 1
+
+
+def _check_number(name: str, value: Any) -> None:
+    least = _LEAST.get(name, 1)
+    most = _MOST_BYTES if name.endswith("_bytes") else _MOST
+    if not isinstance(value, int) or isinstance(value, bool):
+        reason = f"it must be a whole number, not {value!r}"
+    elif value < least:
+        reason = f"it must be at least {least}, not {value}"
+    elif value > most:
+        reason = f"it must be at most {most}, not {value}"
+    else:
+        return
+    raise InvalidArgumentError(argument=name, reason=reason)
 
 
 def _member(kind: type[StrEnum], name: str, value: str) -> StrEnum:

@@ -31,7 +31,7 @@ _MAY_PASS = frozenset(
 
 def storage_error(path: str, error: OSError) -> StorageError:
     """The typed error for what happened to an object."""
-    if isinstance(error, FileNotFoundError):
+    if isinstance(error, FileNotFoundError | NotADirectoryError):
         return ObjectNotFoundError(path=path)
     may_pass = error.errno in _MAY_PASS or isinstance(error, ConnectionError | TimeoutError)
     return StoreFailedError(path=path, reason=str(error), transient=may_pass)

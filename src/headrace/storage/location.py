@@ -2,11 +2,12 @@
 
 import os
 import re
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
-from headrace.errors import UnsafePathError
+from headrace.errors import InvalidArgumentError, UnsafePathError
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]+)://?")
+_LOCAL = re.compile(r"(?i)file:(?://(?:localhost)?(?=/)|(?!//))(?P<path>/.*)", re.DOTALL)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
@@ -17,9 +18,20 @@ def scheme_of(uri: str) -> str:
 
 
 def local_root(uri: str) -> str:
-    """The folder that a plain path or a `file:` address names."""
+    """The folder that a plain path or a `file:` address names.
+
+    Raises:
+        InvalidArgumentError: the address names nothing, or no folder of this machine.
+    """
     if _SCHEME.match(uri):
-        uri = unquote(urlsplit(uri).path)
+        local = _LOCAL.fullmatch(uri)
+        if local is None:
+            reason = f"{uri!r} does not name a folder of this machine, such as file:///data/events"
+            raise InvalidArgumentError(argument="uri", reason=reason)
+        uri = unquote(local["path"])
+    if not uri or "\0" in uri:
+        reason = f"{uri!r} does not name a folder; write . for the one that you are in"
+        raise InvalidArgumentError(argument="uri", reason=reason)
     return os.path.abspath(os.path.expanduser(uri))  # noqa: PTH100, PTH111 (text in, text out)
 
 

@@ -1,0 +1,101 @@
+"""Where output goes: full disks, closed streams and narrow locales end a command in good order."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from tests.lake.action import add, opening
+from tests.lake.log import write_history
+from tests.rows.lake import field, write_table
+
+HEADRACE = [sys.executable, "-m", "headrace"]
+FULL = Path("/dev/full")
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> str:
+    rows = [pa.table({"id": range(10)})] * 2
+    return str(write_table(tmp_path / "table", [field("id", "long")], rows))
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="this system has no /dev/full")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("files", "{table}", "-f", "paths"),
+        ("files", "{table}", "-f", "arrow"),
+        ("rows", "{table}", "-f", "csv"),
+        ("rows", "{table}", "-f", "parquet"),
+        ("snapshot", "{table}"),
+        ("--help",),
+    ],
+)
+def test_a_full_disk_is_a_typed_error(table: str, words: tuple[str, ...]) -> None:
+    command = [*HEADRACE, *(word.format(table=table) for word in words)]
+    with FULL.open("wb") as full:
+        done = subprocess.run(command, check=False, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert "OUTPUT_FAILED" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.returncode == 5
+
+
+def test_without_standard_output_there_is_nobody_to_answer(table: str) -> None:
+    done = subprocess.run(
+        ["sh", "-c", 'exec "$@" >&-', "sh", *HEADRACE, "files", table],
+        check=False,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert "OUTPUT_FAILED: standard output" in done.stderr
+    assert done.returncode == 5
+
+
+def test_a_reader_of_text_for_people_may_go_away_too(table: str) -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as nobody:
+        done = subprocess.run(
+            [*HEADRACE, "snapshot", table], check=False, stdout=nobody, stderr=subprocess.PIPE
+        )
+    assert (done.stderr, done.returncode) == (b"", 0)
+
+
+@pytest.mark.parametrize("output", ["table", "paths", "jsonl"])
+def test_paths_are_utf_8_whatever_the_locale(tmp_path: Path, output: str) -> None:
+    table = write_history(tmp_path, [[*opening(), add("Zürich.parquet")]])
+    narrow = os.environ | {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}
+    done = subprocess.run(
+        [*HEADRACE, "files", str(table), "-f", output], check=True, capture_output=True, env=narrow
+    )
+    assert "Zürich.parquet".encode() in done.stdout
+
+
+def test_a_time_that_no_calendar_has_is_a_number(tmp_path: Path) -> None:
+    file = add("a")
+    file["add"]["modificationTime"] = 1 << 62
+    table = write_history(tmp_path, [[*opening(), file]])
+    done = subprocess.run(
+        [*HEADRACE, "files", str(table)], check=True, capture_output=True, text=True
+    )
+    assert f"{1 << 62} ms" in done.stdout
+
+
+def test_a_path_cannot_move_the_cursor(tmp_path: Path) -> None:
+    table = write_history(tmp_path, [[*opening(), add("a\x1b[2Jb")]])
+    done = subprocess.run([*HEADRACE, "files", str(table)], check=True, capture_output=True)
+    assert b"\x1b" not in done.stdout
+
+
+@pytest.mark.parametrize("output", ["parquet", "arrow"])
+def test_rows_that_break_off_do_not_look_whole(table: str, output: str) -> None:
+    (Path(table) / "part-1.parquet").unlink()
+    done = subprocess.run(
+        [*HEADRACE, "rows", table, "-f", output], check=False, capture_output=True
+    )
+    end = {"parquet": b"PAR1", "arrow": b"\xff\xff\xff\xff\0\0\0\0"}[output]
+    assert done.returncode == 4
+    assert not done.stdout[4:].endswith(end)  # a file of Parquet opens with these letters, too
