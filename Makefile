@@ -37,8 +37,8 @@ unit: $(READY)  ## the tests
 soak: $(READY)  ## the property tests with many more examples (long)
 	HEADRACE_EXAMPLES=20000 $(BIN)/pytest -n 2 -q -m property --timeout 7200
 
-kill-soak: $(READY)  ## kill a pipeline run 20 times and compare its tables (long)
-	HEADRACE_KILLS=20 $(BIN)/pytest -q tests/pipeline/running/test_kill.py --timeout 3600
+kill-soak: $(READY)  ## kill a pipeline run 20 times on each runner and compare its tables (long)
+	HEADRACE_KILLS=20 $(BIN)/pytest -q tests/pipeline/running/test_kill.py --log-cli-level INFO
 
 spark-soak: $(READY)  ## kill a Spark stream 20 times and count its rows (long)
 	$(BIN)/python -m tests.spark.soak --kills 20

@@ -20,9 +20,11 @@ from headrace import wiring
 from headrace.engines.spark.executor import SparkExecutor
 from headrace.errors import FilesNotSeenError, SessionError
 from headrace.metrics.event import Event
+from headrace.pipeline import Project
 from headrace.spark import connect
 from tests.lake.checkpoint import Form, Shape
 from tests.lake.log import write_commit
+from tests.pipeline.shop import write_shop
 from tests.rows.lake import field, table_lines
 from tests.spark import abroad
 from tests.spark.lake import data_file, kernel_rows, numbers, rows_of
@@ -217,3 +219,14 @@ def test_a_stream(remote: SparkSession, tmp_path: Path) -> None:
     )
     query.awaitTermination()
     assert rows_of(remote.read.parquet(str(tmp_path / "sink"))) == kernel_rows(table)
+
+
+def test_a_pipeline_is_refused_before_anything_of_it_is_run(
+    remote: SparkSession, tmp_path: Path
+) -> None:
+    root = write_shop(tmp_path / "shop")
+    with pytest.raises(SessionError, match="Spark Connect"):
+        Project.load(root).run(session=remote)
+    with pytest.raises(SessionError, match="Spark Connect"):
+        Project.load(root).run()  # it would take the session that is running
+    assert not (root / "output").exists()

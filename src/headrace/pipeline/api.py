@@ -39,7 +39,7 @@ from headrace.pipeline.runs.record import RunRecord, RunStatus
 from headrace.pipeline.runs.store import LATEST, ArtifactStore
 from headrace.pipeline.sources.pin import Pins
 from headrace.pipeline.sources.resolve import resolve_sources
-from headrace.pipeline.wiring import SparkSession
+from headrace.pipeline.wiring import SparkSession, take_spark
 from headrace.storage.location import local_root, scheme_of
 
 
@@ -209,6 +209,7 @@ class Project:
 
         Raises:
             PipelineError: the project cannot be planned, or another process runs it.
+            SessionError: the session has no driver in this process: Spark Connect.
             KeyboardInterrupt: by Ctrl-C; jobs are cancelled, and what was committed stands.
         """
         engine_version(engine)
@@ -369,7 +370,7 @@ class Project:
             state=self.state,
             profile=self.profile(profile),
             make_plan=self.plan,
-            session=session,
+            session=None if session is None else take_spark(session),
         )
 
     def runs(self, *, limit: int | None = None) -> list[RunRecord]:

@@ -25,6 +25,17 @@ def open_spark(profile: Profile) -> SparkSession:
     return open_session(profile)
 
 
+def take_spark(session: SparkSession) -> SparkSession:
+    """A session of the caller's, if runs can work with it.
+
+    Raises:
+        SessionError: they cannot.
+    """
+    from headrace.pipeline.runners.spark.session import take_session  # noqa: PLC0415
+
+    return take_session(session)
+
+
 def builder_analyst(session: SparkSession) -> BuilderAnalyst:
     """Who tells what builder views read."""
     from headrace.pipeline.runners.spark.analyst import SparkAnalyst  # noqa: PLC0415

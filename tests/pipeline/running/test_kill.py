@@ -1,20 +1,23 @@
 """Runs that are killed: the next one ends with the same tables, and nothing is doubled."""
 
+import logging
+import math
 import os
 import random
-import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
 from headrace import Table
-from headrace.pipeline import Project, RunStatus
+from headrace.pipeline import Project
+from tests.pipeline.running.driver import Driver
 from tests.pipeline.shop import append_orders, append_weather, write_shop
 
-KILLS = int(os.environ.get("HEADRACE_KILLS", "3"))
+_LOGGER = logging.getLogger(__name__)
+
+FEW = {"datafusion": 3, "spark": 1}
+"""How often the gate kills; starting a Spark takes seconds."""
 VIEWS = {
     "log": "-- @materialise output\n-- @write append\nSELECT day, degrees FROM weather\n",
     "latest": (
@@ -28,13 +31,6 @@ VIEWS = {
     "kept": "-- @materialise staging\nSELECT id, amount FROM orders\n",
     "total": "-- @materialise output\nSELECT sum(amount) AS total FROM kept\n",
 }
-SCRIPT = """
-import sys, time
-from headrace.pipeline import Project
-project = Project.load(sys.argv[1])
-print("ready", flush=True)
-project.run(engine="datafusion")
-"""
 
 
 def write_growing_shop(root: Path) -> Path:
@@ -56,41 +52,45 @@ def tables(root: Path) -> dict[str, list[str]]:
     }
 
 
-def kill_at_some_point(root: Path, delay_s: float) -> bool:
-    """Start a run and kill it after a while; whether it was still alive then."""
-    process = subprocess.Popen(
-        [sys.executable, "-c", SCRIPT, str(root)], stdout=subprocess.PIPE, start_new_session=True
-    )
-    assert process.stdout is not None
-    process.stdout.readline()
-    time.sleep(delay_s)
-    alive = process.poll() is None
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-    process.stdout.close()
-    return alive
-
-
-@pytest.mark.timeout(1800)
-def test_a_run_that_is_killed_and_repeated_ends_as_if_it_had_not_been(tmp_path: Path) -> None:
+@pytest.mark.timeout(3600)
+@pytest.mark.parametrize("engine", FEW)
+def test_a_run_that_is_killed_and_repeated_ends_as_if_it_had_not_been(
+    tmp_path: Path, engine: str
+) -> None:
+    kills = int(os.environ.get("HEADRACE_KILLS", FEW[engine]))
     undisturbed = write_growing_shop(tmp_path / "undisturbed")
     killed = write_growing_shop(tmp_path / "killed")
-    start = time.monotonic()
-    Project.load(undisturbed).run(engine="datafusion").check()
-    longest_s = 2.0 * (time.monotonic() - start)
-    Project.load(killed).run(engine="datafusion").check()
-    points = random.Random(KILLS)
-    hit = 0
-    for step in range(2, 2 + KILLS):
-        for root in (undisturbed, killed):
-            grow(root, step)
-        Project.load(undisturbed).run(engine="datafusion").check()
-        hit += kill_at_some_point(killed, points.uniform(0.0, longest_s))
-        record = Project.load(killed).run(engine="datafusion")
-        assert record.status is RunStatus.SUCCEEDED
-        assert tables(killed) == tables(undisturbed)
-        assert _orphans(killed) == []
-    assert hit, "no run was alive when it was to be killed"
+    points = random.Random(kills)
+    hit, shortest_s = 0, math.inf
+    with Driver(engine) as driver:
+        driver.run(undisturbed)
+        driver.run(killed)
+        for step in range(2, 2 + kills):
+            grow(undisturbed, step)
+            grow(killed, step)
+            shortest_s = min(shortest_s, driver.run(undisturbed))
+            at_s = points.uniform(0.0, shortest_s)
+            driver.begin(killed)
+            time.sleep(at_s)
+            hit += driver.is_busy()
+            (driver.kill_alone if step % 2 else driver.kill_everything)()
+            _LOGGER.info("killed after %.2f of %.2f s: %s", at_s, shortest_s, _state(killed))
+            driver.restart()
+            driver.run(killed)
+            assert tables(killed) == tables(undisturbed)
+            assert _orphans(killed) == []
+    assert hit, "no run was going on when it was to be killed"
+
+
+def _state(root: Path) -> str:
+    """What a run that was killed has left, in words."""
+    record = Project.load(root).show()
+    intents = list((root / ".headrace" / "intents").glob("*.json"))
+    written = list((root / "output").rglob(f"run-{record.id}/**/*.parquet"))
+    return (
+        f"last run {record.status}: {len(record.views)} views on record, "
+        f"{len(intents)} about to be written, {len(written)} files written"
+    )
 
 
 def _orphans(root: Path) -> list[str]:

@@ -11,61 +11,10 @@ from deltalake import DeltaTable
 
 from headrace import Table
 from headrace.errors import InvalidResultError
-from headrace.pipeline.output.commit import commit_output
-from headrace.pipeline.output.note import CommitNote, last_note
+from headrace.pipeline.output.note import last_note
 from headrace.pipeline.output.pending import Intent, Intents
-from headrace.pipeline.project.header import Header, Materialise, WriteMode
-from headrace.pipeline.runners.datafusion.file import write_rows
-from headrace.pipeline.runs.digest import digest_batches
-from headrace.pipeline.runs.record import OutputVersion
-
-SCHEMA = pa.schema([("k", pa.int64()), ("part", pa.string()), ("v", pa.string())])
-
-
-class Output:
-    """A table that is written run by run."""
-
-    def __init__(self, table: Path, **header: object) -> None:
-        self.table = table
-        self.header = Header(materialise=Materialise.OUTPUT, **header)  # type: ignore[arg-type]
-        self.runs = 0
-
-    def write(
-        self, rows: pa.Table, *, mode: WriteMode | None = None, key: str | None = None
-    ) -> OutputVersion:
-        self.runs += 1
-        folder = self.table / f"run-{self.runs}"
-        by = () if self.header.write is WriteMode.MERGE else self.header.partition_by
-        write_rows(folder, rows.schema, rows.to_batches(), partition_by=by)
-        return commit_output(
-            self.table,
-            folder,
-            schema=rows.schema,
-            header=self.header,
-            mode=mode or self.header.write,
-            note=CommitNote(
-                project="p",
-                view="v",
-                run=str(self.runs),
-                bundle="b",
-                started_ms=self.runs,
-                skip_key=key,
-                digest=digest_batches(rows.schema, rows.to_batches()),
-            ),
-        )
-
-    def rows(self) -> list[dict[str, object]]:
-        found = Table(self.table).snapshot().rows().read_all()
-        return sorted(found.to_pylist(), key=lambda row: [str(value) for value in row.values()])
-
-
-def rows(*values: tuple[int, str | None, str]) -> pa.Table:
-    columns = zip(*values, strict=True) if values else ((), (), ())
-    return pa.table(dict(zip(SCHEMA.names, map(list, columns), strict=True)), schema=SCHEMA)
-
-
-def as_rows(*values: tuple[int, str | None, str]) -> list[dict[str, object]]:
-    return [dict(zip(SCHEMA.names, value, strict=True)) for value in values]
+from headrace.pipeline.project.header import WriteMode
+from tests.pipeline.running.output import Output, as_rows, rows
 
 
 def test_an_overwrite_replaces_all_rows_in_one_commit(tmp_path: Path) -> None:
@@ -112,6 +61,14 @@ def test_only_partitions_with_new_rows_are_overwritten(tmp_path: Path) -> None:
     assert Table(tmp_path / "t").snapshot().version == 1
 
 
+@pytest.mark.parametrize("odd", ["ä/ö 50% = x", "a b", "%41", "q?#&"])
+def test_a_partition_of_any_name_is_overwritten(tmp_path: Path, odd: str) -> None:
+    output = Output(tmp_path / "t", write=WriteMode.OVERWRITE_PARTITIONS, partition_by=("part",))
+    output.write(rows((1, odd, "x"), (2, "a", "x")))
+    output.write(rows((1, odd, "y")))
+    assert output.rows() == as_rows((1, odd, "y"), (2, "a", "x"))
+
+
 def test_partition_values_may_hold_anything(tmp_path: Path) -> None:
     output = Output(tmp_path / "t", partition_by=("part",))
     odd = [(n, text, "x") for n, text in enumerate(["a b", "ä/ö", "50%", "x=y", "a:b", "q?#&"])]
@@ -121,43 +78,16 @@ def test_partition_values_may_hold_anything(tmp_path: Path) -> None:
     assert sorted(theirs["partition.part"].to_pylist()) == sorted(text for _, text, _ in odd)
 
 
-def test_a_merge_replaces_rows_by_key_and_adds_the_others(tmp_path: Path) -> None:
-    output = Output(tmp_path / "t", write=WriteMode.MERGE, keys=("k",), partition_by=("part",))
-    output.write(rows((1, "a", "x"), (2, "a", "x")))
-    output.write(rows((2, "b", "y"), (3, "b", "y")))
-    assert output.rows() == as_rows((1, "a", "x"), (2, "b", "y"), (3, "b", "y"))
-    assert not (tmp_path / "t" / "run-2").exists()
-
-
-@pytest.mark.parametrize("bad", [[(1, "a", "x"), (1, "b", "y")], [(None, "a", "x")]])
-def test_a_merge_by_keys_that_identify_no_row_is_refused(tmp_path: Path, bad: list[object]) -> None:
-    output = Output(tmp_path / "t", write=WriteMode.MERGE, keys=("k",))
-    with pytest.raises(InvalidResultError, match="key"):
-        output.write(rows(*bad))  # type: ignore[arg-type]
-    assert not (tmp_path / "t" / "_delta_log").exists()
-
-
-@pytest.mark.parametrize("mode", [WriteMode.MERGE, WriteMode.APPEND, WriteMode.OVERWRITE])
+@pytest.mark.parametrize("mode", [WriteMode.APPEND, WriteMode.OVERWRITE])
 def test_a_change_data_feed_tells_what_a_commit_changed(tmp_path: Path, mode: WriteMode) -> None:
-    keys = ("k",) if mode is WriteMode.MERGE else ()
-    output = Output(tmp_path / "t", write=mode, keys=keys, change_feed=True)
+    output = Output(tmp_path / "t", write=mode, change_feed=True)
     output.write(rows((1, "a", "x"), (2, "a", "x")))
     output.write(rows((2, "a", "y"), (3, "a", "y")))
     feed = pa.table(DeltaTable(tmp_path / "t").load_cdf(starting_version=1)).to_pylist()
     told = sorted((row["_change_type"], row["k"], row["v"]) for row in feed)
     inserted = [("insert", 2, "y"), ("insert", 3, "y")]
-    assert (
-        told
-        == {
-            WriteMode.MERGE: [
-                ("insert", 3, "y"),
-                ("update_postimage", 2, "y"),
-                ("update_preimage", 2, "x"),
-            ],
-            WriteMode.APPEND: inserted,
-            WriteMode.OVERWRITE: [("delete", 1, "x"), ("delete", 2, "x"), *inserted],
-        }[mode]
-    )
+    deleted = [("delete", 1, "x"), ("delete", 2, "x")] if mode is WriteMode.OVERWRITE else []
+    assert told == [*deleted, *inserted]
 
 
 def test_a_commit_carries_a_note_and_a_transaction(tmp_path: Path) -> None:

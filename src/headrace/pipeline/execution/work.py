@@ -21,6 +21,7 @@ from headrace.pipeline.output.commit import commit_output
 from headrace.pipeline.output.note import CommitNote
 from headrace.pipeline.output.pending import Intent, Intents, discard
 from headrace.pipeline.output.staged import check_partitioning
+from headrace.pipeline.output.write import OutputWrite
 from headrace.pipeline.project.header import Header, Materialise, WriteMode
 from headrace.pipeline.runners.task import (
     KeptResult,
@@ -123,20 +124,21 @@ class ViewWork:
         )
         self._places.intents.note(intent)
         try:
-            by = () if mode is WriteMode.MERGE else header.partition_by
+            by = header.partition_by
             planned = plan.arrow_schema
             if planned is not None:
                 check_partitioning(plan.name, planned, by)
             result = self._runner.compute(self._task(plan, folder=folder, partition_by=by))
             check_result(plan.header.contract, result.schema, result.digest)
-            output = commit_output(
-                table,
-                folder,
+            write = OutputWrite(
+                table=table,
+                folder=folder,
                 schema=stored_schema(result.schema, plan.header.contract),
                 header=header,
-                mode=mode,
                 note=self._note(plan, made, result.digest),
             )
+            is_merge = mode is WriteMode.MERGE
+            output = self._runner.merge(write) if is_merge else commit_output(write, mode)
         except BaseException:
             discard(intent)
             self._places.intents.settle(intent)

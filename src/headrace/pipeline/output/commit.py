@@ -1,58 +1,40 @@
 """One atomic commit: a Delta table's next version, made of files that lie below it already."""
 
 import time
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from urllib.parse import unquote
 
-import pyarrow as pa
 from deltalake import DeltaTable, Schema
 from deltalake.transaction import AddAction, RemoveAction, create_table_with_add_actions
 
 from headrace.errors import InvalidResultError
-from headrace.pipeline.output.merge import check_keys, create_by_rows, merge_files
-from headrace.pipeline.output.note import CommitNote
 from headrace.pipeline.output.staged import StagedFile, list_staged
-from headrace.pipeline.project.header import Header, WriteMode
+from headrace.pipeline.output.write import OutputWrite
+from headrace.pipeline.project.header import WriteMode
 from headrace.pipeline.runs.record import OutputVersion
+from headrace.scan.live_file import LiveFile
 from headrace.table import Table
 
 _CHANGE_FEED = "delta.enableChangeDataFeed"
 
 
-def commit_output(  # noqa: PLR0913  (what is committed, where, how, and in whose name)
-    table: Path,
-    folder: Path,
-    *,
-    schema: pa.Schema,
-    header: Header,
-    mode: WriteMode,
-    note: CommitNote,
-) -> OutputVersion:
-    """Make the files of a folder below a table part of it, as the view's header asks.
+def commit_output(write: OutputWrite, mode: WriteMode) -> OutputVersion:
+    """Make the rows part of their table; of a merge, those of a table that is not there yet.
 
     Raises:
-        InvalidResultError: the rows do not fit the table, or their keys are not unique.
+        InvalidResultError: the rows do not fit the table.
     """
-    writer = _Writer(table, schema, header, note)
-    if mode is WriteMode.MERGE:
-        check_keys(note.view, folder, header.keys)
-        if writer.exists:
-            writer.refuse_other_columns()
-            merge_files(table, folder, schema=schema, keys=header.keys, note=note)
-        else:
-            settings = writer.configuration
-            create_by_rows(
-                table, folder, schema=schema, header=header, configuration=settings, note=note
-            )
-        return writer.written()
-    staged = list_staged(table, folder, schema=schema, partition_by=header.partition_by)
+    writer = _Writer(write)
+    staged = writer.staged()
     match mode:
         case WriteMode.APPEND if writer.exists:
             writer.refuse_other_columns()
             writer.write(staged, "append")
         case WriteMode.OVERWRITE_PARTITIONS if writer.exists:
             writer.refuse_other_columns()
-            writer.write([*staged, *writer.removed(staged)], "append")
+            replaced = {_partition(file.partition_values) for file in staged}
+            removed = writer.removed(lambda file: _partition(file.partition_values) in replaced)
+            writer.write([*staged, *removed], "append")
         case _ if writer.exists and writer.fits:
             writer.write(staged, "overwrite")
         case _:
@@ -60,12 +42,45 @@ def commit_output(  # noqa: PLR0913  (what is committed, where, how, and in whos
     return writer.written()
 
 
+def commit_replacing(write: OutputWrite, replaced: Collection[str]) -> OutputVersion:
+    """Make the rows part of their table in place of those of some of its files, named by path."""
+    writer = _Writer(write)
+    removed = writer.removed(lambda file: file.path in replaced)
+    writer.write([*writer.staged(), *removed], "append")
+    return writer.written()
+
+
+def refuse_other_columns(write: OutputWrite) -> None:
+    """Make sure that rows fit a table that is there.
+
+    Raises:
+        InvalidResultError: they do not.
+    """
+    _Writer(write).refuse_other_columns()
+
+
+def written_version(write: OutputWrite) -> OutputVersion:
+    """The newest version of a table, as what was written."""
+    return _Writer(write).written()
+
+
 class _Writer:
-    def __init__(self, table: Path, schema: pa.Schema, header: Header, note: CommitNote) -> None:
-        self._table, self._header, self._note = table, header, note
-        self._schema = Schema.from_arrow(schema)
-        self.exists = DeltaTable.is_deltatable(str(table))
-        self._opened = DeltaTable(table) if self.exists else None
+    def __init__(self, write: OutputWrite) -> None:
+        self._table, self._header, self._note = write.table, write.header, write.note
+        self._write = write
+        self._schema = Schema.from_arrow(write.schema)
+        self.exists = write.has_table
+        self._opened = DeltaTable(write.table) if self.exists else None
+
+    def staged(self) -> list[StagedFile]:
+        """The files that are to be part of the table."""
+        write = self._write
+        return list_staged(
+            write.table,
+            write.folder,
+            schema=write.schema,
+            partition_by=write.header.partition_by,
+        )
 
     @property
     def configuration(self) -> dict[str, str]:
@@ -116,14 +131,21 @@ class _Writer:
             commit_properties=self._note.properties(),
         )
 
-    def removed(self, staged: list[StagedFile]) -> Iterator[RemoveAction]:
-        """The files of the partitions that new files are in."""
+    def removed(self, is_replaced: Callable[[LiveFile], bool]) -> Iterator[RemoveAction]:
+        """The files of the table that are to be part of it no more."""
         now_ms = time.time_ns() // 1_000_000
-        replaced = {tuple(sorted(file.partition_values.items())) for file in staged}
         for file in Table(self._table).snapshot().scan():
-            if tuple(sorted(file.partition_values.items())) in replaced:
-                values = dict(file.partition_values)
-                yield RemoveAction(file.path, True, now_ms, file.size_bytes, values)
+            if not is_replaced(file):
+                continue
+            if file.deletion_vector is not None:
+                reason = (
+                    f"{file.path} of {self._table} has a deletion vector, which no commit of "
+                    "Headrace's can take away: write the table anew with --full-refresh"
+                )
+                raise InvalidResultError(view=self._note.view, reason=reason)
+            values = dict(file.partition_values)
+            # deltalake encodes paths itself: one that is encoded already would name no file.
+            yield RemoveAction(unquote(file.path), True, now_ms, file.size_bytes, values)
 
     def written(self) -> OutputVersion:
         snapshot = Table(self._table).snapshot()
@@ -147,3 +169,7 @@ def _added(file: StagedFile) -> AddAction:
         data_change=True,
         stats=file.statistics,
     )
+
+
+def _partition(values: Mapping[str, str | None]) -> tuple[tuple[str, str | None], ...]:
+    return tuple(sorted(values.items()))

@@ -1,87 +1,95 @@
-"""Merging by key: rows with a known key replace theirs, others are added; deltalake does it.
+"""Merging by key in this process: rows with a known key replace theirs, others are added.
 
-It writes a change data feed where the table has one, which no list of files could.
+deltalake does it. It also writes a change data feed where the table has one, which no list of
+files could: the commit API takes none of its files.
 """
 
 from collections.abc import Sequence
-from pathlib import Path
 from shutil import rmtree
 
 import pyarrow as pa
+import pyarrow.dataset as ds
 from datafusion import SessionContext
-from deltalake import DeltaTable, write_deltalake
+from deltalake import DeltaTable
 
 from headrace.errors import InvalidResultError
-from headrace.pipeline.output.note import CommitNote
-from headrace.pipeline.output.staged import open_staged, parquet_files
-from headrace.pipeline.project.header import Header
+from headrace.pipeline.output.commit import (
+    commit_output,
+    commit_replacing,
+    refuse_other_columns,
+    written_version,
+)
+from headrace.pipeline.output.staged import open_staged
+from headrace.pipeline.output.write import OutputWrite
+from headrace.pipeline.project.header import WriteMode
+from headrace.pipeline.runs.record import OutputVersion
+
+NO_KEY = "no key"
+SAME_KEY = "the same key as another row"
 
 
-def check_keys(view: str, folder: Path, keys: Sequence[str]) -> None:
-    """Make sure that keys identify rows.
+def merge_embedded(write: OutputWrite, *, memory_bytes: int) -> OutputVersion:
+    """Merge rows into their table, in one commit; what does not fit into memory is spilled.
 
     Raises:
-        InvalidResultError: a key is null, or two rows have the same.
+        InvalidResultError: the rows do not fit the table, or their keys do not identify them.
     """
-    if not parquet_files(folder):
-        return
+    _check_keys(write)
+    if not write.has_table:
+        return commit_output(write, WriteMode.MERGE)
+    refuse_other_columns(write)
+    if not write.has_rows:
+        return commit_replacing(write, ())
+    return merge_rows(write, memory_bytes=memory_bytes)
+
+
+def _check_keys(write: OutputWrite) -> None:
+    keys = write.header.keys
     context = SessionContext()
-    context.register_parquet("rows", str(folder))
+    context.register_dataset("rows", _rows(write))
     columns = ", ".join(map(_quoted, keys))
     missing = " OR ".join(f"{_quoted(key)} IS NULL" for key in keys)
     without = f"SELECT {columns} FROM rows WHERE {missing} LIMIT 1"  # noqa: S608
     twice = f"SELECT {columns} FROM rows GROUP BY {columns} HAVING count(*) > 1 LIMIT 1"  # noqa: S608
-    for query, what in ((without, "no key"), (twice, "the same key as another row")):
+    for query, what in ((without, NO_KEY), (twice, SAME_KEY)):
         found = context.sql(query).to_pylist()
         if found:
-            reason = f"a row has {what} ({', '.join(keys)}): {tuple(found[0].values())}"
-            raise InvalidResultError(view=view, reason=reason)
+            raise wrong_key(write.note.view, keys, tuple(found[0].values()), what)
 
 
-def merge_files(
-    table: Path, folder: Path, *, schema: pa.Schema, keys: Sequence[str], note: CommitNote
-) -> None:
-    """Merge the rows of a folder of files into a table, in one commit."""
-    rows = open_staged(folder, schema=schema)
-    reader = pa.RecordBatchReader.from_batches(schema, rows.to_batches())
+def wrong_key(
+    view: str, keys: Sequence[str], values: tuple[object, ...], what: str
+) -> InvalidResultError:
+    """What is raised for a row whose key does not identify it."""
+    reason = f"a row has {what} ({', '.join(keys)}): {values}"
+    return InvalidResultError(view=view, reason=reason)
+
+
+def merge_rows(write: OutputWrite, *, memory_bytes: int) -> OutputVersion:
+    """Merge rows that fit a table and have keys that identify them, in one commit."""
+    schema, keys = write.schema, write.header.keys
+    reader = pa.RecordBatchReader.from_batches(schema, _rows(write).to_batches())
     matched = " AND ".join(f"target.{_quoted(key)} = source.{_quoted(key)}" for key in keys)
     (
-        DeltaTable(table)
+        DeltaTable(write.table)
         .merge(
             reader,
             matched,
             source_alias="source",
             target_alias="target",
-            commit_properties=note.properties(),
+            max_spill_size=memory_bytes,
+            commit_properties=write.note.properties(),
         )
         .when_matched_update_all()
         .when_not_matched_insert_all()
         .execute()
     )
-    rmtree(folder)  # its rows have been written anew
+    rmtree(write.folder, ignore_errors=True)  # its rows have been written anew
+    return written_version(write)
 
 
-def create_by_rows(  # noqa: PLR0913  (a table, and what it is made of)
-    table: Path,
-    folder: Path,
-    *,
-    schema: pa.Schema,
-    header: Header,
-    configuration: dict[str, str],
-    note: CommitNote,
-) -> None:
-    """Make a table of the rows of a folder whose files are not laid out by partition."""
-    rows = open_staged(folder, schema=schema)
-    write_deltalake(
-        table,
-        pa.RecordBatchReader.from_batches(schema, rows.to_batches()),
-        partition_by=list(header.partition_by) or None,
-        name=note.view,
-        description=header.description or None,
-        configuration=configuration,
-        commit_properties=note.properties(),
-    )
-    rmtree(folder)
+def _rows(write: OutputWrite) -> ds.Dataset:
+    return open_staged(write.folder, schema=write.schema, partition_by=write.header.partition_by)
 
 
 def _quoted(name: str) -> str:

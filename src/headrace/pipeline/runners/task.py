@@ -10,11 +10,13 @@ import pyarrow as pa
 from headrace.pipeline.bundle.view_plan import ViewPlan
 from headrace.pipeline.contract import Contract
 from headrace.pipeline.functions.catalog import Catalog
+from headrace.pipeline.output.write import OutputWrite
 from headrace.pipeline.project.profile import Profile
 from headrace.pipeline.project.setting import Settings
 from headrace.pipeline.project.view import Builder
 from headrace.pipeline.runs.artifact import PlanStage
 from headrace.pipeline.runs.digest import RowDigest
+from headrace.pipeline.runs.record import OutputVersion
 from headrace.pipeline.sources.source import Source
 
 
@@ -82,6 +84,13 @@ class Runner(Protocol):
             Exception: whatever the engine says of a query that fails.
         """
 
+    def merge(self, write: OutputWrite) -> OutputVersion:
+        """Merge the rows that a view gave into its table by their keys, in one commit.
+
+        Raises:
+            InvalidResultError: they do not fit the table, or their keys do not identify them.
+        """
+
     def release(self, name: str) -> None:
         """Let go of a result that is kept in memory."""
 
@@ -101,6 +110,10 @@ class NoRunner:
     def compute(self, task: ViewTask) -> ViewResult:
         """Nobody asks."""
         raise AssertionError(f"no view runs, and yet {task.plan.name} does")
+
+    def merge(self, write: OutputWrite) -> OutputVersion:
+        """Nobody asks."""
+        raise AssertionError(f"no view runs, and yet {write.note.view} does")
 
     def release(self, name: str) -> None:
         """Nothing is kept."""

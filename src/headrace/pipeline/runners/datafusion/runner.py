@@ -16,6 +16,8 @@ from sqlglot import exp
 from headrace.errors import PlanRefusedError, RunCancelledError
 from headrace.pipeline.arrow_ddl import spark_schema
 from headrace.pipeline.bundle.view_plan import ViewPlan
+from headrace.pipeline.output.merge import merge_embedded
+from headrace.pipeline.output.write import OutputWrite
 from headrace.pipeline.planning.query import parse_query
 from headrace.pipeline.planning.session import planning_context, register_function
 from headrace.pipeline.project.header import Tier
@@ -36,6 +38,7 @@ from headrace.pipeline.runners.task import (
 )
 from headrace.pipeline.runs.artifact import PlanStage
 from headrace.pipeline.runs.digest import Digester
+from headrace.pipeline.runs.record import OutputVersion
 from headrace.pipeline.sources.delta import DeltaSource
 from headrace.table import Table
 
@@ -93,6 +96,10 @@ class DataFusionRunner:
             digest=digester.finish(),
             plans=_plans(session, frame, task),
         )
+
+    def merge(self, write: OutputWrite) -> OutputVersion:
+        """Merge the rows that a view gave into its table."""
+        return merge_embedded(write, memory_bytes=self._context.profile.memory_bytes)
 
     def release(self, name: str) -> None:
         """Let go of a kept result."""

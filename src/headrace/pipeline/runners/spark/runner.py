@@ -12,13 +12,14 @@ from pyspark.sql import functions as F  # noqa: N812  (as PySpark calls it)
 from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
 
 import headrace.spark
-from headrace.errors import SessionError
 from headrace.pipeline.arrow_ddl import schema_text, spark_schema
 from headrace.pipeline.bundle.scan_unit import ScanUnit
 from headrace.pipeline.bundle.view_plan import ViewPlan
+from headrace.pipeline.output.write import OutputWrite
 from headrace.pipeline.runners.spark.digest import digest_frame, digest_written
 from headrace.pipeline.runners.spark.execution import SparkExecutions
 from headrace.pipeline.runners.spark.function import register_functions
+from headrace.pipeline.runners.spark.merge import merge_on_spark, quoted, write_parquet
 from headrace.pipeline.runners.task import (
     KeptResult,
     RunnerContext,
@@ -27,6 +28,7 @@ from headrace.pipeline.runners.task import (
     ViewTask,
     promised_types,
 )
+from headrace.pipeline.runs.record import OutputVersion
 from headrace.pipeline.sources.delta import DeltaSource
 from headrace.pipeline.sources.parquet import ParquetSource
 from headrace.spark.native import read_kept
@@ -43,14 +45,8 @@ class SparkRunner:
     """Computes views in sessions beside the one it is given."""
 
     def __init__(self, session: SparkSession, context: RunnerContext) -> None:
-        """Take a session.
-
-        Raises:
-            SessionError: it has no driver in this process, which pinned scans need.
-        """
-        self._base = headrace.spark.attach(session)
-        if headrace.spark.is_connect(session):
-            raise SessionError(reason="pipelines need a driver in this process, not Spark Connect")
+        """Take a session that has its driver in this process."""
+        self._base = session
         self._context = context
         self._executions = SparkExecutions(session, run=context.run)
         self._kept: dict[str, DataFrame] = {}
@@ -69,10 +65,8 @@ class SparkRunner:
                 frame = self._keep(plan.name, frame)
                 digest = digest_frame(frame, schema)
             else:
-                writer = frame.write.mode("overwrite").partitionBy(*task.partition_by)
-                writer.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false").parquet(
-                    str(task.folder)
-                )
+                folder, by = str(task.folder), task.partition_by
+                write_parquet(frame, folder, mode="overwrite", partition_by=by)
                 digest = digest_written(
                     session, task.folder, schema=schema, partition_by=task.partition_by
                 )
@@ -82,6 +76,12 @@ class SparkRunner:
                 plans=execution.plans(sql=plan.sql or "", analyse=task.analyse),
                 job_ids=execution.job_ids(),
             )
+
+    def merge(self, write: OutputWrite) -> OutputVersion:
+        """Merge the rows that a view gave into its table."""
+        memory_bytes = self._context.profile.memory_bytes
+        with self._executions.group(write.note.view):
+            return merge_on_spark(self._session(), write, memory_bytes=memory_bytes)
 
     def release(self, name: str) -> None:
         """Let go of a kept result."""
@@ -156,7 +156,7 @@ class SparkRunner:
         if not types:
             return frame
         return frame.withColumns(
-            {name: F.col(_quoted(name)).cast(from_arrow_type(t)) for name, t in types.items()}
+            {name: F.col(quoted(name)).cast(from_arrow_type(t)) for name, t in types.items()}
         )
 
     def _keep(self, name: str, frame: DataFrame) -> DataFrame:
@@ -173,7 +173,3 @@ class SparkRunner:
 def _runtime_settings(session: SparkSession, settings: dict[str, str]) -> dict[str, str]:
     """Those settings of a profile that a running session can still take."""
     return {name: value for name, value in settings.items() if session.conf.isModifiable(name)}
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"

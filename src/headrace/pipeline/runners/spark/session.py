@@ -5,7 +5,20 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 import headrace.spark
+from headrace.errors import SessionError
 from headrace.pipeline.project.profile import Profile
+
+
+def take_session(session: SparkSession) -> SparkSession:
+    """A session of the caller's, if runs can work with it.
+
+    Raises:
+        SessionError: it has been stopped, is too old, or has no driver in this process, from
+            whose JVM pinned scans, plans and ids of jobs come.
+    """
+    if headrace.spark.is_connect(session):
+        raise SessionError(reason="runs need a driver in this process, which Spark Connect has not")
+    return headrace.spark.attach(session)
 
 
 def open_session(profile: Profile) -> SparkSession:
@@ -13,10 +26,11 @@ def open_session(profile: Profile) -> SparkSession:
 
     Raises:
         JavaNotFoundError: there is no Java.
+        SessionError: the running one cannot be worked with, as for `take_session`.
     """
     running = SparkSession.getActiveSession()
     if running is not None:
-        return headrace.spark.attach(running)
+        return take_session(running)
     settings: dict[str, Any] = {
         "spark.master": profile.spark_master(),
         **profile.spark_settings(),

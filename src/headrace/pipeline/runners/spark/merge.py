@@ -1,0 +1,130 @@
+"""Merging by key on Spark: rows with a known key replace theirs, others are added.
+
+Spark finds the files of the table that have a key of a new row, and writes the rest of their rows
+anew beside the new ones; one commit adds these files and removes those. The driver sees names of
+files, never rows.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import date
+from functools import reduce
+from operator import or_
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812  (as PySpark calls it)
+
+from headrace.expr.node import And, Column, Compare, CompareOp, Literal, Predicate
+from headrace.pipeline.arrow_ddl import schema_text
+from headrace.pipeline.output.commit import commit_output, commit_replacing, refuse_other_columns
+from headrace.pipeline.output.merge import NO_KEY, SAME_KEY, merge_rows, wrong_key
+from headrace.pipeline.output.write import OutputWrite
+from headrace.pipeline.project.header import WriteMode
+from headrace.pipeline.runs.record import OutputVersion
+from headrace.spark.native import read_kept
+from headrace.table import Table
+
+_FILE = "__headrace_file"
+_COUNT = "__headrace_count"
+
+
+def merge_on_spark(
+    session: SparkSession, write: OutputWrite, *, memory_bytes: int
+) -> OutputVersion:
+    """Merge rows into their table, in one commit.
+
+    A table with a change data feed is merged in the driver, within `memory_bytes`: its commit
+    must name files of changes, which only deltalake's own merge does.
+
+    Raises:
+        InvalidResultError: the rows do not fit the table, or their keys do not identify them.
+    """
+    rows = session.read.schema(schema_text(write.schema)).parquet(str(write.folder))
+    bounds = _check_keys(rows, write) if write.has_rows else {}
+    if not write.has_table:
+        return commit_output(write, WriteMode.MERGE)
+    refuse_other_columns(write)
+    if not write.has_rows:
+        return commit_replacing(write, ())
+    if write.header.change_feed:
+        return merge_rows(write, memory_bytes=memory_bytes)
+    return commit_replacing(write, _write_survivors(session, write, rows, bounds))
+
+
+def write_parquet(frame: DataFrame, folder: str, *, mode: str, partition_by: Sequence[str]) -> None:
+    """Write rows as files, without a mark beside them that says so."""
+    writer = frame.write.mode(mode).partitionBy(*partition_by)
+    writer.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false").parquet(folder)
+
+
+def _check_keys(rows: DataFrame, write: OutputWrite) -> dict[str, tuple[Any, Any]]:
+    """The least and the greatest value of each key.
+
+    Raises:
+        InvalidResultError: a key is null, or two rows have the same.
+    """
+    view, keys = write.note.view, write.header.keys
+    columns = [F.col(quoted(key)) for key in keys]
+    nulls = rows.where(_any_null(keys)).select(*columns).limit(1).collect()
+    if nulls:
+        raise wrong_key(view, keys, tuple(nulls[0]), NO_KEY)
+    counted = rows.groupBy(*columns).agg(F.count(F.lit(1)).alias(_COUNT))
+    twice = counted.where(F.col(_COUNT) > 1).select(*columns).limit(1).collect()
+    if twice:
+        raise wrong_key(view, keys, tuple(twice[0]), SAME_KEY)
+    found = rows.agg(*(bound(column) for column in columns for bound in (F.min, F.max))).collect()
+    bounds = zip(found[0][::2], found[0][1::2], strict=True)
+    return dict(zip(keys, bounds, strict=True))
+
+
+def _any_null(keys: Sequence[str]) -> Any:
+    return reduce(or_, (F.col(quoted(key)).isNull() for key in keys))
+
+
+def _write_survivors(
+    session: SparkSession,
+    write: OutputWrite,
+    rows: DataFrame,
+    bounds: Mapping[str, tuple[Any, Any]],
+) -> Collection[str]:
+    """Write the rows that stay of files of which others go; gives the paths of these files."""
+    snapshot = Table(write.table).snapshot()
+    kept_by = _between(bounds)
+    target = read_kept(session, snapshot, kept_by=None if kept_by is None else str(kept_by))
+    target = target.select("*", F.col("_metadata.file_path").alias(_FILE))
+    keys = list(write.header.keys)
+    new_keys = rows.select(*map(quoted, keys))
+    hit = target.join(new_keys, keys, "left_semi").select(_FILE).distinct().collect()
+    if not hit:
+        return ()
+    named = session.createDataFrame(hit, f"{_FILE} STRING")
+    survivors = target.join(F.broadcast(named), _FILE, "left_semi").join(
+        new_keys, keys, "left_anti"
+    )
+    write_parquet(
+        survivors.select(*map(quoted, write.schema.names)),
+        str(write.folder),
+        mode="append",
+        partition_by=write.header.partition_by,
+    )
+    places = {unquote(urlsplit(row[0]).path) for row in hit}
+    replaced = {file.path for file in snapshot.scan() if file.uri in places}
+    assert len(replaced) == len(places), "a file that Spark has read is not one of the table"
+    return replaced
+
+
+def _between(bounds: Mapping[str, tuple[Any, Any]]) -> Predicate | None:
+    """What the rows of the table fulfil that may have a key of a new row."""
+    parts = [
+        Compare(Column((key,)), op, Literal(value))
+        for key, (least, greatest) in bounds.items()
+        if type(least) in {int, str, date}
+        for op, value in ((CompareOp.GE, least), (CompareOp.LE, greatest))
+    ]
+    return And(tuple(parts)) if parts else None
+
+
+def quoted(name: str) -> str:
+    """A name as it stands in an expression of Spark."""
+    return "`" + name.replace("`", "``") + "`"
