@@ -13,6 +13,7 @@ from headrace.engines.arrow.footer import Footer
 from headrace.engines.arrow.json_lines import count_json_rows
 from headrace.engines.arrow.leaf import LeafScan
 from headrace.engines.arrow.parquet_source import FooterCache, ParquetSource
+from headrace.engines.arrow.partition_verdicts import PartitionVerdicts
 from headrace.engines.arrow.plain import plain_batch
 from headrace.engines.arrow.row_skipping import RowSkipping, growing_groups
 from headrace.engines.arrow.workers import in_parallel
@@ -80,11 +81,14 @@ class ArrowColumnar:
 
         shape = shapes[0]
         skip = shape.skip
+        predicate = None if skip is None else split_predicate(skip.predicate)
+        by_partition = None if predicate is None else predicate.by_partition
         leaf = LeafScan(
             source=self._source,
             columns=shape.scan.columns,
             wanted=None if skip is None else skip.wanted,
-            predicate=None if skip is None else split_predicate(skip.predicate),
+            predicate=predicate,
+            verdicts=PartitionVerdicts.of_conjuncts(by_partition) if by_partition else (),
             matcher=SeenMatcher(shape.seen) if len(shape.seen) else None,
             batch_rows=settings.batch_rows,
             meter=self._context.meter,

@@ -17,9 +17,9 @@ from headrace.engines.arrow.column_batch import ColumnBatch
 from headrace.engines.arrow.dictionary_page import distinct_texts
 from headrace.engines.arrow.parquet_source import ParquetSource
 from headrace.engines.arrow.partition_map import rows_that_may_match
+from headrace.engines.arrow.partition_verdicts import PartitionVerdicts
 from headrace.engines.arrow.plain import plain_batch
 from headrace.engines.arrow.row_group import groups_to_read, texts_may_match
-from headrace.expr.node import BoundPredicate
 from headrace.metrics.meter import Meter
 from headrace.protocol.log_file import LogFile
 from headrace.replay.match import SeenMatcher
@@ -52,6 +52,8 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
     wanted: tuple[str, ...] | None
     """What is given on; None: all of it."""
     predicate: SplitPredicate | None
+    verdicts: tuple[PartitionVerdicts, ...]
+    """Those of its conjuncts that partition values alone decide."""
     matcher: SeenMatcher | None
     batch_rows: int
     meter: Meter
@@ -127,12 +129,12 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
         self, file: LogFile, parquet: pq.ParquetFile, group: int
     ) -> npt.NDArray[np.bool_] | None:
         """Which rows of a group are adds that partition values do not rule out."""
-        if self.predicate is None or self.predicate.by_partition is None:
+        if not self.verdicts:
             return None
         batches = self.source.batches(
             file, parquet, group, columns=(_PARTITION_VALUES,), batch_rows=_PARTITION_BATCH_ROWS
         )
-        found = [_evaluated(batch, self.predicate.by_partition) for batch in batches]
+        found = [_evaluated(batch, self.verdicts) for batch in batches]
         adds = sum(count for _, count in found)
         empty = np.zeros(0, dtype=np.bool_)  # a leaf may have no rows at all
         mask = np.concatenate([empty, *(part for part, _ in found)])
@@ -218,8 +220,9 @@ def _chosen(
 ) -> Iterator[pa.RecordBatch]:
     """The rows for which the mask is true; a few of each batch together make one batch."""
     position = rows = 0
+    end = len(mask) - int(mask[::-1].argmax())  # what comes after the last one is not decoded
     waiting: list[pa.RecordBatch] = []
-    for batch in batches:
+    while position < end and (batch := next(batches, None)) is not None:
         chosen = mask[position : position + len(batch)]
         position += len(batch)
         if not chosen.any():
@@ -235,14 +238,14 @@ def _chosen(
 
 
 def _evaluated(
-    batch: pa.RecordBatch, predicate: BoundPredicate
+    batch: pa.RecordBatch, conjuncts: Sequence[PartitionVerdicts]
 ) -> tuple[npt.NDArray[np.bool_], int]:
     """The rows of a batch that may match, and how many adds it has."""
     adds = batch.column("add")
     values = pc.struct_field(adds, "partitionValues")
     if values.null_count == 0:
-        return rows_that_may_match(values, predicate), len(adds)
+        return rows_that_may_match(values, conjuncts), len(adds)
     mask = np.zeros(len(adds), dtype=np.bool_)
     present = values.is_valid().to_numpy(zero_copy_only=False)
-    mask[present] = rows_that_may_match(values.drop_null(), predicate)
+    mask[present] = rows_that_may_match(values.drop_null(), conjuncts)
     return mask, len(adds) - adds.null_count

@@ -5,6 +5,7 @@ are a few small integers. A predicate is then evaluated once for each text that 
 once for each row.
 """
 
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import product
 from math import prod
@@ -15,31 +16,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headrace.expr.node import And, BoundPredicate
-from headrace.expr.reference import evaluated_columns
-from headrace.replay.skipping import keep_mask
+from headrace.engines.arrow.partition_verdicts import PartitionTexts, PartitionVerdicts
 
 _MOST_COMBINATIONS = 1 << 16
-
-
-class PartitionTexts(msgspec.Struct, frozen=True):
-    """Partition values by column: what skipping needs of files when it needs no statistics."""
-
-    columns: dict[str, pa.Array]
-    size: int
-
-    def __len__(self) -> int:
-        return self.size
-
-    def partition_text(self, physical_name: str) -> pa.StringArray:
-        """The text of one partition value of each entry."""
-        return self.columns[physical_name]
-
-    def stats_json(self) -> None:
-        """None: partition values are all there is."""
-
-    def stats_parsed(self, leaf: tuple[str, ...]) -> None:
-        """None: partition values are all there is."""
 
 
 class _CodedColumn(msgspec.Struct, frozen=True):
@@ -52,44 +31,38 @@ class _CodedColumn(msgspec.Struct, frozen=True):
     texts: pa.StringArray
 
 
-def rows_that_may_match(values: pa.MapArray, predicate: BoundPredicate) -> npt.NDArray[np.bool_]:
-    """Whether each row may match a predicate over partition columns. No row may be null."""
+def rows_that_may_match(
+    values: pa.MapArray, conjuncts: Sequence[PartitionVerdicts]
+) -> npt.NDArray[np.bool_]:
+    """Whether each row may match all of these. No row may be null."""
     layout = UniformLayout.of(values)
     mask = np.ones(len(values), dtype=np.bool_)
-    for part in predicate.parts if isinstance(predicate, And) else (predicate,):
-        names = tuple(column.physical_path[0] for column in evaluated_columns(part))
-        coded = [_coded(values, layout, name) for name in names]
-        mask &= _may_match(part, names, coded, rows=len(values))
+    for part in conjuncts:
+        coded = [_coded(values, layout, name) for name in part.names]
+        mask &= _may_match(part, coded, rows=len(values))
         if not mask.any():
             break
     return mask
 
 
 def _may_match(
-    part: BoundPredicate, names: tuple[str, ...], coded: list[_CodedColumn], *, rows: int
+    part: PartitionVerdicts, coded: list[_CodedColumn], *, rows: int
 ) -> npt.NDArray[np.bool_]:
-    """One conjunct: evaluated for every combination of texts, and looked up for every row."""
+    """One conjunct: judged for every combination of texts, and looked up for every row."""
     sizes = [len(column.texts) for column in coded]
     if prod(sizes) > _MOST_COMBINATIONS:
         texts = {
             name: column.texts.take(pa.array(column.codes % len(column.texts)))
-            for name, column in zip(names, coded, strict=True)
+            for name, column in zip(part.names, coded, strict=True)
         }
-        return _verdicts(part, PartitionTexts(texts, rows))
-    combinations = list(product(*map(range, sizes)))
-    places = np.array(combinations, dtype=np.int32).reshape(len(combinations), len(sizes))
-    texts = {
-        name: column.texts.take(pa.array(places[:, index]))
-        for index, (name, column) in enumerate(zip(names, coded, strict=True))
-    }
-    verdicts = _verdicts(part, PartitionTexts(texts, len(places))).reshape(sizes)
+        every: npt.NDArray[np.bool_] = part.on_files(PartitionTexts(texts, rows)).to_numpy(
+            zero_copy_only=False
+        )
+        return every
+    combinations = list(product(*(column.texts.to_pylist() for column in coded)))
+    verdicts = np.array(part.on(combinations), dtype=np.bool_).reshape(sizes)
     found = verdicts[tuple(column.codes for column in coded)]
     return np.broadcast_to(found, rows)  # a part without columns has one verdict for all
-
-
-def _verdicts(part: BoundPredicate, texts: PartitionTexts) -> npt.NDArray[np.bool_]:
-    found: npt.NDArray[np.bool_] = keep_mask(part, texts).to_numpy(zero_copy_only=False)
-    return found
 
 
 class UniformLayout(msgspec.Struct, frozen=True):

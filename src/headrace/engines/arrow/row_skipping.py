@@ -1,25 +1,22 @@
 """Skipping among decoded adds: the files of commits, a few hundred at a time.
 
-Commits are small, and calling Arrow for each costs more than it saves. But their files fall
-into few partitions, so that what a predicate says of a combination of partition values is
-found out once and remembered for the run.
+Commits are small, and calling Arrow for each costs more than it saves.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from itertools import compress
 
 import msgspec
 import pyarrow as pa
 
-from headrace.engines.arrow.partition_map import PartitionTexts
+from headrace.engines.arrow.partition_verdicts import PartitionVerdicts
 from headrace.errors import HeadraceError
-from headrace.expr.reference import evaluated_columns
 from headrace.metrics.meter import Meter
 from headrace.plan.batch import ActionBatch, AddBatch
 from headrace.protocol.action import Add
 from headrace.replay.skipping import SplitPredicate, keep_mask
 
-_MOST_REMEMBERED = 1 << 16
 _MOST_ROWS = 1 << 12
 
 
@@ -49,53 +46,36 @@ class RowSkipping:
     """One predicate over the adds of many commits."""
 
     def __init__(self, predicate: SplitPredicate, meter: Meter) -> None:
-        self.predicate = predicate
-        self._meter = meter
-        self._verdicts: dict[tuple[str | None, ...], bool] = {}
         by_partition = predicate.by_partition
-        columns = () if by_partition is None else evaluated_columns(by_partition)
-        self._names = tuple(column.physical_path[0] for column in columns)
+        self._by_partition = PartitionVerdicts.of_conjuncts(by_partition) if by_partition else ()
+        self._rest = predicate.rest
+        self._meter = meter
 
     def kept(self, batches: Sequence[AddBatch]) -> Iterator[AddBatch]:
         """The adds of some batches that may hold a matching row, in batches of the same files."""
         adds: list[Add] = [add for batch in batches for add in batch.adds]
-        keep = self._may_match(adds)
+        kept = self._may_match(adds)
         start = 0
         for batch in batches:
-            chosen = keep[start : start + len(batch)]
-            start += len(batch)
-            yield AddBatch(batch.source, list(compress(batch.adds, chosen)))
+            end = start + len(batch)
+            own = kept[bisect_left(kept, start) : bisect_left(kept, end)]
+            yield AddBatch(batch.source, [adds[place] for place in own])
+            start = end
 
-    def _may_match(self, adds: Sequence[Add]) -> list[bool]:
-        keep = [True] * len(adds)
-        if self.predicate.by_partition is not None and adds:
-            keep = self._partition_may_match(adds)
-            self._meter.count(rows_filtered_by_partition_pruning=keep.count(False))
-        left = list(compress(adds, keep))
-        if self.predicate.rest is None or not left:
-            return keep
-        found = keep_mask(self.predicate.rest, RowColumns(left))
+    def _may_match(self, adds: Sequence[Add]) -> Sequence[int]:
+        """The places of the adds that may hold a matching row, in order."""
+        left: Sequence[int] = range(len(adds))
+        for part in self._by_partition:
+            values = [adds[place].partition_values for place in left]
+            columns = [[value.get(name) for value in values] for name in part.names]
+            combinations = list(zip(*columns, strict=True)) if columns else [()] * len(left)
+            left = list(compress(left, part.on(combinations)))
+        self._meter.count(rows_filtered_by_partition_pruning=len(adds) - len(left))
+        if self._rest is None or not left:
+            return left
+        found = keep_mask(self._rest, RowColumns([adds[place] for place in left]))
         self._meter.count(rows_filtered_by_data_skipping=len(left) - found.true_count)
-        verdicts = iter(found.to_pylist())
-        return [possible and next(verdicts) for possible in keep]
-
-    def _partition_may_match(self, adds: Sequence[Add]) -> list[bool]:
-        values = [add.partition_values for add in adds]
-        columns = [[value.get(name) for value in values] for name in self._names]
-        combinations = list(zip(*columns, strict=True)) if columns else [()] * len(adds)
-        if len(self._verdicts) > _MOST_REMEMBERED:
-            self._verdicts.clear()
-        new = list({c for c in combinations if c not in self._verdicts})
-        if new:
-            assert self.predicate.by_partition is not None
-            by_name = {
-                name: pa.array([combination[place] for combination in new], pa.string())
-                for place, name in enumerate(self._names)
-            }
-            texts = PartitionTexts(by_name, len(new))
-            keep = keep_mask(self.predicate.by_partition, texts).to_pylist()
-            self._verdicts.update(zip(new, keep, strict=True))
-        return [self._verdicts[combination] for combination in combinations]
+        return list(compress(left, found.to_pylist()))
 
 
 class RowColumns(msgspec.Struct, frozen=True):

@@ -1,0 +1,74 @@
+"""What a predicate says of partition values, found out once for each combination of them.
+
+A table has many files and few partitions. Evaluating a predicate takes a dozen calls of Arrow,
+so that it pays to remember what was said, over all commits and row groups of a run.
+"""
+
+from collections.abc import Sequence
+from typing import TypeAlias
+
+import msgspec
+import pyarrow as pa
+
+from headrace.expr.node import And, BoundPredicate
+from headrace.expr.reference import evaluated_columns
+from headrace.replay.skipping import keep_mask
+
+Combination: TypeAlias = tuple[str | None, ...]
+
+_MOST_REMEMBERED = 1 << 16
+
+
+class PartitionTexts(msgspec.Struct, frozen=True):
+    """Partition values by column: what skipping needs of files when it needs no statistics."""
+
+    columns: dict[str, pa.Array]
+    size: int
+
+    def __len__(self) -> int:
+        return self.size
+
+    def partition_text(self, physical_name: str) -> pa.StringArray:
+        """The text of one partition value of each entry."""
+        return self.columns[physical_name]
+
+    def stats_json(self) -> None:
+        """None: partition values are all there is."""
+
+    def stats_parsed(self, leaf: tuple[str, ...]) -> None:
+        """None: partition values are all there is."""
+
+
+class PartitionVerdicts:
+    """A predicate over partition columns. Threads may share it: a race costs a second look."""
+
+    def __init__(self, predicate: BoundPredicate) -> None:
+        self._predicate = predicate
+        self.names = tuple(column.physical_path[0] for column in evaluated_columns(predicate))
+        self._known: dict[Combination, bool] = {}
+
+    @classmethod
+    def of_conjuncts(cls, predicate: BoundPredicate) -> "tuple[PartitionVerdicts, ...]":
+        """Each conjunct by itself: one column has fewer values than several have combinations."""
+        return tuple(map(cls, predicate.parts if isinstance(predicate, And) else (predicate,)))
+
+    def on(self, combinations: Sequence[Combination]) -> list[bool]:
+        """Whether files with these values, in the order of the names, may match."""
+        known = self._known
+        new = {combination for combination in combinations if combination not in known}
+        if new and len(known) + len(new) > _MOST_REMEMBERED:
+            known = self._known = {}
+            new = set(combinations)
+        if new:
+            ordered = list(new)
+            columns = {
+                name: pa.array([combination[place] for combination in ordered], pa.string())
+                for place, name in enumerate(self.names)
+            }
+            verdicts = self.on_files(PartitionTexts(columns, len(ordered)))
+            known.update(zip(ordered, verdicts.to_pylist(), strict=True))
+        return [known[combination] for combination in combinations]
+
+    def on_files(self, texts: PartitionTexts) -> pa.BooleanArray:
+        """Whether each file may match, found out for every one of them."""
+        return keep_mask(self._predicate, texts)
