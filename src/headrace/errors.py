@@ -334,7 +334,7 @@ class PartitionValueError(DamageError):
     def __init__(self, *, column: str, value: str, type_name: str) -> None:
         self.column, self.value, self.type_name = column, value, type_name
         super().__init__(
-            f"partition value {value!r} of column {column} is not a {type_name}; "
+            f"partition value {value!r} of column {column} is not of type {type_name}; "
             "read partition_values for the text as the log has it"
         )
 
@@ -501,8 +501,8 @@ class OutputFailedError(StorageError):
     def __init__(self, *, target: str, reason: str) -> None:
         self.target, self.reason = target, reason
         super().__init__(
-            f"{target}: {reason}; what was written is not whole: make room or mend the "
-            "permissions, or choose another place"
+            f"{target}: {reason}; what has been written, if anything, is not whole: make room, "
+            "mend the permissions, or choose another place"
         )
 
 
@@ -729,8 +729,8 @@ class RunNotFoundError(PipelineError):
 
     def __init__(self, *, run: str, similar: Sequence[str]) -> None:
         self.run, self.similar = run, tuple(similar)
-        known = f"; there are {', '.join(self.similar)}" if self.similar else ""
-        super().__init__(f"no single run is called {run}{known}; `headrace runs` lists them")
+        known = f"there are {', '.join(self.similar)}" if self.similar else "none comes close"
+        super().__init__(f"no single run is called {run}: {known}; `headrace runs` lists them")
 
 
 class RunInProgressError(PipelineError):

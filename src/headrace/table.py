@@ -336,7 +336,7 @@ class Snapshot:
         options: RowOptions | None = None,
     ) -> RowRequest:
         """What `rows` asks of each data file: for those who read files elsewhere. It pickles."""
-        return wiring.row_request(
+        request = wiring.row_request(
             self._readable_schema,
             context=self._context,
             predicate=self._bound(where, basis=Basis.VALUES),
@@ -344,6 +344,11 @@ class Snapshot:
             mapping_mode=self.properties.get("delta.columnMapping.mode"),
             options=options or RowOptions(),
         )
+        try:
+            request.output_schema  # noqa: B018  (a type that cannot be read is refused before it is)
+        except ValueError as error:
+            raise InvalidTableError(table=self.table.uri, reason=str(error)) from error
+        return request
 
     def refresh(self, *, log_tail: Sequence[str] | None = None) -> "Snapshot":
         """The newest snapshot, made by reading only what is new; itself where nothing is.

@@ -61,6 +61,9 @@ class Encoding(Enum):
     PLAIN = "no dictionaries"
     NEWER = "data pages of version 2, zstd"
     BARE = "no compression, no statistics"
+    CROWDED = "many small pages, dictionaries that are given up, gzip"
+    BROTLI = "brotli"
+    LZ4 = "lz4, with a page index"
 
 
 _ENCODINGS: dict[Encoding, dict[str, Any]] = {
@@ -68,6 +71,14 @@ _ENCODINGS: dict[Encoding, dict[str, Any]] = {
     Encoding.PLAIN: {"use_dictionary": False},
     Encoding.NEWER: {"data_page_version": "2.0", "compression": "zstd"},
     Encoding.BARE: {"compression": "none", "write_statistics": False},
+    Encoding.CROWDED: {
+        "compression": "gzip",
+        "data_page_size": 32,
+        "write_batch_size": 2,
+        "dictionary_pagesize_limit": 16,
+    },
+    Encoding.BROTLI: {"compression": "brotli"},
+    Encoding.LZ4: {"compression": "lz4", "write_page_index": True},
 }
 
 

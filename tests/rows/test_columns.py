@@ -8,7 +8,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from headrace.errors import CorruptDataFileError, InvalidArgumentError, UnknownColumnError
+from headrace.errors import (
+    CorruptDataFileError,
+    InvalidArgumentError,
+    InvalidTableError,
+    UnknownColumnError,
+)
 from tests.lake.action import add
 from tests.lake.log import write_history
 from tests.listing import open_snapshot
@@ -169,6 +174,14 @@ def test_a_column_that_is_not_there_is_an_error(tmp_path: Path) -> None:
     write_table(tmp_path, [field("a", "long")], [])
     with pytest.raises(UnknownColumnError):
         open_snapshot(tmp_path).rows(columns=["b"])
+
+
+def test_a_type_that_cannot_be_read_is_refused_before_anything_is(tmp_path: Path) -> None:
+    fields = [field("id", "long"), field("odd", "unheard_of")]
+    snapshot = open_snapshot(write_table(tmp_path, fields, []))
+    with pytest.raises(InvalidTableError, match="unheard_of"):
+        snapshot.rows()
+    assert snapshot.rows(columns=["id"]).read_all().num_rows == 0
 
 
 def test_one_name_is_not_taken_for_a_list_of_letters(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from headrace.errors import CorruptLogError, SnapshotExpiredError, UnsafePathError
 from tests.lake.action import add, opening
-from tests.lake.log import commit_path, write_commit, write_history
+from tests.lake.log import commit_path, write_commit, write_history, write_lines
 from tests.listing import open_snapshot, paths_of
 
 ADD = json.dumps(add("b")).encode()
@@ -59,6 +59,14 @@ def test_rule_03_a_null_action_is_none(table: Path) -> None:
     assert paths_of(table) == []
 
 
+def test_rule_03_what_is_null_hides_no_protocol_behind_it(table: Path) -> None:
+    [protocol, metadata] = opening()
+    write_lines(
+        commit_path(table, 0), [{"add": None, **protocol}, {"commitInfo": None, **metadata}]
+    )
+    assert open_snapshot(table).schema.names == ["id", "part", "n"]
+
+
 def test_a_truncated_last_line_is_named(table: Path) -> None:
     path = _raw(table, ADD + b"\n" + ADD.replace(b'"b"', b'"c"')[:-9])
     with pytest.raises(CorruptLogError) as caught:
@@ -86,6 +94,7 @@ def test_lines_are_counted_as_an_editor_counts_them(table: Path) -> None:
         _with_size(b"1e400"),
         _with_size(b"1.5"),
         _with_size(b"9" * 5000),
+        _with_size(b"%d" % (1 << 63)),
         ADD.replace(b'"path"', b'"route"'),
         b'{"add": []}',
         b'{"add": 1}',
@@ -106,6 +115,7 @@ def test_lines_are_counted_as_an_editor_counts_them(table: Path) -> None:
         "size 1e400",
         "size 1.5",
         "size of 5000 digits",
+        "size of 64 bits",
         "no path",
         "add is a list",
         "add is a number",

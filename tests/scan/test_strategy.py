@@ -112,7 +112,17 @@ def test_a_forbidden_fallback_fails_before_the_first_file(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"strategy": "sideways"}, {"batch_rows": 0}, {"nonsense": 1}, {"memory_limit_bytes": -1}],
+    [
+        {"strategy": "sideways"},
+        {"batch_rows": 0},
+        {"batch_rows": "5"},
+        {"batch_rows": True},
+        {"batch_rows": 1 << 31},
+        {"limit": 1 << 63},
+        {"limit": 1.5},
+        {"nonsense": 1},
+        {"memory_limit_bytes": -1},
+    ],
     ids=str,
 )
 def test_an_option_that_is_not_there_is_refused(table: Path, wrong: dict[str, object]) -> None:

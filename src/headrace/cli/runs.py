@@ -8,6 +8,7 @@ from rich.table import Table as Grid
 
 from headrace.cli.console import Console
 from headrace.cli.option import AsJson, ProjectFolder
+from headrace.errors import InvalidArgumentError
 
 RunName = Annotated[str, typer.Argument(metavar="RUN", help="An id, its beginning, or latest.")]
 
@@ -60,6 +61,9 @@ def show(
     record = loaded.show(run)
     if plans is not None:
         found = loaded.store.plans(record, plans)
+        if not found:
+            reason = f"run {record.id} kept no plans of a view {plans}: did it run in it?"
+            raise InvalidArgumentError(argument="--plans", reason=reason)
         for stage, text in found.items():
             _console().print(f"== {stage} ==\n{text}\n", soft_wrap=True)
         return

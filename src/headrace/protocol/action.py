@@ -4,9 +4,12 @@ Field names are the protocol's in snake case. Unknown fields are ignored: the pr
 is what guards a reader. Numbers and booleans are strict, so a damaged line never passes.
 """
 
-from typing import Any, TypeAlias
+from typing import Annotated, Any, TypeAlias
 
 import msgspec
+
+Long: TypeAlias = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
+"""Every number of the protocol has 64 bits; a larger one is damage, and no column would hold it."""
 
 
 class Action(msgspec.Struct, rename="camel", frozen=True, gc=False, kw_only=True):
@@ -18,9 +21,9 @@ class DeletionVector(Action, frozen=True):
 
     storage_type: str
     path_or_inline_dv: str
-    size_in_bytes: int
-    cardinality: int
-    offset: int | None = None
+    size_in_bytes: Long
+    cardinality: Long
+    offset: Long | None = None
 
     @property
     def unique_id(self) -> str:
@@ -33,9 +36,9 @@ class Add(Action, frozen=True):
     """A file that belongs to the table from this commit on."""
 
     path: str
-    size: int
+    size: Long
     partition_values: dict[str, str | None] = {}
-    modification_time: int = 0
+    modification_time: Long = 0
     stats: str | None = None
     tags: dict[str, str | None] | None = None
     deletion_vector: DeletionVector | None = None
@@ -48,15 +51,15 @@ class Remove(Action, frozen=True):
     path: str
     deletion_vector: DeletionVector | None = None
     data_change: bool = True
-    size: int | None = None
+    size: Long | None = None
     partition_values: dict[str, str | None] | None = None
 
 
 class Protocol(Action, frozen=True):
     """What a client must be able to do."""
 
-    min_reader_version: int
-    min_writer_version: int = 0
+    min_reader_version: Long
+    min_writer_version: Long = 0
     reader_features: list[str] | None = None
     writer_features: list[str] | None = None
 
@@ -78,15 +81,15 @@ class Metadata(Action, frozen=True):
     name: str | None = None
     description: str | None = None
     format: Format | None = None
-    created_time: int | None = None
+    created_time: Long | None = None
 
 
 class Txn(Action, frozen=True):
     """How far an application has got; the latest per application wins."""
 
     app_id: str
-    version: int
-    last_updated: int | None = None
+    version: Long
+    last_updated: Long | None = None
 
 
 class DomainMetadata(Action, frozen=True):
@@ -100,14 +103,14 @@ class DomainMetadata(Action, frozen=True):
 class CommitInfo(Action, frozen=True):
     """What the writer said about its commit; only the trusted timestamp matters here."""
 
-    in_commit_timestamp: int | None = None
+    in_commit_timestamp: Long | None = None
 
 
 class Cdc(Action, frozen=True):
     """A file that holds the changed rows of a commit."""
 
     path: str
-    size: int
+    size: Long
     partition_values: dict[str, str | None] = {}
     tags: dict[str, str | None] | None = None
 
@@ -116,8 +119,8 @@ class Sidecar(Action, frozen=True):
     """A leaf of a V2 checkpoint."""
 
     path: str
-    size_in_bytes: int = 0
-    modification_time: int = 0
+    size_in_bytes: Long = 0
+    modification_time: Long = 0
 
 
 class Checksum(Action, frozen=True):
@@ -125,15 +128,15 @@ class Checksum(Action, frozen=True):
 
     protocol: Protocol | None = None
     metadata: Metadata | None = None
-    num_files: int | None = None
-    table_size_bytes: int | None = None
-    in_commit_timestamp_opt: int | None = None
+    num_files: Long | None = None
+    table_size_bytes: Long | None = None
+    in_commit_timestamp_opt: Long | None = None
 
 
 class LastCheckpoint(Action, frozen=True):
     """The `_last_checkpoint` file: a hint, never more."""
 
-    version: int
+    version: Long
 
 
 ACTION_TYPES: dict[str, type[Action]] = {

@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 _PHYSICAL_NAME = "delta.columnMapping.physicalName"
+_MOST_DIGITS = 38
 
 
 class PrimitiveType(msgspec.Struct, frozen=True):
@@ -147,15 +148,17 @@ def _physical_type(logical: DataType) -> DataType:
 
 def _data_type(spec: Any) -> DataType:
     if isinstance(spec, str):
-        if spec.startswith("decimal"):
-            precision, _, scale = spec[len("decimal") :].strip("() ").partition(",")
-            return DecimalType(int(precision or 10), int(scale or 0))
-        return PrimitiveType(spec)
+        return _decimal(spec) if spec.startswith("decimal") else PrimitiveType(spec)
     match spec["type"]:
         case "struct":
             return StructType(
                 tuple(
-                    Field(f["name"], _data_type(f["type"]), f["nullable"], f.get("metadata") or {})
+                    Field(
+                        _name(f["name"]),
+                        _data_type(f["type"]),
+                        f["nullable"],
+                        f.get("metadata") or {},
+                    )
                     for f in spec["fields"]
                 )
             )
@@ -169,3 +172,19 @@ def _data_type(spec: Any) -> DataType:
             )
         case other:
             raise ValueError(f"the schema has a nested type {other!r}")
+
+
+def _decimal(spec: str) -> DecimalType:
+    precision, _, scale = spec[len("decimal") :].strip("() ").partition(",")
+    found = DecimalType(int(precision or 10), int(scale or 0))
+    if not 0 <= found.scale <= found.precision <= _MOST_DIGITS or not found.precision:
+        raise ValueError(
+            f"the schema has a type {spec}, and decimals have 1 to {_MOST_DIGITS} digits"
+        )
+    return found
+
+
+def _name(spec: Any) -> str:
+    if not isinstance(spec, str):
+        raise TypeError(f"{spec!r} is no name")
+    return spec

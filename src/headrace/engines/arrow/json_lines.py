@@ -76,9 +76,9 @@ def _may_hold(lines: bytes, columns: tuple[str, ...]) -> bool:
     """Whether decoding is worth it: most commits have no metadata, and all have files.
 
     A line holds one action, so its first name tells which. Where a name is spelt in an unusual
-    way, with escapes or spaces, only decoding tells.
+    way, with escapes or spaces, only decoding tells; nor do all writers leave out what is null.
     """
-    if "add" in columns:
+    if "add" in columns or any(b'"%s"' % column.encode() in lines for column in columns):
         return True
     another = _other_action(columns)
     # The line feed is what makes the search quick: whole lines are leapt over.
