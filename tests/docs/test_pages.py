@@ -84,7 +84,7 @@ def _options() -> dict[str, set[str]]:
     everywhere = {"--help"}
     found = {"headrace": everywhere | {o for p in group.params for o in p.opts}}
     for name, command in group.commands.items():
-        found[name] = everywhere | {o for p in command.params for o in p.opts}
+        found[name] = everywhere | {o for p in command.params for o in (*p.opts, *p.secondary_opts)}
     return found
 
 
