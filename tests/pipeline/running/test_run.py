@@ -168,7 +168,13 @@ def test_a_view_that_read_an_older_result_runs_again_once_that_is_made_anew(shop
     edit(shop / "views" / "top.sql", "> 100", "> 50")
     alone = run(shop, select=["top"])
     assert statuses(alone)["top"] == "ran"
-    assert statuses(run(shop)) == {"forecast": "skipped", "revenue": "ran", "top": "ran"}
+    whole = run(shop)
+    assert statuses(whole) == {"forecast": "skipped", "revenue": "ran", "top": "ran"}
+    named = "view revenue has another result than the one it read"
+    assert whole.views["top"].reason == named
+    assert whole.views["top"].upstream_keys == {"revenue": whole.views["revenue"].skip_key}
+    (told,) = (v for v in Project.load(shop).diff(alone.id, whole.id).views if v.view == "top")
+    assert [cause.text for cause in told.causes] == [named]
 
 
 def test_a_selection_that_matches_nothing_is_an_error(shop: Path) -> None:

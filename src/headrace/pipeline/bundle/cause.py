@@ -74,6 +74,19 @@ def explain_change(
     return causes or tuple(_asked(old, new))
 
 
+def explain_upstream(old: Mapping[str, str], new: Mapping[str, str]) -> tuple[Cause, ...]:
+    """Which views had another result when they were read; given by view, as keys of results.
+
+    Two runs of one plan can read different results: a view that is left out of a run is read as
+    it last was.
+    """
+    return tuple(
+        _cause(CauseKind.UPSTREAM, name, f"view {name} has another result than the one it read")
+        for name in sorted({*old, *new})
+        if old.get(name) != new.get(name)
+    )
+
+
 def explain_view(
     old: Mapping[str, ViewPlan], new: Mapping[str, ViewPlan], view: str
 ) -> tuple[Cause, ...]:

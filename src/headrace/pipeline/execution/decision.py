@@ -12,7 +12,7 @@ import msgspec
 
 from headrace.errors import ResultMissingError
 from headrace.pipeline.bundle.bundle import Bundle
-from headrace.pipeline.bundle.cause import Cause, CauseKind, explain_change
+from headrace.pipeline.bundle.cause import Cause, explain_change, explain_upstream
 from headrace.pipeline.bundle.digest import digest_of
 from headrace.pipeline.bundle.view_plan import ViewPlan
 from headrace.pipeline.execution.standing import committed_unsaid, why_fallen
@@ -47,6 +47,8 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     causes: tuple[Cause, ...] = ()
     skip_key: str | None = None
     """What its result will depend on, older results of views that are left out among it."""
+    upstream_keys: dict[str, str] = {}
+    """By materialised view that it reads, the skip key of the result that it will read."""
     last: LastResult | None = None
     unsaid: NotedVersion | None = None
     """A commit that stands for this work though no run has recorded it."""
@@ -92,8 +94,9 @@ class Decider:
             return _replace(made, action=Action.INLINE, reason=reason)
         if plan.name not in self._selected:
             return _replace(made, action=Action.LEAVE_OUT, reason="it is not selected")
-        key = self._effective_key(plan)
-        made = _replace(made, skip_key=key)
+        read = self._keys_read(plan)
+        key = self._effective_key(plan, read)
+        made = _replace(made, skip_key=key, upstream_keys=_known(read))
         causes = explain_change(
             None if last is None else last.plan.key,
             plan.key,
@@ -110,8 +113,9 @@ class Decider:
                 f"run {unsaid.note.run} committed it as version {unsaid.version} before it died"
             )
             return _replace(made, action=Action.SKIP, reason=reason, unsaid=unsaid)
-        causes = causes or (_older_upstream(),)
-        return _replace(made, reason="; ".join(map(str, causes)), causes=causes)
+        causes = causes or explain_upstream(last.record.upstream_keys if last else {}, _known(read))
+        told = "; ".join(map(str, causes)) or "its last result has another key"
+        return _replace(made, reason=told, causes=causes)
 
     def _with_known_key(self, plan: ViewPlan, made: Decision, last: LastResult) -> Decision:
         origin = last.record.result_of or last.run
@@ -145,8 +149,11 @@ class Decider:
             if made.action is Action.RUN:
                 return made
             reason = f"it is not kept, and {', '.join(running)} reads it"
-            key = made.skip_key or self._effective_key(plan)
-            return _replace(made, action=Action.RUN, reason=reason, skip_key=key)
+            read = self._keys_read(plan)
+            key = made.skip_key or self._effective_key(plan, read)
+            return _replace(
+                made, action=Action.RUN, reason=reason, skip_key=key, upstream_keys=_known(read)
+            )
         if readers and made.action is Action.RUN:
             return _replace(made, action=Action.SKIP, reason="no view that runs reads it")
         return made
@@ -162,24 +169,29 @@ class Decider:
         last = self._last.get(view)
         return last if last is not None and last.record.output is not None else None
 
-    def _effective_key(self, plan: ViewPlan) -> str | None:
+    def _keys_read(self, plan: ViewPlan) -> dict[str, str | None]:
+        """By materialised view upstream, the key of the result that there will be to read."""
+        read = {}
+        for upstream in self._bundle.upstream(plan.name):
+            last = self._standing(upstream)
+            if self._made[upstream].action is not Action.LEAVE_OUT:
+                read[upstream] = self._made[upstream].skip_key
+            elif last is not None:
+                read[upstream] = last.record.skip_key
+            else:
+                read[upstream] = self._bundle[upstream].skip_key
+        return read
+
+    def _effective_key(self, plan: ViewPlan, read: Mapping[str, str | None]) -> str | None:
         """The skip key; another one if a view that is left out will be read in an older state."""
         if plan.skip_key is None:
             return None
-        older = {}
-        for upstream in self._bundle.upstream(plan.name):
-            left_out = self._made[upstream].action is Action.LEAVE_OUT
-            last = self._standing(upstream)
-            if left_out and last and last.record.skip_key != self._bundle[upstream].skip_key:
-                older[upstream] = last.record.skip_key
-            elif not left_out and self._made[upstream].skip_key != self._bundle[upstream].skip_key:
-                older[upstream] = self._made[upstream].skip_key
+        older = {name: key for name, key in read.items() if key != self._bundle[name].skip_key}
         return digest_of({"key": plan.skip_key, "older": older}) if older else plan.skip_key
 
 
-def _older_upstream() -> Cause:
-    text = "a view that it reads had an older result when it last ran, or has now"
-    return Cause(kind=CauseKind.UPSTREAM, subject="", text=text)
+def _known(keys: Mapping[str, str | None]) -> dict[str, str]:
+    return {name: key for name, key in keys.items() if key is not None}
 
 
 def _replace(decision: Decision, **changes: object) -> Decision:

@@ -101,7 +101,11 @@ def _decision(then: RunRecord, plan: ViewPlan, *, replayed: bool) -> Decision:
     if not replayed:
         return made
     return msgspec.structs.replace(
-        made, action=Action.RUN, reason=f"run {then.id} is replayed", skip_key=plan.skip_key
+        made,
+        action=Action.RUN,
+        reason=f"run {then.id} is replayed",
+        skip_key=plan.skip_key,
+        upstream_keys={} if record is None else record.upstream_keys,
     )
 
 

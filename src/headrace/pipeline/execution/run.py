@@ -104,10 +104,13 @@ class Execution:
         self._learn_marks(marks)
         status = RunStatus.FAILED
         try:
-            with span("headrace.run", {"headrace.run": self._record.id}) as parent:
-                self._run_graph(work, runner, parent)
-            bad = any(view.status is ViewStatus.FAILED for view in self._ended.values())
-            status = RunStatus.FAILED if bad else RunStatus.SUCCEEDED
+            with span("headrace.run", self._attributes()) as traced:
+                self._run_graph(work, runner, traced.context)
+                bad = [v.view for v in self._ended.values() if v.status is ViewStatus.FAILED]
+                status = RunStatus.FAILED if bad else RunStatus.SUCCEEDED
+                traced.tell({"headrace.status": status.value})
+                if bad:
+                    traced.fail(f"failed: {', '.join(bad)}")
         except (KeyboardInterrupt, RunCancelledError):
             status = RunStatus.CANCELLED
             raise
@@ -116,6 +119,16 @@ class Execution:
             clear_staging(self._places.staging)
             finished = self._finish(work, status)
         return finished
+
+    def _attributes(self) -> dict[str, str]:
+        record = self._record
+        return {
+            "headrace.run": record.id,
+            "headrace.project": record.project,
+            "headrace.kind": record.kind.value,
+            "headrace.engine": record.engine,
+            "headrace.bundle": record.bundle,
+        }
 
     def _run_graph(self, work: ViewWork, runner: Runner, parent: Any) -> None:
         running = [n for n in self._bundle.order if self._decisions[n].action is Action.RUN]
@@ -127,9 +140,15 @@ class Execution:
         def run_view(name: str) -> ViewRun:
             self._progress.view_started(name)
             attributes = {"headrace.view": name, "headrace.run": self._record.id}
-            with span("headrace.view", attributes, parent=parent):
+            with span("headrace.view", attributes, parent=parent) as traced:
                 ran = work.run(self._decisions[name])
-                return self._judge(ran) if self._judge and ran.stands else ran
+                judged = self._judge(ran) if self._judge and ran.stands else ran
+                traced.tell(
+                    {"headrace.status": judged.status.value, "headrace.rows": ran.rows or 0}
+                )
+                if judged.failure is not None:
+                    traced.fail(judged.failure.text)
+                return judged
 
         def poll(active: Collection[str]) -> None:
             for name in active:
@@ -192,6 +211,7 @@ class Execution:
             return msgspec.structs.replace(
                 view,
                 skip_key=decision.skip_key,
+                upstream_keys=unsaid.note.upstream_keys,
                 digest=unsaid.note.digest,
                 output=output,
                 result_of=unsaid.note.run,
@@ -201,6 +221,7 @@ class Execution:
         return msgspec.structs.replace(
             view,
             skip_key=last.record.skip_key,
+            upstream_keys=last.record.upstream_keys,
             digest=last.record.digest,
             output=last.record.output,
             result_of=last.record.result_of or last.run,

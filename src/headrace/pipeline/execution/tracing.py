@@ -6,17 +6,39 @@ from typing import Any
 
 from headrace.pipeline import wiring
 
+Attributes = Mapping[str, str | int]
+
+
+class Span:
+    """What is told of something while it is traced; without OpenTelemetry nobody listens."""
+
+    def __init__(self, trace: Any = None, opened: Any = None) -> None:
+        """Take the module `opentelemetry.trace` and one of its spans."""
+        self._trace, self._opened = trace, opened
+
+    @property
+    def context(self) -> Any:
+        """What a span below this one names as its parent: threads do not inherit it."""
+        return None if self._opened is None else self._trace.set_span_in_context(self._opened)
+
+    def tell(self, attributes: Attributes) -> None:
+        """Add what is known only in the end."""
+        if self._opened is not None:
+            self._opened.set_attributes(dict(attributes))
+
+    def fail(self, reason: str) -> None:
+        """Mark it as failed."""
+        if self._opened is not None:
+            self._opened.set_status(self._trace.Status(self._trace.StatusCode.ERROR, reason))
+
 
 @contextmanager
-def span(name: str, attributes: Mapping[str, str | int], *, parent: Any = None) -> Iterator[Any]:
-    """Trace what happens inside; gives what a span below it names as its parent.
-
-    Threads do not inherit spans, so a parent is named.
-    """
+def span(name: str, attributes: Attributes, *, parent: Any = None) -> Iterator[Span]:
+    """Trace what happens inside; an exception marks the span as failed."""
     trace = wiring.open_tracing()
     if trace is None:
-        yield None
+        yield Span()
         return
     tracer = trace.get_tracer("headrace")
     with tracer.start_as_current_span(name, context=parent, attributes=dict(attributes)) as opened:
-        yield trace.set_span_in_context(opened)
+        yield Span(trace, opened)

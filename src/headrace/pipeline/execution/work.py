@@ -89,6 +89,7 @@ class ViewWork:
             causes=decision.causes,
             started_ms=started_ms,
             skip_key=decision.skip_key,
+            upstream_keys=decision.upstream_keys,
             plan_fingerprint=plan.plan_fingerprint,
             result_of=self._record.id,
         )
@@ -202,6 +203,7 @@ class ViewWork:
             bundle=self._bundle.id,
             started_ms=self._record.started_ms,
             skip_key=made.skip_key,
+            upstream_keys=made.upstream_keys,
             digest=digest,
         )
 

@@ -6,7 +6,7 @@ from enum import StrEnum
 import msgspec
 
 from headrace.pipeline.bundle.bundle import Bundle
-from headrace.pipeline.bundle.cause import Cause, explain_change
+from headrace.pipeline.bundle.cause import Cause, explain_change, explain_upstream
 from headrace.pipeline.runs.record import RunRecord, ViewRun
 
 
@@ -88,6 +88,8 @@ def _view(
         causes = explain_change(
             plans[0].key, plans[1].key, old_units=plans[0].units, new_units=plans[1].units
         )
+    if not causes and records[0] is not None and records[1] is not None:
+        causes = explain_upstream(records[0].upstream_keys, records[1].upstream_keys)
     return ViewDifference(
         view=name,
         sameness=_sameness(records[0], records[1]),
