@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 from headrace import Table
@@ -14,7 +15,10 @@ from headrace.pipeline import Project, RunRecord, RunStatus, ViewRun, ViewStatus
 from headrace.pipeline.execution.comparison import compare_rows
 from headrace.pipeline.execution.decision import Action, Decision
 from headrace.pipeline.execution.progress import Quiet
+from headrace.pipeline.project.header import Tier
+from headrace.pipeline.runners.spark.digest import digest_written
 from headrace.pipeline.runs.artifact import PlanStage
+from headrace.pipeline.runs.digest import digest_batches
 from tests.pipeline.shop import append_orders, append_weather, write_shop
 
 BUILDER = '''\
@@ -111,6 +115,19 @@ def test_a_replay_after_ten_commits_runs_new_jobs_and_gives_equal_digests(
         assert rows_digest(view) == rows_digest(first.views[name])
         assert view.job_ids
         assert not set(view.job_ids) & set(first.views[name].job_ids)
+
+
+@pytest.mark.parametrize("tier", Tier)
+def test_the_order_of_a_large_result_is_known_where_it_counts(
+    tmp_path: Path, spark: Any, tier: Tier
+) -> None:
+    frame = spark.range(10_000, numPartitions=4).orderBy("id")
+    folder, schema = tmp_path / "t", pa.schema([pa.field("id", pa.int64())])
+    frame.write.parquet(str(folder))
+    found = digest_written(spark, folder, schema=schema, partition_by=(), tier=tier, driver_bytes=0)
+    whole = digest_batches(schema, pa.table({"id": range(10_000)}).to_batches())
+    assert (found.rows, found.rows_digest) == (whole.rows, whole.rows_digest)
+    assert found.order_digest == (whole.order_digest if tier is Tier.CANONICAL else None)
 
 
 class _InterruptingOnce(Quiet):

@@ -29,7 +29,10 @@ def compare_results(  # noqa: PLR0913  (two results, each as digest and rows, an
     match tier:
         case Tier.CANONICAL:
             if then.order_digest is None or now.order_digest is None:
-                return "the order of its rows is not known: it is too large to be read at once"
+                return (
+                    "the order of its rows is not known: Spark keeps none in memory, "
+                    "materialise it as staging or output"
+                )
             same = then.order_digest == now.order_digest
             if not same and then.rows_digest == now.rows_digest:
                 return "it gives the same rows in another order"

@@ -10,6 +10,7 @@ from headrace.pipeline.runs.file_mark import FileMark, FileToMark, make_marks
 from headrace.pipeline.sources.delta import DeltaSource
 from headrace.pipeline.sources.parquet import ParquetSource
 from headrace.pipeline.sources.source import Source
+from headrace.pipeline.sources.vector_file import vector_place
 from headrace.storage.location import local_root, resolve, scheme_of
 
 
@@ -44,7 +45,7 @@ class MarkBook:
 
 
 def files_of(source: Source, unit: ScanUnit) -> list[FileToMark]:
-    """The local files of a scan unit, and where they are."""
+    """The local files of a scan unit, those of its deletion vectors among them."""
     if isinstance(source, DeltaSource):
         root = source.snapshot.table.uri
     elif isinstance(source, ParquetSource):
@@ -55,9 +56,25 @@ def files_of(source: Source, unit: ScanUnit) -> list[FileToMark]:
     if scheme_of(root) != "file":
         return []
     is_delta = isinstance(source, DeltaSource)
-    return [
+    data = [
         FileToMark(path=path, dv_id=vector, place=_place(root, path, is_uri=is_delta))
         for path, vector in zip(unit.paths, unit.dv_ids, strict=True)
+    ]
+    return [*data, *(_vector_files(source, unit) if isinstance(source, DeltaSource) else ())]
+
+
+def _vector_files(source: DeltaSource, unit: ScanUnit) -> list[FileToMark]:
+    """The files that hold deletion vectors of a unit's files, each once: one may hold many."""
+    if not any(unit.dv_ids):
+        return []
+    root = source.snapshot.table.uri
+    places = (
+        vector_place(root, file.deletion_vector) for file in source.snapshot.scan(where=unit.where)
+    )
+    return [
+        FileToMark(path=place.name, dv_id=None, place=place)
+        for place in dict.fromkeys(places)
+        if place is not None
     ]
 
 

@@ -1,13 +1,30 @@
-"""Vacuum that keeps what runs need: deltalake removes files, the store says which must stay."""
+"""Vacuum that keeps what runs need: deltalake names files, the store says which must stay.
 
-from collections.abc import Mapping, Sequence
+deltalake does not know the files of deletion vectors and would remove those of live files. Where
+it names what may be one, Headrace itself tells which files the versions need.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import msgspec
 from deltalake import DeltaTable
 
+from headrace.errors import HeadraceError
 from headrace.pipeline.runs.record import RunRecord
 from headrace.pipeline.runs.store import ArtifactStore
+from headrace.pipeline.sources.vector_file import vector_place
+from headrace.protocol.action import DeletionVector
+from headrace.storage.location import local_root
+from headrace.table import Table
+
+_RETENTION = "delta.deletedFileRetentionDuration"
+_RETENTION_BY_DEFAULT = "interval 1 week"
+_INTERVAL = re.compile(
+    r"\s*(?:interval\s+)?(\d+)\s+(second|minute|hour|day|week)s?\s*", re.IGNORECASE
+)
 
 
 class Vacuumed(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,14 +55,74 @@ def vacuum_table(
     table: Path, *, keep: set[int], retention_hours: int | None, dry_run: bool
 ) -> Vacuumed:
     """Remove the files of a table that no version needs which is to be kept."""
-    opened = DeltaTable(table)
-    known = {int(commit["version"]) for commit in opened.history()}
-    kept = sorted(keep & known)
-    files = opened.vacuum(
+    opened = Table(table)
+    kept = [version for version in sorted(keep) if _is_there(opened, version)]
+    named = DeltaTable(table).vacuum(
         retention_hours=retention_hours,
-        dry_run=dry_run,
+        dry_run=True,
         enforce_retention_duration=False,
         full=True,
         keep_versions=kept or None,
     )
-    return Vacuumed(table=str(table), kept_versions=tuple(kept), files=tuple(sorted(files)))
+    needed = set[Path]()
+    if any(_may_hold_vectors(file) for file in named):
+        needed = _needed_files(opened, kept, retention_hours=retention_hours)
+    files = sorted({file for file in named if table / file not in needed})
+    for file in files if not dry_run else ():
+        (table / file).unlink(missing_ok=True)
+    return Vacuumed(table=str(table), kept_versions=tuple(kept), files=tuple(files))
+
+
+def _may_hold_vectors(file: str) -> bool:
+    return not file.endswith((".parquet", ".crc"))
+
+
+def _is_there(table: Table, version: int) -> bool:
+    try:
+        table.snapshot(version=version)
+    except HeadraceError:  # its log has been cleaned up: nobody can read the version any more
+        return False
+    return True
+
+
+def _needed_files(table: Table, kept: Iterable[int], *, retention_hours: int | None) -> set[Path]:
+    """The files that versions need, as Headrace knows them."""
+    newest = table.snapshot()
+    since = _first_retained(table, newest.properties, retention_hours)
+    return {
+        place
+        for uri, vector in _references(table, {*kept, newest.version}, since=since)
+        for place in (Path(uri), vector_place(table.uri, vector))
+        if place is not None
+    }
+
+
+def _references(
+    table: Table, versions: set[int], *, since: int
+) -> Iterator[tuple[str, DeletionVector | None]]:
+    """The files of versions, and all that came or went from another one on, with their vectors."""
+    for version in sorted(versions):
+        for file in table.snapshot(version=version).scan():
+            yield file.uri, file.deletion_vector
+    for change in table.changes(since) if since <= max(versions) else ():
+        yield change.uri, change.deletion_vector
+
+
+def _first_retained(
+    table: Table, properties: Mapping[str, str | None], retention_hours: int | None
+) -> int:
+    """The first version whose removed files are retained: for so long they may be read."""
+    age = _retention(properties) if retention_hours is None else timedelta(hours=retention_hours)
+    if age is not None:
+        try:
+            return table.snapshot(as_of=datetime.now(UTC) - age).version + 1
+        except HeadraceError:  # the log does not reach back so far
+            pass
+    commits = (Path(local_root(table.uri)) / "_delta_log").glob(f"{'[0-9]' * 20}.json")
+    return min((int(commit.stem) for commit in commits), default=table.snapshot().version)
+
+
+def _retention(properties: Mapping[str, str | None]) -> timedelta | None:
+    """How long removed files are retained; None if the table says it in unknown words."""
+    found = _INTERVAL.fullmatch(properties.get(_RETENTION) or _RETENTION_BY_DEFAULT)
+    return None if found is None else timedelta(**{f"{found[2].lower()}s": int(found[1])})

@@ -11,18 +11,29 @@ from pyspark.sql import DataFrame, SparkSession
 
 from headrace.pipeline.arrow_ddl import schema_text, spark_schema
 from headrace.pipeline.output.staged import open_staged, parquet_files
+from headrace.pipeline.project.header import Tier
 from headrace.pipeline.runs.digest import RowDigest, digest_batches, merge_digests
 
 _DRIVER_BYTES = 256 << 20
 """Up to here it is quicker to read what was written than to start workers for it."""
 
 
-def digest_written(
-    session: SparkSession, folder: Path, *, schema: pa.Schema, partition_by: Sequence[str]
+def digest_written(  # noqa: PLR0913  (what was written, and how it is to be looked at)
+    session: SparkSession,
+    folder: Path,
+    *,
+    schema: pa.Schema,
+    partition_by: Sequence[str],
+    tier: Tier,
+    driver_bytes: int = _DRIVER_BYTES,
 ) -> RowDigest:
-    """The digest of the files of a folder; of a large result without its order."""
+    """The digest of the files of a folder.
+
+    Workers look at a result above `driver_bytes`, and know nothing of its order. Where the order
+    counts, it is read here whatever its size, one batch after the other.
+    """
     size_bytes = sum(file.stat().st_size for file in parquet_files(folder))
-    if size_bytes > _DRIVER_BYTES:
+    if size_bytes > driver_bytes and tier is not Tier.CANONICAL:
         reader = session.read.schema(schema_text(schema))
         return digest_frame(reader.parquet(str(folder)), schema)
     rows = open_staged(folder, schema=schema, partition_by=partition_by)

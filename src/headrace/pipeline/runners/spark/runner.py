@@ -68,7 +68,7 @@ class SparkRunner:
                 folder, by = str(task.folder), task.partition_by
                 write_parquet(frame, folder, mode="overwrite", partition_by=by)
                 digest = digest_written(
-                    session, task.folder, schema=schema, partition_by=task.partition_by
+                    session, task.folder, schema=schema, partition_by=by, tier=plan.header.tier
                 )
             return ViewResult(
                 schema=schema,
