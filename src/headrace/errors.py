@@ -62,6 +62,7 @@
     │   ├── RunCancelledError          RUN_CANCELLED
     │   ├── ResultMissingError         RESULT_MISSING
     │   ├── InvalidResultError         INVALID_RESULT
+    │   ├── ViewUnplannedError         VIEW_UNPLANNED
     │   ├── PinnedFilesChangedError    PINNED_FILES_CHANGED
     │   └── ReplayDiffersError         REPLAY_DIFFERS
     └── MachineError                   phases and executors used against their contract
@@ -790,6 +791,18 @@ class InvalidResultError(PipelineError):
     def __init__(self, *, view: str, reason: str) -> None:
         self.view, self.reason = view, reason
         super().__init__(f"view {view}: {reason}; nothing was written")
+
+
+class ViewUnplannedError(PipelineError):
+    """A view is to run on DataFusion, which has no plan for it."""
+
+    code: ClassVar[str] = "VIEW_UNPLANNED"
+
+    def __init__(self, *, view: str, reason: str) -> None:
+        self.view, self.reason = view, reason
+        super().__init__(
+            f"view {view} has no plan in DataFusion: {reason}; run it on Spark, or correct it"
+        )
 
 
 class PinnedFilesChangedError(PipelineError):

@@ -117,10 +117,13 @@ def test_ddl_makes_a_table_that_keeps_the_contract() -> None:
         *("TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "BOOLEAN", "STRING"),
         *("BINARY", "DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "DECIMAL(38,10)", "VOID"),
         *("ARRAY<STRING>", "MAP<STRING, ARRAY<INT>>", "STRUCT<a: INT, `b c`: DATE>"),
+        *("ARRAY<VOID>", "MAP<STRING, VOID>", "STRUCT<void: VOID>"),
     ],
 )
 def test_a_type_survives_text_and_back(text: str) -> None:
     assert type_text(parse_type(text)) == text
+    columns = f"a INT NOT NULL, void {text}"
+    assert schema_text(parse_schema(columns)) == columns
 
 
 def test_types_that_other_engines_make_are_taken_for_what_spark_makes_of_them() -> None:

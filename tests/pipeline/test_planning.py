@@ -271,6 +271,8 @@ def test_a_contract_tells_readers_the_columns_of_a_view_that_is_not_planned(lake
         ("SELECT first(s) AS x FROM t", "ORDERED_AGGREGATE"),
         ("SELECT collect_list(s) AS x FROM t", "ORDERED_AGGREGATE"),
         ("SELECT max_by(s, id) AS x FROM t", "ORDERED_AGGREGATE"),
+        ("SELECT max(id) OVER () AS x FROM t LIMIT 1", "UNORDERED_LIMIT"),
+        ("SELECT array_sort(collect_list(s), (a, b) -> 0) AS x FROM t", "ORDERED_AGGREGATE"),
     ],
 )
 def test_the_lint_finds_what_may_give_other_rows(lake: Path, sql: str, code: str) -> None:
@@ -289,6 +291,9 @@ def test_the_lint_finds_what_may_give_other_rows(lake: Path, sql: str, code: str
         "SELECT s, count(*) AS n FROM t GROUP BY s ORDER BY n, s LIMIT 3",
         "SELECT rank() OVER (ORDER BY s) AS n FROM t",
         "SELECT sum(id) OVER (PARTITION BY s) AS n FROM t",
+        "SELECT sort_array(collect_list(s)) AS x, size(collect_set(id)) AS n FROM t",
+        "SELECT max(id) AS n FROM t LIMIT 1",
+        "SELECT s FROM t WHERE EXISTS (SELECT 1 FROM t AS u WHERE u.id = t.id LIMIT 1)",
     ],
 )
 def test_the_lint_is_silent_where_rows_are_certain(lake: Path, sql: str) -> None:

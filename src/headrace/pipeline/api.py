@@ -1,5 +1,6 @@
 """`Project`: a folder, loaded; what a user of the Python API starts from."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -50,6 +51,7 @@ class Engine(StrEnum):
     DATAFUSION = "datafusion"
 
 
+_RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 _PACKAGES = {Engine.SPARK: "pyspark", Engine.DATAFUSION: "datafusion"}
 
 
@@ -203,7 +205,8 @@ class Project:
             pins: Versions of sources.
             full_refresh: Run everything that is selected, and write outputs anew.
             analyse: Keep what each part of the physical plans did.
-            run_id: The id of the run; by default a new one.
+            run_id: The id of the run; by default a new one. A run that is tried again under its
+                id writes nothing that it has written already.
             session: A Spark session; by default the running one, or a local one.
             progress: Who is told how it goes on.
 
@@ -213,6 +216,9 @@ class Project:
             KeyboardInterrupt: by Ctrl-C; jobs are cancelled, and what was committed stands.
         """
         engine_version(engine)
+        if run_id is not None and not _RUN_ID.fullmatch(run_id):
+            reason = f"{run_id!r} is no name for a run: use letters, digits, '-', '_' and '.'"
+            raise InvalidArgumentError(argument="run_id", reason=reason)
         wish = Wish(
             engine=Engine(engine).value,
             profile=profile,

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 import sqlglot
-from sqlglot import exp
+from sqlglot import TokenType, exp
 from sqlglot.errors import SqlglotError
 
 _Kind = exp.DataType.Type
@@ -65,10 +65,8 @@ def parse_type(text: str) -> pa.DataType:
     Raises:
         ValueError: the text names no type.
     """
-    if text.strip().casefold() == "void":  # Spark's word for it, which the parser does not know
-        return pa.null()
     try:
-        return _arrow(exp.DataType.build(text, dialect="spark"))
+        return _arrow(exp.DataType.build(_without_void(text), dialect="spark"))
     except SqlglotError as error:
         raise ValueError(f"{text!r} is no Spark SQL type") from error
 
@@ -80,7 +78,7 @@ def parse_schema(text: str) -> pa.Schema:
         ValueError: the text is no such list.
     """
     try:
-        table = sqlglot.parse_one(f"CREATE TABLE t ({text})", dialect="spark")
+        table = sqlglot.parse_one(f"CREATE TABLE t ({_without_void(text, names=True)})", "spark")
     except SqlglotError as error:
         reason = f"{text!r} is not a list of columns such as 'id BIGINT NOT NULL, name STRING'"
         raise ValueError(reason) from error
@@ -148,6 +146,23 @@ def spark_type(data_type: pa.DataType) -> pa.DataType:
 def spark_schema(schema: pa.Schema) -> pa.Schema:
     """The same columns in the types that Spark would hand out."""
     return pa.schema([field.with_type(spark_type(field.type)) for field in schema])
+
+
+def _without_void(text: str, *, names: bool = False) -> str:
+    """A text in which `NULL` stands for the type `VOID`: the parser does not know Spark's word.
+
+    With `names`, a word at the beginning or behind a comma is the name of a column.
+    """
+    depth, found = 0, text
+    tokens = list(sqlglot.tokenize(text, "spark"))
+    for place, token in reversed(list(enumerate(tokens))):
+        depth += (token.token_type is TokenType.GT) - (token.token_type is TokenType.LT)
+        before = tokens[place - 1].token_type if place else TokenType.COMMA
+        behind = tokens[place + 1].token_type if place + 1 < len(tokens) else TokenType.COMMA
+        is_name = behind is TokenType.COLON or (names and depth == 0 and before is TokenType.COMMA)
+        if token.token_type is TokenType.VAR and token.text.upper() == "VOID" and not is_name:
+            found = f"{found[: token.start]}NULL{found[token.end + 1 :]}"
+    return found
 
 
 def _field(column: exp.ColumnDef) -> pa.Field:

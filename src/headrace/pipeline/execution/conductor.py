@@ -100,6 +100,7 @@ class Conductor(msgspec.Struct, frozen=True, kw_only=True):
             last=last,
             outputs=self.state.outputs,
             full_refresh=wish.full_refresh,
+            run=wish.run_id,
         ).decide()
 
     def run(self, wish: Wish, progress: Progress) -> RunRecord:

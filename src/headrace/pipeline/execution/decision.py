@@ -57,7 +57,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
 class Decider:
     """Decides view by view; what is upstream is decided first."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  (all that decisions rest on)
         self,
         bundle: Bundle,
         *,
@@ -65,10 +65,20 @@ class Decider:
         last: Mapping[str, LastResult],
         outputs: Path,
         full_refresh: bool = False,
+        run: str | None = None,
     ) -> None:
-        """Take what decisions rest on; `outputs` is the folder of output tables."""
+        """Take what decisions rest on.
+
+        Args:
+            bundle: What is planned.
+            selected: The views that the run is about.
+            last: By view, its newest result.
+            outputs: The folder of output tables.
+            full_refresh: Whether all that is selected runs.
+            run: The id that the caller has given the run: it may be one that is tried again.
+        """
         self._bundle, self._selected, self._last = bundle, selected, last
-        self._outputs, self._full_refresh = outputs, full_refresh
+        self._outputs, self._full_refresh, self._run = outputs, full_refresh, run
         self._made: dict[str, Decision] = {}
 
     def decide(self) -> dict[str, Decision]:
@@ -133,10 +143,14 @@ class Decider:
         return _replace(made, action=Action.SKIP, reason=reason)
 
     def _unsaid(self, plan: ViewPlan, key: str | None) -> NotedVersion | None:
-        if key is None or plan.header.materialise is not Materialise.OUTPUT:
+        if plan.header.materialise is not Materialise.OUTPUT:
             return None
         return committed_unsaid(
-            self._outputs / plan.name, project=self._bundle.project, view=plan.name, skip_key=key
+            self._outputs / plan.name,
+            project=self._bundle.project,
+            view=plan.name,
+            skip_key=key,
+            run=self._run,
         )
 
     def _second_look(self, plan: ViewPlan, made: Decision) -> Decision:

@@ -26,12 +26,19 @@ def why_fallen(output: OutputVersion) -> str | None:
     return None
 
 
-def committed_unsaid(table: Path, *, project: str, view: str, skip_key: str) -> NotedVersion | None:
-    """The commit of a run that did the same work and did not live to record it."""
+def committed_unsaid(
+    table: Path, *, project: str, view: str, skip_key: str | None, run: str | None
+) -> NotedVersion | None:
+    """The commit of a run that did the same work, or of this very run, and that is not on record.
+
+    A view that must run every time has no key: only the id of its run tells that it is tried
+    again.
+    """
     found = last_note(table)
     if found is None or (found.note.project, found.note.view) != (project, view):
         return None
-    if found.note.skip_key != skip_key:
+    is_same_work = skip_key is not None and found.note.skip_key == skip_key
+    if not is_same_work and found.note.run != run:
         return None
     output = OutputVersion(uri=str(table), version=found.version, files=0, size_bytes=0)
     return found if why_fallen(output) is None else None

@@ -18,9 +18,9 @@ from headrace.pipeline.execution.environment import now_ms
 from headrace.pipeline.execution.marking import MarkBook
 from headrace.pipeline.functions.catalog import Catalog
 from headrace.pipeline.output.commit import commit_output
-from headrace.pipeline.output.note import CommitNote
+from headrace.pipeline.output.layout import lay_out
+from headrace.pipeline.output.note import CommitNote, refuse_foreign_table
 from headrace.pipeline.output.pending import Intent, Intents, discard
-from headrace.pipeline.output.staged import check_partitioning
 from headrace.pipeline.output.write import OutputWrite
 from headrace.pipeline.project.header import Header, Materialise, WriteMode
 from headrace.pipeline.runners.task import (
@@ -125,12 +125,15 @@ class ViewWork:
         )
         self._places.intents.note(intent)
         try:
-            by = header.partition_by
+            if not self._full_refresh:
+                refuse_foreign_table(table, view=plan.name, project=self._bundle.project)
             planned = plan.arrow_schema
-            if planned is not None:
-                check_partitioning(plan.name, planned, by)
-            result = self._runner.compute(self._task(plan, folder=folder, partition_by=by))
+            if planned is not None:  # else the engine says what is wrong, or it is seen afterwards
+                header = lay_out(plan.name, planned, header)
+            task = self._task(plan, folder=folder, partition_by=header.partition_by)
+            result = self._runner.compute(task)
             check_result(plan.header.contract, result.schema, result.digest)
+            header = lay_out(plan.name, result.schema, header)
             write = OutputWrite(
                 table=table,
                 folder=folder,

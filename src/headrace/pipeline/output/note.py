@@ -10,7 +10,9 @@ from typing import Any
 import msgspec
 from deltalake import CommitProperties, DeltaTable, Transaction
 
+from headrace.errors import InvalidResultError
 from headrace.pipeline.runs.digest import RowDigest
+from headrace.table import Table
 
 _KEY = "headrace"
 _SEARCHED_COMMITS = 100
@@ -32,7 +34,7 @@ class CommitNote(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def application(self) -> str:
         """The application of the transaction: Delta keeps the last version of each."""
-        return f"headrace/{self.project}/{self.view}"
+        return _application(self.project, self.view)
 
     def properties(self) -> CommitProperties:
         """What goes into the commit beside its files."""
@@ -58,6 +60,26 @@ def last_note(table: Path) -> NotedVersion | None:
         if note is not None:
             return NotedVersion(version=int(commit["version"]), note=note)
     return None
+
+
+def refuse_foreign_table(table: Path, *, view: str, project: str) -> None:
+    """Make sure that a table which is to be written is the view's own.
+
+    Raises:
+        InvalidResultError: somebody else has made it.
+    """
+    if not DeltaTable.is_deltatable(str(table)):
+        return
+    if _application(project, view) not in Table(table).snapshot().txns:
+        reason = (
+            f"{table} is a table that no run of {project} has written: move it away, or write it "
+            "anew with --full-refresh"
+        )
+        raise InvalidResultError(view=view, reason=reason)
+
+
+def _application(project: str, view: str) -> str:
+    return f"headrace/{project}/{view}"
 
 
 def _read(found: Any) -> CommitNote | None:

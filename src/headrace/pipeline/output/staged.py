@@ -9,7 +9,6 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
-from headrace.errors import InvalidResultError
 from headrace.pipeline.output.statistics import read_statistics
 
 _NULL = "__HIVE_DEFAULT_PARTITION__"
@@ -69,28 +68,6 @@ def open_staged(folder: Path, *, schema: pa.Schema, partition_by: Sequence[str] 
 def parquet_files(folder: Path) -> list[Path]:
     """The Parquet files below a folder, sorted."""
     return sorted(file for file in folder.rglob("*.parquet") if not file.name.startswith("."))
-
-
-def check_partitioning(view: str, schema: pa.Schema, partition_by: Sequence[str]) -> None:
-    """Refuse partition columns that are not there, or whose values have more than one spelling.
-
-    Raises:
-        InvalidResultError: there is one.
-    """
-    for name in partition_by:
-        if name not in schema.names:
-            reason = f"it is to be partitioned by {name}, and has {', '.join(schema.names)}"
-            raise InvalidResultError(view=view, reason=reason)
-        kind = schema.field(name).type
-        plain = (
-            pa.types.is_integer(kind)
-            or pa.types.is_string(kind)
-            or pa.types.is_date32(kind)
-            or pa.types.is_boolean(kind)
-        )
-        if not plain:
-            reason = f"it is to be partitioned by {name}, whose type {kind} has no one spelling"
-            raise InvalidResultError(view=view, reason=f"{reason}: cast it, e.g. to a date")
 
 
 def _partition_values(path: Path, partition_by: Sequence[str]) -> dict[str, str | None]:

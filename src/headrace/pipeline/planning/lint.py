@@ -98,7 +98,7 @@ def _volatile(tree: exp.Query, volatile: Collection[str]) -> Iterator[Finding]:
 def _limits(tree: exp.Query) -> Iterator[Finding]:
     for query in tree.find_all(exp.Query):
         limit = query.args.get("limit") or query.args.get("offset")
-        if limit is None:
+        if limit is None or isinstance(query.parent, exp.Exists) or _gives_one_row(query):
             continue
         order = query.args.get("order")
         if order is None:
@@ -109,6 +109,17 @@ def _limits(tree: exp.Query) -> Iterator[Finding]:
                 f"{_sql(limit).strip()} may cut between rows that {_sql(order).strip()} holds equal"
             )
             yield _finding(Hazard.ORDER, "LIMIT_TIES", text)
+
+
+def _gives_one_row(query: exp.Query) -> bool:
+    """Whether a query aggregates everything there is."""
+    if not isinstance(query, exp.Select) or query.args.get("group") or query.find(exp.UDTF):
+        return False
+    return any(
+        found.find_ancestor(exp.Window, exp.Query) is query
+        for column in query.selects
+        for found in column.find_all(exp.AggFunc)
+    )
 
 
 def _covers_output(query: exp.Query, order: exp.Expr) -> bool:
@@ -140,9 +151,17 @@ def _windows(tree: exp.Query) -> Iterator[Finding]:
 
 def _aggregates(tree: exp.Query) -> Iterator[Finding]:
     for node in tree.find_all(exp.Func):
+        if _forgets_order(node.parent):
+            continue
         if isinstance(node, _ORDERED_AGGREGATES) and not isinstance(node.parent, exp.Window):
             text = f"{_sql(node)} depends on the order in which rows come"
             yield _finding(Hazard.ORDER, "ORDERED_AGGREGATE", text)
+
+
+def _forgets_order(node: exp.Expr | None) -> bool:
+    """Whether the order of the array that a function is given does not count."""
+    is_sort = isinstance(node, exp.ArraySort) and node.args.get("expression") is None
+    return is_sort or isinstance(node, exp.ArraySize)
 
 
 def _floats(tree: exp.Query, lineage: Lineage | None) -> Iterator[Finding]:

@@ -39,7 +39,7 @@ def _views_of(file: Path, root: Path) -> list[View]:
     shown = file.relative_to(root).as_posix()
     match file.suffix:
         case ".sql":
-            sql = file.read_text(encoding="utf-8")
+            sql = file.read_text(encoding="utf-8-sig")  # some editors begin a file with a mark
             header = read_header(sql, file=shown, view=file.stem)
             return [SqlView(name=file.stem, file=shown, sql=sql, header=header)]
         case ".py" if not file.name.startswith("_"):

@@ -127,13 +127,14 @@ class ArtifactStore:
 
     def last_results(self, views: Collection[str]) -> dict[str, tuple[str, ViewRun]]:
         """By view, the newest run in which it had a result, and what is known of it there."""
-        replays = {run.id for run in self.runs() if run.kind is RunKind.REPLAY}
+        age = {run.id: n for n, run in enumerate(self.runs()) if run.kind is RunKind.RUN}
         found: dict[str, tuple[str, ViewRun]] = {}
         for day in self._days(StoreTable.VIEWS):
             rows = list(self._rows(StoreTable.VIEWS, f"date = '{day}'", ["run", "record"]))
-            for row in sorted(rows, key=lambda row: row["run"], reverse=True):
+            known = [row for row in rows if row["run"] in age]
+            for row in sorted(known, key=lambda row: age[row["run"]]):
                 view = msgspec.json.decode(row["record"], type=ViewRun)
-                if view.stands and view.view in views and row["run"] not in replays:
+                if view.stands and view.view in views:
                     found.setdefault(view.view, (row["run"], view))
             if len(found) == len(views):
                 break

@@ -13,7 +13,7 @@ from datafusion import DataFrame, RuntimeEnvBuilder, SessionContext
 from datafusion.substrait import Consumer, Serde
 from sqlglot import exp
 
-from headrace.errors import PlanRefusedError, RunCancelledError
+from headrace.errors import RunCancelledError, ViewUnplannedError
 from headrace.pipeline.arrow_ddl import spark_schema
 from headrace.pipeline.bundle.view_plan import ViewPlan
 from headrace.pipeline.output.merge import merge_embedded
@@ -78,7 +78,7 @@ class DataFusionRunner:
         """Compute a view, and write or keep its rows.
 
         Raises:
-            PlanRefusedError: DataFusion has no plan for it.
+            ViewUnplannedError: DataFusion has no plan for it.
             RunCancelledError: the run has been cancelled.
         """
         session, frame = self._frame(task, task.plan)
@@ -139,7 +139,7 @@ class DataFusionRunner:
         if plan.datafusion_sql is not None:
             return self._translated(task, plan, plan.datafusion_sql)
         reason = plan.unplanned or "it is built in Python"
-        raise PlanRefusedError(engine="datafusion", node=f"view {plan.name}", reason=reason)
+        raise ViewUnplannedError(view=plan.name, reason=reason)
 
     def _stored(
         self, task: ViewTask, plan: ViewPlan, substrait: bytes

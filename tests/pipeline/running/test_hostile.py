@@ -1,0 +1,104 @@
+"""What a careless user asks, and what somebody else has done: nothing is lost, all is said."""
+
+import shutil
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from deltalake import write_deltalake
+
+from headrace import Table
+from headrace.errors import InvalidArgumentError, InvalidResultError, ViewUnplannedError
+from headrace.pipeline import Project, RunRecord
+from tests.pipeline.shop import append_weather, write_shop
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    return write_shop(tmp_path / "shop")
+
+
+def run(root: Path, **asked: object) -> RunRecord:
+    return Project.load(root).run(engine="datafusion", **asked)  # type: ignore[arg-type]
+
+
+def statuses(record: RunRecord) -> dict[str, str]:
+    return {name: view.status.value for name, view in record.views.items()}
+
+
+def test_the_newest_result_counts_whatever_runs_are_called(shop: Path) -> None:
+    run(shop, run_id="z-first")
+    append_weather(shop, day=2)
+    run(shop, run_id="a-second")
+    assert statuses(run(shop)) == dict.fromkeys(("forecast", "revenue", "top"), "skipped")
+
+
+@pytest.mark.parametrize("odd", ["../../x", "a'b", "", "a/b"])
+def test_an_id_that_is_no_name_is_refused(shop: Path, odd: str) -> None:
+    with pytest.raises(InvalidArgumentError, match="run_id"):
+        run(shop, run_id=odd)
+
+
+def test_a_run_that_is_tried_again_under_its_id_appends_nothing_twice(shop: Path) -> None:
+    """Also where a view must run every time, and its run died before it was recorded."""
+    text = "-- @materialise output\n-- @write append\nSELECT day, random() AS r FROM weather\n"
+    (shop / "views" / "dice.sql").write_text(text)
+    run(shop, run_id="nightly-7")
+    shutil.rmtree(shop / ".headrace")
+    again = run(shop, run_id="nightly-7")
+    assert statuses(again)["dice"] == "skipped"
+    assert "nightly-7" in again.views["dice"].reason
+    assert statuses(run(shop, run_id="nightly-8"))["dice"] == "ran"
+
+
+def test_a_table_that_no_run_has_written_is_not_written_over(shop: Path) -> None:
+    write_deltalake(shop / "output" / "forecast", pa.table({"precious": [1]}))
+    record = run(shop)
+    assert statuses(record) == {"forecast": "failed", "revenue": "ran", "top": "ran"}
+    failure = record.views["forecast"].failure
+    assert failure is not None
+    assert failure.code == InvalidResultError.code
+    assert Table(shop / "output" / "forecast").snapshot().version == 0
+    assert statuses(run(shop, full_refresh=True))["forecast"] == "ran"
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("-- @write merge\n-- @keys nope\nSELECT day FROM weather", "its key is nope"),
+        ("-- @partition_by nope\nSELECT day FROM weather", "partitioned by nope"),
+        ("SELECT day, NULL AS n FROM weather", "column n is NULL and has no type"),
+    ],
+)
+def test_what_a_table_cannot_have_is_refused_before_it_is_computed(
+    shop: Path, text: str, told: str
+) -> None:
+    (shop / "views" / "odd.sql").write_text(f"-- @materialise output\n{text}\n")
+    odd = run(shop).views["odd"]
+    assert odd.failure is not None
+    assert odd.failure.code == InvalidResultError.code
+    assert told in odd.failure.text
+
+
+def test_keys_and_partitions_are_found_in_any_case(shop: Path) -> None:
+    text = "-- @materialise output\n-- @write merge\n-- @keys DAY\n-- @partition_by Day\n"
+    query = "SELECT day, max(degrees) AS warmest FROM weather GROUP BY day\n"
+    (shop / "views" / "odd.sql").write_text(text + query)
+    run(shop).check()
+    append_weather(shop, day=2)
+    run(shop).check()
+    assert Table(shop / "output" / "odd").snapshot().rows().read_all().num_rows == 2
+
+
+def test_a_view_without_a_plan_says_so_and_names_the_other_runner(shop: Path) -> None:
+    (shop / "views" / "odd.sql").write_text("-- @materialise output\nSELECT nope FROM weather\n")
+    odd = run(shop).views["odd"]
+    assert odd.failure is not None
+    assert odd.failure.code == ViewUnplannedError.code
+    assert "run it on Spark" in odd.failure.text
+
+
+def test_a_file_that_begins_with_a_byte_order_mark_is_a_view(shop: Path) -> None:
+    text = "\ufeff-- @materialise output\nSELECT day FROM weather\n"
+    (shop / "views" / "odd.sql").write_text(text, encoding="utf-8")
+    assert statuses(run(shop))["odd"] == "ran"
