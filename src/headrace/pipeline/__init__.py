@@ -15,13 +15,14 @@ require_planner()
 
 # ruff: noqa: E402  (where a package is missing, the line above speaks first)
 # isort: split
-from headrace.pipeline.api import Engine, Project
+from headrace.pipeline.api import Project
 from headrace.pipeline.bundle.bundle import Bundle, decode_bundle
 from headrace.pipeline.bundle.cause import Cause, CauseKind, explain_change, explain_view
 from headrace.pipeline.bundle.key import KeyParts, SourcePart
 from headrace.pipeline.bundle.scan_unit import ScanUnit
 from headrace.pipeline.bundle.view_plan import ViewPlan
 from headrace.pipeline.contract import Contract, Evolution
+from headrace.pipeline.engine import Engine
 from headrace.pipeline.functions.declaration import Function, Volatility, function
 from headrace.pipeline.project.header import Materialise, Tier, WriteMode
 from headrace.pipeline.project.view import view

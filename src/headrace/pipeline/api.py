@@ -3,56 +3,39 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from enum import StrEnum
 from importlib import metadata
 from os import PathLike
 from pathlib import Path
 
-import msgspec
-
 from headrace.errors import InvalidArgumentError, InvalidProjectError, ProjectNotFoundError
 from headrace.pipeline.bundle.bundle import Bundle, make_bundle
 from headrace.pipeline.bundle.view_plan import ViewPlan
+from headrace.pipeline.engine import Engine, engine_version
 from headrace.pipeline.execution.conductor import Conductor, Wish
 from headrace.pipeline.execution.decision import Decision
-from headrace.pipeline.execution.lock import is_locked, run_lock
+from headrace.pipeline.execution.history import History
 from headrace.pipeline.execution.progress import Progress, Quiet
 from headrace.pipeline.execution.replay import replay_run
 from headrace.pipeline.execution.state import ProjectState
-from headrace.pipeline.execution.vacuum import Vacuumed, needed_versions, vacuum_table
-from headrace.pipeline.functions.catalog import (
-    Catalog,
-    declared_functions,
-    project_catalog,
-    standard_catalog,
-)
+from headrace.pipeline.execution.vacuum import Vacuumed, VacuumRequest, vacuum_project
+from headrace.pipeline.functions.catalog import Catalog
 from headrace.pipeline.page.graph import written_graph
 from headrace.pipeline.page.notebook import notebook_html
 from headrace.pipeline.planner.planner import plan_views
 from headrace.pipeline.planner.request import BuilderAnalyst, PlanRequest
-from headrace.pipeline.project.folder import FUNCTIONS, MODULE_PREFIX, load_module, read_views
+from headrace.pipeline.project.folder import read_functions, read_views
 from headrace.pipeline.project.manifest import MANIFEST, Manifest, read_manifest
 from headrace.pipeline.project.profile import Profile
-from headrace.pipeline.project.setting import VariableValue, parse_variable
+from headrace.pipeline.project.setting import VariableValue, change_variables
 from headrace.pipeline.project.view import BuilderView, View
-from headrace.pipeline.runs.difference import RunDifference, diff_runs
-from headrace.pipeline.runs.record import RunRecord, RunStatus
+from headrace.pipeline.runs.difference import RunDifference
+from headrace.pipeline.runs.record import RunRecord
 from headrace.pipeline.runs.store import LATEST, ArtifactStore
 from headrace.pipeline.sources.pin import Pins
-from headrace.pipeline.sources.resolve import resolve_sources
+from headrace.pipeline.sources.resolve import local_tables, resolve_sources
 from headrace.pipeline.wiring import SparkSession, take_spark
-from headrace.storage.location import local_root, scheme_of
-
-
-class Engine(StrEnum):
-    """Which runner a plan is for."""
-
-    SPARK = "spark"
-    DATAFUSION = "datafusion"
-
 
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
-_PACKAGES = {Engine.SPARK: "pyspark", Engine.DATAFUSION: "datafusion"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,7 +65,7 @@ class Project:
             if name in manifest.sources:
                 reason = f"there is a view of the same name in {views[name].file}"
                 raise InvalidProjectError(file=str(file), key=f"sources.{name}", reason=reason)
-        return cls(root=root, manifest=manifest, views=views, catalog=_catalog(root))
+        return cls(root=root, manifest=manifest, views=views, catalog=read_functions(root))
 
     @property
     def name(self) -> str:
@@ -113,20 +96,7 @@ class Project:
         Raises:
             InvalidArgumentError: there is no such variable, or the text is not of its type.
         """
-        values = dict(self.manifest.variables)
-        for name, value in (changes or {}).items():
-            if name not in values:
-                known = ", ".join(sorted(values)) or "none"
-                reason = f"there is no variable {name}; there are {known}"
-                raise InvalidArgumentError(argument="--var", reason=reason)
-            try:
-                values[name] = (
-                    parse_variable(value, like=values[name]) if isinstance(value, str) else value
-                )
-            except ValueError as error:
-                reason = f"{name}: {error}"
-                raise InvalidArgumentError(argument="--var", reason=reason) from error
-        return values
+        return change_variables(self.manifest.variables, changes or {})
 
     def plan(
         self,
@@ -325,27 +295,16 @@ class Project:
         Raises:
             RunInProgressError: the project is being run.
         """
-        places = {
-            name: Path(local_root(str(self.root / spec.uri) if "://" not in spec.uri else spec.uri))
-            for name, spec in self.manifest.sources.items()
-            if spec.kind == "delta" and scheme_of(spec.uri) == "file"
-        }
-        state = self.state
-        with run_lock(state.folder, project=self.name):
-            runs = self.runs(limit=keep_runs) if keep_pins else []
-            keep = needed_versions(state.store, runs, places)
-            tables = [state.outputs / name for name in self.views]
-            tables += list(dict.fromkeys(places.values())) if with_sources else []
-            return [
-                vacuum_table(
-                    table,
-                    keep=keep.get(table, set()),
-                    retention_hours=retention_hours,
-                    dry_run=dry_run,
-                )
-                for table in tables
-                if (table / "_delta_log").is_dir()
-            ]
+        wanted = VacuumRequest(
+            sources=local_tables(self.manifest.sources, root=self.root),
+            views=tuple(self.views),
+            keep_pins=keep_pins,
+            keep_runs=keep_runs,
+            with_sources=with_sources,
+            retention_hours=retention_hours,
+            dry_run=dry_run,
+        )
+        return vacuum_project(self.name, self.state, wanted)
 
     @property
     def state(self) -> ProjectState:
@@ -357,12 +316,6 @@ class Project:
     def store(self) -> ArtifactStore:
         """Where the records of runs are kept."""
         return self.state.store
-
-    def _as_it_stands(self, record: RunRecord) -> RunRecord:
-        """A run that is on record as running, and that nobody runs, has died."""
-        if record.status is not RunStatus.RUNNING or is_locked(self.state.folder):
-            return record
-        return msgspec.structs.replace(record, status=RunStatus.INTERRUPTED)
 
     def _conductor(self, profile: str, session: SparkSession | None) -> Conductor:
         return Conductor(
@@ -379,9 +332,14 @@ class Project:
             session=None if session is None else take_spark(session),
         )
 
+    @property
+    def history(self) -> History:
+        """The runs that have been."""
+        return History(self.state)
+
     def runs(self, *, limit: int | None = None) -> list[RunRecord]:
         """The runs, newest first, without their views."""
-        return [self._as_it_stands(run) for run in self.store.runs(limit=limit)]
+        return self.history.runs(limit=limit)
 
     def show(self, run: str = LATEST) -> RunRecord:
         """A run with its views: by id, by the beginning of it, or `latest`.
@@ -389,7 +347,7 @@ class Project:
         Raises:
             RunNotFoundError: there is no such run, or more than one.
         """
-        return self._as_it_stands(self.store.find(run))
+        return self.history.show(run)
 
     def diff(self, first: str, second: str = LATEST) -> RunDifference:
         """What is different between two runs.
@@ -397,32 +355,4 @@ class Project:
         Raises:
             RunNotFoundError: there is no such run, or more than one.
         """
-        runs = (self.show(first), self.show(second))
-        bundles = (self.store.bundle(runs[0].bundle), self.store.bundle(runs[1].bundle))
-        return diff_runs(*runs, bundles=bundles)
-
-
-def engine_version(engine: Engine | str) -> str:
-    """A runner and its version.
-
-    Raises:
-        InvalidArgumentError: there is no such runner.
-    """
-    try:
-        chosen = Engine(engine)
-    except ValueError as error:
-        reason = f"{engine!r} is none of {', '.join(Engine)}"
-        raise InvalidArgumentError(argument="engine", reason=reason) from error
-    try:
-        return f"{chosen} {metadata.version(_PACKAGES[chosen])}"
-    except metadata.PackageNotFoundError:
-        return f"{chosen} (not installed)"
-
-
-def _catalog(root: Path) -> Catalog:
-    file = root / FUNCTIONS
-    if not file.is_file():
-        return standard_catalog()
-    functions = declared_functions(vars(load_module(file, root)))
-    own = [f for f in functions if f.kernel.__module__ == f"{MODULE_PREFIX}{file.stem}"]
-    return project_catalog(own, origin=FUNCTIONS, root=root)
+        return self.history.diff(first, second)

@@ -13,6 +13,8 @@ import msgspec
 from deltalake import DeltaTable
 
 from headrace.errors import HeadraceError
+from headrace.pipeline.execution.lock import run_lock
+from headrace.pipeline.execution.state import ProjectState
 from headrace.pipeline.runs.record import RunRecord
 from headrace.pipeline.runs.store import ArtifactStore
 from headrace.pipeline.sources.vector_file import vector_place
@@ -36,7 +38,43 @@ class Vacuumed(msgspec.Struct, frozen=True, kw_only=True):
     files: tuple[str, ...]
 
 
-def needed_versions(
+class VacuumRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """What is to be vacuumed, and what of it must stay."""
+
+    sources: dict[str, Path]
+    """Where the sources are that are local Delta tables."""
+    views: tuple[str, ...]
+    keep_pins: bool
+    keep_runs: int | None
+    with_sources: bool
+    retention_hours: int | None
+    dry_run: bool
+
+
+def vacuum_project(project: str, state: ProjectState, wanted: VacuumRequest) -> list[Vacuumed]:
+    """Vacuum the outputs of a project, and its sources if that is asked for.
+
+    Raises:
+        RunInProgressError: the project is being run.
+    """
+    with run_lock(state.folder, project=project):
+        runs = state.store.runs(limit=wanted.keep_runs) if wanted.keep_pins else []
+        keep = _needed_versions(state.store, runs, wanted.sources)
+        tables = [state.outputs / name for name in wanted.views]
+        tables += dict.fromkeys(wanted.sources.values()) if wanted.with_sources else ()
+        return [
+            _vacuum_table(
+                table,
+                keep=keep.get(table, set()),
+                retention_hours=wanted.retention_hours,
+                dry_run=wanted.dry_run,
+            )
+            for table in tables
+            if (table / "_delta_log").is_dir()
+        ]
+
+
+def _needed_versions(
     store: ArtifactStore, runs: Sequence[RunRecord], sources: Mapping[str, Path]
 ) -> dict[Path, set[int]]:
     """By table, the versions that runs read of it, or made."""
@@ -51,7 +89,7 @@ def needed_versions(
     return needed
 
 
-def vacuum_table(
+def _vacuum_table(
     table: Path, *, keep: set[int], retention_hours: int | None, dry_run: bool
 ) -> Vacuumed:
     """Remove the files of a table that no version needs which is to be kept."""

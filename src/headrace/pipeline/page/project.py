@@ -5,9 +5,10 @@ from os import PathLike
 
 import msgspec
 
-from headrace.pipeline.api import Engine, Project
+from headrace.pipeline.api import Project
 from headrace.pipeline.bundle.bundle import Bundle
 from headrace.pipeline.bundle.view_plan import ViewKind
+from headrace.pipeline.engine import Engine
 from headrace.pipeline.execution.decision import Action, Decider, Decision, LastResult
 from headrace.pipeline.page.document import Heading, render_page
 from headrace.pipeline.page.graph import planned_graph

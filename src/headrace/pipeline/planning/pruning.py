@@ -29,7 +29,7 @@ from headrace.pipeline.planning.expression import (
     field_index,
     literal_value,
 )
-from headrace.pipeline.planning.reader import Scan
+from headrace.pipeline.planning.flow import Scan
 
 _OPERATORS = {
     "equal": CompareOp.EQ,

@@ -5,7 +5,6 @@ filters that were pushed down to it.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 from substrait.algebra_pb2 import (
     AggregateRel,
@@ -19,10 +18,10 @@ from substrait.algebra_pb2 import (
     SetRel,
 )
 from substrait.plan_pb2 import Plan
-from substrait.type_pb2 import Type
 
 from headrace.pipeline.functions.declaration import plain_name
 from headrace.pipeline.planning.expression import Words, children, field_index, subplans
+from headrace.pipeline.planning.flow import Column, Rows, Scan, kind_of, onto_scan, type_of
 from headrace.pipeline.planning.lineage import (
     AggregateLineage,
     ColumnLineage,
@@ -32,41 +31,6 @@ from headrace.pipeline.planning.lineage import (
     WindowLineage,
 )
 from headrace.pipeline.planning.substrait import column_names
-
-INTEGERS = frozenset({"i8", "i16", "i32", "i64"})
-"""What Substrait calls the types of whole numbers."""
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """A column between two operators: its name, its sources, and its scan if it is unchanged."""
-
-    name: str
-    sources: frozenset[str]
-    type: str = ""
-    """Its type, as Substrait calls it, where that is known."""
-    origin: tuple[int, int] | None = None
-    """The scan that it comes from and its place there, if nothing was done to it since."""
-
-
-@dataclass(slots=True)
-class Scan:
-    """One scan, with the conditions that every row of it must meet to be of use."""
-
-    relation: str
-    names: tuple[str, ...]
-    types: tuple[Type, ...]
-    needed: set[int] = field(default_factory=set)
-    conditions: list[Expression] = field(default_factory=list)
-    """Over the scan's own columns."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Rows:
-    """What an operator gives: columns, and the scan whose rows they still are, one by one."""
-
-    columns: tuple[Column, ...]
-    scan: int | None = None
 
 
 class PlanReader:
@@ -108,7 +72,7 @@ class PlanReader:
             filters=tuple(sorted(filters)),
         )
 
-    def _rel(self, rel: Rel) -> _Rows:  # noqa: C901  (one case an operator)
+    def _rel(self, rel: Rel) -> Rows:  # noqa: C901  (one case an operator)
         kind = rel.WhichOneof("rel_type")
         node = getattr(rel, kind)
         match kind:
@@ -130,59 +94,59 @@ class PlanReader:
                 rows = self._rel(node.input)
                 self._use([sort.expr for sort in node.sorts], rows)
             case "fetch":
-                rows = _Rows(self._rel(node.input).columns)
+                rows = Rows(self._rel(node.input).columns)
             case _:
                 raise NotImplementedError(f"the operator {kind} of Substrait")
         if node.common.HasField("emit"):
             kept = tuple(rows.columns[place] for place in node.common.emit.output_mapping)
-            rows = _Rows(kept, rows.scan)
+            rows = Rows(kept, rows.scan)
         return rows
 
-    def _read(self, node: ReadRel) -> _Rows:
+    def _read(self, node: ReadRel) -> Rows:
         if not node.HasField("named_table"):
             width = len(node.base_schema.struct.types)
-            return _Rows(tuple(Column(f"column{place}", frozenset()) for place in range(width)))
+            return Rows(tuple(Column(f"column{place}", frozenset()) for place in range(width)))
         number, relation = len(self.scans), node.named_table.names[-1]
         names = tuple(nested[0] for nested in column_names(node.base_schema))
         scan = Scan(relation, names, tuple(node.base_schema.struct.types))
         self.scans.append(scan)
         columns = tuple(
             Column(
-                name, frozenset({f"{relation}.{name}"}), _kind(scan.types[place]), (number, place)
+                name, frozenset({f"{relation}.{name}"}), kind_of(scan.types[place]), (number, place)
             )
             for place, name in enumerate(names)
         )
-        rows = _Rows(columns, number)
+        rows = Rows(columns, number)
         for name in ("filter", "best_effort_filter"):
             if node.HasField(name):
                 self._restrict(getattr(node, name), rows)
         if node.HasField("projection"):
             kept = [item.field for item in node.projection.select.struct_items]
-            rows = _Rows(tuple(columns[place] for place in kept), number)
+            rows = Rows(tuple(columns[place] for place in kept), number)
         return rows
 
-    def _filter(self, node: FilterRel) -> _Rows:
+    def _filter(self, node: FilterRel) -> Rows:
         rows = self._rel(node.input)
         self._restrict(node.condition, rows)
         return rows
 
-    def _restrict(self, condition: Expression, rows: _Rows) -> None:
+    def _restrict(self, condition: Expression, rows: Rows) -> None:
         """Hand a condition down to the scan, as long as the rows are still the scan's own."""
         self._use([condition], rows)
         if rows.scan is None:
             return
         for part in self.words.conjuncts(condition):
-            moved = _onto_scan(part, rows.columns)
+            moved = onto_scan(part, rows.columns)
             if moved is not None:
                 self.scans[rows.scan].conditions.append(moved)
 
-    def _project(self, node: ProjectRel) -> _Rows:
+    def _project(self, node: ProjectRel) -> Rows:
         rows = self._rel(node.input)
         added = tuple(self._computed(expression, rows) for expression in node.expressions)
         windows = [e for e in node.expressions if self._has_window(e, rows)]
-        return _Rows(rows.columns + added, None if windows else rows.scan)
+        return Rows(rows.columns + added, None if windows else rows.scan)
 
-    def _has_window(self, expression: Expression, rows: _Rows) -> bool:
+    def _has_window(self, expression: Expression, rows: Rows) -> bool:
         found = False
         waiting = [expression]
         while waiting:
@@ -201,23 +165,23 @@ class PlanReader:
             )
         return found
 
-    def _computed(self, expression: Expression, rows: _Rows) -> Column:
+    def _computed(self, expression: Expression, rows: Rows) -> Column:
         place = field_index(expression)
         if place is not None:
             self._need([rows.columns[place]])
             return rows.columns[place]
         names = [column.name for column in rows.columns]
         sources = self._use([expression], rows)
-        return Column(self.words.text(expression, names), sources, _type_of(expression, rows))
+        return Column(self.words.text(expression, names), sources, type_of(expression, rows))
 
-    def _aggregate(self, node: AggregateRel) -> _Rows:
+    def _aggregate(self, node: AggregateRel) -> Rows:
         rows = self._rel(node.input)
         names = [column.name for column in rows.columns]
         keys = tuple(self._computed(key, rows) for key in node.grouping_expressions)
         measures, types = [], []
         for measure in node.measures:
             used = [argument.value for argument in measure.measure.arguments]
-            types.append(_type_of(used[0], rows) if used else "")
+            types.append(type_of(used[0], rows) if used else "")
             used += [sort.expr for sort in measure.measure.sorts]
             if measure.HasField("filter"):
                 used.append(measure.filter)
@@ -232,11 +196,11 @@ class PlanReader:
         )
         grouping_sets = (Column("grouping", frozenset()),) if len(node.groupings) > 1 else ()
         plain = tuple(Column(key.name, key.sources, key.type) for key in keys)
-        return _Rows((*plain, *measures, *grouping_sets))
+        return Rows((*plain, *measures, *grouping_sets))
 
-    def _join(self, node: JoinRel) -> _Rows:
+    def _join(self, node: JoinRel) -> Rows:
         left, right = self._rel(node.left), self._rel(node.right)
-        both = _Rows(left.columns + right.columns)
+        both = Rows(left.columns + right.columns)
         names = [column.name for column in both.columns]
         for name in ("expression", "post_join_filter"):
             if node.HasField(name):
@@ -247,13 +211,13 @@ class PlanReader:
         self._joins.append(JoinLineage(kind=kind, keys=keys, condition=condition))
         match kind:
             case "left_semi" | "left_anti":
-                return _Rows(left.columns)
+                return Rows(left.columns)
             case "right_semi" | "right_anti":
-                return _Rows(right.columns)
+                return Rows(right.columns)
             case "left_mark":
-                return _Rows((*left.columns, Column("mark", frozenset())))
+                return Rows((*left.columns, Column("mark", frozenset())))
             case "right_mark":
-                return _Rows((*right.columns, Column("mark", frozenset())))
+                return Rows((*right.columns, Column("mark", frozenset())))
             case _:
                 return both
 
@@ -269,14 +233,14 @@ class PlanReader:
                 pairs.append((names[places[0]], names[places[1]]))
         return tuple(pairs)
 
-    def _cross(self, node: CrossRel) -> _Rows:
+    def _cross(self, node: CrossRel) -> Rows:
         left, right = self._rel(node.left), self._rel(node.right)
         self._joins.append(JoinLineage(kind="cross", keys=(), condition=""))
-        return _Rows(left.columns + right.columns)
+        return Rows(left.columns + right.columns)
 
-    def _set(self, node: SetRel) -> _Rows:
+    def _set(self, node: SetRel) -> Rows:
         inputs = [self._rel(rel).columns for rel in node.inputs]
-        return _Rows(
+        return Rows(
             tuple(
                 Column(
                     columns[0].name,
@@ -287,7 +251,7 @@ class PlanReader:
             )
         )
 
-    def _use(self, expressions: Sequence[Expression], rows: _Rows) -> frozenset[str]:
+    def _use(self, expressions: Sequence[Expression], rows: Rows) -> frozenset[str]:
         """Note that expressions need columns, and say which sources they come from."""
         sources: set[str] = set()
         waiting = list(expressions)
@@ -311,45 +275,3 @@ class PlanReader:
             if column.origin is not None:
                 number, place = column.origin
                 self.scans[number].needed.add(place)
-
-
-def _kind(found: Type) -> str:
-    return found.WhichOneof("kind") or ""
-
-
-def _type_of(expression: Expression, rows: _Rows) -> str:
-    """The type of an expression; of a whole number that was made a double, that of the number."""
-    place = field_index(expression)
-    if place is not None:
-        return rows.columns[place].type
-    match expression.WhichOneof("rex_type"):
-        case "cast":
-            inner = _type_of(expression.cast.input, rows)
-            return inner if inner in INTEGERS else _kind(expression.cast.type)
-        case "scalar_function":
-            return _kind(expression.scalar_function.output_type)
-        case "literal":
-            return expression.literal.WhichOneof("literal_type") or ""
-        case "if_then":
-            return _type_of(expression.if_then.ifs[0].then, rows)
-        case _:
-            return ""
-
-
-def _onto_scan(condition: Expression, columns: tuple[Column, ...]) -> Expression | None:
-    """A condition over an operator's columns, said over those of the scan itself."""
-    moved = Expression()
-    moved.CopyFrom(condition)
-    waiting = [moved]
-    while waiting:
-        expression = waiting.pop()
-        place = field_index(expression)
-        if place is not None:
-            origin = columns[place].origin
-            if origin is None:
-                return None
-            expression.selection.direct_reference.struct_field.field = origin[1]
-        elif any(subplans(expression)):
-            return None
-        waiting += children(expression)
-    return moved

@@ -8,6 +8,12 @@ from pathlib import Path
 from types import ModuleType
 
 from headrace.errors import InvalidViewError
+from headrace.pipeline.functions.catalog import (
+    Catalog,
+    declared_functions,
+    project_catalog,
+    standard_catalog,
+)
 from headrace.pipeline.project.header import read_header
 from headrace.pipeline.project.view import SqlView, View, declared_views
 
@@ -46,6 +52,20 @@ def _views_of(file: Path, root: Path) -> list[View]:
             return [*declared_views(vars(load_module(file, root)), file=shown)]
         case _:
             return []
+
+
+def read_functions(root: Path) -> Catalog:
+    """The standard functions, and those of a project's own `functions.py`.
+
+    Raises:
+        InvalidFunctionError: one is wrong, or has the name of another.
+    """
+    file = root / FUNCTIONS
+    if not file.is_file():
+        return standard_catalog()
+    functions = declared_functions(vars(load_module(file, root)))
+    own = [f for f in functions if f.kernel.__module__ == f"{MODULE_PREFIX}{file.stem}"]
+    return project_catalog(own, origin=FUNCTIONS, root=root)
 
 
 def load_module(file: Path, root: Path) -> ModuleType:

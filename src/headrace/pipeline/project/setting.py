@@ -4,12 +4,15 @@ A view names a variable as `:name`. Its value keeps the type that TOML gives it,
 the type of the literal that takes its place.
 """
 
+from collections.abc import Mapping
 from datetime import date, datetime
 from typing import Any, TypeAlias
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import msgspec
 from sqlglot import exp
+
+from headrace.errors import InvalidArgumentError
 
 VariableValue: TypeAlias = bool | int | float | str | date | datetime
 
@@ -104,3 +107,25 @@ _LIKE: dict[str, VariableValue] = {
     "date": date.min,
     "datetime": datetime.min,  # noqa: DTZ901  (only its type counts)
 }
+
+
+def change_variables(
+    known: Mapping[str, VariableValue], changes: Mapping[str, VariableValue | str]
+) -> dict[str, VariableValue]:
+    """Variables, some of them changed; a text is read in the type that the value has.
+
+    Raises:
+        InvalidArgumentError: there is no such variable, or the text is not of its type.
+    """
+    values = dict(known)
+    for name, value in changes.items():
+        if name not in values:
+            reason = f"there is no variable {name}; there are {', '.join(sorted(values)) or 'none'}"
+            raise InvalidArgumentError(argument="--var", reason=reason)
+        try:
+            values[name] = (
+                parse_variable(value, like=values[name]) if isinstance(value, str) else value
+            )
+        except ValueError as error:
+            raise InvalidArgumentError(argument="--var", reason=f"{name}: {error}") from error
+    return values

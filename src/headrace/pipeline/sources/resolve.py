@@ -13,6 +13,7 @@ from headrace.pipeline.sources.file_set import FileSet
 from headrace.pipeline.sources.parquet import open_parquet
 from headrace.pipeline.sources.pin import PinOrigin, Pins, SourcePin, harmless_uri
 from headrace.pipeline.sources.source import Source, SourceKinds, SourceRequest
+from headrace.storage.location import local_root, scheme_of
 
 KINDS = SourceKinds({"delta": open_delta, "parquet": open_parquet})
 
@@ -84,3 +85,12 @@ def _open(request: SourceRequest, kinds: SourceKinds) -> Source:
             raise
         assert request.schema is not None, "the project's file was checked for it"
         return MissingSource(request, request.schema)
+
+
+def local_tables(specs: Mapping[str, SourceSpec], *, root: Path) -> dict[str, Path]:
+    """By name, the folders of the sources that are Delta tables on this machine."""
+    return {
+        name: Path(local_root(spec.uri if "://" in spec.uri else str(root / spec.uri)))
+        for name, spec in specs.items()
+        if spec.kind == "delta" and scheme_of(spec.uri) == "file"
+    }
