@@ -9,7 +9,9 @@ from typing import Annotated, Any, TypeAlias
 import msgspec
 
 Long: TypeAlias = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
-"""Every number of the protocol has 64 bits; a larger one is damage, and no column would hold it."""
+"""A number of the protocol; a larger one is damage, and no column would hold it."""
+Int: TypeAlias = Annotated[int, msgspec.Meta(ge=-(1 << 31), le=(1 << 31) - 1)]
+"""A number of which the protocol says that it has 32 bits."""
 
 
 class Action(msgspec.Struct, rename="camel", frozen=True, gc=False, kw_only=True):
@@ -21,9 +23,9 @@ class DeletionVector(Action, frozen=True):
 
     storage_type: str
     path_or_inline_dv: str
-    size_in_bytes: Long
+    size_in_bytes: Int
     cardinality: Long
-    offset: Long | None = None
+    offset: Int | None = None
 
     @property
     def unique_id(self) -> str:

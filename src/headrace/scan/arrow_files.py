@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headrace.engines.arrow.column_batch import ColumnBatch
-from headrace.errors import InvalidArgumentError, PartitionValueError
+from headrace.errors import CorruptCheckpointError, InvalidArgumentError, PartitionValueError
 from headrace.plan.batch import ActionBatch
 from headrace.protocol.arrow_schema import arrow_type
 from headrace.protocol.arrow_value import typed_array
@@ -60,8 +60,9 @@ def files_schema(context: FileContext, columns: Sequence[str] | None = None) -> 
 
 
 def add_fields(columns: Sequence[str]) -> tuple[str, ...]:
-    """The fields of an add that these columns are made of."""
-    return tuple(dict.fromkeys(_SOURCES[name] for name in columns if name in _SOURCES))
+    """The fields of an add that these columns are made of; some, so that adds can be counted."""
+    found = tuple(dict.fromkeys(_SOURCES[name] for name in columns if name in _SOURCES))
+    return found or ("path",)
 
 
 def _whole_schema(context: FileContext) -> pa.Schema:
@@ -91,10 +92,21 @@ def arrow_files(
     Raises:
         PartitionValueError: a partition value is not of its column's type.
         UnsafePathError: a path leads out of the table.
+        CorruptCheckpointError: a field of an add is not what the protocol says.
     """
     schema = files_schema(context, columns)
     files = _Files(batch if isinstance(batch, ColumnBatch) else _as_columns(batch), context)
-    return pa.RecordBatch.from_arrays([files.column(name) for name in schema.names], schema=schema)
+    try:
+        made = [files.column(name) for name in schema.names or ("path",)]
+    except pa.ArrowException as error:
+        raise CorruptCheckpointError(path=batch.source.path, reason=str(error)) from error
+    for field, column in zip(schema, made, strict=False):
+        if not field.nullable and column.null_count:
+            reason = f"an add has no {field.name}"
+            raise CorruptCheckpointError(path=batch.source.path, reason=reason)
+    if not schema.names:
+        return pa.RecordBatch.from_arrays(made, ["path"]).select([])  # which keeps their number
+    return pa.RecordBatch.from_arrays(made, schema=schema)
 
 
 class _Files:

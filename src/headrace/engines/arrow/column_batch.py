@@ -65,6 +65,8 @@ class ColumnBatch:
     def _decoded_adds(self) -> list[Add]:
         """Column by column, which is several times faster."""
         paths, sizes = self._values("path"), self._values("size")
+        if None in paths or None in sizes:
+            raise TypeError("an add has no path, or no size")
         times = self._values("modificationTime")
         values, tags = self._values("partitionValues"), self._values("tags")
         return [

@@ -20,6 +20,7 @@ from headrace.engines.arrow.partition_map import rows_that_may_match
 from headrace.engines.arrow.partition_verdicts import PartitionVerdicts
 from headrace.engines.arrow.plain import plain_batch
 from headrace.engines.arrow.row_group import groups_to_read, texts_may_match
+from headrace.errors import CorruptCheckpointError
 from headrace.metrics.meter import Meter
 from headrace.protocol.log_file import LogFile
 from headrace.replay.match import SeenMatcher
@@ -120,9 +121,10 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
             self.meter.count(rows_filtered_by_data_skipping=len(kept) - kept.true_count)
             batch = batch.filter(kept)
         if self.matcher is not None and len(batch):
-            batch = batch.filter(
-                self.matcher.unseen(batch.field("path"), batch.field("deletionVector"))
-            )
+            paths = batch.field("path")
+            if paths is None or paths.null_count:
+                raise CorruptCheckpointError(path=batch.source.path, reason="an add has no path")
+            batch = batch.filter(self.matcher.unseen(paths, batch.field("deletionVector")))
         return batch
 
     def _partition_mask(

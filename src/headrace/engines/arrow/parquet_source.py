@@ -7,6 +7,7 @@ from typing import BinaryIO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from headrace.engines.arrow.add_schema import check_adds
 from headrace.engines.arrow.footer import Footer
 from headrace.errors import CorruptCheckpointError, ObjectNotFoundError, StorageError
 from headrace.metrics.meter import Meter
@@ -74,7 +75,8 @@ class ParquetSource:
 
         Raises:
             ObjectNotFoundError: it is not there.
-            CorruptCheckpointError: it is not a Parquet file, or its footer is damaged.
+            CorruptCheckpointError: it is not a Parquet file, its footer is damaged, or its adds
+                are not what the protocol says.
         """
         known = self._known(file)
         local = self._store.local_path(file.path)
@@ -94,7 +96,7 @@ class ParquetSource:
                 raise CorruptCheckpointError(path=file.path, reason=str(error)) from error
             with parquet:
                 if known is None:
-                    self._footers.put(file, Footer(parquet.metadata))
+                    self._footers.put(file, _checked(Footer(parquet.metadata), file))
                     self._count_local(local, parquet.metadata.serialized_size, files=1)
                 yield parquet
 
@@ -146,6 +148,14 @@ class ParquetSource:
         """Arrow reads local files behind the store's back, so its reads are counted here."""
         if local is not None:
             self._meter.count(bytes_read=size_bytes, requests=1, files_read=files)
+
+
+def _checked(footer: Footer, file: LogFile) -> Footer:
+    try:
+        check_adds(footer)
+    except ValueError as error:
+        raise CorruptCheckpointError(path=file.path, reason=str(error)) from error
+    return footer
 
 
 def _identity(file: LogFile) -> tuple[str, int, int]:

@@ -1,0 +1,70 @@
+"""Whether a Parquet checkpoint stores its adds as the protocol says.
+
+A reader of columns would take a file of another shape for one without adds, or give bytes where
+there should be a text. It is looked at once a file, before anything of it is given out, so that
+an older base can take its place.
+"""
+
+from collections import defaultdict
+from enum import Enum
+
+from headrace.engines.arrow.footer import Footer
+
+
+class _Kind(Enum):
+    """What a field of an add is stored as."""
+
+    TEXT = "a text"
+    INTEGER = "a whole number"
+    TEXTS = "a map of texts"
+    VECTOR = "a deletion vector"
+
+
+_KINDS = {
+    "path": _Kind.TEXT,
+    "size": _Kind.INTEGER,
+    "modificationTime": _Kind.INTEGER,
+    "stats": _Kind.TEXT,
+    "partitionValues": _Kind.TEXTS,
+    "tags": _Kind.TEXTS,
+    "deletionVector": _Kind.VECTOR,
+}
+_REQUIRED = ("path", "size")
+_TEXTUAL = frozenset({"STRING", "ENUM", "JSON"})
+_INTEGRAL = frozenset({"NONE", "INT"})
+
+
+def check_adds(footer: Footer) -> None:
+    """Make sure that the adds are what they should be, or that there is no column for them.
+
+    Raises:
+        ValueError: a field has another type, or one that every add must have is missing.
+    """
+    fields: dict[str, list[str]] = defaultdict(list)
+    for leaf in footer.positions:
+        action, _, rest = leaf.partition(".")
+        if action == "add":
+            fields[rest.partition(".")[0]].append(leaf)
+    for name in _REQUIRED:
+        if fields and name not in fields:
+            raise ValueError(f"its adds have no {name}")
+    for name, kind in _KINDS.items():
+        if name in fields and not _is(kind, f"add.{name}", fields[name], footer):
+            raise ValueError(f"add.{name} is not {kind.value}")
+
+
+def _is(kind: _Kind, column: str, leaves: list[str], footer: Footer) -> bool:
+    if kind is _Kind.VECTOR:
+        texts = [f"{column}.{name}" for name in ("storageType", "pathOrInlineDv")]
+        return set(texts) <= set(leaves) and all(_is(_Kind.TEXT, t, [t], footer) for t in texts)
+    stored = [footer.metadata.schema.column(footer.positions[leaf]) for leaf in leaves]
+    logical = {leaf.logical_type.type for leaf in stored}
+    match kind:
+        case _Kind.TEXT:
+            return leaves == [column] and logical <= _TEXTUAL
+        case _Kind.INTEGER:
+            is_whole = stored[0].physical_type in ("INT32", "INT64") and logical <= _INTEGRAL
+            return leaves == [column] and is_whole
+        case _Kind.TEXTS:
+            is_map = len(leaves) == len(("key", "value")) and column not in leaves
+            return is_map and logical <= _TEXTUAL and stored[0].max_repetition_level == 1

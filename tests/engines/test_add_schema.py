@@ -1,0 +1,112 @@
+"""Checkpoints whose adds are not what the protocol says are damaged, and never misread."""
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from headrace.errors import CorruptCheckpointError
+from tests.lake.action import add, opening
+from tests.lake.log import commit_path, log_of, write_history
+from tests.listing import open_snapshot, paths_of
+
+TEXT, LONG = pa.string(), pa.int64()
+FIELDS: dict[str, pa.DataType] = {
+    "path": TEXT,
+    "partitionValues": pa.map_(TEXT, TEXT),
+    "size": LONG,
+    "modificationTime": LONG,
+}
+VALUES: dict[str, Any] = {"path": "a", "partitionValues": [], "size": 1, "modificationTime": 1}
+
+
+def write_table(folder: Path, kind: pa.DataType, *values: Any) -> Path:
+    """Write two versions, and a checkpoint of the first with a row for each value."""
+    table = write_history(folder, [[*opening(), add("a")], [add("b")]])
+    [protocol, metadata] = opening()
+    told = {k: metadata["metaData"][k] for k in ("id", "schemaString", "partitionColumns")}
+    columns = {
+        "protocol": pa.array([protocol["protocol"], None, *(None for _ in values)]),
+        "metaData": pa.array([None, told, *(None for _ in values)]),
+        "add": pa.array([None, None, *values], kind),
+    }
+    pq.write_table(pa.table(columns), log_of(table) / f"{0:020}.checkpoint.parquet")
+    return table
+
+
+def struct(**changed: pa.DataType) -> pa.DataType:
+    return pa.struct(list((FIELDS | changed).items()))
+
+
+ODD = [
+    (TEXT, "a"),
+    (pa.list_(TEXT), ["a"]),
+    (pa.struct([("path", TEXT)]), {"path": "a"}),
+    (struct(path=LONG), VALUES | {"path": 1}),
+    (struct(path=pa.binary()), VALUES | {"path": b"a"}),
+    (struct(size=TEXT), VALUES | {"size": "1"}),
+    (struct(size=pa.float64()), VALUES),
+    (struct(modificationTime=pa.timestamp("ms")), VALUES),
+    (struct(partitionValues=pa.struct([("part", TEXT)])), VALUES | {"partitionValues": {}}),
+    (struct(partitionValues=pa.map_(TEXT, LONG)), VALUES),
+    (struct(stats=pa.struct([("numRecords", LONG)])), VALUES | {"stats": {"numRecords": 1}}),
+    (struct(tags=TEXT), VALUES | {"tags": "x"}),
+    (struct(deletionVector=TEXT), VALUES | {"deletionVector": "x"}),
+]
+odd = pytest.mark.parametrize(("kind", "value"), ODD, ids=str)
+
+
+@odd
+def test_adds_of_another_shape_send_the_scan_to_the_commits(
+    tmp_path: Path, kind: pa.DataType, value: Any
+) -> None:
+    assert paths_of(write_table(tmp_path, kind, value)) == ["a", "b"]
+
+
+@odd
+def test_without_the_commits_they_are_refused(
+    tmp_path: Path, kind: pa.DataType, value: Any
+) -> None:
+    table = write_table(tmp_path, kind, value)
+    commit_path(table, 0).unlink()
+    with pytest.raises(CorruptCheckpointError):
+        open_snapshot(table).scan().count()
+
+
+@pytest.mark.parametrize("missing", ["path", "size"])
+def test_an_add_without_a_path_or_size_is_refused(tmp_path: Path, missing: str) -> None:
+    table = write_table(tmp_path, struct(), VALUES, VALUES | {missing: None})
+    commit_path(table, 0).unlink()
+    snapshot = open_snapshot(table)
+    with pytest.raises(CorruptCheckpointError):
+        list(snapshot.scan())
+    with pytest.raises(CorruptCheckpointError):
+        list(snapshot.scan().batches())
+
+
+def test_a_vector_beyond_its_bits_is_refused(tmp_path: Path) -> None:
+    vector = {"storageType": "u", "pathOrInlineDv": "x", "offset": 1 << 40, "cardinality": 1}
+    kind = pa.struct(
+        [("storageType", TEXT), ("pathOrInlineDv", TEXT), ("offset", LONG), ("cardinality", LONG)]
+    )
+    table = write_table(tmp_path, struct(deletionVector=kind), VALUES | {"deletionVector": vector})
+    snapshot = open_snapshot(table)
+    with pytest.raises(CorruptCheckpointError):
+        list(snapshot.scan())
+    with pytest.raises(CorruptCheckpointError):
+        list(snapshot.scan().batches())
+
+
+def test_integers_may_be_narrow(tmp_path: Path) -> None:
+    table = write_table(tmp_path, struct(size=pa.int32(), modificationTime=pa.int32()), VALUES)
+    commit_path(table, 0).unlink()
+    assert paths_of(table) == ["a", "b"]
+
+
+def test_without_columns_files_are_still_counted(tmp_path: Path) -> None:
+    table = write_table(tmp_path, struct(), VALUES)
+    batches = list(open_snapshot(table).scan().batches(columns=[]))
+    assert sum(batch.num_rows for batch in batches) == 2
+    assert {batch.num_columns for batch in batches} == {0}
