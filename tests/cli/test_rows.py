@@ -8,6 +8,7 @@ import pty
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -127,6 +128,35 @@ def test_binary_formats_are_not_written_to_a_terminal(table: str) -> None:
     os.close(ours)
     assert done.returncode == 2
     assert b"binary" in done.stderr
+
+
+def seen_on_a_terminal(command: list[str], answer: Path) -> bytes:
+    """What a person sees of a command whose answer goes into a file."""
+    ours, theirs = pty.openpty()
+    with answer.open("wb") as file:
+        process = subprocess.Popen(command, stdout=file, stderr=theirs)
+    os.close(theirs)
+    seen = b""
+    with suppress(OSError):  # that is how the end of a terminal is told
+        while piece := os.read(ours, 65_536):
+            seen += piece
+    os.close(ours)
+    assert process.wait() == 0
+    return seen
+
+
+@pytest.mark.parametrize(("command", "title"), [("rows", b"reading rows"), ("files", b"listing")])
+def test_who_looks_on_while_the_answer_goes_elsewhere_sees_a_bar(
+    large_table: str, tmp_path: Path, command: str, title: bytes
+) -> None:
+    words = [sys.executable, "-m", "headrace", command, large_table]
+    assert title in seen_on_a_terminal(words, tmp_path / "answer")
+    assert (tmp_path / "answer").stat().st_size
+
+
+def test_where_nobody_looks_on_no_bar_is_drawn(large_table: str) -> None:
+    done = subprocess.run([*HEADRACE, large_table], check=True, capture_output=True)
+    assert done.stderr == b""
 
 
 def test_where_columns_limit_and_version_narrow_the_rows(table: str) -> None:

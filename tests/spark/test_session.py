@@ -57,6 +57,12 @@ def test_a_cluster_and_a_server_at_once_are_refused() -> None:
         headrace.spark.open_session(master="spark://a:7077", remote="sc://b")
 
 
+def test_a_cluster_may_be_named_by_the_setting_of_spark(spark: SparkSession) -> None:
+    with pytest.raises(SessionError, match=r"spark\.master=local"):
+        headrace.spark.open_session(**{"spark.master": "spark://a:7077"})
+    assert headrace.spark.open_session(**{"spark.master": spark.sparkContext.master}) is spark
+
+
 def test_without_pyspark_the_door_says_how_to_install_it() -> None:
     script = (
         "import sys; sys.modules['pyspark'] = None\n"

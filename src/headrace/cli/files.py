@@ -9,6 +9,7 @@ from typing import Annotated
 import msgspec
 import typer
 
+from headrace.cli.bar import reading_shown
 from headrace.cli.console import moment_of
 from headrace.cli.metric import MetricsOption, write_metrics
 from headrace.cli.option import (
@@ -66,7 +67,8 @@ def files(  # noqa: PLR0913  (one parameter an option)
     snapshot = Table(table).snapshot(version=version, as_of=as_of, log_tail=log_tail)
     scan = snapshot.scan(where=where, limit=limit, **parse_options(option))
     try:
-        _write(scan, output)
+        with reading_shown("listing files", lambda: scan.metrics.counts.adds_emitted):
+            _write(scan, output)
     finally:
         write_metrics(scan.metrics.as_dict(), metrics, title=str(scan.decision))
 

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from headrace.cli.bar import reading_shown
 from headrace.cli.metric import MetricsOption, write_metrics
 from headrace.cli.option import (
     AsOf,
@@ -87,7 +88,8 @@ def rows(  # noqa: PLR0913  (one parameter an option)
         **parse_options(option, defaults=RowOptions()),
     )
     try:
-        with reader:
+        data = reader.metrics.data
+        with reader, reading_shown("reading rows", lambda: data.counts.files_read):
             _write(reader, chosen)
     finally:
         title = str(reader.metrics.scan.decision)

@@ -1,5 +1,6 @@
 """A bar for work that takes long: drawn where a person looks on, and nothing anywhere else."""
 
+import sys
 from types import TracebackType
 from typing import Self
 
@@ -34,6 +35,8 @@ class ProgressBar:
             TimeElapsedColumn(),
             console=shown_on,
             transient=True,
+            # What is printed beside the bar stays where it goes, unless that is the same terminal.
+            redirect_stdout=sys.stdout.isatty(),
             disable=not shown_on.is_interactive,
         )
         self._task = self._progress.add_task(title, total=None, note="")

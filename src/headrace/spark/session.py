@@ -77,12 +77,14 @@ def open_session(
         master: A cluster, such as `spark://host:7077`; this process becomes its driver.
         remote: A Spark Connect server, such as `sc://host:15002`; this process is a thin client.
             `local[2]` starts one in this machine.
-        settings: Spark's own settings by name.
+        settings: Spark's own settings by name; `spark.master` and `spark.remote` may be among them.
 
     Raises:
         JavaNotFoundError: a driver is to run here, and there is no Java.
         SessionError: a session is running already, and has other settings.
     """
+    master = settings.pop("spark.master", None) if master is None else master
+    remote = settings.pop("spark.remote", None) if remote is None else remote
     if master is not None and remote is not None:
         raise InvalidArgumentError(argument="remote", reason="give it or master, not both")
     if remote is None and (master is None or _LOCAL.fullmatch(master)):
