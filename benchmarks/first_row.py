@@ -3,7 +3,12 @@
 The log is that of a lake with a checkpoint of so many files and the commits after it; one more
 commit adds a day of data, and only its files exist. The question is for some rows of that day:
 every contestant can find its files by the partition, and none has to open a file that is not
-there. Each answer comes from a process of its own and is checked; imports are not counted.
+there. Each answer comes from a process of its own and is checked; neither imports nor the start
+of Spark are counted.
+
+`--spark-delta` takes the Python of an environment that has PySpark and can load Spark's own Delta
+(`make spark-delta` makes one: `.venv/spark-delta/bin/python`); `HEADRACE_SPARK_DELTA` names the
+package.
 """
 
 import argparse
@@ -25,6 +30,7 @@ from benchmarks.checkpoint import VERSION
 from benchmarks.lake import ROOT, bench_folder, open_lake
 from benchmarks.measurement import warm_page_cache
 from benchmarks.parameter import Parameters
+from benchmarks.process import cpu_s, tree_peak_bytes
 
 DAY = "2031-01-01"
 WHERE = f"date = '{DAY}'"
@@ -64,10 +70,25 @@ def polars_scan(table: str) -> Callable[[], pa.Table]:
     return ask
 
 
+def spark_delta(table: str) -> Callable[[], pa.Table]:
+    """Spark with its own Delta, started and warm."""
+    import headrace.spark  # noqa: PLC0415
+
+    settings: dict[str, Any] = {
+        "spark.jars.packages": os.environ["HEADRACE_SPARK_DELTA"],
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    }
+    spark = headrace.spark.local(memory="2g", **settings)
+    spark.range(1).toArrow()
+    return lambda: spark.read.format("delta").load(table).where(WHERE).limit(LIMIT).toArrow()
+
+
 CONTESTANTS: dict[str, Callable[[str], Callable[[], pa.Table]]] = {
     "headrace": headrace_rows,
     "deltalake": deltalake_sql,
     "polars": polars_scan,
+    "spark-delta": spark_delta,
 }
 
 
@@ -138,27 +159,22 @@ def check(found: pa.Table) -> None:
 
 
 def answer() -> None:
-    """In a process of its own: ask once, check, and say what it took."""
+    """In a process of its own: ask once, check, and say what it took, with all that it started."""
     contestant, table = sys.argv[1:]
     ask = CONTESTANTS[contestant](table)
-    idle_bytes, started, cpu = _peak_bytes(), time.monotonic(), time.process_time()
+    idle_bytes, started, cpu_before_s = tree_peak_bytes(), time.monotonic(), cpu_s()
     found = ask()
-    took = {"seconds": time.monotonic() - started, "cpu": time.process_time() - cpu}
-    took |= {"peak_mb": _peak_bytes() / 1e6, "over_idle_mb": (_peak_bytes() - idle_bytes) / 1e6}
+    took = {"seconds": time.monotonic() - started, "cpu": cpu_s() - cpu_before_s}
+    peak_bytes = tree_peak_bytes()
+    took |= {"peak_mb": peak_bytes / 1e6, "over_idle_mb": (peak_bytes - idle_bytes) / 1e6}
     check(found)
     print(json.dumps(took))
 
 
-def _peak_bytes() -> int:
-    status = Path("/proc/self/status").read_text(encoding="ascii")
-    line = next(line for line in status.splitlines() if line.startswith("VmHWM:"))
-    return int(line.split()[1]) * 1024
-
-
-def sample(contestant: str, table: Path) -> dict[str, float]:
+def sample(contestant: str, table: Path, *, python: str = sys.executable) -> dict[str, float]:
     """Measure once."""
     done = subprocess.run(
-        [sys.executable, "-c", _WORKER, contestant, str(table)],
+        [python, "-c", _WORKER, contestant, str(table)],
         cwd=ROOT,
         capture_output=True,
         text=True,
@@ -177,14 +193,18 @@ def main() -> None:
     )
     parser.add_argument("--files", type=int, default=1_000_000, help="files in the checkpoint")
     parser.add_argument("--repeats", type=int, default=3, help="samples; the least counts")
+    parser.add_argument("--spark-delta", metavar="PYTHON", help="measure Spark's own Delta too")
     chosen = parser.parse_args()
     table = open_table(chosen.files)
     warm_page_cache(table)
-    present = [name for name in CONTESTANTS if importlib.util.find_spec(name) is not None]
+    here = [name for name in CONTESTANTS if importlib.util.find_spec(name) is not None]
+    present = dict.fromkeys(here, sys.executable)
+    if chosen.spark_delta:
+        present["spark-delta"] = chosen.spark_delta
     best: dict[str, dict[str, float]] = {}
     for _ in range(chosen.repeats):
-        for name in present:
-            took = sample(name, table)
+        for name, python in present.items():
+            took = sample(name, table, python=python)
             best[name] = {key: min(value, best.get(name, took)[key]) for key, value in took.items()}
     print(f"LIMIT {LIMIT} on {chosen.files:,} files, the least of {chosen.repeats}:\n")
     print("| | time to the rows | x | CPU | peak memory | over idle |")
@@ -196,8 +216,8 @@ def main() -> None:
             f"| {took['cpu'] * 1000:,.0f} ms | {took['peak_mb']:,.0f} MB "
             f"| {took['over_idle_mb']:,.0f} MB |"
         )
-    for name in CONTESTANTS.keys() - set(present):
-        print(f"\n{name} is not installed.")
+    for name in CONTESTANTS.keys() - present.keys():
+        print(f"\n{name} is not at hand.")
 
 
 if __name__ == "__main__":

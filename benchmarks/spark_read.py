@@ -23,6 +23,7 @@ from pyspark.sql import DataFrame, SparkSession
 import headrace
 import headrace.spark
 from benchmarks.lake import bench_folder
+from benchmarks.process import cpu_s, peak_bytes
 
 ROWS_A_FILE = 2000
 PARTITIONS = 100
@@ -47,22 +48,12 @@ class Clock:
         self._jvm = int(gateway.jvm.java.lang.ProcessHandle.current().pid())
 
     def measure(self, work: Callable[[], Any]) -> Cost:
-        start, cpu = time.perf_counter(), self._cpu_s()
+        start, before_s = time.perf_counter(), cpu_s()
         work()
-        return Cost(time.perf_counter() - start, self._cpu_s() - cpu)
+        return Cost(time.perf_counter() - start, cpu_s() - before_s)
 
     def peak_mb(self) -> dict[str, int]:
-        return {"JVM": _peak_mb(self._jvm), "Python": _peak_mb(os.getpid())}
-
-    def _cpu_s(self) -> float:
-        fields = Path(f"/proc/{self._jvm}/stat").read_text().rpartition(")")[2].split()
-        ticks = int(fields[11]) + int(fields[12])
-        return ticks / os.sysconf("SC_CLK_TCK") + time.process_time()
-
-
-def _peak_mb(pid: int) -> int:
-    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    return next(int(line.split()[1]) >> 10 for line in lines if line.startswith("VmHWM:"))
+        return {"JVM": peak_bytes(self._jvm) >> 20, "Python": peak_bytes(os.getpid()) >> 20}
 
 
 def make_table(files: int, *, below: Path | None = None) -> Path:

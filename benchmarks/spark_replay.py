@@ -10,13 +10,11 @@ the driver takes is told apart, since no number of workers makes it less.
 
 import argparse
 import json
-import os
 import resource
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -25,6 +23,7 @@ import headrace
 from benchmarks.lake import ROOT, Lake, open_lake
 from benchmarks.measurement import warm_page_cache
 from benchmarks.parameter import Layout, Parameters
+from benchmarks.process import cpu_s
 from benchmarks.truth import Tally
 
 WAYS = ("embedded", "spark", "frame")
@@ -87,7 +86,7 @@ def _measure(way: str, lake: Lake, *, heap: str, cores: int) -> dict[str, Any]:
 
         spark = headrace.spark.local(cores=cores, memory=heap)
         spark.range(1).mapInArrow(lambda batches: batches, "id long").collect()  # workers are up
-    cpu_s, driver_s, started = _cpu_s(), time.process_time(), time.monotonic()
+    cpu_before_s, driver_s, started = cpu_s(), time.process_time(), time.monotonic()
     tally, checking_s = Tally(), 0.0
     if way == "frame":
         assert spark is not None
@@ -99,7 +98,7 @@ def _measure(way: str, lake: Lake, *, heap: str, cores: int) -> dict[str, Any]:
             checking_s += time.process_time() - before_s
     said = {
         "wall_s": time.monotonic() - started,
-        "cpu_s": _cpu_s() - cpu_s - checking_s,
+        "cpu_s": cpu_s() - cpu_before_s - checking_s,
         "driver_s": time.process_time() - driver_s - checking_s,
         "python_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3,
         "heap_mb": None if spark is None else _heap_mb(spark),
@@ -126,39 +125,6 @@ def _in_spark(spark: Any, lake: Lake) -> Tally:
     frame = headrace.spark.files(spark, lake.table)
     row = frame.selectExpr("count(*)", "sum(size_bytes)", "count(stats)").collect()[0]
     return Tally(count=row[0], size_bytes=row[1])
-
-
-def _cpu_s() -> float:
-    """The CPU time of this process and all that it has started."""
-    return sum(map(_cpu_of, _descendants(os.getpid()))) / os.sysconf("SC_CLK_TCK")
-
-
-def _descendants(root: int) -> list[int]:
-    parents = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdecimal():
-            fields = _stat(int(entry.name))
-            if fields:
-                parents[int(entry.name)] = int(fields[1])
-    found, checked = [root], 0
-    while checked < len(found):
-        found += [pid for pid, parent in parents.items() if parent == found[checked]]
-        checked += 1
-    return found
-
-
-def _cpu_of(pid: int) -> int:
-    """The ticks of a process, and of its children that have ended."""
-    fields = _stat(pid)
-    return sum(map(int, fields[11:15])) if fields else 0
-
-
-def _stat(pid: int) -> list[str]:
-    """The fields of a process from its state on; the name before it may hold anything."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except (FileNotFoundError, ProcessLookupError):
-        return []
 
 
 def _heap_mb(spark: Any) -> float:

@@ -9,12 +9,13 @@ class Case:
 
     name: str
     sql: str
-    """Statements with semicolons between; `{t}` is the table."""
+    """Statements with semicolons between; `{t}` is the table, `{path}` its folder."""
     conditions: tuple[str, ...] = ()
 
     def statements(self, table: str) -> list[str]:
         """The statements that make a table at that address."""
-        parts = self.sql.replace("{t}", f"delta.`{table}`").split(";\n")
+        sql = self.sql.replace("{t}", f"delta.`{table}`").replace("{path}", table)
+        parts = sql.split(";\n")
         return [part.strip() for part in parts if part.strip()]
 
 
@@ -231,5 +232,65 @@ CASES = (
         INSERT INTO {t} SELECT id FROM range(5);
         """,
         ("id < 20",),
+    ),
+    Case(
+        "many-sidecars",
+        """
+        CREATE TABLE {t} (id BIGINT, p INT) USING delta PARTITIONED BY (p) TBLPROPERTIES (
+          'delta.checkpointPolicy' = 'v2', 'delta.checkpointInterval' = '3',
+          'delta.enableDeletionVectors' = 'true');
+        SET spark.databricks.delta.checkpoint.partSize = 3;
+        INSERT INTO {t} SELECT id, CAST(id % 20 AS INT) FROM range(200);
+        DELETE FROM {t} WHERE id % 9 = 4;
+        DELETE FROM {t} WHERE p = 7;
+        REORG TABLE {t} APPLY (PURGE);
+        INSERT INTO {t} SELECT id, CAST(id % 3 AS INT) FROM range(200, 230);
+        RESET spark.databricks.delta.checkpoint.partSize;
+        """,
+        ("p = 2 AND id > 50", "id BETWEEN 190 AND 210"),
+    ),
+    Case(
+        "many-parts",
+        """
+        CREATE TABLE {t} (id BIGINT, p INT) USING delta PARTITIONED BY (p) TBLPROPERTIES (
+          'delta.checkpointInterval' = '2', 'delta.enableDeletionVectors' = 'true');
+        SET spark.databricks.delta.checkpoint.partSize = 4;
+        INSERT INTO {t} SELECT id, CAST(id % 20 AS INT) FROM range(200);
+        DELETE FROM {t} WHERE id % 9 = 4;
+        INSERT INTO {t} SELECT id, CAST(id % 3 AS INT) FROM range(200, 230);
+        UPDATE {t} SET id = -id WHERE p = 1;
+        RESET spark.databricks.delta.checkpoint.partSize;
+        """,
+        ("p = 1 AND id < 0",),
+    ),
+    Case(
+        "converted",
+        """
+        CREATE TABLE converted (id INT, p STRING, q DATE) USING parquet PARTITIONED BY (p, q)
+        LOCATION '{path}';
+        INSERT INTO converted VALUES
+          (1, 'a b', DATE '2026-01-01'), (2, NULL, NULL), (3, '%41=/', DATE '1500-01-01');
+        DROP TABLE converted;
+        CONVERT TO DELTA parquet.`{path}` PARTITIONED BY (p STRING, q DATE);
+        INSERT INTO {t} VALUES (4, NULL, DATE '2026-01-01');
+        """,
+        ("p IS NULL", "q = DATE '2026-01-01'", "p = '%41=/'"),
+    ),
+    Case(
+        "clustered-and-tracked",
+        """
+        CREATE TABLE {t} (
+          id BIGINT GENERATED ALWAYS AS IDENTITY, c CHAR(4), v VARCHAR(4), n INT NOT NULL,
+          s STRUCT<k: INT>, twice INT GENERATED ALWAYS AS (n * 2)
+        ) USING delta CLUSTER BY (n) TBLPROPERTIES (
+          'delta.enableRowTracking' = 'true', 'delta.enableInCommitTimestamps' = 'true',
+          'delta.dataSkippingStatsColumns' = 'n,s.k');
+        INSERT INTO {t} (c, v, n, s) SELECT
+          left(id, 3), left(id, 3), CAST(id AS INT), struct(CAST(id AS INT)) FROM range(300);
+        OPTIMIZE {t};
+        UPDATE {t} SET v = 'x' WHERE n < 5;
+        DELETE FROM {t} WHERE s.k > 290;
+        """,
+        ("n = 7", "s.k >= 289", "v = 'x'", "twice = 20"),
     ),
 )

@@ -27,9 +27,6 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.databricks.delta.snapshotPartitions": 1,
     }
-    try:
-        session = local(cores=2, memory="1500m", **settings)
-    except Exception as error:  # noqa: BLE001  (a launch fails in many ways)
-        pytest.skip(f"no Spark with {package}: {error}")
+    session = local(cores=2, memory="1500m", **settings)
     yield session
     session.stop()

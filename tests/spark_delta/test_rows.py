@@ -41,6 +41,13 @@ def delta(spark: Any, table: Path, version: int) -> Any:
     return spark.read.format("delta").option("versionAsOf", version).load(str(table))
 
 
+def on_spark(spark: Any, table: Path, **request: Any) -> Any:
+    """The same by Spark's native scan over our files."""
+    from headrace.spark import read  # noqa: PLC0415  (PySpark is wanted only here)
+
+    return read(spark, table, **request).toArrow()
+
+
 def versions(table: Path) -> range:
     return range(headrace.Table(table).snapshot().version + 1)
 
@@ -55,12 +62,10 @@ def test_every_version_has_the_rows_that_delta_has(spark: Any, written: tuple[Ca
 
 
 def test_every_version_has_the_same_rows_on_spark(spark: Any, written: tuple[Case, Path]) -> None:
-    from headrace.spark import read  # noqa: PLC0415  (PySpark is wanted only here)
-
     _, table = written
     for version in versions(table):
         expected = delta(spark, table, version).toArrow()
-        assert rows(read(spark, table, version=version).toArrow()) == rows(expected), version
+        assert rows(on_spark(spark, table, version=version)) == rows(expected), version
 
 
 def test_a_condition_is_true_for_the_rows_that_spark_finds(
@@ -72,6 +77,7 @@ def test_a_condition_is_true_for_the_rows_that_spark_finds(
         expected = delta(spark, table, snapshot.version).where(condition).toArrow()
         ours = snapshot.rows(where=condition).read_all()
         assert rows(ours) == rows(expected), condition
+        assert rows(on_spark(spark, table, where=condition)) == rows(expected), condition
 
 
 def test_a_shallow_clone_reads_the_files_of_its_source(
@@ -82,3 +88,4 @@ def test_a_shallow_clone_reads_the_files_of_its_source(
     spark.sql(f"CREATE TABLE delta.`{clone}` SHALLOW CLONE delta.`{table}`")
     expected = spark.read.format("delta").load(str(clone)).toArrow()
     assert rows(headrace.Table(clone).snapshot().rows().read_all()) == rows(expected)
+    assert rows(on_spark(spark, clone)) == rows(expected)
