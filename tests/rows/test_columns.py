@@ -1,5 +1,6 @@
 """Columns of the table in files that lack them, have others, or call them otherwise."""
 
+from collections.abc import Callable
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -27,6 +28,7 @@ from tests.rows.lake import (
     write_data,
     write_table,
 )
+from tests.rows.widening import widened_partitions, widened_table
 
 MAPPED = [
     mapped("id", "long", "c1", 1),
@@ -241,6 +243,14 @@ def test_values_of_a_narrower_type_are_widened(
     data = pa.table({"a": pa.array([value, None], stored)})
     write_table(tmp_path, [field("a", delta)], [data])
     assert rows_of(tmp_path) == [{"a": expected}, {"a": None}]
+
+
+@pytest.mark.parametrize("write", [widened_table, widened_partitions])
+def test_every_widening_that_delta_allows_is_read_at_every_depth(
+    tmp_path: Path, write: Callable[[Path], list[dict[str, Any]]]
+) -> None:
+    expected = write(tmp_path)
+    assert rows_of(tmp_path) == expected
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ import headrace
 import headrace.spark
 from headrace import wiring
 from headrace.engines.spark.executor import SparkExecutor
-from headrace.errors import FilesNotSeenError, SessionError
+from headrace.errors import CorruptDataFileError, FilesNotSeenError, SessionError
 from headrace.metrics.event import Event
 from headrace.pipeline import Project
 from headrace.spark import connect
@@ -134,6 +134,13 @@ def test_a_missing_file_is_an_error(remote: SparkSession, tmp_path: Path) -> Non
     (table / "2.parquet").unlink()
     with pytest.raises(PySparkException, match=r"2\.parquet"):
         headrace.spark.read(remote, table).count()
+
+
+def test_a_file_that_has_lost_its_bytes_is_an_error(remote: SparkSession, tmp_path: Path) -> None:
+    table = numbers(tmp_path)
+    (table / "2.parquet").write_bytes(b"")
+    with pytest.raises(CorruptDataFileError, match=r"2\.parquet"):
+        headrace.spark.read(remote, table)
 
 
 def test_mapped_columns_are_found_by_name(remote: SparkSession, tmp_path: Path) -> None:

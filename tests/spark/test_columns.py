@@ -1,6 +1,7 @@
 """Columns on Spark: partition values of every type, mapped and widened columns, odd names."""
 
 import json
+from collections.abc import Callable
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -16,6 +17,7 @@ from headrace.errors import PartitionValueError
 from tests.lake.log import write_commit
 from tests.lake.partition import PARTS
 from tests.rows.lake import field, mapped, struct, table_lines
+from tests.rows.widening import widened_partitions, widened_table
 from tests.spark.lake import data_file, files_read, kernel_rows, plan_of, rows_of
 
 MOMENT = datetime(2026, 3, 1, 12, 30, 15, 123456)  # noqa: DTZ001
@@ -191,6 +193,14 @@ def test_a_widened_column_is_read_from_old_and_new_files(
     assert rows_of(frame) == kernel_rows(tmp_path)
     assert [row.v for row in frame.where(frame.v == new).collect()] == [new]
     assert frame.where("v IS NULL").count() == 1
+
+
+@pytest.mark.parametrize("write", [widened_table, widened_partitions])
+def test_every_widening_that_delta_allows_is_read_at_every_depth(
+    spark: SparkSession, tmp_path: Path, write: Callable[[Path], list[dict[str, Any]]]
+) -> None:
+    expected = write(tmp_path)
+    assert headrace.spark.read(spark, tmp_path).toArrow().to_pylist() == expected
 
 
 def test_a_column_that_old_files_lack_is_null_there(spark: SparkSession, tmp_path: Path) -> None:

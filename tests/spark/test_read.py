@@ -211,6 +211,15 @@ def test_a_missing_file_is_an_error_whatever_the_session_says(
         spark.conf.unset("spark.sql.files.ignoreMissingFiles")
 
 
+def test_a_file_that_has_lost_its_bytes_is_an_error(spark: SparkSession, tmp_path: Path) -> None:
+    table = numbers(tmp_path)
+    frame = headrace.spark.read(spark, table)
+    (table / "2.parquet").write_bytes(b"")
+    with pytest.raises(PySparkException, match=r"\[CORRUPT_DATA_FILE\] .*2\.parquet"):
+        frame.count()
+    assert frame.where("id < 15").count() == 15
+
+
 @pytest.mark.parametrize("size", [0, 1, 500, 1_000_000])
 def test_a_size_that_the_log_has_wrong_loses_no_rows(
     spark: SparkSession, tmp_path: Path, size: int

@@ -10,6 +10,8 @@ dropped for want of a match: a path that is not known raises an error inside of 
 """
 
 import re
+from contextlib import suppress
+from pathlib import Path
 from urllib.parse import quote
 
 import pyarrow as pa
@@ -18,7 +20,12 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  (its name everywhere)
 from pyspark.sql.types import StructType
 
-from headrace.errors import FilesNotSeenError, RequestError, SessionError
+from headrace.errors import (
+    CorruptDataFileError,
+    FilesNotSeenError,
+    RequestError,
+    SessionError,
+)
 from headrace.expr.reference import evaluated_columns
 from headrace.protocol.action import DeletionVector
 from headrace.protocol.schema import PrimitiveType
@@ -123,6 +130,7 @@ class _Files:
     def _scanned(self) -> DataFrame:
         """Their rows as files have them."""
         paths = self._files["uri"].to_pylist()
+        self._check_not_empty(paths)
         reader = self._spark.read.schema(self._columns.data_schema()).options(**READ_OPTIONS)
         rows = reader.options(recursiveFileLookup="true").parquet(*map(_literal, paths))
         seen = len(set(rows.inputFiles()))
@@ -130,6 +138,15 @@ class _Files:
             table = self._snapshot.table.uri
             raise FilesNotSeenError(table=table, expected=len(paths), seen=seen)
         return rows
+
+    def _check_not_empty(self, paths: list[str]) -> None:
+        """Look at local files: Spark passes over those without a byte, which have lost theirs."""
+        locate = self._snapshot.table.files.local_path
+        for path in paths:
+            local = locate(path)
+            with suppress(FileNotFoundError):  # which the server tells
+                if local is not None and not Path(local).stat().st_size:
+                    raise CorruptDataFileError(path=path, reason="it is empty")
 
     def _known(self) -> pa.Table:
         """Each file by its path, in either spelling: number and partition values."""

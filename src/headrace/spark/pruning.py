@@ -5,7 +5,8 @@ it holds the file index they serve, and lets them go with it.
 """
 
 import logging
-from typing import ClassVar
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +23,9 @@ from headrace.table import Snapshot
 
 NOT_UNDERSTOOD = (RequestError, ValueError, KeyError, OverflowError)
 """What a filter that the kernel has no form for leads to."""
+
+_READ_AT_ONCE = 16
+"""How many vectors are read at a time: each is a request, where the store is far away."""
 
 _LOGGER = logging.getLogger("headrace.spark")
 
@@ -73,13 +77,17 @@ class VectorReader(_JavaFunction):
         wanted = pa.array(np.frombuffer(ordinals, np.int32), pa.int64())
         places = pc.index_in(wanted, value_set=self._files.vector_ordinals)
         try:
-            bitmaps = [
-                read_deletion_vector(self._store, DeletionVector(**vector)).portable()
-                for vector in self._files.vectors.take(places).to_pylist()
-            ]
-        except (HeadraceError, OverflowError) as error:
+            with ThreadPoolExecutor(_READ_AT_ONCE, thread_name_prefix="headrace-vector") as pool:
+                vectors = self._files.vectors.take(places).to_pylist()
+                bitmaps = list(pool.map(self._bitmap, vectors))
+        except HeadraceError as error:
+            return f"[{error.code}] {error}"
+        except OverflowError as error:
             return str(error)
         return _stream(pa.record_batch([pa.array(bitmaps, pa.binary())], ["vector"]))
+
+    def _bitmap(self, vector: dict[str, Any]) -> bytes:
+        return read_deletion_vector(self._store, DeletionVector(**vector)).portable()
 
 
 def _stream(batch: pa.RecordBatch) -> bytes:

@@ -23,6 +23,7 @@ import org.apache.arrow.vector.VectorSchemaRoot;
 import org.apache.arrow.vector.ipc.ArrowStreamReader;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
+import org.apache.spark.SparkContext;
 import org.apache.spark.sql.catalyst.InternalRow;
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow;
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection;
@@ -237,8 +238,8 @@ public final class FileList {
     for (int i = 0; i < ordinals.length; i++) {
       int file = ordinals[i];
       String address = (String) paths.get(file);
-      long size = address.startsWith("/") ? localSize(address) : sizes.get(file);
       Path path = hadoopPath(address);
+      long size = sizeOf(address, path, sizes.get(file));
       FileStatus status = new FileStatus(size, false, 0, 0L, times.get(file), path);
       found[i] = new FileStatusWithMetadata(status, none);
     }
@@ -246,19 +247,34 @@ public final class FileList {
   }
 
   /**
-   * The size that a file of this machine has.
+   * The size that Spark is told of a file.
    *
-   * <p>Spark reads of a file what lies within the size that it is told: with one that the log
-   * understates, rows would be missing. Files of a store are not asked for one by one, though.
+   * <p>Spark reads what lies within it, and passes over files without a byte: with a size that is
+   * too small, rows would be missing. So files of this machine are looked at. Those of a store
+   * are not asked for one by one, unless the log has no size.
    */
-  private static long localSize(String path) {
-    java.io.File file = new java.io.File(path);
-    long size = file.length();
-    if (size == 0 && !file.exists()) {
+  private static long sizeOf(String address, Path path, long logged) {
+    long size = address.startsWith("/") ? new java.io.File(address).length() : logged;
+    if (size > 0) {
+      return size;
+    }
+    try {
+      size = path.getFileSystem(SparkContext.getOrCreate().hadoopConfiguration())
+          .getFileStatus(path).getLen();
+    } catch (java.io.FileNotFoundException error) {
       throw new IllegalArgumentException(
-          path
+          "[DATA_FILE_NOT_FOUND] "
+              + address
               + ": the log names this file, but it is not there; it may have been vacuumed away:"
               + " read a newer version, or restore the file");
+    } catch (java.io.IOException error) {
+      throw new java.io.UncheckedIOException(error);
+    }
+    if (size == 0) {
+      throw new IllegalArgumentException(
+          "[CORRUPT_DATA_FILE] "
+              + address
+              + ": it is empty; restore the file from a backup, or have its writer write it anew");
     }
     return size;
   }
