@@ -29,6 +29,7 @@
     │   ├── InvalidArgumentError       INVALID_ARGUMENT
     │   ├── PredicateSyntaxError       PREDICATE_SYNTAX
     │   ├── PredicateTypeError         PREDICATE_TYPE
+    │   ├── ReaderClosedError          READER_CLOSED
     │   ├── UnknownColumnError         UNKNOWN_COLUMN
     │   └── UnsupportedPredicateError  UNSUPPORTED_PREDICATE
     ├── StorageError                   the store did not do what it was asked
@@ -426,6 +427,15 @@ class PredicateTypeError(RequestError):
             f"column {column} is of type {type_name} and cannot be compared with {literal}; "
             f"write a {type_name} literal"
         )
+
+
+class ReaderClosedError(RequestError):
+    """A reader was closed before its end, and is read on."""
+
+    code: ClassVar[str] = "READER_CLOSED"
+
+    def __init__(self) -> None:
+        super().__init__("the reader was closed before its end; ask the snapshot for rows() again")
 
 
 class UnknownColumnError(RequestError):

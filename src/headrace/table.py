@@ -1,16 +1,23 @@
 """What a user imports: `Table`, `Snapshot`, and through them `Scan` and `LiveFile`."""
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, date, datetime
+from datetime import date, datetime
 from functools import cached_property
-from os import PathLike, fspath
+from os import PathLike, fsdecode
 from typing import Any, TypeAlias
 
 from headrace import wiring
+from headrace.argument import (
+    chosen_options,
+    column_names,
+    condition,
+    milliseconds,
+    ratified_tail,
+    whole_number,
+)
 from headrace.errors import InvalidArgumentError, InvalidTableError, UnsupportedFeatureError
 from headrace.expr.bind import Basis, bind
 from headrace.expr.node import BoundPredicate
-from headrace.log.name import LOG_DIRECTORY, STAGED_DIRECTORY, staged_version
 from headrace.log.segment import Segment
 from headrace.metrics.reporter import Reporter, log_event
 from headrace.phases.changes import ChangeRequest
@@ -22,7 +29,6 @@ from headrace.phases.table_state import ReadTableState, TableState
 from headrace.phases.time_travel import ListCommitTimes, ReadCommitTime
 from headrace.plan.executor import Executor
 from headrace.protocol.action import DomainMetadata, Metadata, Protocol, Txn
-from headrace.protocol.log_file import LogFile
 from headrace.protocol.schema import PrimitiveType, StructType, parse_schema, physical_schema
 from headrace.protocol.timestamp import in_commit_timestamps
 from headrace.protocol.widening import unsupported_changes
@@ -43,10 +49,6 @@ RecordBatchReader: TypeAlias = Any
 """A `pyarrow.RecordBatchReader`, likewise."""
 RowRequest: TypeAlias = Any
 """A `headrace.rows.request.RowRequest`, likewise."""
-
-
-_LARGEST = (1 << 63) - 1
-"""Versions and counts are 64-bit numbers, as in all that reads or writes them."""
 
 
 class Table:
@@ -71,8 +73,8 @@ class Table:
             cache_bytes: How much memory listings that were read may take, and the footers of
                 checkpoints again. The ones used last are kept; 0 keeps no listing.
         """
-        _check_number("cache_bytes", cache_bytes)
-        store = wiring.open_store(fspath(uri), options=storage_options)
+        cache_bytes = whole_number("cache_bytes", cache_bytes)
+        store = wiring.open_store(fsdecode(uri), options=storage_options)
         self.uri = store.root
         self.files = wiring.open_files(store, options=storage_options)
         self.executor = executor or wiring.open_executor(store, cache_bytes=cache_bytes)
@@ -104,14 +106,14 @@ class Table:
                 relative to `_delta_log`, oldest first. An empty one says that every ratified
                 commit is published.
         """
-        tail = None if log_tail is None else _ratified(log_tail)
+        tail = None if log_tail is None else ratified_tail(log_tail)
         if as_of is not None:
             if version is not None:
                 raise InvalidArgumentError(argument="as_of", reason="give it or version, not both")
             newest = self._run(ReadHint(request=SnapshotRequest(table=self.uri, tail=tail)))
-            version = self._run(ListCommitTimes(newest=newest, timestamp_ms=_millis(as_of)))
-        _check_number("version", version)
-        request = SnapshotRequest(table=self.uri, version=version, tail=tail)
+            version = self._run(ListCommitTimes(newest=newest, timestamp_ms=milliseconds(as_of)))
+        wanted = None if version is None else whole_number("version", version)
+        request = SnapshotRequest(table=self.uri, version=wanted, tail=tail)
         return Snapshot(self, self._run(ReadHint(request=request)))
 
     def changes(
@@ -127,7 +129,7 @@ class Table:
         Raises:
             LogGapError: a commit of the range is no longer there (when the changes are read).
         """
-        _check_number("start", start)
+        start = whole_number("start", start)
         newest = self.snapshot(version=end, log_tail=log_tail)
         if not 0 <= start <= newest.version:
             reason = f"it must be between 0 and {newest.version}"
@@ -139,7 +141,7 @@ class Table:
 
     def explain(self, *, version: int | None = None, log_tail: Sequence[str] | None = None) -> str:
         """The phases that take a snapshot, and their plans."""
-        tail = None if log_tail is None else _ratified(log_tail)
+        tail = None if log_tail is None else ratified_tail(log_tail)
         phase = ReadHint(request=SnapshotRequest(table=self.uri, version=version, tail=tail))
         return "\n".join(explain_machine(phase, executor=self.executor))
 
@@ -253,8 +255,8 @@ class Snapshot:
             PredicateSyntaxError, UnknownColumnError, PredicateTypeError: `where` is wrong.
             UnsupportedFeatureError: a column's type changed in a way that cannot be followed.
         """
-        _check_number("limit", limit)
-        chosen = (options or ScanOptions()).with_overrides(overrides)
+        limit = None if limit is None else whole_number("limit", limit)
+        chosen = chosen_options(options or ScanOptions(), ScanOptions, overrides)
         schema = self._readable_schema
         return Scan(
             request=ScanRequest(
@@ -314,11 +316,8 @@ class Snapshot:
             DataFileNotFoundError, CorruptDataFileError, CorruptDeletionVectorError: by the
                 reader, when it comes to such a file.
         """
-        _check_number("limit", limit)
-        if isinstance(columns, str):
-            reason = f"it must be a list of names, such as [{columns!r}]"
-            raise InvalidArgumentError(argument="columns", reason=reason)
-        chosen = (options or RowOptions()).with_overrides(overrides)
+        limit = None if limit is None else whole_number("limit", limit)
+        chosen = chosen_options(options or RowOptions(), RowOptions, overrides)
         return wiring.open_rows(
             self.scan(where=where, options=chosen, reporter=reporter),
             store=self.table.files,
@@ -340,7 +339,7 @@ class Snapshot:
             self._readable_schema,
             context=self._context,
             predicate=self._bound(where, basis=Basis.VALUES),
-            columns=columns,
+            columns=None if columns is None else column_names(columns),
             mapping_mode=self.properties.get("delta.columnMapping.mode"),
             options=options or RowOptions(),
         )
@@ -356,7 +355,7 @@ class Snapshot:
         Args:
             log_tail: As for `Table.snapshot`: what the catalog has ratified by now.
         """
-        tail = self.state.tail if log_tail is None else _ratified(log_tail)
+        tail = self.state.tail if log_tail is None else ratified_tail(log_tail)
         state = self.table._run(RefreshLog(old=self.state, tail=tail))  # noqa: SLF001
         return self if state is self.state else Snapshot(self.table, state)
 
@@ -364,7 +363,7 @@ class Snapshot:
         if where is None:
             return None
         return bind(
-            wiring.parse_predicate(where),
+            wiring.parse_predicate(condition(where)),
             schema=self._readable_schema,
             partition_columns=self.partition_columns,
             basis=basis,
@@ -402,49 +401,3 @@ class Snapshot:
                 )
             )
         return FileContext(root=self.table.uri, partition_columns=tuple(columns))
-
-
-def _ratified(paths: Sequence[str]) -> tuple[LogFile, ...]:
-    """The commits that a catalog names, as files of the log."""
-    files: dict[int, LogFile] = {}
-    for path in paths:
-        below = path.removeprefix(f"{LOG_DIRECTORY}/")
-        version = staged_version(below)
-        if version is None or below.startswith("/") or "://" in below or ".." in below.split("/"):
-            reason = f"{path!r} is not the path of a commit below {LOG_DIRECTORY}"
-            raise InvalidArgumentError(argument="log_tail", reason=reason)
-        if version in files:
-            reason = f"it names two commits for version {version}, and only one can be ratified"
-            raise InvalidArgumentError(argument="log_tail", reason=reason)
-        if "/" not in below and below != f"{version:020}.json":
-            below = f"{STAGED_DIRECTORY}/{below}"
-        files[version] = LogFile(path=f"{LOG_DIRECTORY}/{below}", version=version)
-    return tuple(files.values())
-
-
-def _check_number(argument: str, value: Any) -> None:
-    """Refuse what is not a whole number: callers without a type checker get here too."""
-    if value is None:
-        return
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= _LARGEST:
-        reason = f"it must be a whole number from 0 to {_LARGEST}, not {value!r}"
-        raise InvalidArgumentError(argument=argument, reason=reason)
-
-
-def _millis(as_of: Any) -> int:
-    if isinstance(as_of, str):
-        try:
-            as_of = datetime.fromisoformat(as_of)
-        except ValueError as error:
-            reason = f"{as_of!r} is not a time in ISO 8601, such as 2026-03-01T12:00:00Z"
-            raise InvalidArgumentError(argument="as_of", reason=reason) from error
-    if not isinstance(as_of, datetime):
-        if not isinstance(as_of, date):
-            reason = f"it must be a datetime, a date or ISO 8601 text, not {as_of!r}"
-            raise InvalidArgumentError(argument="as_of", reason=reason)
-        as_of = datetime(as_of.year, as_of.month, as_of.day, tzinfo=UTC)
-    if as_of.tzinfo is None:
-        as_of = as_of.replace(tzinfo=UTC)
-    since = as_of - datetime(1970, 1, 1, tzinfo=UTC)
-    # Rounded down: a commit of the same millisecond counts, a later one does not.
-    return int((since.days * 86_400 + since.seconds) * 1000 + since.microseconds // 1000)

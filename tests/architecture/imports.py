@@ -13,7 +13,7 @@ STEPS: tuple[frozenset[str], ...] = tuple(
         "pipeline",
         "spark",
         "table",
-        "wiring",
+        "argument wiring",
         "maintain",
         "rows",
         "scan",

@@ -18,6 +18,7 @@ from headrace.errors import (
     DataFileNotFoundError,
     HeadraceError,
     PartitionValueError,
+    ReaderClosedError,
     UnsupportedPredicateError,
 )
 from tests.lake.action import add
@@ -121,7 +122,6 @@ def test_closing_early_stops_the_log_and_the_data_files(tmp_path: Path) -> None:
     reader.read_next_batch()
     reader.close()
     assert len(data_files(opened)) <= 4
-    assert reader.read_all().num_rows == 0
 
 
 @pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="the system does not tell")
@@ -292,3 +292,21 @@ def test_row_groups_without_statistics_are_read(tmp_path: Path) -> None:
     write_table(tmp_path, FIELDS, [numbers(0, 20)], row_group_size=5, write_statistics=False)
     found = open_snapshot(tmp_path).rows(where="n >= 18").read_all()["n"].to_pylist()
     assert found == [18, 19]
+
+
+def test_who_reads_on_after_closing_gets_no_end_but_an_error(tmp_path: Path) -> None:
+    data = pa.table({"id": range(10)})
+    snapshot = open_snapshot(write_table(tmp_path, [field("id", "long")], [data] * 3))
+    reader = snapshot.rows(rows_per_batch=5)
+    reader.read_next_batch()
+    reader.close()
+    with pytest.raises(ReaderClosedError):
+        reader.read_all()
+
+
+def test_a_reader_that_was_read_to_its_end_may_be_closed_and_asked_again(tmp_path: Path) -> None:
+    data = pa.table({"id": range(10)})
+    snapshot = open_snapshot(write_table(tmp_path, [field("id", "long")], [data]))
+    with snapshot.rows() as reader:
+        assert reader.read_all().num_rows == 10
+    assert reader.read_all().num_rows == 0

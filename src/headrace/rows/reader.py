@@ -10,6 +10,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from headrace.errors import ReaderClosedError
 from headrace.rows.metrics import RowMetrics
 
 
@@ -34,10 +35,15 @@ class RowReader(pa.ipc.RecordBatchStreamReader):  # type: ignore[misc]
         self._batches = batches
         self.metrics = metrics
         """What it has taken so far."""
-        super().__init__(pa.PythonFile(_Stream(schema, batches), mode="r"))
+        self._stream = _Stream(schema, batches)
+        super().__init__(pa.PythonFile(self._stream, mode="r"))
 
     def close(self) -> None:
-        """Stop reading, and wait until no file is open and no thread runs any more."""
+        """Stop reading, and wait until no file is open and no thread runs any more.
+
+        Who reads on gets `ReaderClosedError` if there was more to come.
+        """
+        self._stream.was_cut = not self._stream.has_ended
         self._batches.close()
         super().close()
 
@@ -46,6 +52,8 @@ class _Stream:
     """A file to read from: the schema, then the batches, each made when it is reached."""
 
     closed = False
+    has_ended = False
+    was_cut = False
 
     def __init__(self, schema: pa.Schema, batches: Iterator[pa.RecordBatch]) -> None:
         self._batches = batches
@@ -63,8 +71,11 @@ class _Stream:
 
     def read(self, size: int) -> pa.Buffer | bytes:
         if self._position == self._message.size:
-            batch = next(self._batches, None)
+            batch = None if self.was_cut else next(self._batches, None)
+            if self.was_cut:
+                raise ReaderClosedError  # an end would pass for that of the rows
             if batch is None:
+                self.has_ended = True
                 return b""
             self._message, self._position = batch.serialize(), 0
         piece = self._message.slice(self._position, min(size, self._message.size - self._position))

@@ -1,0 +1,95 @@
+"""What a caller hands over, checked and in one form.
+
+Callers without a type checker come here too: whatever they give, the answer is a value of the
+right type or an `InvalidArgumentError` that says what to write.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, date, datetime
+from operator import index
+from typing import Any, TypeVar
+
+from headrace.errors import InvalidArgumentError
+from headrace.log.name import LOG_DIRECTORY, STAGED_DIRECTORY, staged_version
+from headrace.protocol.log_file import LogFile
+from headrace.scan.options import ScanOptions
+
+Chosen = TypeVar("Chosen", bound=ScanOptions)
+
+_LARGEST = (1 << 63) - 1
+"""Versions and counts are 64-bit numbers, as in all that reads or writes them."""
+
+
+def ratified_tail(paths: Sequence[str]) -> tuple[LogFile, ...]:
+    """The commits that a catalog names, as files of the log."""
+    files: dict[int, LogFile] = {}
+    for path in map(str, paths):
+        below = path.removeprefix(f"{LOG_DIRECTORY}/")
+        version = staged_version(below)
+        if version is None or below.startswith("/") or "://" in below or ".." in below.split("/"):
+            reason = f"{path!r} is not the path of a commit below {LOG_DIRECTORY}"
+            raise InvalidArgumentError(argument="log_tail", reason=reason)
+        if version in files:
+            reason = f"it names two commits for version {version}, and only one can be ratified"
+            raise InvalidArgumentError(argument="log_tail", reason=reason)
+        if "/" not in below and below != f"{version:020}.json":
+            below = f"{STAGED_DIRECTORY}/{below}"
+        files[version] = LogFile(path=f"{LOG_DIRECTORY}/{below}", version=version)
+    return tuple(files.values())
+
+
+def whole_number(argument: str, value: Any) -> int:
+    """A whole number, also one of NumPy's."""
+    try:
+        found = -1 if isinstance(value, bool) else index(value)
+    except TypeError:
+        found = -1
+    if not 0 <= found <= _LARGEST:
+        reason = f"it must be a whole number from 0 to {_LARGEST}, not {value!r}"
+        raise InvalidArgumentError(argument=argument, reason=reason)
+    return found
+
+
+def condition(where: Any) -> str:
+    """A condition in SQL."""
+    if not isinstance(where, str):
+        reason = f"it must be a condition in SQL, such as \"city = 'Bern'\", not {where!r}"
+        raise InvalidArgumentError(argument="where", reason=reason)
+    return where
+
+
+def column_names(columns: Any) -> list[str]:
+    """A list of names, and no single one, which is a list of letters."""
+    names = None if isinstance(columns, str) or not isinstance(columns, Iterable) else list(columns)
+    if names is None or not all(isinstance(name, str) for name in names):
+        reason = f"it must be a list of names, such as ['id'], not {columns!r}"
+        raise InvalidArgumentError(argument="columns", reason=reason)
+    return names
+
+
+def chosen_options(options: Any, kind: type[Chosen], overrides: dict[str, Any]) -> Chosen:
+    """The options with some of them set by name."""
+    if not isinstance(options, kind):
+        reason = f"it must be of type {kind.__name__}, not {options!r}"
+        raise InvalidArgumentError(argument="options", reason=reason)
+    return options.with_overrides(overrides)
+
+
+def milliseconds(as_of: Any) -> int:
+    """A time as milliseconds since 1970; without a zone it is UTC."""
+    if isinstance(as_of, str):
+        try:
+            as_of = datetime.fromisoformat(as_of)
+        except ValueError as error:
+            reason = f"{as_of!r} is not a time in ISO 8601, such as 2026-03-01T12:00:00Z"
+            raise InvalidArgumentError(argument="as_of", reason=reason) from error
+    if not isinstance(as_of, datetime):
+        if not isinstance(as_of, date):
+            reason = f"it must be a datetime, a date or ISO 8601 text, not {as_of!r}"
+            raise InvalidArgumentError(argument="as_of", reason=reason)
+        as_of = datetime(as_of.year, as_of.month, as_of.day, tzinfo=UTC)
+    if as_of.tzinfo is None:
+        as_of = as_of.replace(tzinfo=UTC)
+    since = as_of - datetime(1970, 1, 1, tzinfo=UTC)
+    # Rounded down: a commit of the same millisecond counts, a later one does not.
+    return int((since.days * 86_400 + since.seconds) * 1000 + since.microseconds // 1000)

@@ -1,0 +1,59 @@
+"""What callers hand over: whatever it is, the answer is typed."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from headrace import Table
+from headrace.errors import InvalidArgumentError
+from headrace.scan.options import ScanOptions
+from tests.lake.action import add, opening
+from tests.lake.log import write_history
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Table:
+    return Table(write_history(tmp_path, [[*opening(), add("a")], [add("b")]]))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"where": 5},
+        {"where": b"id = 1"},
+        {"where": ["id = 1"]},
+        {"columns": 5},
+        {"columns": "id"},
+        {"columns": [5]},
+        {"columns": [None]},
+        {"limit": 1.0},
+        {"limit": "1"},
+        {"limit": True},
+        {"limit": -1},
+        {"options": {"strategy": "forward"}},
+        {"options": ScanOptions()},
+    ],
+    ids=str,
+)
+def test_what_is_not_of_its_type_is_refused(table: Table, wrong: dict[str, Any]) -> None:
+    with pytest.raises(InvalidArgumentError, match=next(iter(wrong))):
+        table.snapshot().rows(**wrong)
+
+
+@pytest.mark.parametrize("version", [-1, "1", 1.0, True, 1 << 63])
+def test_a_version_is_a_whole_number(table: Table, version: Any) -> None:
+    with pytest.raises(InvalidArgumentError, match="version"):
+        table.snapshot(version=version)
+
+
+def test_numbers_of_numpy_are_whole_numbers(table: Table) -> None:
+    snapshot = table.snapshot(version=np.int64(0))  # type: ignore[arg-type]
+    assert type(snapshot.version) is int
+    assert len(list(snapshot.scan(limit=np.int32(5)))) == 1  # type: ignore[arg-type]
+
+
+def test_an_address_may_be_bytes_as_paths_may_be(table: Table) -> None:
+    address: Any = table.uri.encode()
+    assert Table(address).uri == table.uri
