@@ -4,6 +4,7 @@ import json
 import logging
 from pathlib import Path
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -45,6 +46,15 @@ def _clean(table: Path) -> None:
 
 def _damage(path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-9])
+
+
+def _append(source: Path, target: Path) -> None:
+    """Put the rows of one manifest behind those of another."""
+    if target.suffix == ".json":
+        target.write_text(target.read_text() + source.read_text())
+    else:
+        tables = [pq.read_table(path) for path in (target, source)]
+        pq.write_table(pa.concat_tables(tables), target)
 
 
 def test_rule_07_an_incomplete_multi_part_checkpoint_does_not_exist(table: Path) -> None:
@@ -122,6 +132,23 @@ def test_rule_10_other_actions_come_from_the_manifest(table: Path, shape: Shape)
     snapshot = open_snapshot(table)
     assert snapshot.txns["app"].version == 7
     assert snapshot.domains["d"].configuration == "{}"
+
+
+@pytest.mark.parametrize("form", [Form.V2_JSON, Form.V2_PARQUET, Form.V2_CLASSIC_NAME])
+def test_rule_10_adds_beside_sidecars_are_not_lost(table: Path, tmp_path: Path, form: Form) -> None:
+    manifest = _checkpoint(table, Shape(form=form, sidecars=1))[0]
+    inline = state_at([[add("inline")]], 0)
+    _append(write_checkpoint(tmp_path / "other", 1, inline, Shape(form=form))[0], manifest)
+    _clean(table)
+    assert paths_of(table) == ["2", "3", "inline"]
+
+
+def test_rule_10_a_sidecar_that_is_named_twice_is_read_once(table: Path) -> None:
+    manifest = _checkpoint(table, Shape(form=Form.V2_JSON, sidecars=1))[0]
+    lines = manifest.read_text().splitlines()
+    manifest.write_text("\n".join([*lines, *(line for line in lines if '"sidecar"' in line)]))
+    _clean(table)
+    assert paths_of(table) == ["2", "3"]
 
 
 @pytest.mark.parametrize("where", [None, "part = 'x'", "id = 1", "part = 'x' AND id = 1"])

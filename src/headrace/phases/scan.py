@@ -15,11 +15,12 @@ from headrace.expr.node import BoundPredicate
 from headrace.log.name import SIDECAR_DIRECTORY
 from headrace.log.segment import Segment
 from headrace.metrics.event import CompactionAbandoned, Event
-from headrace.phases.checkpoint import may_have_sidecars, scan_checkpoint, scan_files
+from headrace.phases.checkpoint import may_have_sidecars, scan_files
 from headrace.phases.phase import Consume, Parallel, Phase, Sequential, Terminus
 from headrace.phases.recovery import meaning, recover
 from headrace.plan.batch import Batch
 from headrace.plan.node import Chain, CollectKeys, DropSeen, Node, RecordSeen, ScanJson, SkipFiles
+from headrace.protocol.action import Sidecar
 from headrace.protocol.log_file import LogFile
 from headrace.protocol.schema import StructType
 from headrace.replay.projection import add_columns
@@ -110,37 +111,43 @@ class Afterwards(Enum):
 
 
 class CheckpointManifest(Consume[ScanOutcome], frozen=True, kw_only=True):
-    """Asks a checkpoint for the sidecars it names."""
+    """Asks a checkpoint for the sidecars it names, then for adds beside them.
+
+    File actions should be all in sidecars, or all in the checkpoint itself. Where they are in both,
+    leaving some out would lose files, and asking costs nothing where there are none.
+    """
 
     request: ScanRequest
     segment: Segment
     seen: FrozenSeenSet
     afterwards: Afterwards = Afterwards.NOTHING
+    sidecars: tuple[LogFile, ...] = ()
+    """Those that it has named."""
+
+    @property
+    def _own_files(self) -> tuple[LogFile, ...]:
+        assert self.segment.checkpoint is not None
+        return self.segment.checkpoint.files
 
     def plan(self) -> Node:
-        """Just the `sidecar` column, which a checkpoint of version 1 does not have."""
-        assert self.segment.checkpoint is not None
-        return scan_checkpoint(self.segment.checkpoint, columns=("sidecar",))
+        """Just the `sidecar` column, which a checkpoint of version 1 does not have; then adds."""
+        columns = ("add.path", "add.size") if self.sidecars else ("sidecar",)
+        return scan_files(self._own_files, columns=columns)
 
     def next(self, data: Sequence[Batch]) -> Phase[ScanOutcome]:
-        """File actions are all in sidecars, or all in the checkpoint itself."""
-        assert self.segment.checkpoint is not None
-        sidecars = [s for b in self.actions(data) for s in b.actions("sidecar")]
-        files = tuple(
-            LogFile(
-                # Sidecars live in one place, so only the last part of the path tells something.
-                path=f"{SIDECAR_DIRECTORY}/{unquote(sidecar.path).rpartition('/')[2]}",
-                size_bytes=sidecar.size_in_bytes,
-                modified_ms=sidecar.modification_time,
-            )
-            for sidecar in sidecars
-        )
-        kind = SidecarReplay if files else CheckpointReplay
+        """On to what holds the file actions."""
+        if not self.sidecars:
+            named = [s for b in self.actions(data) for s in b.actions("sidecar")]
+            sidecars = {file.path: file for file in map(_sidecar_file, named)}
+            if sidecars:
+                return msgspec.structs.replace(self, sidecars=tuple(sidecars.values()))
+        inline = not self.sidecars or any(len(b.actions("add")) for b in self.actions(data))
+        kind = SidecarReplay if self.sidecars else CheckpointReplay
         return kind(
             request=self.request,
             segment=self.segment,
             seen=self.seen,
-            files=files or self.segment.checkpoint.files,
+            files=self.sidecars + (self._own_files if inline else ()),
             afterwards=self.afterwards,
         )
 
@@ -271,6 +278,15 @@ def replay_checkpoint(
         seen=seen,
         files=segment.checkpoint.files,
         afterwards=afterwards,
+    )
+
+
+def _sidecar_file(sidecar: Sidecar) -> LogFile:
+    return LogFile(
+        # Sidecars live in one place, so only the last part of the path tells something.
+        path=f"{SIDECAR_DIRECTORY}/{unquote(sidecar.path).rpartition('/')[2]}",
+        size_bytes=sidecar.size_in_bytes,
+        modified_ms=sidecar.modification_time,
     )
 
 

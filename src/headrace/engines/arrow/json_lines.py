@@ -58,17 +58,15 @@ def _whole_lines(store: Store, file: LogFile, content: bytes | None) -> Iterator
     if content is not None:
         yield content.removeprefix(_BYTE_ORDER_MARK)
         return
-    rest = b""
-    at_start = True
+    pieces: list[bytes] = []  # of a line that has not ended; joined once, however long it is
+    mark = _BYTE_ORDER_MARK
     for chunk in store.read_chunks(file.path, chunk_bytes=CHUNK_BYTES):
-        data = rest + chunk
-        if at_start:
-            data, at_start = data.removeprefix(_BYTE_ORDER_MARK), False
-        end = data.rfind(b"\n") + 1
+        end = chunk.rfind(b"\n") + 1
         if end:
-            yield data[:end]
-        rest = data[end:]
-    if rest:
+            yield b"".join((*pieces, chunk[:end])).removeprefix(mark)
+            pieces, mark = [], b""
+        pieces.append(chunk[end:])
+    if rest := b"".join(pieces).removeprefix(mark):
         yield rest
 
 
