@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 PEERS  := $(VENV)/.peers
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test lint format types unit soak kill-soak spark-soak demo docs bench bench-full bench-spark bench-rows spark-delta constraints clean
+.PHONY: help setup test lint format types unit soak kill-soak spark-soak demo docs bench bench-full bench-spark bench-rows bench-pipeline spark-delta constraints clean
 
 help:  ## list the verbs
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -81,6 +81,10 @@ bench-spark: $(PEERS)  ## a pinned read on Spark against a bare one, 10,000 file
 
 bench-rows: $(PEERS)  ## the time to the first rows, 1 M files (minutes)
 	$(BIN)/python -m benchmarks.first_row --repeats 5
+
+bench-pipeline: $(PEERS)  ## planning, and runs against handwritten PySpark, TPC-H (most of an hour)
+	$(BIN)/python -m benchmarks.pipeline_plan
+	$(BIN)/python -m benchmarks.pipeline_overhead
 
 constraints: $(READY)  ## record the exact versions in use
 	{ echo "# Exact versions that the tests were run with; refresh with 'make constraints'."; \

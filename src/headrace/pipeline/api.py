@@ -10,7 +10,7 @@ from pathlib import Path
 from headrace.errors import InvalidArgumentError, InvalidProjectError, ProjectNotFoundError
 from headrace.pipeline.bundle.bundle import Bundle, make_bundle
 from headrace.pipeline.bundle.view_plan import ViewPlan
-from headrace.pipeline.engine import Engine, engine_version
+from headrace.pipeline.engine import Engine, engine_version, parse_engine
 from headrace.pipeline.execution.conductor import Conductor, Wish
 from headrace.pipeline.execution.decision import Decision
 from headrace.pipeline.execution.history import History
@@ -129,7 +129,7 @@ class Project:
             settings=self.manifest.settings,
             variables=self.variables(variables),
             root=self.root,
-            engine=engine_version(engine),
+            engine=engine_version(parse_engine(engine)),
             planner=f"datafusion {metadata.version('datafusion')}",
             previous=previous or {},
             builders=builders,
@@ -185,12 +185,11 @@ class Project:
             SessionError: the session has no driver in this process: Spark Connect.
             KeyboardInterrupt: by Ctrl-C; jobs are cancelled, and what was committed stands.
         """
-        engine_version(engine)
         if run_id is not None and not _RUN_ID.fullmatch(run_id):
             reason = f"{run_id!r} is no name for a run: use letters, digits, '-', '_' and '.'"
             raise InvalidArgumentError(argument="run_id", reason=reason)
         wish = Wish(
-            engine=Engine(engine).value,
+            engine=parse_engine(engine).value,
             profile=profile,
             select=tuple(select),
             exclude=tuple(exclude),
@@ -214,7 +213,7 @@ class Project:
     ) -> dict[str, Decision]:
         """What a run would do with each view, and why; nothing is run."""
         wish = Wish(
-            engine=Engine(engine).value,
+            engine=parse_engine(engine).value,
             select=tuple(select),
             exclude=tuple(exclude),
             variables=dict(variables or {}),
@@ -270,7 +269,7 @@ class Project:
             FunctionChangedError: a function is not what it was.
         """
         conductor = self._conductor(profile, session)
-        chosen = None if engine is None else Engine(engine).value
+        chosen = None if engine is None else parse_engine(engine).value
         return replay_run(conductor, run, engine=chosen, progress=progress or Quiet())
 
     def vacuum(

@@ -16,18 +16,22 @@ class Engine(StrEnum):
 _PACKAGES = {Engine.SPARK: "pyspark", Engine.DATAFUSION: "datafusion"}
 
 
-def engine_version(engine: Engine | str) -> str:
-    """A runner and its version.
+def parse_engine(name: Engine | str) -> Engine:
+    """A runner by its name.
 
     Raises:
         InvalidArgumentError: there is no such runner.
     """
     try:
-        chosen = Engine(engine)
+        return Engine(name)
     except ValueError as error:
-        reason = f"{engine!r} is none of {', '.join(Engine)}"
+        reason = f"{name!r} is none of {', '.join(Engine)}"
         raise InvalidArgumentError(argument="engine", reason=reason) from error
+
+
+def engine_version(engine: Engine) -> str:
+    """A runner and its version."""
     try:
-        return f"{chosen} {metadata.version(_PACKAGES[chosen])}"
+        return f"{engine} {metadata.version(_PACKAGES[engine])}"
     except metadata.PackageNotFoundError:
-        return f"{chosen} (not installed)"
+        return f"{engine} (not installed)"

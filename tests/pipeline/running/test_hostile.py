@@ -1,6 +1,7 @@
 """What a careless user asks, and what somebody else has done: nothing is lost, all is said."""
 
 import shutil
+from collections import Counter
 from pathlib import Path
 
 import pyarrow as pa
@@ -8,9 +9,16 @@ import pytest
 from deltalake import write_deltalake
 
 from headrace import Table
-from headrace.errors import InvalidArgumentError, InvalidResultError, ViewUnplannedError
-from headrace.pipeline import Project, RunRecord
-from tests.pipeline.shop import append_weather, write_shop
+from headrace.errors import (
+    InvalidArgumentError,
+    InvalidProjectError,
+    InvalidResultError,
+    RunNotFoundError,
+    ViewUnplannedError,
+)
+from headrace.pipeline import Bundle, Project, RunRecord
+from headrace.pipeline.execution.decision import Decider
+from tests.pipeline.shop import append_weather, edit, write_shop
 
 
 @pytest.fixture
@@ -102,3 +110,55 @@ def test_a_file_that_begins_with_a_byte_order_mark_is_a_view(shop: Path) -> None
     text = "\ufeff-- @materialise output\nSELECT day FROM weather\n"
     (shop / "views" / "odd.sql").write_text(text, encoding="utf-8")
     assert statuses(run(shop))["odd"] == "ran"
+
+
+def test_a_runner_that_is_none_is_refused_by_every_verb(shop: Path) -> None:
+    project = Project.load(shop)
+    for verb in (project.plan, project.run, project.decide, project.replay):
+        with pytest.raises(InvalidArgumentError, match="'duck' is none of spark, datafusion"):
+            verb(engine="duck")
+
+
+def test_no_name_is_the_name_of_no_run(shop: Path) -> None:
+    run(shop)
+    with pytest.raises(RunNotFoundError):
+        Project.load(shop).show("")
+
+
+def test_a_state_folder_that_cannot_be_made_is_told(shop: Path) -> None:
+    (shop / ".headrace").write_text("a file")
+    with pytest.raises(InvalidProjectError, match=r"project\.state"):
+        run(shop)
+
+
+def test_a_project_without_a_name_is_refused(shop: Path) -> None:
+    edit(shop / "headrace.toml", 'name = "shop"', 'name = " "')
+    with pytest.raises(InvalidProjectError, match="a project has one"):
+        run(shop)
+
+
+def test_what_a_function_raises_is_told_without_the_words_around_it(shop: Path) -> None:
+    edit(shop / "functions.py", "return pc.add(scale(ids), 1)", "raise RuntimeError('no points')")
+    failure = run(shop).views["revenue"].failure
+    assert failure is not None
+    assert failure.text == "RuntimeError('no points')"
+
+
+def test_deciding_on_many_views_asks_once_what_each_reads(tmp_path: Path) -> None:
+    root = write_shop(tmp_path / "shop")
+    (root / "views" / "v000.sql").write_text("-- @materialise staging\nSELECT id FROM orders\n")
+    for number in range(1, 20):
+        text = f"-- @materialise staging\nSELECT id FROM v{number - 1:03} WHERE id > {number}\n"
+        (root / "views" / f"v{number:03}.sql").write_text(text)
+    project = Project.load(root)
+    bundle = project.plan(engine="datafusion")
+    asked = Counter[str]()
+
+    class Counting(Bundle, frozen=True, kw_only=True):
+        def upstream(self, view: str) -> tuple[str, ...]:
+            asked[view] += 1
+            return super().upstream(view)
+
+    counting = Counting(**{name: getattr(bundle, name) for name in Bundle.__struct_fields__})
+    Decider(counting, selected=set(bundle.order), last={}, outputs=root / "output").decide()
+    assert set(asked.values()) == {1}

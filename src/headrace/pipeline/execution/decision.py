@@ -79,6 +79,11 @@ class Decider:
         """
         self._bundle, self._selected, self._last = bundle, selected, last
         self._outputs, self._full_refresh, self._run = outputs, full_refresh, run
+        self._upstream = {name: bundle.upstream(name) for name in bundle.order}
+        self._readers: dict[str, list[str]] = {name: [] for name in bundle.order}
+        for name, upstream in self._upstream.items():
+            for read in upstream:
+                self._readers[read].append(name)
         self._made: dict[str, Decision] = {}
 
     def decide(self) -> dict[str, Decision]:
@@ -157,7 +162,7 @@ class Decider:
         """What others need of it: a result that is not kept is made for those who read it."""
         if plan.header.materialise not in {Materialise.MEMORY, Materialise.STAGING}:
             return made
-        readers = [n for n in self._bundle.order if plan.name in self._bundle.upstream(n)]
+        readers = self._readers[plan.name]
         running = [name for name in readers if self._made[name].action is Action.RUN]
         if running:
             if made.action is Action.RUN:
@@ -175,7 +180,7 @@ class Decider:
     def _check_upstream(self, name: str) -> None:
         if self._made[name].action is not Action.RUN:
             return
-        for upstream in self._bundle.upstream(name):
+        for upstream in self._upstream[name]:
             if self._made[upstream].action is Action.LEAVE_OUT and self._standing(upstream) is None:
                 raise ResultMissingError(view=name, upstream=upstream)
 
@@ -186,7 +191,7 @@ class Decider:
     def _keys_read(self, plan: ViewPlan) -> dict[str, str | None]:
         """By materialised view upstream, the key of the result that there will be to read."""
         read = {}
-        for upstream in self._bundle.upstream(plan.name):
+        for upstream in self._upstream[plan.name]:
             last = self._standing(upstream)
             if self._made[upstream].action is not Action.LEAVE_OUT:
                 read[upstream] = self._made[upstream].skip_key

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from headrace.errors import RunInProgressError
+from headrace.errors import InvalidProjectError, RunInProgressError
+from headrace.pipeline.project.manifest import MANIFEST
 
 
 @contextmanager
@@ -15,8 +16,12 @@ def run_lock(folder: Path, *, project: str) -> Iterator[None]:
 
     Raises:
         RunInProgressError: another process holds it.
+        InvalidProjectError: there is no such folder, and none can be made.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InvalidProjectError(file=MANIFEST, key="project.state", reason=str(error)) from error
     with (folder / "lock").open("a+") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -131,10 +131,11 @@ class Execution:
         }
 
     def _run_graph(self, work: ViewWork, runner: Runner, parent: Any) -> None:
-        running = [n for n in self._bundle.order if self._decisions[n].action is Action.RUN]
+        order = self._bundle.order
+        running = [n for n in order if self._decisions[n].action is Action.RUN]
+        among = set(running)
         waits_for = {
-            name: [up for up in self._bundle.upstream(name) if up in set(running)]
-            for name in running
+            name: [up for up in self._bundle.upstream(name) if up in among] for name in running
         }
 
         def run_view(name: str) -> ViewRun:

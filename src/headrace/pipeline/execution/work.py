@@ -1,5 +1,6 @@
 """One view, run: computed, checked against its contract, committed, and written down."""
 
+import re
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -37,6 +38,8 @@ from headrace.pipeline.runs.file_mark import FileMark
 from headrace.pipeline.runs.record import Failure, RunRecord, ViewRun, ViewStatus
 
 _LONGEST_ERROR = 4000
+_RAISED_IN_PYTHON = re.compile(r"PyErr \{ type: .*?, value: (.*?), traceback: ", re.DOTALL)
+"""How DataFusion tells of an exception in a function of the project."""
 
 
 class Places(msgspec.Struct, frozen=True, kw_only=True):
@@ -245,4 +248,6 @@ def _code(error: Exception) -> str:
 def _text(error: Exception) -> str:
     """What an engine says, without the stack of its own that it adds."""
     told = str(error).split("\n\tat ")[0].split("JVM stacktrace")[0].strip()
+    raised = _RAISED_IN_PYTHON.search(told)
+    told = told if raised is None else raised[1]
     return (told or type(error).__name__)[:_LONGEST_ERROR]

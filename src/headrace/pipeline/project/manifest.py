@@ -32,6 +32,10 @@ class ProjectTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     state: str = ".headrace"
     """The folder of staging tables and of the artifact store."""
 
+    def __post_init__(self) -> None:
+        if not self.name.strip():
+            raise ValueError("name: a project has one, e.g. that of its folder")
+
 
 class SourceSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A table `[sources.NAME]`: something that views may read."""

@@ -87,7 +87,7 @@ class ArtifactStore:
         """
         every = self.runs(limit=1 if run == LATEST else None)
         matching = every if run == LATEST else [known for known in every if known.id == run]
-        matching = matching or [known for known in every if known.id.startswith(run)]
+        matching = matching or [known for known in every if run and known.id.startswith(run)]
         if len(matching) != 1:
             raise RunNotFoundError(run=run, similar=[known.id for known in matching or every][:5])
         record = matching[0]
