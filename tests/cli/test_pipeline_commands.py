@@ -67,6 +67,8 @@ def test_functions_are_listed_with_their_signatures(project: str) -> None:
         (("plan", "{project}", "--engine", "duckdb"), "INVALID_ARGUMENT", 2),
         (("lineage", "nothing", "{project}"), "INVALID_ARGUMENT", 2),
         (("init", "{project}"), "INVALID_ARGUMENT", 2),
+        (("init", ""), "INVALID_ARGUMENT", 2),
+        (("init", "{project}/headrace.toml"), "OUTPUT_FAILED", 5),
     ],
 )
 def test_an_error_has_its_code_and_status(

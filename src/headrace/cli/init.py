@@ -1,13 +1,16 @@
 """`headrace init`: a new project, small and working."""
 
 from pathlib import Path
+from shlex import quote
 from typing import Annotated
 
 import typer
 
+from headrace.errors import InvalidArgumentError
+
 
 def init(
-    folder: Annotated[Path, typer.Argument(help="Where to write it.")] = Path(),
+    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="Where to write it.")] = ".",
 ) -> None:
     """Write a small project that works, with small tables: a start for one's own.
 
@@ -18,7 +21,9 @@ def init(
     require_planner()
     from headrace.pipeline.project.scaffold import write_project  # noqa: PLC0415
 
-    for file in write_project(folder):
+    if not folder:
+        raise InvalidArgumentError(argument="FOLDER", reason="it is empty; write . for this one")
+    for file in write_project(Path(folder)):
         typer.echo(f"wrote {file}")
-    typer.echo(f"wrote {folder / 'lake'} (orders, customers)")
-    typer.echo(f"next: headrace plan {folder}, then headrace run {folder}")
+    typer.echo(f"wrote {Path(folder) / 'lake'} (orders, customers)")
+    typer.echo(f"next: headrace plan {quote(folder)}, then headrace run {quote(folder)}")

@@ -162,29 +162,25 @@ class _Binder(msgspec.Struct, frozen=True):
         return IsNull(resolved.column)
 
     def _bind_starts_with(self, predicate: StartsWith[Column]) -> BoundPredicate:
-        resolved = self._resolve(predicate.column)
-        if (
-            resolved is None
-            or not resolved.is_comparable
-            or resolved.column.type != PrimitiveType("string")
-        ):
-            return _opaque(predicate)
-        return StartsWith(resolved.column, predicate.prefix)
+        column = self._text_column(predicate.column)
+        return _opaque(predicate) if column is None else StartsWith(column, predicate.prefix)
 
     def _bind_like(self, predicate: Like[Column]) -> BoundPredicate:
-        resolved = self._resolve(predicate.column)
-        if (
-            resolved is None
-            or not resolved.is_comparable
-            or resolved.column.type != PrimitiveType("string")
-        ):
+        column = self._text_column(predicate.column)
+        if column is None:
             return _opaque(predicate)
-        column = resolved.column
         if self.basis is Basis.VALUES or column.is_partition:
             return Like(column, predicate.pattern)
         # Of a pattern, bounds tell no more than what it begins with.
         rest = _opaque(predicate)
         return And((StartsWith(column, predicate.prefix), rest)) if predicate.prefix else rest
+
+    def _text_column(self, column: Column) -> BoundColumn | None:
+        """A column of texts that are compared byte by byte; None if it is another."""
+        resolved = self._resolve(column)
+        if resolved is None or not resolved.is_comparable:
+            return None
+        return resolved.column if resolved.column.type == PrimitiveType("string") else None
 
     def _resolve(self, column: Column) -> _Resolved | None:
         """Find a column; None if its path leads through a list or map, which has many values."""
