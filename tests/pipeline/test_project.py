@@ -182,6 +182,22 @@ def test_a_text_that_is_not_one_query_is_refused(shop: Path, sql: str, told: str
     assert caught.value.file == "views/odd.sql"
 
 
+def test_a_view_that_cannot_be_read_is_named(shop: Path) -> None:
+    (shop / "views" / "bytes.sql").write_bytes(b"SELECT '\xff'")
+    with pytest.raises(InvalidViewError, match=r"views/bytes\.sql: it cannot be read"):
+        Project.load(shop).plan()
+    (shop / "views" / "bytes.sql").unlink()
+    (shop / "views" / "folder.sql").mkdir()
+    with pytest.raises(InvalidViewError, match=r"views/folder\.sql: it cannot be read"):
+        Project.load(shop).plan()
+
+
+def test_functions_cannot_end_the_process(shop: Path) -> None:
+    (shop / "functions.py").write_text("import sys; sys.exit(3)")
+    with pytest.raises(InvalidViewError, match="SystemExit"):
+        Project.load(shop).plan()
+
+
 def test_a_relation_that_nobody_knows_is_named(shop: Path) -> None:
     (shop / "views" / "odd.sql").write_text("SELECT * FROM ordres")
     with pytest.raises(UnknownRelationError, match="view odd reads ordres"):

@@ -45,13 +45,22 @@ def _views_of(file: Path, root: Path) -> list[View]:
     shown = file.relative_to(root).as_posix()
     match file.suffix:
         case ".sql":
-            sql = file.read_text(encoding="utf-8-sig")  # some editors begin a file with a mark
+            sql = _read_text(file, shown)
             header = read_header(sql, file=shown, view=file.stem)
             return [SqlView(name=file.stem, file=shown, sql=sql, header=header)]
         case ".py" if not file.name.startswith("_"):
             return [*declared_views(vars(load_module(file, root)), file=shown)]
         case _:
             return []
+
+
+def _read_text(file: Path, shown: str) -> str:
+    try:
+        return file.read_text(encoding="utf-8-sig")  # some editors begin a file with a mark
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidViewError(
+            file=shown, line=None, reason=f"it cannot be read: {error}"
+        ) from error
 
 
 def read_functions(root: Path) -> Catalog:
@@ -83,7 +92,7 @@ def load_module(file: Path, root: Path) -> ModuleType:
     try:
         with _importable(root):
             spec.loader.exec_module(module)
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         reason = f"it cannot be imported: {type(error).__name__}: {error}"
         raise InvalidViewError(file=str(file), line=None, reason=reason) from error
     return module
