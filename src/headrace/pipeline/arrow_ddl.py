@@ -131,16 +131,18 @@ def spark_type(data_type: pa.DataType) -> pa.DataType:
     if pa.types.is_decimal(data_type) and not pa.types.is_decimal128(data_type):
         return pa.decimal128(min(data_type.precision, 38), data_type.scale)
     if pa.types.is_map(data_type):
-        return pa.map_(
-            pa.field("key", spark_type(data_type.key_type), nullable=False),
-            data_type.item_field.with_type(spark_type(data_type.item_type)).with_name("value"),
-        )
+        key = pa.field("key", spark_type(data_type.key_type), nullable=False)
+        return pa.map_(key, _spark_field(data_type.item_field).with_name("value"))
     if pa.types.is_list(data_type) or pa.types.is_large_list(data_type):
-        element = data_type.value_field
-        return pa.list_(element.with_type(spark_type(element.type)).with_name("element"))
+        return pa.list_(_spark_field(data_type.value_field).with_name("element"))
     if pa.types.is_struct(data_type):
-        return pa.struct([field.with_type(spark_type(field.type)) for field in data_type])
+        return pa.struct([_spark_field(field) for field in data_type])
     return data_type
+
+
+def _spark_field(field: pa.Field) -> pa.Field:
+    """A part of a nested type; what a table's log notes about it (a physical name) is not its."""
+    return field.with_type(spark_type(field.type)).remove_metadata()
 
 
 def spark_schema(schema: pa.Schema) -> pa.Schema:

@@ -4,11 +4,14 @@ import threading
 import time
 from _thread import interrupt_main
 from collections.abc import Mapping
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from deltalake import write_deltalake
 
 from headrace import Table
 from headrace.pipeline import Project, RunRecord, RunStatus, ViewRun, ViewStatus
@@ -19,7 +22,9 @@ from headrace.pipeline.project.header import Tier
 from headrace.pipeline.runners.spark.digest import digest_written
 from headrace.pipeline.runs.artifact import PlanStage
 from headrace.pipeline.runs.digest import digest_batches
-from tests.pipeline.shop import append_orders, append_weather, write_shop
+from tests.pipeline.shop import append_orders, append_weather, edit, write_shop
+from tests.spark.test_columns import mapped_table
+from tests.spark.test_deletion_vectors import with_vectors
 
 BUILDER = '''\
 from headrace.pipeline import view
@@ -128,6 +133,67 @@ def test_the_order_of_a_large_result_is_known_where_it_counts(
     whole = digest_batches(schema, pa.table({"id": range(10_000)}).to_batches())
     assert (found.rows, found.rows_digest) == (whole.rows, whole.rows_digest)
     assert found.order_digest == (whole.order_digest if tier is Tier.CANONICAL else None)
+
+
+TIME = datetime(2024, 1, 1, 12, 0, 0, 123456, tzinfo=UTC)
+TYPED = {
+    "ts": pa.array([TIME, None], pa.timestamp("us", "UTC")),
+    "ntz": pa.array([TIME.replace(tzinfo=None), None], pa.timestamp("us")),
+    "d": pa.array([date(1500, 1, 1), None]),
+    "price": pa.array([Decimal("1.23"), None], pa.decimal128(38, 10)),
+    "b": pa.array([b"x", None]),
+    "l": pa.array([[1, None], None]),
+    "s": pa.array([{"a": 1, "b": "x"}, None]),
+    "m": pa.array([[("k", TIME)], None], pa.map_(pa.string(), pa.timestamp("us", "UTC"))),
+    "f": pa.array([-0.0, None]),
+    "small": pa.array([1, None], pa.int8()),
+    "p": ["ü/%", None],
+}
+SOURCES = """
+[sources.typed]
+uri = "lake/typed"
+
+[sources.mapped]
+uri = "lake/mapped"
+
+[sources.vectors]
+uri = "lake/vectors"
+"""
+
+
+def test_sources_of_every_kind_give_the_same_on_both_runners(tmp_path: Path, spark: Any) -> None:
+    """All types, null partitions, mapped columns, deletion vectors, in another time zone."""
+    root = write_shop(tmp_path / "shop")
+    write_deltalake(root / "lake" / "typed", pa.table(TYPED), partition_by=["p"])
+    mapped_table(root / "lake" / "mapped", "name")
+    with_vectors(root / "lake" / "vectors")
+    manifest = (root / "headrace.toml").read_text() + SOURCES
+    (root / "headrace.toml").write_text(manifest.replace('"UTC"', '"Europe/Berlin"'))
+    for file in (root / "views").iterdir():
+        file.unlink()
+    queries = {
+        "all_types": "SELECT * FROM typed",
+        "times": "SELECT ts, ntz FROM typed WHERE ts > TIMESTAMP '2024-01-01 12:30:00'",
+        "by_null": "SELECT * FROM typed WHERE p IS NULL",
+        "renamed": "SELECT * FROM mapped",
+        "left": "SELECT p, count(*) AS n, sum(id) AS total FROM vectors GROUP BY p",
+        "parts": "SELECT p, ts FROM typed",
+    }
+    for name, query in queries.items():
+        by = "-- @partition_by p\n" if name == "parts" else ""
+        (root / "views" / f"{name}.sql").write_text(f"-- @materialise output\n{by}{query}\n")
+    record = Project.load(root).run(session=spark)
+    record.check()
+    Project.load(root).replay(record.id, engine="datafusion").check()
+    assert record.views["times"].rows == 1
+
+
+def test_what_a_function_raises_comes_first(tmp_path: Path, spark: Any) -> None:
+    root = write_shop(tmp_path / "shop")
+    edit(root / "functions.py", "return pc.add(scale(ids), 1)", "raise RuntimeError('no points')")
+    failure = Project.load(root).run(session=spark, select=["revenue"]).views["revenue"].failure
+    assert failure is not None
+    assert failure.text.splitlines()[0] == "RuntimeError: no points"
 
 
 class _InterruptingOnce(Quiet):

@@ -40,6 +40,8 @@ from headrace.pipeline.runs.record import Failure, RunRecord, ViewRun, ViewStatu
 _LONGEST_ERROR = 4000
 _RAISED_IN_PYTHON = re.compile(r"PyErr \{ type: .*?, value: (.*?), traceback: ", re.DOTALL)
 """How DataFusion tells of an exception in a function of the project."""
+_PYTHON_STACK = "Traceback (most recent call last)"
+"""How Spark does."""
 
 
 class Places(msgspec.Struct, frozen=True, kw_only=True):
@@ -249,5 +251,9 @@ def _text(error: Exception) -> str:
     """What an engine says, without the stack of its own that it adds."""
     told = str(error).split("\n\tat ")[0].split("JVM stacktrace")[0].strip()
     raised = _RAISED_IN_PYTHON.search(told)
-    told = told if raised is None else raised[1]
+    if raised is not None:
+        told = raised[1]
+    elif _PYTHON_STACK in told:  # what was raised stands last, and is wanted first
+        lines = told.split("\n SQLSTATE")[0].strip().splitlines()
+        told = f"{lines[-1]}\n{told}"
     return (told or type(error).__name__)[:_LONGEST_ERROR]

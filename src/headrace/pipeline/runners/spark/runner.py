@@ -59,7 +59,7 @@ class SparkRunner:
             session = self._session()
             self._register(session, task)
             frame = self._promised(self._frame(session, plan), plan)
-            schema = spark_schema(to_arrow_schema(frame.schema))
+            schema = _arrow_schema(frame)
             execution.begin()
             if task.folder is None:
                 frame = self._keep(plan.name, frame)
@@ -152,7 +152,7 @@ class SparkRunner:
         return session.sql(plan.sql, args=plan.arguments or None)
 
     def _promised(self, frame: DataFrame, plan: ViewPlan) -> DataFrame:
-        types = promised_types(plan.header.contract, to_arrow_schema(frame.schema))
+        types = promised_types(plan.header.contract, _arrow_schema(frame))
         if not types:
             return frame
         return frame.withColumns(
@@ -168,6 +168,11 @@ class SparkRunner:
 
     def _global_name(self, view: str) -> str:
         return f"headrace_{self._context.run.replace('-', '_')}_{view}"
+
+
+def _arrow_schema(frame: DataFrame) -> pa.Schema:
+    """The columns of a DataFrame; times with a zone are in UTC, whatever zone they are shown in."""
+    return spark_schema(to_arrow_schema(frame.schema, timezone="UTC"))
 
 
 def _runtime_settings(session: SparkSession, settings: dict[str, str]) -> dict[str, str]:
