@@ -18,7 +18,7 @@ ODD: Sequence[str] = (
     *("", "{", "}", "null", "[]", "{}", "no JSON", '{"numRecords":3}', '"{}"'),
     *('{"numRecords":3,"minValues":5,"maxValues":[],"nullCount":null}', '{"maxValues":{"id":20}}'),
     *(_bounds("1", "9"), _bounds(None, None), _bounds(True, False)),
-    *(_bounds(1, 5, rows="3"), _bounds(1, 5, rows=None, nulls=None), _bounds(1, 5, nulls=3)),
+    *(_bounds(1, 5, rows="3"), _bounds(1, 5, rows=None, nulls=None), _bounds(None, None, nulls=3)),
     *(_bounds(1.5, 5.5), _bounds(0, 1 << 63), _bounds(_LEAST, _GREATEST)),
     json.dumps(json.loads(statistics(4, low=5, high=9)), indent=2),
     statistics(4, low=5, high=9).removesuffix("}") + ',"tightBounds":false,"new":{"id":[1]}}',
@@ -26,7 +26,8 @@ ODD: Sequence[str] = (
 )
 """Texts that say less than they should, or nothing, or not in the type that they should.
 
-Bounds that contradict each other are not among them: a row group's own bounds hide that.
+Bounds that contradict each other, or a count of nulls, are not among them: a row group's own
+bounds hide that, and counts are looked at only where bounds are lacking.
 """
 
 
