@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pyarrow as pa
 import pytest
@@ -77,16 +78,34 @@ def test_a_partition_value_of_another_type_is_refused(spark: SparkSession, tmp_p
         headrace.spark.read(spark, write_partitions(tmp_path, "integer", ["1", "one"]))
 
 
-def test_paths_may_hold_any_character(spark: SparkSession, tmp_path: Path) -> None:
-    table = tmp_path / "a table {x} [y] *#?"
-    lines = table_lines([field("id", "long")])
-    names = ["a b", "a%20b", "p=ü+1", "{a,b}", "[ab]", "a*", "a?b#c", "_hidden", ".dot", "x:y/z"]
-    for number, name in enumerate(names):
-        lines.append(data_file(table, f"{name}.parquet", pa.table({"id": [number]})))
+ODD_NAMES = [
+    *("a b", "a%20b", "%41", "100%", "p=ü+1", "{a,b}", "[ab]", "a*", "a?b#c", "_hidden", ".dot"),
+    *("x:y/z", "q\\r", "it's", 'say "x"', "<a|b>^`", "~;,@&$!"),
+]
+
+
+def oddly_named(folder: Path) -> Path:
+    """A table in whose folder and files any character stands; two files are named by address."""
+    table = folder / "a table {x} [y] *#?%20\\"
+    lines = table_lines([field("id", "long"), field("p", "string")], partition_columns=["p"])
+    for number, name in enumerate(ODD_NAMES):
+        data, values = pa.table({"id": [number]}), {"p": name}
+        lines.append(data_file(table, f"{name}.parquet", data, partition_values=values))
+    for line, scheme in zip(lines[-2:], ("file:", "file://"), strict=True):
+        line["add"]["path"] = f"{scheme}{quote(str(table))}/{line['add']['path']}"
     write_commit(table, 0, lines)
+    return table
+
+
+def test_paths_may_hold_any_character(spark: SparkSession, tmp_path: Path) -> None:
+    table = oddly_named(tmp_path)
+    expected = sorted(enumerate(ODD_NAMES), key=repr)
     frame = headrace.spark.read(spark, table)
-    assert rows_of(frame) == [(number,) for number in range(len(names))]
-    assert frame.where("id = 5").count() == 1
+    assert kernel_rows(table) == expected
+    assert rows_of(frame) == expected
+    assert rows_of(frame.where("id = 5 OR p = '100%'")) == [(3, "100%"), (5, "{a,b}")]
+    headrace.spark.register(spark)
+    assert rows_of(spark.read.format("headrace").load(str(table))) == expected
 
 
 MAPPED = [

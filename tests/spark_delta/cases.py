@@ -280,13 +280,13 @@ CASES = (
         "clustered-and-tracked",
         """
         CREATE TABLE {t} (
-          id BIGINT GENERATED ALWAYS AS IDENTITY, c CHAR(4), v VARCHAR(4), n INT NOT NULL,
+          id BIGINT GENERATED ALWAYS AS IDENTITY, v VARCHAR(4), n INT NOT NULL,
           s STRUCT<k: INT>, twice INT GENERATED ALWAYS AS (n * 2)
         ) USING delta CLUSTER BY (n) TBLPROPERTIES (
           'delta.enableRowTracking' = 'true', 'delta.enableInCommitTimestamps' = 'true',
           'delta.dataSkippingStatsColumns' = 'n,s.k');
-        INSERT INTO {t} (c, v, n, s) SELECT
-          left(id, 3), left(id, 3), CAST(id AS INT), struct(CAST(id AS INT)) FROM range(300);
+        INSERT INTO {t} (v, n, s) SELECT
+          left(id, 3), CAST(id AS INT), struct(CAST(id AS INT)) FROM range(300);
         OPTIMIZE {t};
         UPDATE {t} SET v = 'x' WHERE n < 5;
         DELETE FROM {t} WHERE s.k > 290;

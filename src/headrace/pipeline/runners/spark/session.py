@@ -22,7 +22,7 @@ def take_session(session: SparkSession) -> SparkSession:
 
 
 def open_session(profile: Profile) -> SparkSession:
-    """The session that is running, or a local one as large as the profile says.
+    """The session that is running, or one as the profile says: local, unless it names a master.
 
     Raises:
         JavaNotFoundError: there is no Java.
@@ -35,4 +35,4 @@ def open_session(profile: Profile) -> SparkSession:
         "spark.master": profile.spark_master(),
         **profile.spark_settings(),
     }
-    return headrace.spark.local(**settings)
+    return headrace.spark.open_session(**settings)
