@@ -1,6 +1,7 @@
 """The documentation tells the truth: it is up to date, its links lead somewhere, its code runs."""
 
 import contextlib
+import importlib
 import io
 import os
 import re
@@ -70,6 +71,15 @@ def test_every_page_is_in_the_navigation() -> None:
     navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     pages = {page.relative_to(DOCS).as_posix() for page in DOCS.rglob("*.md")}
     assert set(re.findall(r": (\S+\.md)$", navigation, re.MULTILINE)) == pages
+
+
+@pytest.mark.parametrize("package", ["headrace", "headrace.spark", "headrace.pipeline"])
+def test_every_public_name_is_in_the_reference(package: str) -> None:
+    pages = [page.read_text(encoding="utf-8") for page in (DOCS / "reference").glob("*.md")]
+    told = {name for page in pages for name in re.findall(r"^::: ([\w.]+)$", page, re.MULTILINE)}
+    found = [name for name in importlib.import_module(package).__all__ if name != "__version__"]
+    moved = {name.rpartition(".")[2] for name in told if name.startswith("headrace.scan.")}
+    assert [n for n in found if f"{package}.{n}" not in told and n not in moved] == []
 
 
 def test_every_verb_of_the_makefile_is_explained() -> None:
