@@ -16,7 +16,7 @@ from headrace.pipeline.bundle.bundle import Bundle
 from headrace.pipeline.execution.decision import Action, Decision
 from headrace.pipeline.execution.environment import now_ms
 from headrace.pipeline.execution.marking import MarkBook
-from headrace.pipeline.execution.progress import Progress
+from headrace.pipeline.execution.progress import Progress, Quiet
 from headrace.pipeline.execution.schedule import run_graph
 from headrace.pipeline.execution.tracing import span
 from headrace.pipeline.execution.work import Places, ViewWork, clear_staging
@@ -36,7 +36,7 @@ from headrace.pipeline.runs.record import (
 )
 from headrace.pipeline.runs.store import ArtifactStore
 
-_FLUSH_S = 1.0
+_FLUSH_S = 3.0
 
 
 class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -151,8 +151,11 @@ class Execution:
                     traced.fail(judged.failure.text)
                 return judged
 
+        # Counting tasks means dozens of calls into the JVM: only for someone who wants to know.
+        listens = type(self._progress).tasks_counted is not Quiet.tasks_counted
+
         def poll(active: Collection[str]) -> None:
-            for name in active:
+            for name in active if listens else ():
                 done, known = runner.progress(name)
                 self._progress.tasks_counted(name, done=done, known=known)
             self._save(work)

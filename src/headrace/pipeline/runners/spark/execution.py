@@ -32,6 +32,7 @@ class SparkExecutions:
         """Take the session whose jobs are meant."""
         self._session = session
         self._spark = session.sparkContext
+        self._tracker = self._spark.statusTracker()
         self._run = run
         self._active: set[str] = set()
         self._cancelled = Event()
@@ -57,7 +58,7 @@ class SparkExecutions:
 
     def progress(self, view: str) -> tuple[int, int]:
         """How many tasks of a view are done, and how many are known of."""
-        tracker = self._spark.statusTracker()
+        tracker = self._tracker
         done = known = 0
         for job in tracker.getJobIdsForGroup(self._id(view)):
             info = tracker.getJobInfo(job)
