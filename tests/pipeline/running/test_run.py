@@ -18,6 +18,7 @@ from headrace.errors import (
 from headrace.pipeline import Project, RunRecord, RunStatus, ViewStatus
 from headrace.pipeline.execution.lock import run_lock
 from headrace.pipeline.runs.artifact import PlanStage
+from headrace.pipeline.runs.store import ArtifactStore
 from tests.pipeline.shop import append_orders, append_weather, compact_orders, edit, write_shop
 
 ENGINE = "datafusion"
@@ -142,6 +143,27 @@ def test_a_run_that_died_is_told_as_interrupted(shop: Path) -> None:
     assert project.show("99999999").status is RunStatus.INTERRUPTED
     with run_lock(shop / ".headrace", project="shop"):
         assert project.show("99999999").status is RunStatus.RUNNING
+
+
+def test_a_bundle_is_on_record_before_its_run_is(
+    shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A run that dies in between must not be one that nobody can show."""
+
+    def die(_: object, __: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ArtifactStore, "add_run", die)
+    with pytest.raises(KeyboardInterrupt):
+        run(shop)
+    monkeypatch.undo()
+    project = Project.load(shop)
+    assert project.runs() == []
+    assert project.store.bundle(project.plan(engine=ENGINE).id).order == (
+        "forecast",
+        "revenue",
+        "top",
+    )
 
 
 def test_what_failed_is_taken_up_by_the_next_run(shop: Path) -> None:

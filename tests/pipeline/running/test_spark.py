@@ -14,12 +14,14 @@ import pytest
 from deltalake import write_deltalake
 
 from headrace import Table
+from headrace.errors import RunCancelledError
 from headrace.pipeline import Project, RunRecord, RunStatus, ViewRun, ViewStatus
 from headrace.pipeline.execution.comparison import compare_rows
 from headrace.pipeline.execution.decision import Action, Decision
 from headrace.pipeline.execution.progress import Quiet
 from headrace.pipeline.project.header import Tier
 from headrace.pipeline.runners.spark.digest import digest_written
+from headrace.pipeline.runners.spark.execution import SparkExecutions
 from headrace.pipeline.runs.artifact import PlanStage
 from headrace.pipeline.runs.digest import digest_batches
 from tests.pipeline.shop import append_orders, append_weather, edit, write_shop
@@ -218,9 +220,21 @@ def test_ctrl_c_cancels_jobs_and_leaves_nothing_half_written(tmp_path: Path, spa
     assert time.monotonic() - start < 60
     record = Project.load(root).show(progress.run)
     assert record.status is RunStatus.CANCELLED
-    assert record.views["endless"].status is not ViewStatus.RAN
+    assert record.views["endless"].status is ViewStatus.CANCELLED
     assert not list((root / "output").rglob("*.parquet"))
     assert not spark.sparkContext.statusTracker().getActiveJobsIds()
+
+
+def test_a_view_that_is_cancelled_before_its_job_is_submitted_starts_none(spark: Any) -> None:
+    executions = SparkExecutions(spark, run="cancelled-early")
+
+    def count() -> None:
+        with executions.group("v"):
+            executions.cancel()
+            spark.range(10).count()
+
+    with pytest.raises(RunCancelledError):
+        count()
 
 
 def test_the_queries_of_tpch_give_the_same_on_both_runners(tpch: Path, spark: Any) -> None:

@@ -15,6 +15,7 @@ from headrace.errors import RunCancelledError
 from headrace.pipeline.bundle.bundle import Bundle
 from headrace.pipeline.execution.decision import Action, Decision
 from headrace.pipeline.execution.environment import now_ms
+from headrace.pipeline.execution.interrupt import Interrupts, noted_interrupts
 from headrace.pipeline.execution.marking import MarkBook
 from headrace.pipeline.execution.progress import Progress, Quiet
 from headrace.pipeline.execution.schedule import run_graph
@@ -97,15 +98,20 @@ class Execution:
             analyse=self._options.analyse,
             read_instead=self._read_instead,
         )
-        self._store.add_run(self._record)
+        # In this order: a run that dies in between would be on record without what it ran.
         self._store.add_bundle(self._record, self._bundle)
+        self._store.add_run(self._record)
         self._progress.run_started(self._record, self._decisions)
         self._settle_those_that_do_not_run(work)
         self._learn_marks(marks)
+        with noted_interrupts() as interrupts:
+            return self._run_and_record(work, runner, interrupts)
+
+    def _run_and_record(self, work: ViewWork, runner: Runner, interrupts: Interrupts) -> RunRecord:
         status = RunStatus.FAILED
         try:
             with span("headrace.run", self._attributes()) as traced:
-                self._run_graph(work, runner, traced.context)
+                self._run_graph(work, runner, traced.context, interrupts)
                 bad = [v.view for v in self._ended.values() if v.status is ViewStatus.FAILED]
                 status = RunStatus.FAILED if bad else RunStatus.SUCCEEDED
                 traced.tell({"headrace.status": status.value})
@@ -130,7 +136,9 @@ class Execution:
             "headrace.bundle": record.bundle,
         }
 
-    def _run_graph(self, work: ViewWork, runner: Runner, parent: Any) -> None:
+    def _run_graph(
+        self, work: ViewWork, runner: Runner, parent: Any, interrupts: Interrupts
+    ) -> None:
         order = self._bundle.order
         running = [n for n in order if self._decisions[n].action is Action.RUN]
         among = set(running)
@@ -155,6 +163,7 @@ class Execution:
         listens = type(self._progress).tasks_counted is not Quiet.tasks_counted
 
         def poll(active: Collection[str]) -> None:
+            interrupts.obey()
             for name in active if listens else ():
                 done, known = runner.progress(name)
                 self._progress.tasks_counted(name, done=done, known=known)

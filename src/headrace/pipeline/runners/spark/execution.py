@@ -42,7 +42,7 @@ class SparkExecutions:
         """Let the jobs of this thread belong to a view.
 
         Raises:
-            RunCancelledError: the run has been cancelled.
+            RunCancelledError: the run has been cancelled, whatever Spark says of it.
         """
         group = self._id(view)
         self._active.add(group)
@@ -51,6 +51,10 @@ class SparkExecutions:
         self._spark.setJobGroup(group, group, interruptOnCancel=True)
         try:
             yield SparkExecution(self._session, group)
+        except Exception as error:
+            if self._cancelled.is_set():
+                raise RunCancelledError(run=self._run) from error
+            raise
         finally:
             self._active.discard(group)
             for name in ("spark.jobGroup.id", "spark.job.description"):
@@ -71,8 +75,10 @@ class SparkExecutions:
     def cancel(self) -> None:
         """Cancel what is going on, and refuse what is still to come."""
         self._cancelled.set()
+        scheduler = self._spark._jsc.sc()  # noqa: SLF001  (PySpark knows only jobs that are there)
         for group in list(self._active):
-            self._spark.cancelJobGroup(group)
+            # A view may be just about to submit its job: that one must not start either.
+            scheduler.cancelJobGroupAndFutureJobs(group)
 
     def _id(self, view: str) -> str:
         return f"headrace/{self._run}/{view}"
