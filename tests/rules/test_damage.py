@@ -59,10 +59,13 @@ def test_rule_03_a_null_action_is_none(table: Path) -> None:
     assert paths_of(table) == []
 
 
-def test_rule_03_what_is_null_hides_no_protocol_behind_it(table: Path) -> None:
+@pytest.mark.parametrize("info", [None, {"timestamp": 5}])
+def test_rule_03_nothing_hides_a_protocol_behind_it(
+    table: Path, info: dict[str, int] | None
+) -> None:
     [protocol, metadata] = opening()
     write_lines(
-        commit_path(table, 0), [{"add": None, **protocol}, {"commitInfo": None, **metadata}]
+        commit_path(table, 0), [{"add": None, **protocol}, {"commitInfo": info, **metadata}]
     )
     assert open_snapshot(table).schema.names == ["id", "part", "n"]
 

@@ -71,12 +71,8 @@ def _whole_lines(store: Store, file: LogFile, content: bytes | None) -> Iterator
 
 
 def _may_hold(lines: bytes, columns: tuple[str, ...]) -> bool:
-    """Whether decoding is worth it: most commits have no metadata, and all have files.
-
-    A line holds one action, so its first name tells which. Where a name is spelt in an unusual
-    way, with escapes or spaces, only decoding tells; nor do all writers leave out what is null.
-    """
-    if "add" in columns or any(b'"%s"' % column.encode() in lines for column in columns):
+    """Whether decoding is worth it: most commits have no metadata, and all have files."""
+    if "add" in columns:
         return True
     another = _other_action(columns)
     # The line feed is what makes the search quick: whole lines are leapt over.
@@ -86,9 +82,18 @@ def _may_hold(lines: bytes, columns: tuple[str, ...]) -> bool:
 
 @cache
 def _other_action(columns: tuple[str, ...]) -> re.Pattern[bytes]:
-    """The plain beginning of a line that holds another action than the wanted ones."""
-    others = b"|".join(name.encode() for name in ACTION_TYPES if name not in columns)
-    return re.compile(rb'\{"(?:' + others + rb')":')
+    """The plain beginning of a line that holds another action than the wanted ones.
+
+    A line holds one action, so its first name tells which, unless its value is null. Where a name
+    is spelt in an unusual way, with escapes or spaces, only decoding tells. Of lines that are not
+    about files there are few: these are looked through for a wanted name.
+    """
+    files = [name for name in ("add", "remove") if name not in columns]
+    others = [name for name in ACTION_TYPES if name not in (*columns, *files)]
+    return re.compile(
+        rb'\{"(?:%s)":\{|\{"(?:%s)":\{(?![^\n]*"(?:%s)")'
+        % tuple("|".join(names).encode() for names in (files, others, columns))
+    )
 
 
 @cache
