@@ -6,6 +6,7 @@ import pytest
 from deltalake import DeltaTable
 
 from headrace.errors import (
+    CorruptLogError,
     FunctionChangedError,
     PinnedFilesChangedError,
     ReplayDiffersError,
@@ -113,6 +114,21 @@ def test_a_vacuum_that_keeps_pins_leaves_every_run_to_be_replayed(shop: Path) ->
     assert len(found["weather"].files) == 1
     for record in runs:
         assert Project.load(shop).replay(record.id).status is RunStatus.SUCCEEDED
+
+
+def test_a_vacuum_removes_nothing_while_a_version_that_is_kept_cannot_be_read(shop: Path) -> None:
+    run(shop)
+    rewrite_weather(shop)
+    weather = shop / "lake" / "weather"
+    before = sorted(weather.glob("*.parquet"))
+    commit = weather / "_delta_log" / f"{0:020}.json"
+    text = commit.read_text()
+    commit.write_text("{" + text)
+    with pytest.raises(CorruptLogError):
+        vacuum(shop, keep_pins=True)
+    assert sorted(weather.glob("*.parquet")) == before
+    commit.write_text(text)
+    assert vacuum(shop, keep_pins=True)["weather"].kept_versions == (0,)
 
 
 def test_a_vacuum_only_names_files_unless_it_is_told_otherwise(shop: Path) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 import msgspec
 from deltalake import DeltaTable
 
-from headrace.errors import HeadraceError
+from headrace.errors import HeadraceError, LogGapError, VersionNotFoundError
 from headrace.pipeline.execution.lock import run_lock
 from headrace.pipeline.execution.state import ProjectState
 from headrace.pipeline.runs.record import RunRecord
@@ -118,9 +118,9 @@ def _may_hold_vectors(file: str) -> bool:
 def _is_there(table: Table, version: int) -> bool:
     try:
         table.snapshot(version=version)
-    except HeadraceError:  # its log has been cleaned up: nobody can read the version any more
+    except (VersionNotFoundError, LogGapError):  # cleaned up: nobody can read it any more
         return False
-    return True
+    return True  # any other error ends the vacuum: what cannot be read now may be needed still
 
 
 def _needed_files(table: Table, kept: Iterable[int], *, retention_hours: int | None) -> set[Path]:

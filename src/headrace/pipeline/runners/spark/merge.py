@@ -22,6 +22,7 @@ from headrace.pipeline.output.merge import NO_KEY, SAME_KEY, merge_rows, wrong_k
 from headrace.pipeline.output.write import OutputWrite
 from headrace.pipeline.project.header import WriteMode
 from headrace.pipeline.runs.record import OutputVersion
+from headrace.spark.column import quoted
 from headrace.spark.native import read_kept
 from headrace.table import Table
 
@@ -123,8 +124,3 @@ def _between(bounds: Mapping[str, tuple[Any, Any]]) -> Predicate | None:
         for op, value in ((CompareOp.GE, least), (CompareOp.LE, greatest))
     ]
     return And(tuple(parts)) if parts else None
-
-
-def quoted(name: str) -> str:
-    """A name as it stands in an expression of Spark."""
-    return "`" + name.replace("`", "``") + "`"

@@ -19,7 +19,7 @@ from headrace.pipeline.output.write import OutputWrite
 from headrace.pipeline.runners.spark.digest import digest_frame, digest_written
 from headrace.pipeline.runners.spark.execution import SparkExecutions
 from headrace.pipeline.runners.spark.function import register_functions
-from headrace.pipeline.runners.spark.merge import merge_on_spark, quoted, write_parquet
+from headrace.pipeline.runners.spark.merge import merge_on_spark, write_parquet
 from headrace.pipeline.runners.task import (
     KeptResult,
     RunnerContext,
@@ -31,6 +31,7 @@ from headrace.pipeline.runners.task import (
 from headrace.pipeline.runs.record import OutputVersion
 from headrace.pipeline.sources.delta import DeltaSource
 from headrace.pipeline.sources.parquet import ParquetSource
+from headrace.spark.column import quoted
 from headrace.spark.native import read_kept
 
 _WRITING = {
