@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Writes docs/reference/errors.md from the classes in headrace.errors."""
+"""Writes docs/reference/errors.md from the classes of headrace.errors."""
 
 import inspect
 from pathlib import Path
 
+from headrace import errors
 from headrace.cli.ending import INTERRUPTED, STATUSES, status_of
 from headrace.errors import HeadraceError
 
@@ -62,8 +63,12 @@ def _statuses() -> str:
 
 
 def _below(kind: type[HeadraceError]) -> list[type[HeadraceError]]:
-    """The classes of the tree right below one, in the order of the module."""
-    return [found for found in kind.__subclasses__() if found.__module__ == kind.__module__]
+    """The classes right below one, in the order in which `headrace.errors` draws its tree."""
+    tree = inspect.getdoc(errors) or ""
+    below = [
+        found for found in kind.__subclasses__() if found.__module__.startswith(errors.__name__)
+    ]
+    return sorted(below, key=lambda found: tree.index(f" {found.__name__} "))
 
 
 def _meaning(kind: type[HeadraceError]) -> str:

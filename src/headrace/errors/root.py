@@ -1,0 +1,27 @@
+"""The root of all errors: a stable code, the facts as fields, and a text with the next step."""
+
+from typing import Any, ClassVar
+
+
+class HeadraceError(Exception):
+    """The root: everything that Headrace raises on purpose."""
+
+    code: ClassVar[str] = "HEADRACE"
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        """The facts behind the text, by name."""
+        return dict(self.__dict__)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle by fields, so that an error crosses processes whole."""
+        return _rebuild, (type(self), self.args, self.__dict__)
+
+
+def _rebuild(
+    kind: type[HeadraceError], args: tuple[Any, ...], fields: dict[str, Any]
+) -> HeadraceError:
+    error = kind.__new__(kind, *args)
+    error.args = args
+    error.__dict__.update(fields)
+    return error

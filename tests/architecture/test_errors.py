@@ -1,0 +1,35 @@
+import pickle
+from collections.abc import Iterator
+
+import pytest
+
+from headrace import errors
+from headrace.errors import HeadraceError, UnknownColumnError
+
+
+def tree(kind: type[HeadraceError] = HeadraceError) -> Iterator[type[HeadraceError]]:
+    yield kind
+    for below in kind.__subclasses__():
+        if below.__module__.startswith("headrace."):
+            yield from tree(below)
+
+
+@pytest.mark.parametrize("kind", list(tree()), ids=lambda kind: kind.__name__)
+def test_every_error_is_exported_and_drawn_in_the_tree_with_its_code(
+    kind: type[HeadraceError],
+) -> None:
+    assert kind.__name__ in errors.__all__
+    drawn = next(line for line in errors.__doc__.splitlines() if f" {kind.__name__}" in line)
+    if "code" in kind.__dict__ and kind is not HeadraceError:
+        assert drawn.split()[-1] == kind.code
+
+
+def test_no_two_errors_have_one_code() -> None:
+    codes = [kind.code for kind in tree() if "code" in kind.__dict__]
+    assert sorted(codes) == sorted(set(codes))
+
+
+def test_an_error_crosses_processes_whole() -> None:
+    error = UnknownColumnError(column="citty", known=["city", "day"])
+    copy = pickle.loads(pickle.dumps(error))
+    assert (str(copy), copy.fields) == (str(error), error.fields)
