@@ -54,13 +54,15 @@ def test_without_standard_output_there_is_nobody_to_answer(table: str) -> None:
     assert done.returncode == 5
 
 
-def test_a_reader_of_text_for_people_may_go_away_too(table: str) -> None:
+@pytest.mark.parametrize(
+    "words", [("snapshot", "{table}"), ("--help",), ("files", "--help"), ("--version",)]
+)
+def test_a_reader_of_text_for_people_may_go_away_too(table: str, words: tuple[str, ...]) -> None:
+    command = [*HEADRACE, *(word.format(table=table) for word in words)]
     reading, writing = os.pipe()
     os.close(reading)
     with os.fdopen(writing, "wb") as nobody:
-        done = subprocess.run(
-            [*HEADRACE, "snapshot", table], check=False, stdout=nobody, stderr=subprocess.PIPE
-        )
+        done = subprocess.run(command, check=False, stdout=nobody, stderr=subprocess.PIPE)
     assert (done.stderr, done.returncode) == (b"", 0)
 
 

@@ -66,6 +66,11 @@ def run() -> None:
         app()
     except (HeadraceError, OSError) as error:  # outside of any command, as help is
         sys.exit(end(error))
+    except SystemExit as leaving:
+        # Typer and Rich take a reader of help who went away for a failure.
+        if isinstance(leaving.__context__, BrokenPipeError):
+            sys.exit(end(leaving.__context__))
+        raise
 
 
 def _open_streams() -> None:
