@@ -15,7 +15,7 @@ from headrace.argument import (
     ratified_tail,
     whole_number,
 )
-from headrace.errors import InvalidArgumentError, InvalidTableError, UnsupportedFeatureError
+from headrace.errors import InvalidArgumentError, InvalidTableError
 from headrace.expr.bind import Basis, bind
 from headrace.expr.node import BoundPredicate
 from headrace.log.segment import Segment
@@ -31,7 +31,7 @@ from headrace.plan.executor import Executor
 from headrace.protocol.action import DomainMetadata, Metadata, Protocol, Txn
 from headrace.protocol.schema import PrimitiveType, StructType, parse_schema, physical_schema
 from headrace.protocol.timestamp import in_commit_timestamps
-from headrace.protocol.widening import unsupported_changes
+from headrace.protocol.widening import check_followed
 from headrace.replay.projection import ADD_FIELDS
 from headrace.rows.option import RowOptions
 from headrace.scan.changes import Changes
@@ -372,13 +372,7 @@ class Snapshot:
     @cached_property
     def _readable_schema(self) -> StructType:
         """The schema, refused by name where rows could not be read under it."""
-        try:
-            changes = list(unsupported_changes(self.logical_schema))
-        except (ValueError, KeyError, TypeError) as error:
-            reason = f"the history of a column's type cannot be decoded ({error!r})"
-            raise InvalidTableError(table=self.table.uri, reason=reason) from error
-        if changes:
-            raise UnsupportedFeatureError(table=self.table.uri, features=changes)
+        check_followed(self.logical_schema, table=self.table.uri)
         return self.logical_schema
 
     @cached_property

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -126,6 +127,54 @@ def test_rule_19_a_checksum_of_another_version_is_not_taken_for_ours(tmp_path: P
     write_history(tmp_path, history)
     write_checksum(tmp_path, 1, state_at(history, 1))
     assert open_snapshot(tmp_path, 0).properties["v"] == "0"
+
+
+def _lying_checksum(table: Path, **claims: Any) -> Path:
+    """A `.crc` of version 0 that is right but for its claims."""
+    path = write_checksum(table, 0, state_at([opening(v="0")], 0))
+    path.write_text(json.dumps(json.loads(path.read_text()) | claims))
+    return path
+
+
+_CHANGED = {"delta.typeChanges": [{"fromType": "string", "toType": "integer"}]}
+_SCHEMA = {
+    "type": "struct",
+    "fields": [{"name": "id", "type": "integer", "nullable": True, "metadata": _CHANGED}],
+}
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        protocol(reader=99),
+        protocol(features=["fromTheFuture"]),
+        protocol(features=["catalogManaged"]),
+        {"protocol": {"minReaderVersion": 3, "minWriterVersion": 7}},
+        {"metadata": metadata()["metaData"] | {"schemaString": "no schema"}},
+        {"metadata": metadata()["metaData"] | {"schemaString": json.dumps(_SCHEMA)}},
+    ],
+    ids=["version", "feature", "catalog", "no features", "no schema", "type change"],
+)
+def test_rule_19_a_table_is_refused_for_its_log_and_not_for_a_checksum(
+    tmp_path: Path, claims: Line, caplog: pytest.LogCaptureFixture
+) -> None:
+    write_commit(tmp_path, 0, [*opening(v="0"), add("a")])
+    path = _lying_checksum(tmp_path, **claims)
+    snapshot = open_snapshot(tmp_path)
+    assert [file.path for file in snapshot.scan()] == ["a"]
+    assert snapshot.properties["v"] == "0"
+    assert any(path.name in record.getMessage() for record in caplog.records)
+
+
+def test_rule_19_a_checksum_that_tells_of_an_unknown_feature_may_be_right(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    history: list[list[Line]] = [[protocol(features=["fromTheFuture"]), metadata()]]
+    write_history(tmp_path, history)
+    write_checksum(tmp_path, 0, state_at(history, 0))
+    with pytest.raises(UnsupportedFeatureError):
+        open_snapshot(tmp_path)
+    assert not caplog.records
 
 
 def test_rule_19_a_mismatch_is_surfaced(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -23,7 +23,7 @@ class HintIgnored(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ChecksumIgnored(msgspec.Struct, frozen=True, kw_only=True):
-    """A `.crc` file could not be decoded, so the log itself was read."""
+    """A `.crc` file could not be decoded, or believed, so the log itself was read."""
 
     path: str
     reason: str

@@ -9,6 +9,7 @@ from headrace.errors import (
     HeadraceError,
     InvalidTableError,
     LogGapError,
+    TableError,
     TableNotFoundError,
     VersionNotFoundError,
 )
@@ -23,6 +24,8 @@ from headrace.plan.node import Chain, FirstOfEach, ListFiles, Node, ReadDocument
 from headrace.protocol.action import Checksum, LastCheckpoint, Metadata, Protocol
 from headrace.protocol.feature import check_readable, is_catalog_managed
 from headrace.protocol.log_file import LogFile
+from headrace.protocol.schema import parse_schema
+from headrace.protocol.widening import check_followed
 
 
 class TableVersion(msgspec.Struct, frozen=True, kw_only=True):
@@ -167,6 +170,8 @@ class ReadProtocolAndMetadata(Consume[TableVersion], frozen=True, kw_only=True):
     request: SnapshotRequest
     segment: Segment
     known: Known | None = None
+    doubted: ChecksumIgnored | None = None
+    """What to tell of a checksum file for which the table would have been refused."""
 
     def plan(self) -> Node:
         """Commits newest first, then the checkpoint; reading stops when both are found."""
@@ -195,22 +200,41 @@ class ReadProtocolAndMetadata(Consume[TableVersion], frozen=True, kw_only=True):
             if not found:
                 reason = f"the log has no {name} action up to version {self.segment.version}"
                 raise InvalidTableError(table=self.request.table, reason=reason)
-        protocol: Protocol = protocols[0]
-        check_readable(protocol, table=self.request.table)
-        if self.request.tail is None and is_catalog_managed(protocol):
-            raise CatalogManagedError(table=self.request.table)
-        known = self.known
+        protocol, metadata, known = protocols[0], metadatas[0], self.known
+        try:
+            self._check_readable(protocol, metadata)
+        except (TableError, ValueError) as refusal:
+            if known is None or known.checksum is None:
+                raise
+            return self._ask_the_log(refusal)
         exact = known is not None and known.version == self.segment.version
         return Terminus(
             TableVersion(
                 table=self.request.table,
                 segment=self.segment,
                 protocol=protocol,
-                metadata=metadatas[0],
+                metadata=metadata,
                 tail=self.request.tail,
                 checksum=known.checksum if known is not None and exact else None,
-            )
+            ),
+            () if self.doubted is None else (self.doubted,),
         )
+
+    def _check_readable(self, protocol: Protocol, metadata: Metadata) -> None:
+        table = self.request.table
+        check_readable(protocol, table=table)
+        if self.request.tail is None and is_catalog_managed(protocol):
+            raise CatalogManagedError(table=table)
+        if self.known is not None and self.known.checksum is not None:
+            # Elsewhere the schema is looked at when it is needed. Then it is too late to ask.
+            check_followed(parse_schema(metadata.schema_string), table=table)
+
+    def _ask_the_log(self, refusal: Exception) -> Phase[TableVersion]:
+        """A table is refused for what its log says, never for the word of a checksum file."""
+        assert self.segment.checksum is not None
+        reason = f"the table would be refused for it, and its log says otherwise ({refusal})"
+        doubted = ChecksumIgnored(path=self.segment.checksum.path, reason=reason)
+        return ReadProtocolAndMetadata(request=self.request, segment=self.segment, doubted=doubted)
 
     def failed(self, error: HeadraceError) -> Phase[TableVersion]:
         """An unreadable checkpoint sends us to an older base."""

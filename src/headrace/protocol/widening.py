@@ -6,6 +6,7 @@ refused by name: values written under the old type could not be read as the new 
 
 from collections.abc import Iterator
 
+from headrace.errors import InvalidTableError, UnsupportedFeatureError
 from headrace.protocol.schema import (
     ArrayType,
     DataType,
@@ -26,6 +27,22 @@ _WIDER = {
     "float": {"double"},
     "date": {"timestamp_ntz"},
 }
+
+
+def check_followed(schema: StructType, *, table: str) -> None:
+    """Refuse a table whose old files could not be read under its schema.
+
+    Raises:
+        UnsupportedFeatureError: a column's type changed in a way that cannot be followed.
+        InvalidTableError: the history of a column's type cannot be decoded.
+    """
+    try:
+        changes = list(unsupported_changes(schema))
+    except (ValueError, KeyError, TypeError) as error:
+        reason = f"the history of a column's type cannot be decoded ({error!r})"
+        raise InvalidTableError(table=table, reason=reason) from error
+    if changes:
+        raise UnsupportedFeatureError(table=table, features=changes)
 
 
 def unsupported_changes(schema: StructType) -> Iterator[str]:
