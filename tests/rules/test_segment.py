@@ -183,7 +183,7 @@ def test_rule_06_time_travel_builds_on_the_checkpoint_at_or_below(
 def test_rule_06_a_version_newer_than_the_log_is_not_found(table: Path, version: int) -> None:
     with pytest.raises(VersionNotFoundError) as caught:
         open_snapshot(table, version)
-    assert (caught.value.oldest, caught.value.newest) == (0, 5)
+    assert (caught.value.available, caught.value.newest) == ((range(6),), 5)
 
 
 def test_rule_06_a_version_that_can_no_longer_be_rebuilt_is_not_found(table: Path) -> None:
@@ -191,7 +191,17 @@ def test_rule_06_a_version_that_can_no_longer_be_rebuilt_is_not_found(table: Pat
     _clean(table, 0, 2)
     with pytest.raises(VersionNotFoundError) as caught:
         open_snapshot(table, 1)
-    assert (caught.value.oldest, caught.value.newest) == (2, 5)
+    assert (caught.value.available, caught.value.newest) == ((range(2, 6),), 5)
+
+
+def test_rule_06_every_version_that_can_be_rebuilt_is_named(table: Path) -> None:
+    _checkpoint(table, 3)
+    _clean(table, 1, 3, 4)
+    with pytest.raises(VersionNotFoundError, match=r"ask for one of 0, 3$") as caught:
+        open_snapshot(table, 2)
+    assert caught.value.available == (range(1), range(3, 4))
+    for version in (0, 3):
+        assert open_snapshot(table, version).version == version
 
 
 def test_rule_08_checkpoints_of_one_version_give_one_answer(table: Path) -> None:

@@ -6,8 +6,11 @@ from pathlib import Path
 import pytest
 
 import headrace
-from headrace.errors import TimestampNotFoundError
+from headrace.errors import LogGapError, TimestampNotFoundError, VersionNotFoundError
+from tests.lake.action import opening
+from tests.lake.checkpoint import write_checkpoint
 from tests.lake.clock import Clock
+from tests.lake.log import commit_path, state_at
 
 
 def _version(table: Path, ms: int) -> int:
@@ -89,3 +92,40 @@ def test_rule_17_enablement_time_separates_the_two_kinds(tmp_path: Path) -> None
     """A file time after the enablement does not reach into the in-commit range."""
     Clock(modified_ms=[100, 5500, 1, 1], in_commit_ms=[5000, 6000]).write(tmp_path)
     assert [_version(tmp_path, ms) for ms in (4999, 5000, 5600, 6000)] == [0, 2, 2, 3]
+
+
+_TIMES = [1000, 2000, 3000, 4000, 5000, 6000]
+
+
+def _with_gap(table: Path, clock: Clock) -> Path:
+    """Versions 0, 1, 4 and 5 can be rebuilt; 2 has lost its commit, and 3 its base."""
+    clock.write(table)
+    write_checkpoint(table, 4, state_at([opening()], 0))
+    commit_path(table, 2).unlink()
+    return table
+
+
+@pytest.mark.parametrize("in_commit_ms", [[], _TIMES], ids=["file times", "own times"])
+def test_rule_17_a_gap_does_not_hide_the_versions_below_it(
+    tmp_path: Path, in_commit_ms: list[int]
+) -> None:
+    table = _with_gap(tmp_path, Clock(modified_ms=_TIMES, in_commit_ms=in_commit_ms))
+    assert [_version(table, ms) for ms in (1000, 1500, 5000, 9000)] == [0, 0, 4, 5]
+
+
+@pytest.mark.parametrize("in_commit_ms", [[], _TIMES], ids=["file times", "own times"])
+@pytest.mark.parametrize("ms", [2000, 3000, 3999])
+def test_rule_17_a_time_that_a_missing_commit_may_have_is_refused(
+    tmp_path: Path, in_commit_ms: list[int], ms: int
+) -> None:
+    table = _with_gap(tmp_path, Clock(modified_ms=_TIMES, in_commit_ms=in_commit_ms))
+    with pytest.raises(LogGapError) as caught:
+        _version(table, ms)
+    assert caught.value.missing == (range(2, 3),)
+
+
+def test_rule_17_a_time_of_a_version_that_lost_its_base_is_refused(tmp_path: Path) -> None:
+    table = _with_gap(tmp_path, Clock(modified_ms=_TIMES))
+    with pytest.raises(VersionNotFoundError) as caught:
+        _version(table, 4000)
+    assert caught.value.available == (range(2), range(4, 6))

@@ -64,10 +64,17 @@ class VersionNotFoundError(TableError):
 
     code = "VERSION_NOT_FOUND"
 
-    def __init__(self, *, table: str, version: int, oldest: int | None, newest: int) -> None:
-        self.table, self.version, self.oldest, self.newest = table, version, oldest, newest
-        known = f"up to {newest}" if oldest is None else f"{oldest} to {newest}"
-        super().__init__(f"{table}: version {version} is not there; versions {known} can be read")
+    def __init__(
+        self, *, table: str, version: int, newest: int, available: Sequence[range] = ()
+    ) -> None:
+        self.table, self.version, self.newest = table, version, newest
+        self.available = tuple(available)
+        runs = ", ".join(
+            str(run.start) if len(run) == 1 else f"{run.start} to {run.stop - 1}"
+            for run in self.available
+        )
+        next_step = f"ask for one of {runs}" if runs else f"the newest is {newest}"
+        super().__init__(f"{table}: version {version} is not there; {next_step}")
 
 
 class TimestampNotFoundError(TableError):

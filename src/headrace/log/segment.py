@@ -88,12 +88,16 @@ class LogIndex(msgspec.Struct, frozen=True, kw_only=True):
         return max(versions)
 
     @property
-    def oldest(self) -> int | None:
-        """The oldest version that can be rebuilt."""
-        first_base = min((c.version for c in self.checkpoints), default=self.newest)
-        if all(version in self.commits for version in range(first_base + 1)):
-            return 0
-        return first_base if self.checkpoints else None
+    def available(self) -> list[range]:
+        """The versions that can be rebuilt: runs of commits that go on from a base, or from 0."""
+        bases = {checkpoint.version for checkpoint in self.checkpoints}
+        found: list[range] = []
+        for version in sorted(bases | self.commits.keys()):
+            if found and found[-1].stop == version:
+                found[-1] = range(found[-1].start, version + 1)
+            elif version == 0 or version in bases:
+                found.append(range(version, version + 1))
+        return found
 
     def base(self, version: int | None) -> Checkpoint | None:
         """The best checkpoint at or below a version (None: the newest)."""
@@ -131,7 +135,7 @@ class LogIndex(msgspec.Struct, frozen=True, kw_only=True):
 
     def _not_found(self, version: int) -> VersionNotFoundError:
         return VersionNotFoundError(
-            table=self.table, version=version, oldest=self.oldest, newest=self.newest
+            table=self.table, version=version, available=self.available, newest=self.newest
         )
 
 

@@ -12,6 +12,7 @@ import msgspec
 from headrace.errors import (
     CorruptLogError,
     HeadraceError,
+    LogGapError,
     ObjectNotFoundError,
     SnapshotExpiredError,
     TimestampNotFoundError,
@@ -60,19 +61,24 @@ class ListCommitTimes(Consume[int], frozen=True, kw_only=True):
         table, newest = self.newest.table, self.newest.segment.version
         files = self.listed(data)
         index = index_log(files, table=table, tail=self.newest.tail)
-        oldest = index.oldest or 0
+        oldest = min((run.start for run in index.available), default=0)
         versions = sorted(v for v in index.commits if oldest <= v <= newest)
         carried = in_commit_timestamps(self.newest.metadata, table=table)
         if carried is None:
             by_file = [index.commits[v] for v in versions]
-            return Terminus(_by_file_time(by_file, self.timestamp_ms, table=table))
+            return Terminus(_by_file_time(by_file, self.timestamp_ms, table=table, end=newest + 1))
         if self.timestamp_ms >= carried.since_ms or not versions:
             own = [index.commits[v] for v in versions if v >= carried.since_version]
             return SearchCommitTimes(
-                table=table, timestamp_ms=self.timestamp_ms, commits=tuple(own), high=len(own)
+                table=table,
+                timestamp_ms=self.timestamp_ms,
+                commits=tuple(own),
+                end=newest + 1,
+                high=len(own),
             )
         before = [index.commits[v] for v in versions if v < carried.since_version]
-        return Terminus(_by_file_time(before, self.timestamp_ms, table=table))
+        end = carried.since_version
+        return Terminus(_by_file_time(before, self.timestamp_ms, table=table, end=end))
 
 
 class SearchCommitTimes(Consume[int], frozen=True, kw_only=True):
@@ -84,6 +90,8 @@ class SearchCommitTimes(Consume[int], frozen=True, kw_only=True):
     table: str
     timestamp_ms: int
     commits: tuple[LogFile, ...]
+    end: int
+    """The version after the last that may be the answer."""
     high: int
     low: int = 0
     oldest_ms: int | None = None
@@ -115,29 +123,42 @@ class SearchCommitTimes(Consume[int], frozen=True, kw_only=True):
             raise TimestampNotFoundError(
                 table=self.table, timestamp_ms=self.timestamp_ms, oldest_ms=step.oldest_ms
             )
-        version = self.commits[step.low - 1].version
-        assert version is not None
-        return Terminus(version)
+        return Terminus(_last_of(self.commits, step.low, table=self.table, end=self.end))
 
     def failed(self, error: HeadraceError) -> Phase[int]:
         """A commit that was listed and is gone has expired the snapshot."""
         raise _expired(error, table=self.table, commit=self.commits[self._middle])
 
 
-def _by_file_time(commits: Sequence[LogFile], timestamp_ms: int, *, table: str) -> int:
+def _by_file_time(commits: Sequence[LogFile], timestamp_ms: int, *, table: str, end: int) -> int:
     """The last commit at or before a time, clocks that went backwards made to go on."""
-    found: int | None = None
     oldest_ms = commits[0].modified_ms if commits else None
     effective_ms = oldest_ms or 0
+    early = 0
     for position, commit in enumerate(commits):
         if position:
             effective_ms = max(commit.modified_ms, effective_ms + 1)
         if effective_ms > timestamp_ms:
             break
-        found = commit.version
-    if found is None:
+        early = position + 1
+    if not early:
         raise TimestampNotFoundError(table=table, timestamp_ms=timestamp_ms, oldest_ms=oldest_ms)
-    return found
+    return _last_of(commits, early, table=table, end=end)
+
+
+def _last_of(commits: Sequence[LogFile], early: int, *, table: str, end: int) -> int:
+    """The version of the last of the commits that are early enough, of which there are some.
+
+    Raises:
+        LogGapError: the one after it is missing, and may have been early enough too.
+    """
+    version = commits[early - 1].version
+    following = commits[early].version if early < len(commits) else end
+    assert version is not None
+    assert following is not None
+    if version + 1 < following:
+        raise LogGapError(table=table, missing=[range(version + 1, following)])
+    return version
 
 
 def _commit_info(commit: LogFile) -> Node:

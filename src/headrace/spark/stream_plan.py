@@ -60,7 +60,6 @@ class StreamPlan:
                 raise VersionNotFoundError(
                     table=self._table.uri,
                     version=stream.starting_version,
-                    oldest=None,
                     newest=newest,
                 )
             return Offset(table=table, version=stream.starting_version)
