@@ -45,8 +45,9 @@ def headrace_rows(table: str) -> Callable[[], pa.Table]:
     import headrace  # noqa: PLC0415
 
     # What is imported late is imported before the clock starts.
-    for late in ("rows.open", "expr.parse", "engines.arrow.columnar", "scan.arrow_files"):
-        importlib.import_module(f"headrace.{late}")
+    late = ("rows.open", "expr.bind", "expr.parse", "engines.arrow.columnar", "scan.arrow_files")
+    for module in late:
+        importlib.import_module(f"headrace.{module}")
     return lambda: headrace.Table(table).snapshot().rows(where=WHERE, limit=LIMIT).read_all()
 
 

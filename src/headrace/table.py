@@ -16,8 +16,7 @@ from headrace.argument import (
     whole_number,
 )
 from headrace.errors import InvalidArgumentError, InvalidTableError
-from headrace.expr.bind import Basis, bind
-from headrace.expr.node import BoundPredicate
+from headrace.expr.node import Basis, BoundPredicate
 from headrace.log.segment import Segment
 from headrace.metrics.reporter import Reporter, log_event
 from headrace.phases.changes import ChangeRequest
@@ -29,7 +28,7 @@ from headrace.phases.table_state import ReadTableState, TableState
 from headrace.phases.time_travel import ListCommitTimes, ReadCommitTime
 from headrace.plan.executor import Executor
 from headrace.protocol.action import DomainMetadata, Metadata, Protocol, Txn
-from headrace.protocol.schema import PrimitiveType, StructType, parse_schema, physical_schema
+from headrace.protocol.schema import StructType, parse_schema, physical_schema
 from headrace.protocol.timestamp import in_commit_timestamps
 from headrace.protocol.widening import check_followed
 from headrace.replay.projection import ADD_FIELDS
@@ -362,8 +361,8 @@ class Snapshot:
     def _bound(self, where: str | None, *, basis: Basis) -> BoundPredicate | None:
         if where is None:
             return None
-        return bind(
-            wiring.parse_predicate(condition(where)),
+        return wiring.bound_predicate(
+            condition(where),
             schema=self._readable_schema,
             partition_columns=self.partition_columns,
             basis=basis,
@@ -384,14 +383,7 @@ class Snapshot:
 
     @cached_property
     def _context(self) -> FileContext:
-        columns = []
-        for name in self.partition_columns:
-            field = self.logical_schema.find(name)
-            columns.append(
-                PartitionColumn(name=name, physical_name=name, type=PrimitiveType("string"))
-                if field is None
-                else PartitionColumn(
-                    name=field.name, physical_name=field.physical_name, type=field.type
-                )
-            )
+        columns = [
+            PartitionColumn.of(name, schema=self.logical_schema) for name in self.partition_columns
+        ]
         return FileContext(root=self.table.uri, partition_columns=tuple(columns))

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from headrace.engines.arrow.executor import ArrowExecutor, Columnar
 from headrace.errors import UnsupportedStoreError
-from headrace.expr.node import BoundPredicate, Predicate
+from headrace.expr.node import Basis, BoundPredicate
 from headrace.phases.scan import ScanOutcome
 from headrace.plan.batch import ActionBatch
 from headrace.plan.context import ExecutionContext
@@ -97,11 +97,20 @@ def use_lean_memory() -> None:
         pa.set_memory_pool(pa.system_memory_pool())
 
 
-def parse_predicate(text: str) -> Predicate:
-    """Parse the text of a `where`."""
-    from headrace.expr.parse import parse_predicate as parse  # noqa: PLC0415
+def bound_predicate(
+    text: str, *, schema: StructType, partition_columns: Sequence[str], basis: Basis
+) -> BoundPredicate:
+    """Parse the text of a `where`, and bind it to a table's columns.
 
-    return parse(text)
+    Raises:
+        PredicateSyntaxError, UnknownColumnError, PredicateTypeError: it is wrong.
+    """
+    from headrace.expr.bind import bind  # noqa: PLC0415
+    from headrace.expr.parse import parse_predicate  # noqa: PLC0415
+
+    return bind(
+        parse_predicate(text), schema=schema, partition_columns=partition_columns, basis=basis
+    )
 
 
 class ScanParts:

@@ -6,12 +6,14 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from headrace.expr.bind import Basis, bind
+from headrace.expr.bind import bind
+from headrace.expr.node import Basis
+from headrace.expr.parse import parse_predicate
 from headrace.metrics.meter import Meter
 from headrace.rows.data_file import DataFile, RowSource
 from headrace.rows.request import RowRequest
 from headrace.rows.resolve import MatchBy
-from headrace.wiring import open_store, parse_predicate
+from headrace.wiring import open_store
 from tests.listing import open_snapshot
 from tests.rows.lake import field, struct, write_table
 

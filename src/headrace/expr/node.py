@@ -49,6 +49,15 @@ _MIRRORED = {
 }
 
 
+class Basis(Enum):
+    """What a predicate will be evaluated over."""
+
+    STATISTICS = "statistics"
+    """What a file tells of its columns: where that is not to be relied on, a part is opaque."""
+    VALUES = "values"
+    """The rows themselves, which leave no doubt."""
+
+
 class Column(msgspec.Struct, frozen=True):
     """A column as written: its name, or the names down to a member of a struct."""
 

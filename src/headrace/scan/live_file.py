@@ -7,7 +7,7 @@ import msgspec
 
 from headrace.plan.batch import ActionBatch
 from headrace.protocol.action import DeletionVector
-from headrace.protocol.schema import DataType
+from headrace.protocol.schema import DataType, PrimitiveType, StructType
 from headrace.protocol.value import typed_value
 from headrace.storage.location import resolve
 
@@ -18,6 +18,14 @@ class PartitionColumn(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     physical_name: str
     type: DataType
+
+    @classmethod
+    def of(cls, name: str, *, schema: StructType) -> "PartitionColumn":
+        """Find it in the schema; a column that is not there is one of text."""
+        field = schema.find(name)
+        if field is None:
+            return cls(name=name, physical_name=name, type=PrimitiveType("string"))
+        return cls(name=field.name, physical_name=field.physical_name, type=field.type)
 
 
 class FileContext(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,0 +1,90 @@
+"""Names to columns: what a predicate calls a column is found in the schema of the table.
+
+Every name must be there. What it leads to may still be of no use for a comparison: it lies
+within a list or a map, has an order of its own, or has statistics that cannot be relied on.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from headrace.errors import UnknownColumnError
+from headrace.expr.node import Basis, BoundColumn, Column
+from headrace.protocol.schema import ArrayType, DataType, Field, MapType, StructType
+from headrace.protocol.value import is_ordered
+
+_COLLATIONS = "__COLLATIONS"
+_CHAR_TYPE = "__CHAR_VARCHAR_TYPE_STRING"
+_TYPE_CHANGES = "delta.typeChanges"
+
+
+class Resolved(msgspec.Struct, frozen=True):
+    """A column that was found, and whether its values can be compared with a literal."""
+
+    column: BoundColumn
+    is_comparable: bool
+
+
+class Resolver(msgspec.Struct, frozen=True):
+    """The columns of a table, to be found by name."""
+
+    schema: StructType
+    partition_columns: frozenset[str]
+    """Their names, casefolded."""
+    basis: Basis
+
+    @classmethod
+    def of(
+        cls, schema: StructType, *, partition_columns: Sequence[str], basis: Basis
+    ) -> "Resolver":
+        """The columns of a schema; case does not matter in names."""
+        return cls(schema, frozenset(map(str.casefold, partition_columns)), basis)
+
+    def find(self, column: Column) -> Resolved | None:
+        """Find a column; None if its path leads through a list or map, which has many values.
+
+        Raises:
+            UnknownColumnError: a name is not there.
+        """
+        level, found = self.schema, list[Field]()
+        is_single = True
+        for index, name in enumerate(column.parts):
+            field = level.find(name)
+            if field is None:
+                known = tuple(str(Column((*column.parts[:index], n))) for n in level.names)
+                raise UnknownColumnError(column=str(column), known=known)
+            found.append(field)
+            inner: DataType = field.type
+            while isinstance(inner, ArrayType) and index + 1 < len(column.parts):
+                inner, is_single = inner.element, False
+            if isinstance(inner, MapType) and index + 1 < len(column.parts):
+                return None  # what follows is a key
+            level = inner if isinstance(inner, StructType) else StructType()
+        return self._resolved(found) if is_single else None
+
+    def _resolved(self, fields: list[Field]) -> Resolved:
+        last = fields[-1]
+        column = BoundColumn(
+            path=tuple(field.name for field in fields),
+            physical_path=tuple(field.physical_name for field in fields),
+            type=last.type,
+            is_partition=len(fields) == 1 and last.name.casefold() in self.partition_columns,
+        )
+        is_comparable = is_ordered(last.type) and not _has_own_order(last)
+        is_guessed = self.basis is Basis.STATISTICS and not column.is_partition
+        if is_guessed and _was_float(last):
+            is_comparable = False
+        return Resolved(column, is_comparable)
+
+
+def _has_own_order(field: Field) -> bool:
+    """Whether a text is compared by a collation, or, as a char, as if it were padded."""
+    return _COLLATIONS in field.metadata or str(field.metadata.get(_CHAR_TYPE, "")).startswith(
+        "char"
+    )
+
+
+def _was_float(field: Field) -> bool:
+    """Whether old statistics have the short texts of floats, which lie beside them as doubles."""
+    changes = field.metadata.get(_TYPE_CHANGES) or ()
+    return any(change.get("fromType") == "float" for change in changes)
