@@ -19,6 +19,7 @@ FIELDS: dict[str, pa.DataType] = {
     "size": LONG,
     "modificationTime": LONG,
 }
+_SIDECAR = pa.struct([("path", TEXT), ("sizeInBytes", LONG)])
 VALUES: dict[str, Any] = {"path": "a", "partitionValues": [], "size": 1, "modificationTime": 1}
 
 
@@ -84,6 +85,35 @@ def test_an_add_without_a_path_or_size_is_refused(tmp_path: Path, missing: str) 
         list(snapshot.scan())
     with pytest.raises(CorruptCheckpointError):
         list(snapshot.scan().batches())
+
+
+@pytest.mark.parametrize("missing", [["path"], ["path", "size"]], ids=str)
+@pytest.mark.parametrize("where", [None, "part IS NULL"])
+def test_an_add_without_a_path_is_damage_also_where_it_is_alone(
+    tmp_path: Path, missing: list[str], where: str | None
+) -> None:
+    table = write_table(tmp_path, struct(), VALUES | dict.fromkeys(missing))
+    assert paths_of(table) == ["a", "b"]
+    commit_path(table, 0).unlink()
+    scan = open_snapshot(table).scan(where=where)
+    with pytest.raises(CorruptCheckpointError):
+        list(scan)
+    with pytest.raises(CorruptCheckpointError):
+        scan.count()
+    with pytest.raises(CorruptCheckpointError):
+        list(scan.batches(columns=["size_bytes"]))
+
+
+def test_a_sidecar_without_a_path_is_damage(tmp_path: Path) -> None:
+    table = write_table(tmp_path, struct(), VALUES)
+    path = log_of(table) / f"{0:020}.checkpoint.parquet"
+    whole = pq.read_table(path).drop_columns("add")
+    named = pa.array([{"path": None, "sizeInBytes": 1}] + [None] * 2, _SIDECAR)
+    pq.write_table(whole.append_column("sidecar", named), path)
+    assert paths_of(table) == ["a", "b"]
+    commit_path(table, 0).unlink()
+    with pytest.raises(CorruptCheckpointError):
+        open_snapshot(table).scan().count()
 
 
 def test_a_vector_beyond_its_bits_is_refused(tmp_path: Path) -> None:

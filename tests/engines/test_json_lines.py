@@ -42,3 +42,14 @@ def test_a_damaged_line_has_its_number_in_the_whole_file(
     with pytest.raises(CorruptLogError) as caught:
         paths(tmp_path, TEXT + b"\n\n{" + b"\n" + TEXT)
     assert caught.value.line == len(LINES) + 2
+
+
+def test_of_a_summary_only_the_lines_that_are_wanted_are_kept(tmp_path: Path) -> None:
+    named = {"sidecar": {"path": "x", "sizeInBytes": 1, "modificationTime": 1}}
+    content = TEXT + b"\n" + json.dumps(named).encode()
+    (tmp_path / "manifest.json").write_bytes(content)
+    file = LogFile(path="manifest.json", size_bytes=len(content))
+    store = LocalStore(str(tmp_path))
+    batches = list(json_lines.scan_json(store, file, columns=("sidecar",)))
+    assert [found.path for batch in batches for found in batch.actions("sidecar")] == ["x"]
+    assert sum(map(len, batches)) == 1

@@ -184,6 +184,19 @@ def test_rule_11_a_missing_sidecar_falls_back_to_the_commits(table: Path) -> Non
     assert paths_of(table) == ["2", "3"]
 
 
+def test_rule_07_a_transaction_that_cannot_be_decoded_sends_us_to_the_commits(table: Path) -> None:
+    [path] = _checkpoint(table, Shape(form=Form.CLASSIC))
+    whole = pq.read_table(path)
+    kind = whole.schema.field("txn").type
+    damaged = [None if row is None else row | {"version": None} for row in whole["txn"].to_pylist()]
+    place = whole.schema.get_field_index("txn")
+    pq.write_table(whole.set_column(place, "txn", pa.array(damaged, kind)), path)
+    assert open_snapshot(table).txns["app"].version == 7
+    _clean(table)
+    with pytest.raises(CorruptCheckpointError):
+        _ = open_snapshot(table).txns
+
+
 @every_form
 def test_rule_12_columns_that_a_checkpoint_lacks_are_null(table: Path, shape: Shape) -> None:
     used = Shape(

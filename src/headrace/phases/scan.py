@@ -19,7 +19,16 @@ from headrace.phases.checkpoint import may_have_sidecars, scan_files
 from headrace.phases.phase import Consume, Parallel, Phase, Sequential, Terminus
 from headrace.phases.recovery import meaning, recover
 from headrace.plan.batch import Batch
-from headrace.plan.node import Chain, CollectKeys, DropSeen, Node, RecordSeen, ScanJson, SkipFiles
+from headrace.plan.node import (
+    Chain,
+    CollectKeys,
+    DropSeen,
+    FirstOfEach,
+    Node,
+    RecordSeen,
+    ScanJson,
+    SkipFiles,
+)
 from headrace.protocol.action import Sidecar
 from headrace.protocol.log_file import LogFile
 from headrace.protocol.schema import StructType
@@ -131,17 +140,23 @@ class CheckpointManifest(Consume[ScanOutcome], frozen=True, kw_only=True):
 
     def plan(self) -> Node:
         """Just the `sidecar` column, which a checkpoint of version 1 does not have; then adds."""
-        columns = ("add.path", "add.size") if self.sidecars else ("sidecar",)
-        return scan_files(self._own_files, columns=columns)
+        if self.sidecars:
+            adds = scan_files(self._own_files, columns=("add.path", "add.size"))
+            return FirstOfEach(input=adds, columns=("add",))  # one is as good as many
+        return scan_files(self._own_files, columns=("sidecar",))
 
     def next(self, data: Sequence[Batch]) -> Phase[ScanOutcome]:
         """On to what holds the file actions."""
+        batches = self.actions(data)
         if not self.sidecars:
-            named = [s for b in self.actions(data) for s in b.actions("sidecar")]
+            try:
+                named = [sidecar for batch in batches for sidecar in batch.actions("sidecar")]
+            except CorruptCheckpointError as error:
+                return self.failed(error)
             sidecars = {file.path: file for file in map(_sidecar_file, named)}
             if sidecars:
                 return msgspec.structs.replace(self, sidecars=tuple(sidecars.values()))
-        inline = not self.sidecars or any(len(b.actions("add")) for b in self.actions(data))
+        inline = not self.sidecars or any(len(batch.actions("add")) for batch in batches)
         kind = SidecarReplay if self.sidecars else CheckpointReplay
         return kind(
             request=self.request,

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 import msgspec
 
-from headrace.errors import HeadraceError
+from headrace.errors import CorruptCheckpointError, HeadraceError
 from headrace.log.segment import Segment
 from headrace.metrics.event import Event
 from headrace.phases.checkpoint import scan_checkpoint
 from headrace.phases.phase import Consume, Phase, Terminus
 from headrace.phases.recovery import contradiction, recover
 from headrace.phases.snapshot import SnapshotRequest
-from headrace.plan.batch import Batch
+from headrace.plan.batch import ActionBatch, Batch
 from headrace.plan.node import Chain, Node, ScanJson
 from headrace.protocol.action import DomainMetadata, Txn
 
@@ -40,7 +40,12 @@ class ReadTableState(Consume[TableState], frozen=True, kw_only=True):
 
     def next(self, data: Sequence[Batch]) -> Phase[TableState]:
         """The latest is not the largest: a transaction's version may go down."""
-        batches = self.actions(data)
+        try:
+            return self._read(self.actions(data))
+        except CorruptCheckpointError as error:
+            return self.failed(error)
+
+    def _read(self, batches: Sequence[ActionBatch]) -> Phase[TableState]:
         if error := contradiction(batches, {"txn": _application, "domainMetadata": _domain}):
             return recover(self, error)
         txns: dict[str, Txn] = {}

@@ -64,7 +64,10 @@ class Chain(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FirstOfEach(msgspec.Struct, frozen=True, kw_only=True):
-    """Passes batches on until every action in `columns` has been met, then stops reading."""
+    """Passes on the batches that have the first of an action, and stops when all have been met.
+
+    An executor may pass on the batches between them too.
+    """
 
     input: "Node"
     columns: tuple[str, ...]

@@ -244,7 +244,9 @@ def _first_of_each(
 ) -> Iterator[ActionBatch]:
     missing = set(columns)
     for batch in batches:
-        yield batch
-        missing -= {column for column in missing if batch.actions(column)}
+        met = {column for column in missing if batch.actions(column)}
+        if met:
+            yield batch
+        missing -= met
         if not missing:
             return

@@ -17,6 +17,12 @@ WITNESS = {
 }
 """The leaf of each action that is never null where the action is there."""
 
+_FURTHER_WITNESSES = {
+    "add": ("add.size", "add.modificationTime", "add.dataChange"),
+    "sidecar": ("sidecar.sizeInBytes", "sidecar.modificationTime"),
+}
+"""Other such leaves, for actions that must not be missed though the first one be damaged."""
+
 
 class Footer(msgspec.Struct, frozen=True, dict=True):
     """A footer, with its leaf columns by path."""
@@ -55,7 +61,9 @@ class Footer(msgspec.Struct, frozen=True, dict=True):
 
     def holds(self, group: int, action: str) -> bool:
         """Whether a row group can hold an action."""
-        return self.nulls(group, WITNESS[action]) != self.rows(group)
+        rows = self.rows(group)
+        witnesses = (WITNESS[action], *_FURTHER_WITNESSES.get(action, ()))
+        return any(self.nulls(group, leaf) != rows for leaf in witnesses)
 
     def actions(self, group: int, action: str) -> int | None:
         """How many actions of a kind a row group has; None where the footer does not say."""

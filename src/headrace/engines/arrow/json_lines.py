@@ -41,7 +41,18 @@ def scan_json(
                 rows = decoder.decode_lines(lines)
             except _UNDECODABLE as error:
                 raise _corrupt(file, lines, first_line, decoder, error) from error
-            yield RowBatch(file, rows)
+            yield RowBatch(file, rows if file.version is not None else _held(rows, columns))
+
+
+def _held(rows: list[ActionRow], columns: tuple[str, ...]) -> list[ActionRow]:
+    """The lines of a summary that hold something wanted. All of them where files are: they count.
+
+    A phase keeps what it is given until the end, and a checkpoint in JSON may have many lines.
+    """
+    if any(column.startswith("add") for column in columns):
+        return rows
+    nothing = type(rows[0])() if rows else None
+    return [row for row in rows if row != nothing]
 
 
 def count_json_rows(rows: int, *, files: int, meter: Meter) -> None:

@@ -96,11 +96,10 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
         )
         if mask is None:
             for batch in batches:
-                adds = ColumnBatch(file, plain_batch(batch, coded="partitionValues"))
-                yield self._kept(adds.filter(pc.is_valid(adds.columns.column("add"))))
+                yield self._kept(_adds(file, plain_batch(batch, coded="partitionValues")))
         else:
             for batch in _chosen(batches, mask, batch_rows=self.batch_rows):
-                yield self._kept(ColumnBatch(file, batch))
+                yield self._kept(_adds(file, batch))
 
     def _columns_of(self, file: LogFile, group: int) -> tuple[str, ...]:
         """The columns to read, less those of which the footer says that they are null."""
@@ -121,10 +120,8 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
             self.meter.count(rows_filtered_by_data_skipping=len(kept) - kept.true_count)
             batch = batch.filter(kept)
         if self.matcher is not None and len(batch):
-            paths = batch.field("path")
-            if paths is None or paths.null_count:
-                raise CorruptCheckpointError(path=batch.source.path, reason="an add has no path")
-            batch = batch.filter(self.matcher.unseen(paths, batch.field("deletionVector")))
+            paths, vectors = batch.field("path"), batch.field("deletionVector")
+            batch = batch.filter(self.matcher.unseen(paths, vectors))
         return batch
 
     def _partition_mask(
@@ -215,6 +212,14 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
             file, parquet, group, columns=(leaf,), batch_rows=_PARTITION_BATCH_ROWS
         )
         return sum(len(batch) - batch.column(action).null_count for batch in batches)
+
+
+def _adds(file: LogFile, batch: pa.RecordBatch) -> ColumnBatch:
+    """The rows of a batch that are adds."""
+    adds = batch.column("add")
+    if pc.struct_field(adds, "path").null_count != adds.null_count:
+        raise CorruptCheckpointError(path=file.path, reason="an add has no path")
+    return ColumnBatch(file, batch).filter(pc.is_valid(adds))
 
 
 def _chosen(
