@@ -1,5 +1,6 @@
 """What all tests share: the Hypothesis profile, and the way to tables that are kept elsewhere."""
 
+import logging
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -50,6 +51,16 @@ def fixture_tables() -> Path:
 def fixture_indextables() -> Path:
     """The folder of real IndexTables tables."""
     return _folder("HEADRACE_INDEXTABLES")
+
+
+@pytest.fixture(scope="module")
+def quiet_log() -> Iterator[None]:
+    """Random histories have much to warn of, which is tested elsewhere and would fill memory."""
+    logger = logging.getLogger("headrace")
+    before = logger.level
+    logger.setLevel(logging.CRITICAL)
+    yield
+    logger.setLevel(before)
 
 
 @pytest.fixture(scope="session")

@@ -86,7 +86,7 @@ def use_lean_memory() -> None:
     """Make Arrow, in this process, use the allocator that gives memory back soonest.
 
     Arrow's default keeps tens of megabytes for later. The choice is the process's, so a library
-    does not make it unasked; the command line does.
+    does not make it unasked.
     """
     import pyarrow as pa  # noqa: PLC0415
 

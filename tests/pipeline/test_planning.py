@@ -347,7 +347,6 @@ def test_lineage_tells_scans_joins_aggregates_windows_and_columns(lake: Path) ->
         "most": ("u.f",),
         "place": ("t.s", "u.f"),
     }
-    assert lineage.required_columns("u") == ("d", "f", "id", "s")
 
 
 def test_a_column_that_nobody_asked_for_changes_no_plan_and_no_key(

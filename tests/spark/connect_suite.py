@@ -27,7 +27,7 @@ from tests.lake.log import write_commit
 from tests.pipeline.shop import write_shop
 from tests.rows.lake import field, table_lines
 from tests.spark import abroad
-from tests.spark.lake import data_file, kernel_rows, numbers, rows_of
+from tests.spark.lake import data_file, kernel_rows, numbers, rows_of, write_hours
 from tests.spark.test_columns import mapped_table, write_partitions
 from tests.spark.test_deletion_vectors import with_vectors
 from tests.spark.test_engine import NAMES, SIDECARS, counted, write_large_checkpoint
@@ -70,11 +70,7 @@ def test_a_condition_prunes_before_anything_is_sent(remote: SparkSession, tmp_pa
 def test_a_condition_on_times_is_of_the_zone_of_the_session(
     remote: SparkSession, tmp_path: Path
 ) -> None:
-    lines = table_lines([field("at", "timestamp")])
-    for hour in range(24):
-        moment = pa.array([hour * 3_600_000_000], pa.timestamp("us", "UTC"))
-        lines.append(data_file(tmp_path, f"{hour}.parquet", pa.table({"at": moment})))
-    write_commit(tmp_path, 0, lines)
+    write_hours(tmp_path)
     remote.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
     try:
         frame = headrace.spark.read(remote, tmp_path, where="at < '1970-01-01 12:00:00'")

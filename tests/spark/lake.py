@@ -102,3 +102,12 @@ def _leaves(frame: DataFrame) -> list[Any]:
 
 def plan_of(frame: DataFrame) -> str:
     return str(frame._jdf.queryExecution().executedPlan().toString())
+
+
+def write_hours(table: Path) -> None:
+    """The hours of the first day, each in a file of its own."""
+    lines = table_lines([field("at", "timestamp")])
+    for hour in range(24):
+        moment = pa.array([hour * 3_600_000_000], pa.timestamp("us", "UTC"))
+        lines.append(data_file(table, f"{hour}.parquet", pa.table({"at": moment})))
+    write_commit(table, 0, lines)

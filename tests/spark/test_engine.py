@@ -1,8 +1,6 @@
 """Replayed on Spark or not, a table gives the same files, and the same is counted."""
 
-import logging
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -58,14 +56,7 @@ FILES = 40
 cloudpickle.register_pickle_by_value(abroad)  # type: ignore[no-untyped-call]  # not there abroad
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _quiet() -> Iterator[None]:
-    """Random histories have much to warn of, which is tested elsewhere."""
-    logger = logging.getLogger("headrace")
-    before = logger.level
-    logger.setLevel(logging.CRITICAL)
-    yield
-    logger.setLevel(before)
+pytestmark = pytest.mark.usefixtures("quiet_log")
 
 
 def distributed(

@@ -16,7 +16,15 @@ import headrace.spark
 from headrace.errors import InvalidArgumentError, UnknownColumnError, VersionNotFoundError
 from tests.lake.log import write_commit
 from tests.rows.lake import field, table_lines
-from tests.spark.lake import data_file, files_read, kernel_rows, numbers, plan_of, rows_of
+from tests.spark.lake import (
+    data_file,
+    files_read,
+    kernel_rows,
+    numbers,
+    plan_of,
+    rows_of,
+    write_hours,
+)
 
 
 def partitioned(table: Path) -> Path:
@@ -140,11 +148,7 @@ def test_a_filter_in_python_keeps_every_file(spark: SparkSession, tmp_path: Path
 def test_a_time_in_a_condition_is_of_the_zone_of_the_session(
     spark: SparkSession, tmp_path: Path, zone: str
 ) -> None:
-    lines = table_lines([field("at", "timestamp")])
-    for hour in range(24):
-        moment = pa.array([hour * 3_600_000_000], pa.timestamp("us", "UTC"))
-        lines.append(data_file(tmp_path, f"{hour}.parquet", pa.table({"at": moment})))
-    write_commit(tmp_path, 0, lines)
+    write_hours(tmp_path)
     before = spark.conf.get("spark.sql.session.timeZone")
     spark.conf.set("spark.sql.session.timeZone", zone)
     try:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from threading import Lock
-from types import TracebackType
 from typing import Self
 
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
@@ -46,12 +45,7 @@ class Shown:
         self._bars.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self._bars.stop()
 
     def run_started(self, record: RunRecord, decisions: Mapping[str, Decision]) -> None:

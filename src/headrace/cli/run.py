@@ -74,9 +74,7 @@ def run(  # noqa: PLR0913  (one parameter an option)
     progress = progress_for(as_json=as_json)
     with progress:
         record = loaded.run(**asked, profile=profile, analyse=analyse, progress=progress)
-    if as_json:
-        typer.echo(msgspec.json.encode(record).decode())
-    record.check()
+    _end(record, as_json=as_json)
 
 
 def replay(
@@ -99,9 +97,7 @@ def replay(
         record = Project.load(project).replay(
             run, engine=engine, profile=profile, progress=progress
         )
-    if as_json:
-        typer.echo(msgspec.json.encode(record).decode())
-    record.check()
+    _end(record, as_json=as_json)
 
 
 def why(
@@ -125,6 +121,13 @@ def why(
     console.print(f"{view}: {decision.action.value}")
     for line in decision.causes or (decision.reason,):
         console.print(f"  {line}")
+
+
+def _end(record: Any, *, as_json: bool) -> None:
+    """Give the record out, and fail if a view did."""
+    if as_json:
+        typer.echo(msgspec.json.encode(record).decode())
+    record.check()
 
 
 def _render_decisions(decisions: dict[str, Any], *, as_json: bool) -> None:

@@ -1,7 +1,6 @@
 """A bar for work that takes long: drawn where a person looks on, and nothing anywhere else."""
 
 import sys
-from types import TracebackType
 from typing import Self
 
 from rich.console import Console
@@ -45,12 +44,7 @@ class ProgressBar:
         self._progress.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self._progress.stop()
 
     @property

@@ -8,7 +8,6 @@ import queue
 import threading
 from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from contextlib import suppress
-from types import TracebackType
 from typing import Generic, Self, TypeVar
 
 R = TypeVar("R")
@@ -80,12 +79,7 @@ class Pipeline(Generic[R]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.close()
 
     def __del__(self) -> None:

@@ -5,7 +5,6 @@ holds the terminal value at the end, and can be closed at any point.
 """
 
 from collections.abc import Callable, Generator, Iterator
-from types import TracebackType
 from typing import Generic, Self, TypeVar
 
 from headrace.errors import HeadraceError, NotTerminalError
@@ -88,12 +87,7 @@ class Run(Generic[T]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.close()
 
     def _drive(self) -> Generator[ActionBatch, None, None]:

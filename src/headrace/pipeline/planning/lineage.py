@@ -56,8 +56,3 @@ class Lineage(msgspec.Struct, frozen=True, kw_only=True):
     windows: tuple[WindowLineage, ...]
     functions: tuple[str, ...]
     columns: tuple[ColumnLineage, ...]
-
-    def required_columns(self, relation: str) -> tuple[str, ...]:
-        """The columns of a relation that any scan of it needs, sorted."""
-        scans = [scan for scan in self.scans if scan.relation == relation]
-        return tuple(sorted({column for scan in scans for column in scan.columns}))

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 import pyarrow as pa
-from deltalake import DeltaTable, WriterProperties, write_deltalake
+from deltalake import WriterProperties, write_deltalake
 
 from headrace.errors import RunNotFoundError, TableNotFoundError
 from headrace.pipeline.bundle.bundle import Bundle, decode_bundle
@@ -151,13 +151,6 @@ class ArtifactStore:
                     known = found.setdefault(view.view, [None] * len(place))
                     known[place[row["run"]]] = view
         return found
-
-    def compact(self) -> None:
-        """Put the many small files of appends together."""
-        for table in StoreTable:
-            place = self.folder / table
-            if DeltaTable.is_deltatable(str(place)):
-                DeltaTable(place).optimize.compact()
 
     def _append(self, table: StoreTable, rows: list[dict[str, Any]]) -> None:
         if rows:
