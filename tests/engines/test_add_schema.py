@@ -20,6 +20,7 @@ FIELDS: dict[str, pa.DataType] = {
     "modificationTime": LONG,
 }
 _SIDECAR = pa.struct([("path", TEXT), ("sizeInBytes", LONG)])
+_PARSED = pa.struct([("part", TEXT)])
 VALUES: dict[str, Any] = {"path": "a", "partitionValues": [], "size": 1, "modificationTime": 1}
 
 
@@ -54,6 +55,10 @@ ODD = [
     (struct(partitionValues=pa.map_(TEXT, LONG)), VALUES),
     (struct(stats=pa.struct([("numRecords", LONG)])), VALUES | {"stats": {"numRecords": 1}}),
     (struct(tags=TEXT), VALUES | {"tags": "x"}),
+    (
+        pa.struct([("path", TEXT), ("size", LONG), ("partitionValues_parsed", _PARSED)]),
+        {"path": "a", "size": 1, "partitionValues_parsed": {"part": "x"}},
+    ),
     (struct(deletionVector=TEXT), VALUES | {"deletionVector": "x"}),
 ]
 odd = pytest.mark.parametrize(("kind", "value"), ODD, ids=str)

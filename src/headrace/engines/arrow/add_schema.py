@@ -48,6 +48,8 @@ def check_adds(footer: Footer) -> None:
     for name in _REQUIRED:
         if fields and name not in fields:
             raise ValueError(f"its adds have no {name}")
+    if "partitionValues_parsed" in fields and "partitionValues" not in fields:
+        raise ValueError("its adds have typed partition values alone")
     for name, kind in _KINDS.items():
         if name in fields and not _is(kind, f"add.{name}", fields[name], footer):
             raise ValueError(f"add.{name} is not {kind.value}")

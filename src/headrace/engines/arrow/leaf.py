@@ -130,6 +130,8 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
         """Which rows of a group are adds that partition values do not rule out."""
         if not self.verdicts:
             return None
+        if not self.source.footer(file).leaves((_PARTITION_VALUES,)):
+            return self._mask_without_values(file, parquet, group)
         batches = self.source.batches(
             file, parquet, group, columns=(_PARTITION_VALUES,), batch_rows=_PARTITION_BATCH_ROWS
         )
@@ -139,6 +141,16 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
         mask = np.concatenate([empty, *(part for part, _ in found)])
         self.meter.count(rows_filtered_by_partition_pruning=adds - int(mask.sum()))
         return mask
+
+    def _mask_without_values(
+        self, file: LogFile, parquet: pq.ParquetFile, group: int
+    ) -> npt.NDArray[np.bool_] | None:
+        """The same where the file does not have them: each is null then, in every add."""
+        if _may_match_without_values(self.verdicts):
+            return None
+        adds = self._actions(file, parquet, group, "add")
+        self.meter.count(rows_filtered_by_partition_pruning=adds)
+        return np.zeros(0, dtype=np.bool_)
 
     def _map_leaves(self, file: LogFile) -> list[str]:
         if _PARTITION_VALUES not in self.columns:
@@ -253,6 +265,13 @@ def _evaluated(
     if values.null_count == 0:
         return rows_that_may_match(values, conjuncts), len(adds)
     mask = np.zeros(len(adds), dtype=np.bool_)
+    if adds.null_count != values.null_count and _may_match_without_values(conjuncts):
+        mask = adds.is_valid().to_numpy(zero_copy_only=False).copy()
     present = values.is_valid().to_numpy(zero_copy_only=False)
     mask[present] = rows_that_may_match(values.drop_null(), conjuncts)
     return mask, len(adds) - adds.null_count
+
+
+def _may_match_without_values(conjuncts: Sequence[PartitionVerdicts]) -> bool:
+    """Whether a file may match of which the log has no partition values: they are all null."""
+    return all(part.on([(None,) * len(part.names)])[0] for part in conjuncts)

@@ -88,6 +88,7 @@ class ParquetSource:
                     metadata=None if known is None else known.metadata,
                     read_dictionary=list(codes) or None,
                     pre_buffer=False,
+                    coerce_int96_timestamp_unit="us",  # nanoseconds end in the year 2262
                     buffer_size=_LOCAL_BUFFER_BYTES if local else _BUFFER_BYTES,
                 )
             except FileNotFoundError as error:

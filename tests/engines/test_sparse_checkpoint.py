@@ -1,0 +1,120 @@
+"""Checkpoints of other writers: what they leave out, or store in an old way, loses no file."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.lake.action import Line, add, metadata, protocol
+from tests.lake.log import log_of, write_commit
+from tests.listing import open_snapshot
+
+TEXT, LONG = pa.string(), pa.int64()
+FIELDS = {"path": TEXT, "partitionValues": pa.map_(TEXT, TEXT), "size": LONG}
+
+
+def write_table(
+    table: Path,
+    adds: list[dict[str, Any]],
+    fields: dict[str, pa.DataType],
+    *,
+    described: Line | None = None,
+    **options: Any,
+) -> Path:
+    """Write a checkpoint of version 0 with these adds, and a commit after it that adds `new`."""
+    told = (described or metadata())["metaData"]
+    kept = {name: told[name] for name in ("id", "schemaString", "partitionColumns")}
+    columns = {
+        "protocol": pa.array([protocol()["protocol"], *[None] * (len(adds) + 1)]),
+        "metaData": pa.array([None, kept, *[None] * len(adds)]),
+        "add": pa.array([None, None, *adds], pa.struct(list(fields.items()))),
+    }
+    path = log_of(table) / f"{0:020}.checkpoint.parquet"
+    pq.write_table(pa.table(columns), path, **options)
+    write_commit(table, 1, [add("new", partition_values={"part": "x"})])
+    return table
+
+
+def kept(table: Path, where: str) -> list[str]:
+    scan = open_snapshot(table).scan(where=where)
+    found = sorted(file.path for file in scan)
+    assert scan.count() == len(found)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        ("part = 'x'", ["a", "new"]),
+        ("part IS NULL", ["b", "c"]),
+        ("part IS NULL AND n IS NULL", ["b", "c"]),
+        ("part <> 'x'", []),
+        ("part IS NULL OR id > 3", ["a", "b", "c", "new"]),
+        ("TRUE", ["a", "b", "c", "new"]),
+    ],
+)
+def test_an_add_without_partition_values_has_nulls(
+    tmp_path: Path, where: str, expected: list[str]
+) -> None:
+    values = {"a": [("part", "x")], "b": None, "c": []}
+    adds = [{"path": name, "partitionValues": found, "size": 1} for name, found in values.items()]
+    assert kept(write_table(tmp_path, adds, FIELDS), where) == expected
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        ("part = 'x'", ["new"]),
+        ("part IS NULL", ["a", "b"]),
+        ("id > 3", ["a", "b", "new"]),
+        ("TRUE", ["a", "b", "new"]),
+        ("FALSE", []),
+    ],
+)
+def test_a_checkpoint_without_partition_values_has_nulls(
+    tmp_path: Path, where: str, expected: list[str]
+) -> None:
+    adds = [{"path": name, "size": 1} for name in ("a", "b")]
+    assert kept(write_table(tmp_path, adds, {"path": TEXT, "size": LONG}), where) == expected
+
+
+def _moment(text: str) -> datetime:
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
+@pytest.mark.parametrize("is_old", [False, True], ids=["microseconds", "INT96"])
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        ("at < '1500-01-01'", ["early"]),
+        ("at > '2500-01-01'", ["late"]),
+        ("at > '0500-01-01'", ["early", "late"]),
+        ("at BETWEEN '1500-01-01' AND '2000-01-01'", []),
+    ],
+)
+def test_times_beyond_nanoseconds_skip_no_file_in_either_encoding(
+    tmp_path: Path, where: str, expected: list[str], *, is_old: bool
+) -> None:
+    described = metadata(columns={"at": "timestamp"}, partition_columns=())
+    extreme = pa.struct([("at", pa.timestamp("us", "UTC"))])
+    statistics = pa.struct([("numRecords", LONG), ("minValues", extreme), ("maxValues", extreme)])
+    spans = {"early": ("0001-01-01", "1000-01-01"), "late": ("2020-01-01", "9999-12-31")}
+    adds = [
+        {
+            "path": name,
+            "size": 1,
+            "stats_parsed": {
+                "numRecords": 1,
+                "minValues": {"at": _moment(low)},
+                "maxValues": {"at": _moment(high)},
+            },
+        }
+        for name, (low, high) in spans.items()
+    ]
+    fields = {"path": TEXT, "size": LONG, "stats_parsed": statistics}
+    options = {"use_deprecated_int96_timestamps": is_old}
+    write_table(tmp_path, adds, fields, described=described, **options)
+    assert kept(tmp_path, where) == [*expected, "new"]
