@@ -13,6 +13,7 @@ from headrace.errors import (
     InvalidArgumentError,
     InvalidProjectError,
     InvalidResultError,
+    RunFailedError,
     RunNotFoundError,
     ViewUnplannedError,
 )
@@ -162,3 +163,20 @@ def test_deciding_on_many_views_asks_once_what_each_reads(tmp_path: Path) -> Non
     counting = Counting(**{name: getattr(bundle, name) for name in Bundle.__struct_fields__})
     Decider(counting, selected=set(bundle.order), last={}, outputs=root / "output").decide()
     assert set(asked.values()) == {1}
+
+
+def test_a_data_file_that_is_gone_is_told_as_such(shop: Path) -> None:
+    [file] = (shop / "lake" / "weather").glob("*.parquet")
+    file.unlink()
+    with pytest.raises(RunFailedError, match=rf"forecast: DATA_FILE_NOT_FOUND: .*{file.name}"):
+        run(shop).check()
+
+
+def test_what_a_reader_raises_keeps_its_type_through_datafusion(shop: Path) -> None:
+    """The error of the reader goes through DataFusion, which keeps its text alone."""
+    [file] = (shop / "lake" / "weather").glob("*.parquet")
+    file.write_bytes(b"x" * file.stat().st_size)
+    failure = run(shop).views["forecast"].failure
+    assert failure is not None
+    assert failure.code == "CORRUPT_DATA_FILE"
+    assert failure.text.startswith(str(file))

@@ -33,7 +33,7 @@ class MarkBook:
         """By source, the marks of the files that a view reads.
 
         Raises:
-            FileNotFoundError: a file is gone.
+            DataFileNotFoundError: a file is gone.
         """
         found = {}
         for unit in plan.units:

@@ -56,4 +56,4 @@ def _line(run: RunRecord, view: ViewRun) -> RunLine:
 
 
 def _note(view: ViewRun) -> str:
-    return view.reason if view.failure is None else f"{view.failure.code}: {view.failure.text}"
+    return view.reason if view.failure is None else str(view.failure)

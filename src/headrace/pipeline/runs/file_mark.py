@@ -12,6 +12,8 @@ from pathlib import Path
 
 import msgspec
 
+from headrace.errors import DataFileNotFoundError
+
 _WHOLE_BYTES = 32 << 20
 _BLOCK_BYTES = 1 << 16
 _BLOCKS = 64
@@ -47,7 +49,7 @@ def make_marks(
         known: Earlier marks by path; one is taken over if size and time are the same.
 
     Raises:
-        FileNotFoundError: a file is gone.
+        DataFileNotFoundError: a file is gone.
     """
     earlier = known or {}
     with ThreadPoolExecutor(_THREADS) as pool:
@@ -69,7 +71,10 @@ def altered(mark: FileMark, place: Path) -> str | None:
 
 
 def _mark(file: FileToMark, known: FileMark | None) -> FileMark:
-    found = file.place.stat()
+    try:
+        found = file.place.stat()
+    except FileNotFoundError as error:
+        raise DataFileNotFoundError(path=str(file.place)) from error
     same = known is not None and (known.size_bytes, known.modified_ns) == (
         found.st_size,
         found.st_mtime_ns,

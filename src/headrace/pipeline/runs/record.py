@@ -66,6 +66,9 @@ class Failure(msgspec.Struct, frozen=True, kw_only=True):
     """Of a Headrace error, or the class of the engine's."""
     text: str
 
+    def __str__(self) -> str:
+        return f"{self.code}: {self.text}"
+
 
 class ViewRun(msgspec.Struct, frozen=True, kw_only=True):
     """One view in one run."""
@@ -140,15 +143,13 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             RunFailedError, ReplayDiffersError: one did.
         """
-        failed = [
-            f"view {view.view}: {view.reason}"
-            for view in self.views.values()
-            if view.status is ViewStatus.FAILED
-        ]
+        failed = [view for view in self.views.values() if view.status is ViewStatus.FAILED]
         if failed and self.replay_of is not None:
-            raise ReplayDiffersError(run=self.replay_of, differences=failed)
+            differences = [f"view {view.view}: {view.reason}" for view in failed]
+            raise ReplayDiffersError(run=self.replay_of, differences=differences)
         if failed:
-            raise RunFailedError(run=self.id, failures=failed)
+            failures = [f"view {view.view}: {view.failure or view.reason}" for view in failed]
+            raise RunFailedError(run=self.id, failures=failures)
 
     def count(self, status: ViewStatus) -> int:
         """How many views stand so."""

@@ -6,6 +6,7 @@ Spark's types, so that both runners write the same tables.
 
 import logging
 from collections.abc import Iterable, Iterator
+from functools import partial
 from threading import Event, Lock
 
 import pyarrow as pa
@@ -13,7 +14,7 @@ from datafusion import DataFrame, RuntimeEnvBuilder, SessionContext
 from datafusion.substrait import Consumer, Serde
 from sqlglot import exp
 
-from headrace.errors import RunCancelledError, ViewUnplannedError
+from headrace.errors import HeadraceError, RunCancelledError, ViewUnplannedError
 from headrace.pipeline.arrow_ddl import spark_schema
 from headrace.pipeline.bundle.view_plan import ViewPlan
 from headrace.pipeline.output.merge import merge_embedded
@@ -71,6 +72,8 @@ class DataFusionRunner:
         """Start with nothing kept."""
         self._context = context
         self._kept: dict[str, pa.Table] = {}
+        self._raised: dict[str, HeadraceError] = {}
+        """By view, what the readers of its sources raised first."""
         self._lock = Lock()
         self._cancelled = Event()
 
@@ -80,22 +83,15 @@ class DataFusionRunner:
         Raises:
             ViewUnplannedError: DataFusion has no plan for it.
             RunCancelledError: the run has been cancelled.
+            DataFileNotFoundError, CorruptDataFileError, CorruptDeletionVectorError: of a source.
         """
-        session, frame = self._frame(task, task.plan)
-        schema = _result_schema(frame, task.plan)
-        digester = Digester(schema)
-        rows = self._rows(frame, schema, digester)
-        if task.folder is None:
-            kept = pa.Table.from_batches(list(rows), schema)
-            with self._lock:
-                self._kept[task.plan.name] = kept
-        else:
-            write_rows(task.folder, schema, rows, partition_by=task.partition_by)
-        return ViewResult(
-            schema=schema,
-            digest=digester.finish(),
-            plans=_plans(session, frame, task),
-        )
+        try:
+            return self._compute(task)
+        except Exception as error:
+            raised = self._raised.pop(task.plan.name, None)
+            if raised is None:
+                raise
+            raise raised from error
 
     def merge(self, write: OutputWrite) -> OutputVersion:
         """Merge the rows that a view gave into its table."""
@@ -117,6 +113,23 @@ class DataFusionRunner:
     def close(self) -> None:
         """Let go of all kept results."""
         self._kept.clear()
+
+    def _compute(self, task: ViewTask) -> ViewResult:
+        session, frame = self._frame(task, task.plan)
+        schema = _result_schema(frame, task.plan)
+        digester = Digester(schema)
+        rows = self._rows(frame, schema, digester)
+        if task.folder is None:
+            kept = pa.Table.from_batches(list(rows), schema)
+            with self._lock:
+                self._kept[task.plan.name] = kept
+        else:
+            write_rows(task.folder, schema, rows, partition_by=task.partition_by)
+        return ViewResult(
+            schema=schema,
+            digest=digester.finish(),
+            plans=_plans(session, frame, task),
+        )
 
     def _session(self, tier: Tier) -> SessionContext:
         profile = self._context.profile
@@ -179,7 +192,13 @@ class DataFusionRunner:
                     register_function(session, catalog[name], len(call.expressions))
 
     def _relation(self, task: ViewTask, name: str) -> RowDataset:
-        """What a plan reads under a name: a source, or the result of a view."""
+        """What a plan reads under a name; what its reader raises is kept for `compute`."""
+        rows = self._named(task, name)
+        rows.witness = partial(self._raised.setdefault, task.plan.name)
+        return rows
+
+    def _named(self, task: ViewTask, name: str) -> RowDataset:
+        """A source, or the result of a view."""
         unit = next((unit for unit in task.plan.units if unit.source == name), None)
         if unit is not None:
             source = self._context.sources[name]

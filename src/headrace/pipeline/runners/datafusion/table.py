@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 
 from headrace import wiring
+from headrace.errors import HeadraceError
 from headrace.pipeline.arrow_ddl import spark_schema
 from headrace.pipeline.planning.session import folded
 from headrace.rows.option import RowOptions
@@ -19,6 +20,8 @@ from headrace.table import Snapshot
 
 Opener = Callable[[Sequence[str]], Iterator[pa.RecordBatch]]
 """Opens the rows anew, with the named columns in that order."""
+Witness = Callable[[HeadraceError], object]
+"""Hears what a reader raises: of an error that goes through DataFusion only the text is left."""
 
 
 class RowDataset(ds.Dataset):  # type: ignore[misc]
@@ -32,6 +35,7 @@ class RowDataset(ds.Dataset):  # type: ignore[misc]
     def __init__(self, schema: pa.Schema, open_rows: Opener) -> None:
         """Take the columns, and who opens the rows."""
         self._schema, self._open = schema, open_rows
+        self.witness: Witness | None = None
 
     @property
     def schema(self) -> pa.Schema:
@@ -47,8 +51,16 @@ class RowDataset(ds.Dataset):  # type: ignore[misc]
         wanted = self._schema.names if columns is None else list(columns)
         read = wanted or self._schema.names[:1]  # rows without columns would not be counted
         schema = pa.schema([self._schema.field(name) for name in read])
-        reader = pa.RecordBatchReader.from_batches(schema, self._open(read))
+        reader = pa.RecordBatchReader.from_batches(schema, self._rows(read))
         return ds.Scanner.from_batches(reader, columns=wanted, filter=options.get("filter"))
+
+    def _rows(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        try:
+            yield from self._open(columns)
+        except HeadraceError as error:
+            if self.witness is not None:
+                self.witness(error)
+            raise
 
 
 class _Fragment:
