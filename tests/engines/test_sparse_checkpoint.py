@@ -99,8 +99,7 @@ def test_times_beyond_nanoseconds_skip_no_file_in_either_encoding(
     tmp_path: Path, where: str, expected: list[str], *, is_old: bool
 ) -> None:
     described = metadata(columns={"at": "timestamp"}, partition_columns=())
-    extreme = pa.struct([("at", pa.timestamp("us", "UTC"))])
-    statistics = pa.struct([("numRecords", LONG), ("minValues", extreme), ("maxValues", extreme)])
+    statistics = _extremes(pa.timestamp("us", "UTC"), "at")
     spans = {"early": ("0001-01-01", "1000-01-01"), "late": ("2020-01-01", "9999-12-31")}
     adds = [
         {
@@ -118,3 +117,24 @@ def test_times_beyond_nanoseconds_skip_no_file_in_either_encoding(
     options = {"use_deprecated_int96_timestamps": is_old}
     write_table(tmp_path, adds, fields, described=described, **options)
     assert kept(tmp_path, where) == [*expected, "new"]
+
+
+def _extremes(kind: pa.DataType, name: str) -> pa.DataType:
+    extreme = pa.struct([(name, kind)])
+    return pa.struct([("numRecords", LONG), ("minValues", extreme), ("maxValues", extreme)])
+
+
+def test_a_file_with_nan_is_not_skipped_for_what_its_neighbours_hold(tmp_path: Path) -> None:
+    described = metadata(columns={"x": "double"}, partition_columns=())
+    spans = {"small": (-1.5, -1.5), "any": (-1.5, float("nan"))}
+    adds = [
+        {
+            "path": name,
+            "size": 1,
+            "stats_parsed": {"numRecords": 2, "minValues": {"x": low}, "maxValues": {"x": high}},
+        }
+        for name, (low, high) in spans.items()
+    ]
+    fields = {"path": TEXT, "size": LONG, "stats_parsed": _extremes(pa.float64(), "x")}
+    write_table(tmp_path, adds, fields, described=described)
+    assert kept(tmp_path, "x = 0.1") == ["any", "new"]

@@ -153,12 +153,12 @@ class _FooterEvidence(msgspec.Struct, frozen=True):
     def _of_data(self, column: BoundColumn) -> Bounds:
         name = ".".join(column.physical_path)
         counts = self._extremes(f"add.stats_parsed.nullCount.{name}", "max")
-        return self._bounds(
-            column,
-            self._extremes(f"add.stats_parsed.minValues.{name}", "min"),
-            self._extremes(f"add.stats_parsed.maxValues.{name}", "max"),
-            nulls=[count != 0 for count in counts],
-        )
+        lows = self._extremes(f"add.stats_parsed.minValues.{name}", "min")
+        highs = self._extremes(f"add.stats_parsed.maxValues.{name}", "max")
+        if column.type in _FLOATING:
+            # An extreme of a file may be NaN, which bounds nothing, and the footer passes over it.
+            lows = highs = [None] * len(self)
+        return self._bounds(column, lows, highs, nulls=[count != 0 for count in counts])
 
     def _bounds(
         self, column: BoundColumn, lows: list[Any], highs: list[Any], *, nulls: list[bool]
