@@ -138,3 +138,32 @@ def test_a_file_with_nan_is_not_skipped_for_what_its_neighbours_hold(tmp_path: P
     fields = {"path": TEXT, "size": LONG, "stats_parsed": _extremes(pa.float64(), "x")}
     write_table(tmp_path, adds, fields, described=described)
     assert kept(tmp_path, "x = 0.1") == ["any", "new"]
+
+
+@pytest.mark.parametrize("places", [(0, 1), (1, 0)], ids=["dotted first", "nested first"])
+@pytest.mark.parametrize(
+    ("where", "expected"),
+    [
+        ("`a.b` = 100", ["f", "new"]),
+        ("a.b = 1", ["f", "new"]),
+        ("`a.b` = 1", ["new"]),
+        ("a.b = 100", ["new"]),
+    ],
+)
+def test_a_dot_in_a_name_is_not_taken_for_a_member(
+    tmp_path: Path, places: tuple[int, int], where: str, expected: list[str]
+) -> None:
+    described = metadata(columns={"a.b": "long", "a": "STRUCT"}, partition_columns=())
+    inner = '{"type":"struct","fields":[{"name":"b","type":"long","nullable":true,"metadata":{}}]}'
+    told = described["metaData"]
+    told["schemaString"] = told["schemaString"].replace('"STRUCT"', inner)
+    kinds = [("a.b", LONG), ("a", pa.struct([("b", LONG)]))]
+    extreme = pa.struct([kinds[place] for place in places])
+    names = ("minValues", "maxValues", "nullCount")
+    statistics = pa.struct([("numRecords", LONG), *((name, extreme) for name in names)])
+    values = {"a.b": 100, "a": {"b": 1}}
+    none = {"a.b": 0, "a": {"b": 0}}
+    parsed = {"numRecords": 1, "minValues": values, "maxValues": values, "nullCount": none}
+    fields = {"path": TEXT, "size": LONG, "stats_parsed": statistics}
+    adds = [{"path": "f", "size": 1, "stats_parsed": parsed}]
+    assert kept(write_table(tmp_path, adds, fields, described=described), where) == expected

@@ -49,6 +49,10 @@ class Footer(msgspec.Struct, frozen=True, dict=True):
         position = self.positions.get(leaf)
         return None if position is None else self.metadata.row_group(group).column(position)
 
+    def depth(self, leaf: str) -> int:
+        """How many parts of the path of a leaf may be null, itself included."""
+        return int(self.metadata.schema.column(self.positions[leaf]).max_definition_level)
+
     def nulls(self, group: int, leaf: str) -> int | None:
         """How many rows have no value there; None where the footer does not say."""
         chunk = self.chunk(group, leaf)

@@ -22,6 +22,9 @@ from headrace.protocol.schema import PrimitiveType
 from headrace.protocol.value import is_ordered, typed_value
 
 _FEW = 16
+_STATISTICS = ("minValues", "maxValues", "nullCount")
+_ABOVE = ("add", "stats_parsed", "minValues")
+"""What stands above a column's own names in the path of a statistic."""
 _FLOATING = (PrimitiveType("float"), PrimitiveType("double"))
 
 
@@ -155,10 +158,22 @@ class _FooterEvidence(msgspec.Struct, frozen=True):
         counts = self._extremes(f"add.stats_parsed.nullCount.{name}", "max")
         lows = self._extremes(f"add.stats_parsed.minValues.{name}", "min")
         highs = self._extremes(f"add.stats_parsed.maxValues.{name}", "max")
-        if column.type in _FLOATING:
+        unknown: list[Any] = [None] * len(self)
+        if not self._names_it(column):
+            counts = lows = highs = unknown
+        elif column.type in _FLOATING:
             # An extreme of a file may be NaN, which bounds nothing, and the footer passes over it.
-            lows = highs = [None] * len(self)
+            lows = highs = unknown
         return self._bounds(column, lows, highs, nulls=[count != 0 for count in counts])
+
+    def _names_it(self, column: BoundColumn) -> bool:
+        """Whether a leaf of that path is surely the column's: a name may have dots of its own."""
+        path = column.physical_path
+        if any("." in name for name in path):
+            return False
+        leaves = [f"add.stats_parsed.{kind}.{'.'.join(path)}" for kind in _STATISTICS]
+        depths = [self.footer.depth(leaf) for leaf in leaves if leaf in self.footer.positions]
+        return len(path) == 1 or all(depth == len(_ABOVE) + len(path) for depth in depths)
 
     def _bounds(
         self, column: BoundColumn, lows: list[Any], highs: list[Any], *, nulls: list[bool]
