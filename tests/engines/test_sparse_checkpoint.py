@@ -167,3 +167,25 @@ def test_a_dot_in_a_name_is_not_taken_for_a_member(
     fields = {"path": TEXT, "size": LONG, "stats_parsed": statistics}
     adds = [{"path": "f", "size": 1, "stats_parsed": parsed}]
     assert kept(write_table(tmp_path, adds, fields, described=described), where) == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "stored"),
+    [
+        ("date", pa.date32()),
+        ("timestamp", pa.timestamp("us", "UTC")),
+        ("timestamp_ntz", pa.timestamp("us")),
+    ],
+)
+def test_a_day_beyond_the_calendar_skips_no_file(
+    tmp_path: Path, kind: str, stored: pa.DataType
+) -> None:
+    described = metadata(columns={"at": kind}, partition_columns=())
+    late = pa.scalar(4_000_000, pa.date32()).cast(stored)
+    early = pa.scalar(0, pa.date32()).cast(stored)
+    parsed = {"numRecords": 1, "minValues": {"at": early}, "maxValues": {"at": late}}
+    fields = {"path": TEXT, "size": LONG, "stats_parsed": _extremes(stored, "at")}
+    adds = [{"path": "f", "size": 1, "stats_parsed": parsed}]
+    write_table(tmp_path, adds, fields, described=described)
+    assert kept(tmp_path, "at > '9000-01-01'") == ["f", "new"]
+    assert kept(tmp_path, "at < '1960-01-01'") == ["new"]

@@ -206,7 +206,10 @@ class _FooterEvidence(msgspec.Struct, frozen=True):
         statistics = None if chunk is None else chunk.statistics
         if statistics is None or not statistics.has_min_max:
             return None
-        return getattr(statistics, side)
+        try:
+            return getattr(statistics, side)
+        except (OverflowError, ValueError):  # a day that Python's calendar does not have
+            return None
 
 
 def _array(values: list[Any], column: BoundColumn) -> pa.Array:
