@@ -24,7 +24,7 @@ _PARSED = pa.struct([("part", TEXT)])
 VALUES: dict[str, Any] = {"path": "a", "partitionValues": [], "size": 1, "modificationTime": 1}
 
 
-def write_table(folder: Path, kind: pa.DataType, *values: Any) -> Path:
+def write_table(folder: Path, kind: pa.DataType, *values: Any, compression: str = "snappy") -> Path:
     """Write two versions, and a checkpoint of the first with a row for each value."""
     table = write_history(folder, [[*opening(), add("a")], [add("b")]])
     [protocol, metadata] = opening()
@@ -34,7 +34,8 @@ def write_table(folder: Path, kind: pa.DataType, *values: Any) -> Path:
         "metaData": pa.array([None, told, *(None for _ in values)]),
         "add": pa.array([None, None, *values], kind),
     }
-    pq.write_table(pa.table(columns), log_of(table) / f"{0:020}.checkpoint.parquet")
+    path = log_of(table) / f"{0:020}.checkpoint.parquet"
+    pq.write_table(pa.table(columns), path, compression=compression)
     return table
 
 
@@ -132,6 +133,19 @@ def test_a_vector_beyond_its_bits_is_refused(tmp_path: Path) -> None:
         list(snapshot.scan())
     with pytest.raises(CorruptCheckpointError):
         list(snapshot.scan().batches())
+
+
+@pytest.mark.parametrize("where", [None, "part IS NULL"])
+@pytest.mark.parametrize("field", ["path", "partitionValues"])
+def test_a_text_that_is_not_utf_8_is_refused(tmp_path: Path, field: str, where: str | None) -> None:
+    odd = {"path": "Z\u00fcrich", "partitionValues": [("part", "Z\u00fcrich")]}
+    value = VALUES | {field: odd[field]}
+    table = write_table(tmp_path, struct(), VALUES | {"path": "b"}, value, compression="none")
+    commit_path(table, 0).unlink()
+    path = log_of(table) / f"{0:020}.checkpoint.parquet"
+    path.write_bytes(path.read_bytes().replace(b"Z\xc3\xbcrich", b"Z\xff\xffrich"))
+    with pytest.raises(CorruptCheckpointError):
+        list(open_snapshot(table).scan(where=where))
 
 
 def test_integers_may_be_narrow(tmp_path: Path) -> None:

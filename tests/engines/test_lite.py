@@ -150,3 +150,13 @@ def test_a_missing_file_is_the_stores_to_tell(tmp_path: Path) -> None:
     path.write_bytes(b"")
     with path.open("rb") as file:
         assert read_actions(file, os.path.getsize(path), NAMES) is None  # noqa: PTH202
+
+
+def test_a_damaged_page_is_left_to_arrow(tmp_path: Path) -> None:
+    path = tmp_path / "checkpoint.parquet"
+    rows = pa.array([{"id": "x" * 99, "schemaString": None}], METADATA)
+    pq.write_table(pa.table({"metaData": rows}), path, compression="gzip", use_dictionary=False)
+    content = bytearray(path.read_bytes())
+    page = content.index(b"\x1f\x8b")  # with which gzip begins
+    content[page + 12 : page + 20] = bytes(8)
+    assert read_actions(BytesIO(content), len(content), ("metaData",)) is None

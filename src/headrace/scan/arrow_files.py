@@ -98,7 +98,7 @@ def arrow_files(
     files = _Files(batch if isinstance(batch, ColumnBatch) else _as_columns(batch), context)
     try:
         made = [files.column(name) for name in schema.names or ("path",)]
-    except pa.ArrowException as error:
+    except (pa.ArrowException, UnicodeDecodeError) as error:
         raise CorruptCheckpointError(path=batch.source.path, reason=str(error)) from error
     for field, column in zip(schema, made, strict=False):
         if not field.nullable and column.null_count:

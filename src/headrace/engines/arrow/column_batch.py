@@ -51,7 +51,7 @@ class ColumnBatch:
             return ()
         try:
             return self._decoded_adds() if name == "add" else self._decoded(name)
-        except (msgspec.ValidationError, KeyError, TypeError) as error:
+        except (msgspec.ValidationError, KeyError, TypeError, UnicodeDecodeError) as error:
             raise CorruptCheckpointError(path=self.source.path, reason=str(error)) from error
 
     def _decoded(self, name: str) -> list[Any]:

@@ -79,9 +79,12 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
 
     def read(self, file: LogFile, groups: list[int]) -> Iterator[ColumnBatch]:
         """The wanted adds of some row groups."""
-        with self.source.open(file, codes=self._map_leaves(file)) as parquet:
-            for group in groups:
-                yield from self._read_group(file, parquet, group)
+        try:
+            with self.source.open(file, codes=self._map_leaves(file)) as parquet:
+                for group in groups:
+                    yield from self._read_group(file, parquet, group)
+        except UnicodeDecodeError as error:  # Arrow checks texts when they are looked at
+            raise CorruptCheckpointError(path=file.path, reason=str(error)) from error
 
     def _read_group(
         self, file: LogFile, parquet: pq.ParquetFile, group: int

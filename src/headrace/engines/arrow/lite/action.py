@@ -1,5 +1,6 @@
 """The protocol and the metadata of a checkpoint, put together from their leaf columns."""
 
+import zlib
 from typing import Any, BinaryIO
 
 import msgspec
@@ -12,7 +13,10 @@ READABLE = frozenset({"protocol", "metaData"})
 """The actions of which a checkpoint has one: one row to find, and a few small columns."""
 
 _WITNESS = {"protocol": "minReaderVersion", "metaData": "id"}
-_UNUSUAL = (ValueError, IndexError, KeyError, TypeError, msgspec.MsgspecError, RecursionError)
+_UNUSUAL = (
+    *(ValueError, IndexError, KeyError, TypeError, RecursionError),
+    *(msgspec.MsgspecError, zlib.error),
+)
 
 
 def read_actions(file: BinaryIO, size_bytes: int, names: tuple[str, ...]) -> dict[str, Any] | None:
