@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from headrace.errors import InvalidTableError
 from tests.lake.action import Line, add, metadata, opening, protocol, statistics
 from tests.lake.checkpoint import Form, Shape, Statistics, TypedValues, write_checkpoint
 from tests.lake.log import commit_path, state_at, write_history
@@ -177,3 +178,14 @@ def test_rule_33_a_checkpoint_with_parsed_statistics_alone_skips_as_well(
     assert _kept(tmp_path, "id < 50") == ["low", "unknown"]
     assert _kept(tmp_path, "n = 2") == ["high"]
     assert _kept(tmp_path, "new = 1") == ["high", "low", "unknown"]
+
+
+def test_rule_27_a_partition_column_of_an_unknown_type_is_refused_where_values_are_typed(
+    tmp_path: Path,
+) -> None:
+    columns = {"id": "long", "part": "fromTheFuture"}
+    _write(tmp_path, columns, add("a", partition_values={"part": "x"}), by=["part"])
+    scan = open_snapshot(tmp_path).scan()
+    assert [dict(file.partition_values) for file in scan] == [{"part": "x"}]
+    with pytest.raises(InvalidTableError):
+        scan.batches()

@@ -9,7 +9,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headrace.engines.arrow.column_batch import ColumnBatch
-from headrace.errors import CorruptCheckpointError, InvalidArgumentError, PartitionValueError
+from headrace.errors import (
+    CorruptCheckpointError,
+    InvalidArgumentError,
+    InvalidTableError,
+    PartitionValueError,
+)
 from headrace.plan.batch import ActionBatch
 from headrace.protocol.arrow_schema import arrow_type
 from headrace.protocol.arrow_value import typed_array
@@ -48,6 +53,7 @@ def files_schema(context: FileContext, columns: Sequence[str] | None = None) -> 
 
     Raises:
         InvalidArgumentError: there is no such column.
+        InvalidTableError: a partition column has a type that nobody knows.
     """
     schema = _whole_schema(context)
     if columns is None:
@@ -66,7 +72,10 @@ def add_fields(columns: Sequence[str]) -> tuple[str, ...]:
 
 
 def _whole_schema(context: FileContext) -> pa.Schema:
-    typed = [(c.name, arrow_type(c.type)) for c in context.partition_columns]
+    try:
+        typed = [(c.name, arrow_type(c.type)) for c in context.partition_columns]
+    except ValueError as error:
+        raise InvalidTableError(table=context.root, reason=str(error)) from error
     return pa.schema(
         [
             pa.field("path", pa.string(), nullable=False),
