@@ -1,0 +1,37 @@
+"""Whatever else is in a log, its changes are what its commits say."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import headrace
+from headrace.errors import LogGapError
+from tests.effort import examples
+from tests.lake.plan import Plan
+from tests.lake.strategies import plans
+from tests.oracle import dv_id
+
+_NAMES = {"added": "add", "removed": "remove"}
+
+
+@pytest.mark.property
+@settings(max_examples=examples(60))
+@given(plans(most_commits=6), st.integers(0, 5))
+def test_changes_are_what_commits_say_in_their_order(plan: Plan, number: int) -> None:
+    start = number % len(plan.history)
+    told = [
+        (version, name, action["path"], dv_id(action.get("deletionVector")))
+        for version, commit in enumerate(plan.history)
+        for line in commit
+        for name, action in line.items()
+        if version >= start and name in _NAMES.values()
+    ]
+    with plan.on_disk() as table:
+        changes = headrace.Table(str(table)).changes(start)
+        if start <= plan.cleaned_to:
+            with pytest.raises(LogGapError):
+                list(changes)
+            return
+        given = [(c.version, _NAMES[c.kind], c.path, c.dv_id) for c in changes]
+    assert [version for version, *_ in given] == [version for version, *_ in told]
+    assert sorted(given, key=str) == sorted(told, key=str)
