@@ -71,6 +71,10 @@ class Table:
             reporter: Takes the events of which one should hear; by default they are logged.
             cache_bytes: How much memory listings that were read may take, and the footers of
                 checkpoints again. The ones used last are kept; 0 keeps no listing.
+
+        Raises:
+            UnsupportedStoreError: no store is known for the address.
+            InvalidArgumentError: `cache_bytes` is no size.
         """
         cache_bytes = whole_number("cache_bytes", cache_bytes)
         store = wiring.open_store(fsdecode(uri), options=storage_options)
@@ -104,6 +108,13 @@ class Table:
             log_tail: For tables that a catalog manages: the paths of the ratified commits,
                 relative to `_delta_log`, oldest first. An empty one says that every ratified
                 commit is published.
+
+        Raises:
+            TableNotFoundError: there is no log.
+            VersionNotFoundError, TimestampNotFoundError: the log does not reach there.
+            UnsupportedFeatureError, CatalogManagedError, InvalidTableError: it cannot be read.
+            LogGapError, CorruptLogError, CorruptCheckpointError: the log is damaged.
+            InvalidArgumentError: an argument is wrong, or both `version` and `as_of` are given.
         """
         tail = None if log_tail is None else ratified_tail(log_tail)
         if as_of is not None:
@@ -126,7 +137,9 @@ class Table:
             log_tail: As for `snapshot`.
 
         Raises:
+            InvalidArgumentError: there is no such range.
             LogGapError: a commit of the range is no longer there (when the changes are read).
+            TableError, DamageError: as for `snapshot`.
         """
         start = whole_number("start", start)
         newest = self.snapshot(version=end, log_tail=log_tail)
@@ -139,7 +152,11 @@ class Table:
         return Changes(request, executor=self.executor, reporter=self.reporter)
 
     def explain(self, *, version: int | None = None, log_tail: Sequence[str] | None = None) -> str:
-        """The phases that take a snapshot, and their plans."""
+        """The phases that take a snapshot, and their plans.
+
+        Raises:
+            TableError, DamageError, InvalidArgumentError: as for `snapshot`.
+        """
         tail = None if log_tail is None else ratified_tail(log_tail)
         phase = ReadHint(request=SnapshotRequest(table=self.uri, version=version, tail=tail))
         return "\n".join(explain_machine(phase, executor=self.executor))
@@ -191,7 +208,11 @@ class Snapshot:
 
     @cached_property
     def schema(self) -> ArrowSchema:
-        """The table's columns as a `pyarrow.Schema`, made when it is first asked for."""
+        """The table's columns as a `pyarrow.Schema`, made when it is first asked for.
+
+        Raises:
+            InvalidTableError: the schema cannot be decoded, or has a type that we do not know.
+        """
         try:
             return wiring.arrow_schema(self.logical_schema)
         except ValueError as error:
@@ -199,7 +220,11 @@ class Snapshot:
 
     @cached_property
     def logical_schema(self) -> StructType:
-        """The table's columns as the log has them."""
+        """The table's columns as the log has them.
+
+        Raises:
+            InvalidTableError: the schema cannot be decoded.
+        """
         try:
             return parse_schema(self.state.metadata.schema_string)
         except ValueError as error:
@@ -252,6 +277,7 @@ class Snapshot:
 
         Raises:
             PredicateSyntaxError, UnknownColumnError, PredicateTypeError: `where` is wrong.
+            InvalidArgumentError: another argument is, or there is no such option.
             UnsupportedFeatureError: a column's type changed in a way that cannot be followed.
         """
         limit = None if limit is None else whole_number("limit", limit)
@@ -311,6 +337,7 @@ class Snapshot:
             PredicateSyntaxError, UnknownColumnError, PredicateTypeError: `where` is wrong.
             UnsupportedPredicateError: a part of `where` cannot be evaluated by rows.
             UnknownColumnError: the table does not have one of the `columns`.
+            InvalidArgumentError: another argument is wrong, or there is no such option.
             UnsupportedFeatureError: a column's type changed in a way that cannot be followed.
             DataFileNotFoundError, CorruptDataFileError, CorruptDeletionVectorError: by the
                 reader, when it comes to such a file.
@@ -333,7 +360,12 @@ class Snapshot:
         columns: Sequence[str] | None = None,
         options: RowOptions | None = None,
     ) -> RowRequest:
-        """What `rows` asks of each data file: for those who read files elsewhere. It pickles."""
+        """What `rows` asks of each data file: for those who read files elsewhere. It pickles.
+
+        Raises:
+            PredicateSyntaxError, UnknownColumnError, PredicateTypeError: `where` is wrong.
+            UnsupportedPredicateError, UnsupportedFeatureError: as for `rows`.
+        """
         request = wiring.row_request(
             self._readable_schema,
             context=self._context,
@@ -353,6 +385,9 @@ class Snapshot:
 
         Args:
             log_tail: As for `Table.snapshot`: what the catalog has ratified by now.
+
+        Raises:
+            TableError, DamageError, InvalidArgumentError: as for `Table.snapshot`.
         """
         tail = self.state.tail if log_tail is None else ratified_tail(log_tail)
         state = self.table._run(RefreshLog(old=self.state, tail=tail))  # noqa: SLF001

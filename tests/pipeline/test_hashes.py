@@ -127,7 +127,7 @@ MUTATIONS = [
         SAME,
         OTHER,
         OTHER,
-        (K.FILE, "source orders: 1 files added: year=2024/"),
+        (K.FILE, "source orders: 1 file added: year=2024/"),
     ),
     Mutation(
         "file that statistics rule out",
@@ -142,7 +142,7 @@ MUTATIONS = [
         SAME,
         OTHER,
         OTHER,
-        (K.FILE, "files removed: year=2024/"),
+        (K.FILE, "file removed: year=2024/"),
     ),
     Mutation(
         "time zone",

@@ -1,8 +1,15 @@
-"""Text for people, on a terminal or elsewhere."""
+"""Text for people, on a terminal or elsewhere; JSON for tools."""
 
 from datetime import UTC, datetime
+from typing import Any
 
+import msgspec
 import rich.console
+import typer
+from rich.measure import Measurement
+from rich.table import Table as Grid
+
+_BOUNDLESS = 100_000
 
 
 class Console(rich.console.Console):
@@ -11,6 +18,33 @@ class Console(rich.console.Console):
     def on_broken_pipe(self) -> None:
         """Go on raising, where Rich would end the process as if something had failed."""
         raise  # noqa: PLE0704  (it is called while the error is handled)
+
+
+def plain_console() -> Console:
+    """A console that shows text as it is, and breaks no line of it."""
+    return Console(highlight=False, markup=False, soft_wrap=True)
+
+
+def make_grid(*names: str) -> Grid:
+    """A table in which nothing is cut; what stands first, a name or an id, is not broken either."""
+    grid = Grid()
+    for number, name in enumerate(names):
+        grid.add_column(name, overflow="fold", no_wrap=number == 0)
+    return grid
+
+
+def print_grid(grid: Grid) -> None:
+    """Show a table: as wide as the terminal, or, where there is none, as wide as it has to be."""
+    console = plain_console()
+    if not console.is_terminal:
+        boundless = console.options.update(max_width=_BOUNDLESS)
+        console.width = max(console.width, Measurement.get(console, boundless, grid).maximum)
+    console.print(grid, soft_wrap=False)
+
+
+def print_json(value: Any) -> None:
+    """Write a value for tools, indented for people."""
+    typer.echo(msgspec.json.format(msgspec.json.encode(value)).decode())
 
 
 def moment_of(time_ms: int) -> datetime | None:

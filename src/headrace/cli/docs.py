@@ -22,7 +22,9 @@ def docs(
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", help="The file to write; by default headrace.html in the project's folder."
+            "--out",
+            metavar="FILE",
+            help="The file to write; by default headrace.html in the project's folder.",
         ),
     ] = None,
     output: Annotated[

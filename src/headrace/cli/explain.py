@@ -12,6 +12,7 @@ from headrace.cli.option import (
     Where,
     parse_options,
 )
+from headrace.metrics.counts import counted
 from headrace.table import Table
 
 
@@ -36,4 +37,4 @@ def explain(  # noqa: PLR0913  (one parameter an option)
     typer.echo(source.explain(version=snapshot.version, log_tail=log_tail))
     typer.echo(snapshot.scan(where=where, limit=limit, **parse_options(option)).explain())
     if limit is not None:
-        typer.echo(f"and stop after {limit} files")
+        typer.echo(f"and stop after {counted(limit, 'file')}")

@@ -2,11 +2,7 @@
 
 from typing import Any
 
-import msgspec
-import typer
-from rich.table import Table as Grid
-
-from headrace.cli.console import Console
+from headrace.cli.console import make_grid, print_grid, print_json
 from headrace.cli.option import AsJson, ProjectFolder
 
 
@@ -19,15 +15,15 @@ def functions(project: ProjectFolder = ".", *, as_json: AsJson = False) -> None:
     """
     facts = _facts(project)
     if as_json:
-        typer.echo(msgspec.json.format(msgspec.json.encode(facts)).decode())
+        print_json(facts)
         return
-    grid = Grid("function", "takes and gives", "volatility", "from", "what it does")
+    grid = make_grid("function", "takes and gives", "volatility", "from", "what it does")
     for fact in facts:
         grid.add_row(
             *(fact[key] for key in ("name", "signature", "volatility", "origin")),
             fact["description"].partition("\n")[0],
         )
-    Console(highlight=False, markup=False).print(grid)
+    print_grid(grid)
 
 
 def _facts(project: str) -> list[dict[str, Any]]:

@@ -2,11 +2,10 @@
 
 from typing import Annotated, Any
 
-import msgspec
 import typer
 from rich.tree import Tree
 
-from headrace.cli.console import Console
+from headrace.cli.console import plain_console, print_json
 from headrace.cli.option import AsJson, ProjectFolder
 from headrace.errors import InvalidArgumentError
 
@@ -29,9 +28,9 @@ def lineage(
         raise InvalidArgumentError(argument="VIEW", reason=reason)
     found = bundle[view]
     if as_json:
-        typer.echo(msgspec.json.format(msgspec.json.encode(found.lineage)).decode())
+        print_json(found.lineage)
     else:
-        Console(highlight=False, markup=False).print(_tree(found))
+        plain_console().print(_tree(found))
 
 
 def _tree(view: Any) -> Tree:

@@ -29,15 +29,19 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
-    help="Stream the live files of huge Delta tables, newest first, in bounded memory.",
+    help="Stream the live files of huge Delta tables, newest first, in bounded memory, and run "
+    "pipelines of views over them, in which every run is pinned and can be replayed.",
     epilog=f"Exit status: 0 done, {_STATUS_TEXT}, {INTERRUPTED} interrupted.",
 )
 
-for command in (files, rows, snapshot, explain, init, plan, lineage, functions, docs):
-    app.command()(ends_well(command))
-app.command("run")(ends_well(run_project))
-for about_runs in (why, runs, show, diff, replay, vacuum):
-    app.command()(ends_well(about_runs))
+for panel, commands in (
+    ("Tables", (files, rows, snapshot, explain)),
+    ("Projects", (init, plan, lineage, functions, docs)),
+    ("Runs", (run_project, why, runs, show, diff, replay, vacuum)),
+):
+    for command in commands:
+        name = "run" if command is run_project else None
+        app.command(name, rich_help_panel=panel)(ends_well(command))
 
 
 def _print_version(wanted: bool) -> None:  # noqa: FBT001  (typer calls it so)

@@ -20,10 +20,14 @@ Where: TypeAlias = Annotated[
     ),
 ]
 Limit: TypeAlias = Annotated[
-    int | None, typer.Option("--limit", "-n", min=0, help="Stop after so many files.")
+    int | None,
+    typer.Option("--limit", "-n", min=0, metavar="COUNT", help="Stop after so many files."),
 ]
 Version: TypeAlias = Annotated[
-    int | None, typer.Option("--version", "-v", min=0, help="Read this version of the table.")
+    int | None,
+    typer.Option(
+        "--version", "-v", min=0, metavar="VERSION", help="Read this version of the table."
+    ),
 ]
 Options: TypeAlias = Annotated[
     list[str] | None,
@@ -31,7 +35,7 @@ Options: TypeAlias = Annotated[
         "--option",
         "-o",
         metavar="NAME=VALUE",
-        help="How to go about it, e.g. -o strategy=forward. "
+        help="How to go about it, e.g. -o strategy=forward; may be repeated. "
         f"Names: {', '.join(ScanOptions.__struct_fields__)}.",
     ),
 ]
@@ -41,7 +45,7 @@ RowOptionsOption: TypeAlias = Annotated[
         "--option",
         "-o",
         metavar="NAME=VALUE",
-        help="How to go about it, e.g. -o files_at_once=8. "
+        help="How to go about it, e.g. -o files_at_once=8; may be repeated. "
         f"Names: {', '.join(RowOptions.__struct_fields__)}.",
     ),
 ]
@@ -64,6 +68,9 @@ AsOf: TypeAlias = Annotated[
 
 ProjectFolder: TypeAlias = Annotated[
     str, typer.Argument(metavar="PROJECT", help="The folder that holds headrace.toml.")
+]
+RunName: TypeAlias = Annotated[
+    str, typer.Argument(metavar="RUN", help="The run: an id, its beginning, or latest.")
 ]
 Pin: TypeAlias = Annotated[
     list[str] | None,

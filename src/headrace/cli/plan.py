@@ -3,9 +3,8 @@
 from typing import Any
 
 import typer
-from rich.table import Table as Grid
 
-from headrace.cli.console import Console
+from headrace.cli.console import make_grid, plain_console, print_grid
 from headrace.cli.option import AsJson, EngineName, Pin, ProjectFolder, Variable, parse_words
 
 
@@ -34,8 +33,7 @@ def plan(
 
 
 def _render(bundle: Any) -> None:
-    console = Console(highlight=False, markup=False)
-    views = Grid("view", "rows go to", "reads", "files", "key", "findings")
+    views = make_grid("view", "rows go to", "reads", "files", "key", "findings")
     for name in bundle.order:
         view = bundle[name]
         reads = [name for name in view.reads if name in bundle.views]
@@ -52,10 +50,10 @@ def _render(bundle: Any) -> None:
             key,
             "\n".join(findings),
         )
-    console.print(views)
-    sources = Grid("source", "kind", "version", "pinned by", "address")
+    print_grid(views)
+    sources = make_grid("source", "kind", "version", "pinned by", "address")
     for name, pin in sorted(bundle.pins.items()):
         version = "" if pin.version is None else str(pin.version)
         sources.add_row(name, pin.kind, version, pin.origin.value, pin.uri)
-    console.print(sources)
-    console.print(f"bundle {bundle.id[:12]} for {bundle.engine}, {len(bundle.order)} views")
+    print_grid(sources)
+    plain_console().print(f"bundle {bundle.id[:12]} for {bundle.engine}, {len(bundle.order)} views")

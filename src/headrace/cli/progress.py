@@ -7,6 +7,7 @@ from typing import Self
 from rich.progress import BarColumn, Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
 from headrace.cli.console import Console
+from headrace.metrics.counts import counted
 from headrace.pipeline.execution.decision import Action, Decision
 from headrace.pipeline.runs.record import RunRecord, ViewRun, ViewStatus
 
@@ -76,12 +77,14 @@ class Shown:
                 self._bars.remove_task(self._tasks.pop(view.view))
         if view.status in _QUIET:
             return
-        rows = "" if view.rows is None or view.status is not ViewStatus.RAN else f"{view.rows:,}"
-        took = f"{view.duration_ms / 1000:.1f} s" if view.started_ms else ""
-        grid = f"  {_MARKS[view.status]}  [bold]{view.view}[/]"
-        parts = [part for part in (f"{rows} rows" if rows else "", took) if part]
-        self._console.print(f"{grid}  {', '.join(parts)}", end="")
-        self._console.print(f"  {view.reason.splitlines()[0]}", markup=False, soft_wrap=True)
+        self._console.print(f"  {_MARKS[view.status]}  [bold]{view.view}[/]", end="")
+        parts = []
+        if view.rows is not None and view.status is ViewStatus.RAN:
+            parts.append(counted(view.rows, "row"))
+        if view.started_ms:
+            parts.append(f"{view.duration_ms / 1000:.1f} s")
+        told = "  ".join(filter(None, (", ".join(parts), view.reason.splitlines()[0])))
+        self._console.print(f"  {told}", markup=False, soft_wrap=True)
 
     def run_finished(self, record: RunRecord) -> None:
         """Sum it up."""

@@ -53,7 +53,8 @@ def rows(  # noqa: PLR0913  (one parameter an option)
         ),
     ] = None,
     limit: Annotated[
-        int | None, typer.Option("--limit", "-n", min=0, help="Stop after so many rows.")
+        int | None,
+        typer.Option("--limit", "-n", min=0, metavar="COUNT", help="Stop after so many rows."),
     ] = None,
     version: Version = None,
     as_of: AsOf = None,

@@ -2,12 +2,18 @@
 
 from typing import Annotated, Any
 
-import msgspec
 import typer
-from rich.table import Table as Grid
 
-from headrace.cli.console import Console
-from headrace.cli.option import AsJson, EngineName, Pin, ProjectFolder, Variable, parse_words
+from headrace.cli.console import make_grid, plain_console, print_grid, print_json
+from headrace.cli.option import (
+    AsJson,
+    EngineName,
+    Pin,
+    ProjectFolder,
+    RunName,
+    Variable,
+    parse_words,
+)
 
 Select = Annotated[
     list[str] | None,
@@ -15,19 +21,27 @@ Select = Annotated[
         "--select",
         "-s",
         metavar="VIEW",
-        help="Run these: a name, a pattern, +name with what it reads, name+ with what reads it.",
+        help="Run these: a name, a pattern, +name with what it reads, name+ with what reads it; "
+        "may be repeated.",
     ),
 ]
 Exclude = Annotated[
     list[str] | None,
-    typer.Option("--exclude", "-x", metavar="VIEW", help="Do not run these; as for --select."),
+    typer.Option("--exclude", "-x", metavar="VIEW", help="Do not run these, likewise."),
 ]
 ProfileName = Annotated[
-    str, typer.Option("--profile", metavar="NAME", help="How much of the machine to take.")
+    str,
+    typer.Option(
+        "--profile", metavar="NAME", help="A profile of headrace.toml: how much machine to take."
+    ),
 ]
 OtherEngine = Annotated[
     str | None,
-    typer.Option("--engine", metavar="ENGINE", help="Another runner: spark or datafusion."),
+    typer.Option(
+        "--engine",
+        metavar="ENGINE",
+        help="Another runner than that of the run: spark or datafusion.",
+    ),
 ]
 
 
@@ -37,7 +51,8 @@ def run(  # noqa: PLR0913  (one parameter an option)
     select: Select = None,
     exclude: Exclude = None,
     full_refresh: Annotated[
-        bool, typer.Option("--full-refresh", help="Run all, and write outputs anew.")
+        bool,
+        typer.Option("--full-refresh", help="Run all that is selected, and write outputs anew."),
     ] = False,
     var: Variable = None,
     pin: Pin = None,
@@ -47,13 +62,13 @@ def run(  # noqa: PLR0913  (one parameter an option)
         bool, typer.Option("--dry-run", help="Only say what would run, and why.")
     ] = False,
     analyse: Annotated[
-        bool, typer.Option("--analyse", help="Keep what each part of the plans did.")
+        bool, typer.Option("--analyse", help="Keep what each part of the physical plans did.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Run the views of a project that have changed, and skip the others.
 
-    [dim]headrace run shop --select +revenue --var first_day=2026-03-01[/]
+    [dim]headrace run shop --select +revenue_by_city --var first_day=2026-03-01[/]
     """
     from headrace.cli.progress import progress_for  # noqa: PLC0415
     from headrace.pipeline import Project  # noqa: PLC0415
@@ -78,7 +93,7 @@ def run(  # noqa: PLR0913  (one parameter an option)
 
 
 def replay(
-    run: Annotated[str, typer.Argument(metavar="RUN", help="An id, its beginning, or latest.")],
+    run: RunName,
     project: ProjectFolder = ".",
     *,
     engine: OtherEngine = None,
@@ -101,7 +116,7 @@ def replay(
 
 
 def why(
-    view: Annotated[str, typer.Argument(metavar="VIEW", help="The view.")],
+    view: Annotated[str, typer.Argument(metavar="VIEW", help="The view to ask about.")],
     project: ProjectFolder = ".",
     *,
     engine: OtherEngine = None,
@@ -109,7 +124,7 @@ def why(
 ) -> None:
     """Say why a view would run, or would not: what changed since its last run.
 
-    [dim]headrace why revenue shop[/]
+    [dim]headrace why revenue_by_city shop[/]
     """
     from headrace.pipeline import Project  # noqa: PLC0415
 
@@ -117,7 +132,7 @@ def why(
     if as_json:
         _render_decisions({view: decision}, as_json=True)
         return
-    console = Console(highlight=False, markup=False, soft_wrap=True)
+    console = plain_console()
     console.print(f"{view}: {decision.action.value}")
     for line in decision.causes or (decision.reason,):
         console.print(f"  {line}")
@@ -126,7 +141,7 @@ def why(
 def _end(record: Any, *, as_json: bool) -> None:
     """Give the record out, and fail if a view did."""
     if as_json:
-        typer.echo(msgspec.json.encode(record).decode())
+        print_json(record)
     record.check()
 
 
@@ -143,9 +158,9 @@ def _render_decisions(decisions: dict[str, Any], *, as_json: bool) -> None:
             }
             for made in decisions.values()
         ]
-        typer.echo(msgspec.json.format(msgspec.json.encode(facts)).decode())
+        print_json(facts)
         return
-    grid = Grid("view", "would", "why")
+    grid = make_grid("view", "would", "why")
     for made in decisions.values():
         grid.add_row(made.view, made.action.value, made.reason)
-    Console(highlight=False, markup=False).print(grid)
+    print_grid(grid)

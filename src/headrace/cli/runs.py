@@ -1,22 +1,21 @@
 """`headrace runs`, `headrace show`, `headrace diff` and `headrace vacuum`."""
 
-from typing import Annotated, Any
+from typing import Annotated
 
-import msgspec
 import typer
-from rich.table import Table as Grid
 
-from headrace.cli.console import Console
-from headrace.cli.option import AsJson, ProjectFolder
+from headrace.cli.console import make_grid, plain_console, print_grid, print_json
+from headrace.cli.option import AsJson, ProjectFolder, RunName
 from headrace.errors import InvalidArgumentError
-
-RunName = Annotated[str, typer.Argument(metavar="RUN", help="An id, its beginning, or latest.")]
+from headrace.metrics.counts import counted
 
 
 def runs(
     project: ProjectFolder = ".",
     *,
-    limit: Annotated[int, typer.Option("--limit", "-n", min=1, help="At most so many.")] = 20,
+    limit: Annotated[
+        int, typer.Option("--limit", "-n", min=1, metavar="COUNT", help="List at most so many.")
+    ] = 20,
     as_json: AsJson = False,
 ) -> None:
     """List the runs of a project, newest first.
@@ -27,9 +26,9 @@ def runs(
 
     found = Project.load(project).runs(limit=limit)
     if as_json:
-        _write_json(found)
+        print_json(found)
         return
-    grid = _grid("run", "kind", "status", "took", "engine", "bundle")
+    grid = make_grid("run", "kind", "status", "took", "engine", "bundle")
     for record in found:
         grid.add_row(
             record.id,
@@ -39,7 +38,7 @@ def runs(
             record.engine,
             record.bundle[:12],
         )
-    _console().print(grid)
+    print_grid(grid)
 
 
 def show(
@@ -47,13 +46,14 @@ def show(
     project: ProjectFolder = ".",
     *,
     plans: Annotated[
-        str | None, typer.Option("--plans", metavar="VIEW", help="Show the plans of a view.")
+        str | None,
+        typer.Option("--plans", metavar="VIEW", help="Show the plans of this view."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show a run: what became of each view, and why.
 
-    [dim]headrace show latest shop --plans revenue[/]
+    [dim]headrace show latest shop --plans revenue_by_city[/]
     """
     from headrace.pipeline import Project  # noqa: PLC0415
 
@@ -65,18 +65,17 @@ def show(
             reason = f"run {record.id} kept no plans of a view {plans}: did it run in it?"
             raise InvalidArgumentError(argument="--plans", reason=reason)
         for stage, text in found.items():
-            _console().print(f"== {stage} ==\n{text}\n", soft_wrap=True)
+            plain_console().print(f"== {stage} ==\n{text}\n")
         return
     if as_json:
-        _write_json(record)
+        print_json(record)
         return
-    console = _console()
+    console = plain_console()
     console.print(
         f"{record.kind} {record.id}: {record.status}, {_duration(record.duration_ms)}, "
-        f"{record.engine}, bundle {record.bundle[:12]}",
-        soft_wrap=True,
+        f"{record.engine}, bundle {record.bundle[:12]}"
     )
-    grid = _grid("view", "status", "rows", "digest", "version", "took", "jobs")
+    grid = make_grid("view", "status", "rows", "digest", "version", "took", "jobs")
     for view in record.views.values():
         grid.add_row(
             view.view,
@@ -87,15 +86,21 @@ def show(
             _duration(view.duration_ms) if view.started_ms else "",
             str(len(view.job_ids)) if view.job_ids else "",
         )
-    console.print(grid)
+    print_grid(grid)
     for view in record.views.values():
-        console.print(f"{view.view}: {view.reason}", soft_wrap=True)
+        console.print(f"{view.view}: {view.failure or view.reason}")
     pins = ", ".join(f"{name}@{version}" for name, version in sorted(record.pins.items()))
-    console.print(f"pinned: {pins or 'nothing'}", soft_wrap=True)
+    console.print(f"pinned: {pins or 'nothing'}")
 
 
 def diff(
-    first: RunName, second: RunName, project: ProjectFolder = ".", *, as_json: AsJson = False
+    run: RunName,
+    other: Annotated[
+        str, typer.Argument(metavar="OTHER", help="The run to compare it with, likewise.")
+    ],
+    project: ProjectFolder = ".",
+    *,
+    as_json: AsJson = False,
 ) -> None:
     """Show what is different between two runs: versions, settings, code, results.
 
@@ -103,21 +108,20 @@ def diff(
     """
     from headrace.pipeline import Project  # noqa: PLC0415
 
-    found = Project.load(project).diff(first, second)
+    found = Project.load(project).diff(run, other)
     if as_json:
-        _write_json(found)
+        print_json(found)
         return
-    console = _console()
-    facts = Grid("what", found.first, found.second)
+    facts = make_grid("what", found.first, found.second)
     for name, (then, now) in found.facts.items():
         facts.add_row(name, then, now)
     if found.facts:
-        console.print(facts)
-    views = Grid("view", "result", "rows", "why")
+        print_grid(facts)
+    views = make_grid("view", "result", "rows", "why")
     for view in found.views:
-        rows = " → ".join("?" if count is None else f"{count:,}" for count in view.rows)
+        rows = " → ".join("none" if count is None else f"{count:,}" for count in view.rows)
         views.add_row(view.view, view.sameness.value, rows, "\n".join(map(str, view.causes)))
-    console.print(views)
+    print_grid(views)
 
 
 def vacuum(  # noqa: PLR0913  (one parameter an option)
@@ -125,19 +129,28 @@ def vacuum(  # noqa: PLR0913  (one parameter an option)
     *,
     keep_pins: Annotated[
         bool,
-        typer.Option(
-            "--keep-pins/--no-keep-pins", help="Keep every file that a kept run needs (default)."
-        ),
+        typer.Option("--keep-pins/--no-keep-pins", help="Keep every file that a kept run needs."),
     ] = True,
     keep_runs: Annotated[
-        int | None, typer.Option("--keep-runs", min=0, help="Keep so many runs; by default all.")
+        int | None,
+        typer.Option(
+            "--keep-runs",
+            min=0,
+            metavar="COUNT",
+            help="Keep the newest runs; by default all.",
+        ),
     ] = None,
     sources: Annotated[
-        bool, typer.Option("--sources", help="Vacuum the sources, too, not only outputs.")
+        bool, typer.Option("--sources", help="Vacuum the sources too, not only the outputs.")
     ] = False,
     retention_hours: Annotated[
         int | None,
-        typer.Option("--retention-hours", min=0, help="By default as each table says, or a week."),
+        typer.Option(
+            "--retention-hours",
+            min=0,
+            metavar="HOURS",
+            help="Keep removed files so long; by default as each table says, or a week.",
+        ),
     ] = None,
     apply: Annotated[
         bool, typer.Option("--apply", help="Remove the files; by default they are only named.")
@@ -159,31 +172,17 @@ def vacuum(  # noqa: PLR0913  (one parameter an option)
         dry_run=not apply,
     )
     if as_json:
-        _write_json(found)
+        print_json(found)
         return
     done = "removed" if apply else "would remove"
-    console = _console()
+    console = plain_console()
     for table in found:
         kept = ", ".join(map(str, table.kept_versions)) or "none"
-        console.print(f"{table.table}: {done} {len(table.files)} files (kept versions: {kept})")
+        console.print(
+            f"{table.table}: {done} {counted(len(table.files), 'file')} (kept versions: {kept})"
+        )
         for file in table.files:
-            console.print(f"  {file}", soft_wrap=True)
-
-
-def _console() -> Console:
-    return Console(highlight=False, markup=False)
-
-
-def _write_json(value: Any) -> None:
-    typer.echo(msgspec.json.format(msgspec.json.encode(value)).decode())
-
-
-def _grid(*names: str) -> Grid:
-    """A table whose cells are never broken: ids are there to be copied."""
-    grid = Grid()
-    for name in names:
-        grid.add_column(name, no_wrap=True)
-    return grid
+            console.print(f"  {file}")
 
 
 def _duration(duration_ms: int | None) -> str:

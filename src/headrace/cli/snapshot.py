@@ -3,12 +3,12 @@
 from enum import StrEnum
 from typing import Annotated, Any
 
-import msgspec
 import typer
 from rich.table import Table as Grid
 
-from headrace.cli.console import Console, moment_of
+from headrace.cli.console import moment_of, plain_console, print_json
 from headrace.cli.option import AsOf, LogTail, TableUri, Version
+from headrace.metrics.counts import counted
 from headrace.table import Snapshot, Table
 
 
@@ -35,7 +35,7 @@ def snapshot(
     """
     facts = describe(Table(table).snapshot(version=version, as_of=as_of, log_tail=log_tail))
     if output is Format.JSON:
-        typer.echo(msgspec.json.format(msgspec.json.encode(facts)).decode())
+        print_json(facts)
     else:
         _render(facts)
 
@@ -97,7 +97,7 @@ def _render(facts: dict[str, Any]) -> None:
     for label, value in rows:
         grid.add_row("" if label == shown else label, value)
         shown = label
-    Console(highlight=False, soft_wrap=False, markup=False).print(grid)
+    plain_console().print(grid, soft_wrap=False)
 
 
 def _time(timestamp_ms: int | None) -> str:
@@ -108,8 +108,9 @@ def _time(timestamp_ms: int | None) -> str:
 
 
 def _health(log: dict[str, Any]) -> str:
-    commits = f"{log['commits_since_checkpoint']:,} commits since the checkpoint"
-    compacted = f", {log['compactions']} compaction files" if log["compactions"] else ""
+    commits = f"{counted(log['commits_since_checkpoint'], 'commit')} since the checkpoint"
+    found = log["compactions"]
+    compacted = f", {counted(found, 'compaction file')}" if found else ""
     checksum = ", with checksum" if log["checksum"] else ""
     return f"{commits} ({log['commit_bytes']:,} bytes){compacted}{checksum}"
 
@@ -119,7 +120,7 @@ def _checkpoint(log: dict[str, Any]) -> str:
         return "none: every read replays the whole log"
     return (
         f"{log['checkpoint_kind']} at version {log['checkpoint_version']}, "
-        f"{log['checkpoint_files']} files, {log['checkpoint_bytes']:,} bytes"
+        f"{counted(log['checkpoint_files'], 'file')}, {log['checkpoint_bytes']:,} bytes"
     )
 
 

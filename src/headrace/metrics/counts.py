@@ -47,3 +47,8 @@ class Counts(msgspec.Struct, kw_only=True):
         """Take in the counts of another replay, such as a worker's."""
         for name in self.__struct_fields__:
             setattr(self, name, getattr(self, name) + getattr(other, name))
+
+
+def counted(count: int, noun: str) -> str:
+    """So many of something, for people: "1 file", "2,000 files"."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

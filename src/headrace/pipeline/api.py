@@ -211,7 +211,11 @@ class Project:
         pins: Pins | None = None,
         full_refresh: bool = False,
     ) -> dict[str, Decision]:
-        """What a run would do with each view, and why; nothing is run."""
+        """What a run would do with each view, and why; nothing is run. Arguments are as for `run`.
+
+        Raises:
+            PipelineError, TableError: as for `plan`.
+        """
         wish = Wish(
             engine=parse_engine(engine).value,
             select=tuple(select),
@@ -233,6 +237,7 @@ class Project:
 
         Raises:
             InvalidArgumentError: there is no such view.
+            PipelineError, TableError: as for `plan`.
         """
         if view not in self.views:
             reason = f"there is no view {view}; there are {', '.join(self.views) or 'none'}"

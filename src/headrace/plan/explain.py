@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import assert_never
 
+from headrace.metrics.counts import counted
 from headrace.plan.node import (
     Chain,
     CollectKeys,
@@ -76,4 +77,5 @@ def _files(files: tuple[LogFile, ...]) -> str:
     names = [file.path.rpartition("/")[2] for file in files[:_SHOWN]]
     more = f", … {len(files) - _SHOWN} more" if len(files) > _SHOWN else ""
     size = sum(file.size_bytes for file in files)
-    return f"{', '.join(names) or 'no file'}{more} ({len(files)} files, {size:,} bytes)"
+    count = counted(len(files), "file")
+    return f"{', '.join(names) or 'no file'}{more} ({count}, {size:,} bytes)"

@@ -62,6 +62,12 @@ class Scan:
     """A lazy iterable of live files; each iteration reads the log anew, and only as far as asked.
 
     Iterate it (`for` or `async for`) for `LiveFile` values, or call `batches()` for Arrow.
+
+    Raises:
+        SnapshotExpiredError: by any reading: the log was cleaned up meanwhile.
+        CorruptLogError, CorruptCheckpointError: by any reading: the log is damaged.
+        FallbackForbiddenError: by any reading, if falling back is forbidden and was needed.
+        StoreFailedError, SpillFailedError: by any reading: a disk or a store fails.
     """
 
     def __init__(  # noqa: PLR0913  (users get scans from `Snapshot.scan`)
@@ -165,6 +171,11 @@ class Scan:
 
         Args:
             columns: The columns wanted, by name; by default all, with the content of `LiveFile`.
+
+        Raises:
+            InvalidArgumentError: there is no such column.
+            UnsafePathError, PartitionValueError: by the batches: a path leads out of the table,
+                or a partition value is not of its column's type.
         """
         schema = self._late.files_schema(self._context, columns)
         projection = None if columns is None else self._late.add_fields(schema.names)
@@ -231,6 +242,7 @@ class Scan:
 
         Raises:
             IncrementRefusedError: that cannot be exact, now or when the batches are read.
+            InvalidArgumentError: the scan has a limit.
         """
         if self.limit is not None:
             raise InvalidArgumentError(argument="limit", reason="an increment takes all files")

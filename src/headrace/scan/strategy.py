@@ -3,6 +3,7 @@
 import msgspec
 
 from headrace.log.segment import Segment
+from headrace.metrics.counts import counted
 from headrace.phases.phase import Phase
 from headrace.phases.scan import ScanOutcome, ScanRequest, plan_forward_scan, plan_scan
 from headrace.phases.tripwire import CheckTripwire
@@ -22,10 +23,12 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     checkpoint_bytes: int
 
     def __str__(self) -> str:
+        commits = counted(self.commit_files, "commit")
+        checkpoint = counted(self.checkpoint_files, "checkpoint file")
         return (
             f"{self.strategy.value} by rule {self.rule}: {self.because} "
-            f"({self.commit_files} commits of {self.commit_bytes:,} bytes, "
-            f"{self.checkpoint_files} checkpoint files of {self.checkpoint_bytes:,} bytes)"
+            f"({commits} of {self.commit_bytes:,} bytes, "
+            f"{checkpoint} of {self.checkpoint_bytes:,} bytes)"
         )
 
 

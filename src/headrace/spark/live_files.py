@@ -45,6 +45,10 @@ def open_table(
         reporter: Takes the events of which one should hear.
         wave_bytes: How much of a checkpoint is read at once, twice over. The driver holds what
             is left of it, so more of it pays where conditions leave out most files.
+
+    Raises:
+        UnsupportedStoreError: no store is known for the address.
+        EngineFailedError: by the scans: Spark gave up on a part of a checkpoint.
     """
     store = wiring.open_store(fspath(uri), options=storage_options)
     embedded = wiring.open_executor(store)

@@ -9,6 +9,7 @@ from enum import StrEnum
 
 import msgspec
 
+from headrace.metrics.counts import counted
 from headrace.pipeline.bundle.key import KeyParts
 from headrace.pipeline.bundle.scan_unit import ScanUnit
 from headrace.pipeline.bundle.view_plan import ViewPlan
@@ -212,8 +213,8 @@ def _files(then: ScanUnit | None, now: ScanUnit | None) -> str:
         )
     )
     parts = [
-        f"{len(found)} {word}: {_few(found)}"
-        for found, word in ((after - before, "files added"), (before - after, "files removed"))
+        f"{counted(len(found), 'file')} {word}: {_few(found)}"
+        for found, word in ((after - before, "added"), (before - after, "removed"))
         if found
     ]
     return "; ".join(parts) or "the files that it reads of it changed"

@@ -17,8 +17,8 @@ class Sameness(StrEnum):
     OTHER_ROWS = "other rows"
     ONLY_FIRST = "only in the first"
     ONLY_SECOND = "only in the second"
-    UNKNOWN = "unknown"
-    """At least one of them has no result."""
+    NO_RESULT = "no result"
+    """At least one of them has none: it is inlined, or failed."""
 
 
 class ViewDifference(msgspec.Struct, frozen=True, kw_only=True):
@@ -103,7 +103,7 @@ def _sameness(first: ViewRun | None, second: ViewRun | None) -> Sameness:
     if first is None or second is None:
         return Sameness.ONLY_SECOND if second is not None else Sameness.ONLY_FIRST
     if first.digest is None or second.digest is None:
-        return Sameness.UNKNOWN
+        return Sameness.NO_RESULT
     same = first.digest.rows_digest == second.digest.rows_digest
     return Sameness.SAME if same else Sameness.OTHER_ROWS
 
