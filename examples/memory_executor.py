@@ -96,11 +96,12 @@ class MemoryExecutor(Executor):
     def _scan_json(self, file: LogFile, columns: tuple[str, ...]) -> RowBatch:
         if file.path not in self.files:
             raise ObjectNotFoundError(path=file.path)
+        actions = {column.partition(".")[0] for column in columns}
         rows = []
         for number, line in enumerate(self.files[file.path].splitlines(), start=1):
             try:
                 action = msgspec.json.decode(line, type=dict[str, Any])
-                wanted = [name for name in columns if name in action]
+                wanted = [name for name in actions if name in action]
                 decoded = {n: msgspec.convert(action[n], ACTION_TYPES[n]) for n in wanted}
             except msgspec.MsgspecError as error:
                 raise CorruptLogError(path=file.path, line=number, reason=str(error)) from error

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,7 +10,7 @@ from headrace.engines.arrow import json_lines
 from headrace.errors import CorruptLogError
 from headrace.protocol.log_file import LogFile
 from headrace.storage.local import LocalStore
-from tests.lake.action import add, opening
+from tests.lake.action import add, opening, vector
 
 LINES = [*opening(), *(add(f"Zürich-{n}") for n in range(9))]
 TEXT = "\n".join(json.dumps(line, ensure_ascii=False) for line in LINES).encode()
@@ -17,11 +18,15 @@ MARK = b"\xef\xbb\xbf"
 SIZES = [1, 2, 3, 4, 50, 1000, len(TEXT) - 1, len(TEXT), 1 << 20]
 
 
-def paths(folder: Path, content: bytes) -> list[str]:
+def adds(folder: Path, content: bytes, columns: tuple[str, ...] = ("add", "remove")) -> list[Any]:
     (folder / "commit").write_bytes(content)
     file = LogFile(path="commit", size_bytes=len(content), version=0)
-    batches = json_lines.scan_json(LocalStore(str(folder)), file, columns=("add", "remove"))
-    return [found.path for batch in batches for found in batch.actions("add")]
+    batches = json_lines.scan_json(LocalStore(str(folder)), file, columns=columns)
+    return [found for batch in batches for found in batch.actions("add")]
+
+
+def paths(folder: Path, content: bytes) -> list[str]:
+    return [found.path for found in adds(folder, content)]
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -53,3 +58,38 @@ def test_of_a_summary_only_the_lines_that_are_wanted_are_kept(tmp_path: Path) ->
     batches = list(json_lines.scan_json(store, file, columns=("sidecar",)))
     assert [found.path for batch in batches for found in batch.actions("sidecar")] == ["x"]
     assert sum(map(len, batches)) == 1
+
+
+def test_fields_that_are_not_asked_for_are_as_if_they_had_not_been_written(tmp_path: Path) -> None:
+    line = add("a", size=7, stats="{}", tags={"x": "y"}, vector=vector("v"))
+    columns = ("add.path", "add.tags", "add.stats_parsed.numRecords")
+    [found] = adds(tmp_path, json.dumps(line).encode(), columns)
+    assert (found.path, found.tags) == ("a", {"x": "y"})
+    assert (found.stats, found.deletion_vector, found.size) == (None, None, None)
+    assert (found.partition_values, found.modification_time, found.data_change) == ({}, 0, True)
+
+
+def test_an_action_that_is_asked_for_as_a_whole_has_all_its_fields(tmp_path: Path) -> None:
+    [found] = adds(tmp_path, json.dumps(add("a", size=7)).encode(), ("add.path", "add"))
+    assert found.size == 7
+
+
+@pytest.mark.parametrize("columns", [("add.size",), ("add.path", "add.size"), ("add",)])
+def test_a_field_that_is_asked_for_must_be_what_the_protocol_says(
+    tmp_path: Path, columns: tuple[str, ...]
+) -> None:
+    with pytest.raises(CorruptLogError):
+        adds(tmp_path, b'{"add":{"path":"a","size":"7"}}', columns)
+
+
+def test_only_the_fields_that_are_asked_for_must_be_what_the_protocol_says(tmp_path: Path) -> None:
+    [found] = adds(tmp_path, b'{"add":{"path":"a","size":"7","stats":[]}}', ("add.path",))
+    assert found.path == "a"
+
+
+@pytest.mark.parametrize(
+    "stats", [b'"', b'"\\q"', b'"\n"', b"tru", b"01", b"[1,]", b'{"a" 1}', b"[" * 100_000]
+)
+def test_lines_must_be_json_also_where_nobody_asks(tmp_path: Path, stats: bytes) -> None:
+    with pytest.raises(CorruptLogError):
+        adds(tmp_path, b'{"add":{"path":"a","stats":' + stats + b"}}", ("add.path",))

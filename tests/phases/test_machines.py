@@ -11,6 +11,7 @@ from headrace.phases import (
     CheckpointReplay,
     CommitReplay,
     Consume,
+    KeyCollection,
     ListLog,
     Parallel,
     Phase,
@@ -104,6 +105,30 @@ def test_the_plans_of_a_whole_scan_can_be_recorded_without_any_io() -> None:
     explained = snapshot.scan().explain()
     for word in ("CommitReplay", "RecordSeen", "CheckpointManifest", "SidecarReplay", "leaf-1"):
         assert word in explained
+
+
+def test_commits_are_asked_for_no_more_than_a_scan_looks_at(tmp_path: Path) -> None:
+    table = write_history(tmp_path, [[*opening(), add("a")]])
+    snapshot = headrace.Table(str(table)).snapshot()
+
+    def asked(where: str | None, projection: tuple[str, ...] | None) -> str:
+        phase = snapshot.scan(where=where).run(projection=projection).phase
+        assert isinstance(phase, CommitReplay)
+        return explain_plan(phase.plan()).rpartition("[")[2]
+
+    added, removed = "add.path, add.deletionVector", "remove.path, remove.deletionVector"
+    assert asked("id > 1", None) == "add, remove]"
+    assert asked(None, ("path", "size")) == f"{added}, add.size, {removed}]"
+    assert asked("part = 'x'", ("path",)) == f"{added}, add.partitionValues, {removed}]"
+    assert asked("id > 1", ("path",)) == f"{added}, add.stats, {removed}]"
+
+
+def test_keys_are_collected_from_keys_alone(tmp_path: Path) -> None:
+    table = write_history(tmp_path, [[*opening(), add("a")], [add("b")]])
+    segment = headrace.Table(str(table)).snapshot().segment
+    explained = explain_plan(KeyCollection(request=scan_request(), segment=segment).plan())
+    keys = "[add.path, add.deletionVector, remove.path, remove.deletionVector]"
+    assert explained.endswith(keys)
 
 
 def test_sequential_and_parallel_are_types() -> None:

@@ -12,12 +12,12 @@ def scan_checkpoint(checkpoint: Checkpoint, *, columns: tuple[str, ...]) -> Node
 
 
 def scan_files(files: tuple[LogFile, ...], *, columns: tuple[str, ...]) -> Node:
-    """Read some columns from files of one format; JSON has no columns below the actions."""
+    """Read some columns from files of one format."""
     if files[0].path.endswith(".json"):
-        actions = dict.fromkeys(column.partition(".")[0] for column in columns)
-        if "add" in actions:
-            actions["remove"] = None  # tombstones tell apart what is a file action and what is not
-        return ScanJson(files=files, columns=tuple(actions))
+        if any(column.startswith("add.") for column in columns):
+            # Tombstones tell apart what is a file action and what is not.
+            columns = (*columns, "remove.path")
+        return ScanJson(files=files, columns=columns)
     return ScanParquet(files=files, columns=columns)
 
 

@@ -32,7 +32,7 @@ from headrace.plan.node import (
 from headrace.protocol.action import Sidecar
 from headrace.protocol.log_file import LogFile
 from headrace.protocol.schema import StructType
-from headrace.replay.projection import add_columns
+from headrace.replay.projection import KEY_COLUMNS, add_columns, commit_columns
 from headrace.replay.seen import FrozenSeenSet, SeenSet
 
 
@@ -78,8 +78,10 @@ class CommitReplay(Sequential[ScanOutcome], frozen=True, kw_only=True):
 
     def plan(self) -> Node:
         """Deduplicate, then skip: a pruned add must still hide the older adds of its key."""
-        files = ScanJson(files=self.commits, columns=("add", "remove"))
-        return _skipping(RecordSeen(input=files, seen=self.seen), self.request)
+        request = self.request
+        columns = commit_columns(request.projection, predicate=request.predicate)
+        files = ScanJson(files=self.commits, columns=columns)
+        return _skipping(RecordSeen(input=files, seen=self.seen), request)
 
     def next(self) -> Phase[ScanOutcome]:
         """The set is full: freeze it, and go on to the checkpoint."""
@@ -238,7 +240,7 @@ class KeyCollection(Consume[ScanOutcome], frozen=True, kw_only=True):
     def plan(self) -> Node:
         """Every commit, of which only the keys are kept."""
         commits = self.segment.without_compactions().commits_newest_first
-        files = ScanJson(files=commits, columns=("add", "remove"))
+        files = ScanJson(files=commits, columns=KEY_COLUMNS)
         return CollectKeys(input=files, seen=self.seen)
 
     def next(self, data: Sequence[Batch]) -> Phase[ScanOutcome]:  # noqa: ARG002  (there is none)

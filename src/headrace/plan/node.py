@@ -37,7 +37,9 @@ class ReadDocument(msgspec.Struct, frozen=True, kw_only=True):
 class ScanJson(msgspec.Struct, frozen=True, kw_only=True):
     """Reads newline-delimited actions, file after file, in the order given.
 
-    Output: action batches with the actions named in `columns`; a batch never spans files.
+    `columns` are actions, or dotted paths (`add.path`): fields of such an action that none of
+    them names may be left out, whatever they hold. Output: action batches with these actions;
+    a batch never spans files.
     """
 
     files: tuple[LogFile, ...]

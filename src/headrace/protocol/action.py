@@ -1,10 +1,12 @@
 """The actions of a commit, as the protocol defines them.
 
 Field names are the protocol's in snake case. Unknown fields are ignored: the protocol action
-is what guards a reader. Numbers and booleans are strict, so a damaged line never passes.
+is what guards a reader. Numbers and booleans are strict, so a damaged field that is read never
+passes.
 """
 
-from typing import Annotated, Any, TypeAlias
+from collections.abc import Collection
+from typing import Annotated, Any, TypeAlias, cast
 
 import msgspec
 
@@ -156,3 +158,23 @@ ACTION_TYPES: dict[str, type[Action]] = {
 
 ActionRow: TypeAlias = Any
 """A decoded line: a struct with one attribute for each action that was asked for."""
+
+
+def narrowed(kind: type[Action], names: Collection[str]) -> type[Action]:
+    """An action of this kind with the fields of these names alone, as the log spells them.
+
+    The others are as if the writer had left them out, and None where it must not. Decoding passes
+    over them, which is what this is for: most of a commit is statistics that few scans look at.
+    """
+    kept: list[tuple[str, Any, Any]] = []
+    left_out: dict[str, Any] = {}
+    for field in msgspec.structs.fields(kind):
+        absent, make_absent = field.default, field.default_factory
+        if make_absent is not msgspec.NODEFAULT:
+            absent = make_absent()
+        if field.encode_name in names:
+            kept.append((field.name, field.type, absent))
+        else:
+            left_out[field.name] = None if absent is msgspec.NODEFAULT else absent
+    made = msgspec.defstruct(kind.__name__, kept, bases=(Action,), namespace=left_out, frozen=True)
+    return cast("type[Action]", made)

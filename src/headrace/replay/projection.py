@@ -1,4 +1,4 @@
-"""Which columns of a checkpoint a scan needs, and no more."""
+"""Which columns of a log a scan needs, and no more."""
 
 from headrace.expr.node import BoundPredicate
 from headrace.expr.reference import evaluated_columns, statistics_leaves
@@ -15,19 +15,39 @@ ADD_FIELDS = (
 """The fields of an add that a live file is made of."""
 
 
+KEY_COLUMNS = ("add.path", "add.deletionVector", "remove.path", "remove.deletionVector")
+"""What tells the files of a commit apart."""
+
+
+def commit_columns(
+    projection: tuple[str, ...], *, predicate: BoundPredicate | None
+) -> tuple[str, ...]:
+    """The columns of commits: keys, these fields of an add, and what the predicate looks at."""
+    if set(ADD_FIELDS).issubset(projection):
+        return ("add", "remove")
+    fields = _fields(projection, predicate)
+    return tuple(dict.fromkeys((*(f"add.{name}" for name in fields), *KEY_COLUMNS)))
+
+
 def add_columns(
     projection: tuple[str, ...], *, predicate: BoundPredicate | None
 ) -> tuple[str, ...]:
-    """The Parquet columns for these fields of an add, and for what the predicate looks at."""
+    """The columns of a checkpoint: the same without removes, and statistics also as parsed."""
+    fields = _fields(projection, predicate)
+    leaves = () if predicate is None else statistics_leaves(predicate)
+    if leaves:
+        fields += _parsed_statistics(leaves)
+    return tuple(f"add.{name}" for name in dict.fromkeys(fields))
+
+
+def _fields(projection: tuple[str, ...], predicate: BoundPredicate | None) -> list[str]:
     fields = ["path", "deletionVector", *projection]
     if predicate is not None:
         if any(column.is_partition for column in evaluated_columns(predicate)):
             fields.append("partitionValues")
-        leaves = statistics_leaves(predicate)
-        if leaves:
+        if statistics_leaves(predicate):
             fields.append("stats")
-            fields += _parsed_statistics(leaves)
-    return tuple(f"add.{name}" for name in dict.fromkeys(fields))
+    return fields
 
 
 def _parsed_statistics(leaves: tuple[tuple[str, ...], ...]) -> list[str]:

@@ -9,7 +9,7 @@ import msgspec
 from headrace.errors import CorruptLogError
 from headrace.metrics.meter import Meter
 from headrace.plan.batch import RowBatch
-from headrace.protocol.action import ACTION_TYPES, ActionRow
+from headrace.protocol.action import ACTION_TYPES, Action, ActionRow, narrowed
 from headrace.protocol.log_file import LogFile
 from headrace.storage.store import Store
 
@@ -28,7 +28,6 @@ def scan_json(
     Raises:
         CorruptLogError: a line is not an action, by its number.
     """
-    decoder = _decoder(columns)
     before = b""
     first_line = 1
     for lines in _whole_lines(store, file, content):
@@ -37,6 +36,7 @@ def scan_json(
         # Summaries of commits are decoded to the last line, since a damaged one can be replaced
         # as long as nothing of it has been given out.
         if file.version is None or _may_hold(lines, columns):
+            decoder = _decoder(columns)  # made for the first lines that are worth it
             try:
                 rows = decoder.decode_lines(lines)
             except _UNDECODABLE as error:
@@ -83,34 +83,54 @@ def _whole_lines(store: Store, file: LogFile, content: bytes | None) -> Iterator
 
 def _may_hold(lines: bytes, columns: tuple[str, ...]) -> bool:
     """Whether decoding is worth it: most commits have no metadata, and all have files."""
-    if "add" in columns:
+    wanted = _wanted_line(columns)
+    if wanted is None:
         return True
-    another = _other_action(columns)
-    # The line feed is what makes the search quick: whole lines are leapt over.
-    unlike = re.compile(b"\n(?!" + another.pattern + rb"|\Z)")
-    return another.match(lines) is None or unlike.search(lines) is not None
+    first = lines[: lines.find(b"\n") + 1] or lines
+    return wanted.search(b"\n" + first) is not None or wanted.search(lines) is not None
 
 
 @cache
-def _other_action(columns: tuple[str, ...]) -> re.Pattern[bytes]:
-    """The plain beginning of a line that holds another action than the wanted ones.
+def _wanted_line(columns: tuple[str, ...]) -> re.Pattern[bytes] | None:
+    """The end of a line before one that may hold a wanted action; None: any may.
 
     A line holds one action, so its first name tells which, unless its value is null. Where a name
     is spelt in an unusual way, with escapes or spaces, only decoding tells. Of lines that are not
     about files there are few: these are looked through for a wanted name.
     """
-    files = [name for name in ("add", "remove") if name not in columns]
-    others = [name for name in ACTION_TYPES if name not in (*columns, *files)]
-    return re.compile(
-        rb'\{"(?:%s)":\{|\{"(?:%s)":\{(?![^\n]*"(?:%s)")'
-        % tuple("|".join(names).encode() for names in (files, others, columns))
+    actions = list(_fields_by_action(columns))
+    if "add" in actions:
+        return None
+    files = [name for name in ("add", "remove") if name not in actions]
+    others = [name for name in ACTION_TYPES if name not in (*actions, *files)]
+    another = rb'\{"(?:%s)":\{|\{"(?:%s)":\{(?![^\n]*"(?:%s)")' % tuple(
+        "|".join(names).encode() for names in (files, others, actions)
     )
+    # The line feed is what makes the search quick: whole lines are leapt over.
+    return re.compile(rb"\n(?!%s|\Z)" % another)
 
 
 @cache
 def _decoder(columns: tuple[str, ...]) -> msgspec.json.Decoder[ActionRow]:
-    fields = [(name, ACTION_TYPES[name] | None, None) for name in columns]
-    return msgspec.json.Decoder(msgspec.defstruct("Line", fields, gc=False))
+    lines = [
+        (action, _kind(action, fields) | None, None)
+        for action, fields in _fields_by_action(columns).items()
+    ]
+    return msgspec.json.Decoder(msgspec.defstruct("Line", lines, gc=False))
+
+
+def _kind(action: str, fields: set[str]) -> type[Action]:
+    whole = ACTION_TYPES[action]
+    return whole if "" in fields else narrowed(whole, fields)
+
+
+def _fields_by_action(columns: tuple[str, ...]) -> dict[str, set[str]]:
+    """The fields asked for; an empty name stands for all of them. JSON has none below."""
+    fields: dict[str, set[str]] = {}
+    for column in columns:
+        action, _, rest = column.partition(".")
+        fields.setdefault(action, set()).add(rest.partition(".")[0])
+    return fields
 
 
 def _corrupt(
