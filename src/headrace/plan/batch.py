@@ -60,10 +60,9 @@ class RowBatch(msgspec.Struct, frozen=True):
     def actions(self, name: str) -> Sequence[Any]:
         """The actions of that name, in the order of the lines."""
         try:
-            found = list(map(attrgetter(name), self.rows))  # twice as quick as what follows
+            return list(filter(None, map(attrgetter(name), self.rows)))  # actions are all true
         except AttributeError:
-            found = [getattr(row, name, None) for row in self.rows]
-        return [action for action in found if action is not None]
+            return [action for row in self.rows if (action := getattr(row, name, None)) is not None]
 
 
 class AddBatch(msgspec.Struct, frozen=True):

@@ -31,9 +31,7 @@ def keys_of(actions: Sequence[Add | Remove]) -> list[FileKey]:
     """The keys of many files; nearly all have a plain path and no vector, which costs little."""
     return [
         FileKey(path)
-        if "%" not in (path := action.path)
-        and action.deletion_vector is None
-        and not path.startswith(_SCHEME)
+        if "%" not in (path := action.path) and ":" not in path and action.deletion_vector is None
         else key_of(action)
         for action in actions
     ]

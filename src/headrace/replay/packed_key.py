@@ -26,7 +26,11 @@ def pack(key: FileKey) -> bytes:
 
 def pack_all(keys: Iterable[FileKey]) -> list[bytes]:
     """The bytes of each key; a call a key would cost more than the packing."""
-    return [key.path.encode("utf-8", _ODD_TEXT) if key.dv_id is None else pack(key) for key in keys]
+    every = list(keys)
+    try:
+        return [key.path.encode() if key.dv_id is None else pack(key) for key in every]
+    except UnicodeEncodeError:
+        return list(map(pack, every))
 
 
 def unpack(packed: bytes) -> FileKey:

@@ -8,7 +8,7 @@ and again; a filter in front of the disk saves look-ups, and never answers by it
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from itertools import islice
+from itertools import chain, islice
 
 from headrace.errors import NotFrozenError
 from headrace.protocol.key import FileKey
@@ -86,13 +86,11 @@ class SeenSet:
         if source != self._source:
             self._turn_to(source)
         visible: list[bool] = []
-        remaining = iter(adds)
+        remaining = chain(adds, removes)
         while packed := pack_all(islice(remaining, self._chunk_keys)):
             hidden = self._record(packed)
-            visible += [key not in hidden for key in packed]
-        remaining = iter(removes)
-        while packed := pack_all(islice(remaining, self._chunk_keys)):
-            self._record(packed)
+            of_adds = packed[: len(adds) - len(visible)]
+            visible += [key not in hidden for key in of_adds]
         return visible
 
     def without(self, source: str) -> "SeenSet":
@@ -152,7 +150,10 @@ class SeenSet:
         if hidden:
             self._repeated |= hidden
             keys -= hidden
-        self._fresh |= keys
+        if self._fresh:
+            self._fresh |= keys
+        else:
+            self._fresh = keys
         self._grow_by(_weight(packed))
         return hidden
 

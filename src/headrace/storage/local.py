@@ -45,8 +45,8 @@ class LocalStore:
 
     def read(self, path: str) -> bytes:
         """A file, whole."""
-        with storage_errors(path):
-            return Path(self._full(path)).read_bytes()
+        with storage_errors(path), Path(self._full(path)).open("rb", buffering=0) as file:
+            return file.read()
 
     def read_chunks(self, path: str, *, chunk_bytes: int) -> Iterator[bytes]:
         """A file in pieces."""

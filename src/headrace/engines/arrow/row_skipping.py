@@ -3,9 +3,8 @@
 Commits are small, and calling Arrow for each costs more than it saves.
 """
 
-from bisect import bisect_left
-from collections.abc import Iterator, Sequence
-from itertools import compress
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import compress, islice
 
 import msgspec
 import pyarrow as pa
@@ -18,10 +17,11 @@ from headrace.protocol.action import Add
 from headrace.replay.skipping import SplitPredicate, keep_mask
 
 _MOST_ROWS = 1 << 12
+_GROWTH = 4
 
 
 def growing_groups(batches: Iterator[ActionBatch]) -> Iterator[list[ActionBatch]]:
-    """The batches in order: the first by itself, then twice as many at once, and so on.
+    """The batches in order: the first by itself, then a few times as many at once, and so on.
 
     So the first files are not kept waiting, and many small commits cost few calls of Arrow. What
     has been read before a failure is given before it.
@@ -33,7 +33,7 @@ def growing_groups(batches: Iterator[ActionBatch]) -> Iterator[list[ActionBatch]
             group.append(batch)
             if len(group) >= wanted or sum(map(len, group)) >= _MOST_ROWS:
                 yield group
-                group, wanted = [], wanted * 2
+                group, wanted = [], wanted * _GROWTH
     except HeadraceError:
         if group:
             yield group
@@ -51,31 +51,46 @@ class RowSkipping:
         self._rest = predicate.rest
         self._meter = meter
 
-    def kept(self, batches: Sequence[AddBatch]) -> Iterator[AddBatch]:
+    def kept(self, batches: Sequence[AddBatch]) -> Sequence[AddBatch]:
         """The adds of some batches that may hold a matching row, in batches of the same files."""
-        adds: list[Add] = [add for batch in batches for add in batch.adds]
-        kept = self._may_match(adds)
-        start = 0
-        for batch in batches:
-            end = start + len(batch)
-            own = kept[bisect_left(kept, start) : bisect_left(kept, end)]
-            yield AddBatch(batch.source, [adds[place] for place in own])
-            start = end
-
-    def _may_match(self, adds: Sequence[Add]) -> Sequence[int]:
-        """The places of the adds that may hold a matching row, in order."""
-        left: Sequence[int] = range(len(adds))
+        rows = _rows(batches)
         for part in self._by_partition:
-            values = [adds[place].partition_values for place in left]
-            columns = [[value.get(name) for value in values] for name in part.names]
-            combinations = list(zip(*columns, strict=True)) if columns else [()] * len(left)
-            left = list(compress(left, part.on(combinations)))
-        self._meter.count(rows_filtered_by_partition_pruning=len(adds) - len(left))
+            batches = _selected(batches, _verdicts(part, batches))
+        left = _rows(batches)
+        self._meter.count(rows_filtered_by_partition_pruning=rows - left)
         if self._rest is None or not left:
-            return left
-        found = keep_mask(self._rest, RowColumns([adds[place] for place in left]))
-        self._meter.count(rows_filtered_by_data_skipping=len(left) - found.true_count)
-        return list(compress(left, found.to_pylist()))
+            return batches
+        found = keep_mask(self._rest, RowColumns([add for batch in batches for add in batch.adds]))
+        self._meter.count(rows_filtered_by_data_skipping=left - found.true_count)
+        return _selected(batches, found.to_pylist())
+
+
+def _rows(batches: Sequence[AddBatch]) -> int:
+    return sum(map(len, batches))
+
+
+def _selected(batches: Sequence[AddBatch], mask: Iterable[bool]) -> list[AddBatch]:
+    """The adds for which the mask is true, of which each batch takes as much as it has adds."""
+    rest = iter(mask)
+    return [
+        AddBatch(batch.source, list(compress(batch.adds, islice(rest, len(batch)))))
+        for batch in batches
+    ]
+
+
+def _verdicts(part: PartitionVerdicts, batches: Sequence[AddBatch]) -> Iterable[bool]:
+    """Whether each add may match, by its partition values."""
+    columns = [
+        [add.partition_values.get(name) for batch in batches for add in batch.adds]
+        for name in part.names
+    ]
+    if len(columns) != 1:
+        return part.on(list(zip(*columns, strict=True)) if columns else [()] * _rows(batches))
+    # Nearly always there is one column. A text remembers its hash, a combination does not.
+    texts = columns[0]
+    distinct = list(set(texts))
+    verdicts = dict(zip(distinct, part.on([(text,) for text in distinct]), strict=True))
+    return map(verdicts.__getitem__, texts)
 
 
 class RowColumns(msgspec.Struct, frozen=True):
