@@ -49,11 +49,12 @@ def test_a_damaged_line_has_its_number_in_the_whole_file(
     assert caught.value.line == len(LINES) + 2
 
 
-def test_of_a_summary_only_the_lines_that_are_wanted_are_kept(tmp_path: Path) -> None:
+@pytest.mark.parametrize("version", [None, 7], ids=["summary", "commit"])
+def test_only_the_lines_that_are_wanted_are_kept(tmp_path: Path, version: int | None) -> None:
     named = {"sidecar": {"path": "x", "sizeInBytes": 1, "modificationTime": 1}}
     content = TEXT + b"\n" + json.dumps(named).encode()
     (tmp_path / "manifest.json").write_bytes(content)
-    file = LogFile(path="manifest.json", size_bytes=len(content))
+    file = LogFile(path="manifest.json", size_bytes=len(content), version=version)
     store = LocalStore(str(tmp_path))
     batches = list(json_lines.scan_json(store, file, columns=("sidecar",)))
     assert [found.path for batch in batches for found in batch.actions("sidecar")] == ["x"]

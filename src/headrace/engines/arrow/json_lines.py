@@ -41,13 +41,13 @@ def scan_json(
                 rows = decoder.decode_lines(lines)
             except _UNDECODABLE as error:
                 raise _corrupt(file, lines, first_line, decoder, error) from error
-            yield RowBatch(file, rows if file.version is not None else _held(rows, columns))
+            yield RowBatch(file, _held(rows, columns))
 
 
 def _held(rows: list[ActionRow], columns: tuple[str, ...]) -> list[ActionRow]:
-    """The lines of a summary that hold something wanted. All of them where files are: they count.
+    """The lines that hold something wanted; where adds are wanted all of them, for they count.
 
-    A phase keeps what it is given until the end, and a checkpoint in JSON may have many lines.
+    A phase may keep what it is given until the end, and a file may have a million lines.
     """
     if any(column.startswith("add") for column in columns):
         return rows
