@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from importlib import metadata
 from os import PathLike
 from pathlib import Path
+
+import msgspec
 
 from headrace.errors import InvalidArgumentError, InvalidProjectError, ProjectNotFoundError
 from headrace.pipeline.bundle.bundle import Bundle, make_bundle
@@ -38,8 +39,7 @@ from headrace.pipeline.wiring import SparkSession, take_spark
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Project:
+class Project(msgspec.Struct, frozen=True, kw_only=True):
     """A project as its author wrote it; nothing is read of its sources before it is planned."""
 
     root: Path

@@ -6,7 +6,7 @@ rewrite, the log of the time between is there to prove it, and the view does not
 order of rows.
 """
 
-from dataclasses import dataclass
+import msgspec
 
 from headrace.errors import HeadraceError
 from headrace.pipeline.bundle.key import SourcePart
@@ -16,8 +16,7 @@ from headrace.pipeline.sources.source import Source
 from headrace.scan.changes import ChangeKind, FileChange
 
 
-@dataclass(frozen=True, slots=True)
-class Carried:
+class Carried(msgspec.Struct, frozen=True):
     """Whether an older digest still stands, and if not, why."""
 
     digest: str | None

@@ -1,9 +1,10 @@
 """The functions that the views of a project may call: the standard ones and its own."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from headrace.errors import FunctionChangedError, InvalidFunctionError
 from headrace.pipeline.functions import change_feed, collection, hashing, span, text
@@ -15,8 +16,7 @@ _STANDARD = (hashing, span, text, collection, change_feed)
 _PACKAGE_ROOT = Path(__file__).resolve().parents[3]
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     """A function, where it comes from, and what it is made of."""
 
     function: Function

@@ -7,10 +7,10 @@ def shout(texts):
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, TypeAlias
 
+import msgspec
 import pyarrow as pa
 
 from headrace.errors import InvalidFunctionError
@@ -33,8 +33,7 @@ class Volatility(StrEnum):
     """Perhaps another result each time: a view that uses it is never skipped."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Signature:
+class Signature(msgspec.Struct, frozen=True, kw_only=True):
     """The types of a function's arguments and of its result."""
 
     arguments: tuple[pa.DataType, ...]
@@ -65,8 +64,7 @@ class Signature:
         return self.arguments[:count] + self.arguments[-1:] * extra
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Function:
+class Function(msgspec.Struct, frozen=True, kw_only=True):
     """A scalar function: what it is called, what it takes and gives, and how it is computed."""
 
     name: str

@@ -1,8 +1,8 @@
 """A view by itself: what is known of it before the views around it are looked at."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
 
+import msgspec
 import pyarrow as pa
 from sqlglot import exp
 
@@ -23,8 +23,7 @@ _NO_SESSION = "it is built in Python, and no Spark session was there to ask"
 _PYTHON = "it is built in Python: Spark told its columns, and nothing is pruned"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
+class Draft(msgspec.Struct, frozen=True, kw_only=True):
     """One view, analysed over the schemas of what it reads."""
 
     view: View
@@ -33,7 +32,7 @@ class Draft:
     functions: Mapping[str, FunctionPart]
     analysis: Analysis
     query: Query | None = None
-    variables: Mapping[str, VariableValue] = field(default_factory=dict)
+    variables: Mapping[str, VariableValue] = msgspec.field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
     builder: BuilderFacts | None = None
 
@@ -82,7 +81,7 @@ def draft_query(  # noqa: PLR0913
             ),
         )
     if analysis.schema is None:
-        analysis = replace(analysis, schema=_promised(view))
+        analysis = msgspec.structs.replace(analysis, schema=_promised(view))
     return Draft(
         view=view,
         kind=ViewKind.SQL,

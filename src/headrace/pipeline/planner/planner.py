@@ -6,8 +6,8 @@ read is then added to what their readers read.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
+import msgspec
 import pyarrow as pa
 from sqlglot import exp
 
@@ -51,8 +51,7 @@ def plan_views(request: PlanRequest) -> dict[str, ViewPlan]:
         return _Planner(request).plan()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Known:
+class _Known(msgspec.Struct, frozen=True, kw_only=True):
     """A planned view, and what its readers need to know of it."""
 
     plan: ViewPlan

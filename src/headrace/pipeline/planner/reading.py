@@ -1,7 +1,8 @@
 """What views read of sources, as scan units and as parts of keys."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+import msgspec
 
 from headrace.pipeline.arrow_ddl import type_text
 from headrace.pipeline.bundle.compaction import carry_digest
@@ -13,12 +14,11 @@ from headrace.pipeline.sources.file_set import FileSet
 from headrace.pipeline.sources.source import Source
 
 
-@dataclass(slots=True)
-class SourceReader:
+class SourceReader(msgspec.Struct):
     """Prunes the files of sources; the same question is asked only once."""
 
     sources: Mapping[str, Source]
-    _pruned: dict[tuple[str, str | None], FileSet] = field(default_factory=dict)
+    _pruned: dict[tuple[str, str | None], FileSet] = msgspec.field(default_factory=dict)
 
     def unit(self, name: str, reads: RelationReads) -> ScanUnit:
         """What a view reads of a source, over all its scans of it."""

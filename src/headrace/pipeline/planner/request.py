@@ -1,10 +1,10 @@
 """What plans are made of, and who is asked about builders."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+import msgspec
 import pyarrow as pa
 
 from headrace.pipeline.bundle.view_plan import ViewPlan
@@ -14,8 +14,7 @@ from headrace.pipeline.project.view import BuilderView, View
 from headrace.pipeline.sources.source import Source
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BuilderAnalysis:
+class BuilderAnalysis(msgspec.Struct, frozen=True, kw_only=True):
     """What an engine tells about a builder view before it runs."""
 
     reads: tuple[str, ...]
@@ -34,8 +33,7 @@ class BuilderAnalyst(Protocol):
         """Build the view over tables without rows, and look at the plan."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlanRequest:
+class PlanRequest(msgspec.Struct, frozen=True, kw_only=True):
     """All that plans are made of."""
 
     views: Mapping[str, View]
@@ -49,7 +47,7 @@ class PlanRequest:
     """The runner and its version."""
     planner: str
     """DataFusion and its version."""
-    previous: Mapping[str, ViewPlan] = field(default_factory=dict)
+    previous: Mapping[str, ViewPlan] = msgspec.field(default_factory=dict)
     """By view, the plan of its last good run: digests may be carried forward from it, and what
     Spark told about a builder then still holds if nothing has changed."""
     builders: BuilderAnalyst | None = None

@@ -1,8 +1,8 @@
 """One query, analysed: its plan, its columns, and what it reads of each relation."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 
+import msgspec
 import pyarrow as pa
 from sqlglot import exp
 
@@ -24,15 +24,14 @@ _MOST_PREDICATES = 16
 _UTC = frozenset({"UTC", "Etc/UTC", "Z", "GMT", "Etc/GMT", "Zulu", "Universal"})
 
 
-@dataclass(slots=True)
-class RelationReads:
+class RelationReads(msgspec.Struct):
     """What a view reads of one relation, over all its scans."""
 
-    predicates: list[Predicate | None] = field(default_factory=list)
+    predicates: list[Predicate | None] = msgspec.field(default_factory=list)
     """Of the scans: what the rows that each needs fulfil, each once; None if all may be needed."""
-    columns: set[str] | None = field(default_factory=set)
+    columns: set[str] | None = msgspec.field(default_factory=set)
     """The columns in lower case; None for all."""
-    filters: set[str] = field(default_factory=set)
+    filters: set[str] = msgspec.field(default_factory=set)
 
     def add(self, other: "RelationReads") -> None:
         """Take in what another view reads of the same relation."""
@@ -48,8 +47,7 @@ EVERYTHING = RelationReads([None], None, set())
 """All columns and all rows: what is read where nothing is known."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Analysis:
+class Analysis(msgspec.Struct, frozen=True, kw_only=True):
     """What is known of a query before it runs."""
 
     schema: pa.Schema | None
@@ -59,7 +57,7 @@ class Analysis:
     planned: Planned | None = None
     substrait: bytes | None = None
     lineage: Lineage | None = None
-    reads: Mapping[str, RelationReads] = field(default_factory=dict)
+    reads: Mapping[str, RelationReads] = msgspec.field(default_factory=dict)
     """By relation that its plan scans."""
     unpruned: str | None = None
     """Why none of its filters may prune files, if so."""

@@ -2,10 +2,10 @@
 
 import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+import msgspec
 from substrait.algebra_pb2 import AggregateFunction, Expression, Rel
 
 from headrace.expr.node import Literal as SparkLiteral
@@ -134,8 +134,7 @@ def _moment(literal: Any) -> dt.datetime:
     return _EPOCH + dt.timedelta(microseconds=micros)
 
 
-@dataclass(frozen=True, slots=True)
-class Words:
+class Words(msgspec.Struct, frozen=True):
     """The names of a plan's functions, with which its expressions can be told."""
 
     functions: Mapping[int, str]

@@ -4,8 +4,7 @@ A column remembers the sources that it was computed from, and, as long as nothin
 its place in its scan. So a condition further up can be said over the scan itself.
 """
 
-from dataclasses import dataclass, field
-
+import msgspec
 from substrait.algebra_pb2 import Expression
 from substrait.type_pb2 import Type
 
@@ -15,8 +14,7 @@ _INTEGERS = frozenset({"i8", "i16", "i32", "i64"})
 """What Substrait calls the types of whole numbers."""
 
 
-@dataclass(frozen=True, slots=True)
-class Column:
+class Column(msgspec.Struct, frozen=True):
     """A column between two operators: its name, its sources, and its scan if it is unchanged."""
 
     name: str
@@ -27,20 +25,18 @@ class Column:
     """The scan that it comes from and its place there, if nothing was done to it since."""
 
 
-@dataclass(slots=True)
-class Scan:
+class Scan(msgspec.Struct):
     """One scan, with the conditions that every row of it must meet to be of use."""
 
     relation: str
     names: tuple[str, ...]
     types: tuple[Type, ...]
-    needed: set[int] = field(default_factory=set)
-    conditions: list[Expression] = field(default_factory=list)
+    needed: set[int] = msgspec.field(default_factory=set)
+    conditions: list[Expression] = msgspec.field(default_factory=list)
     """Over the scan's own columns."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
+class Rows(msgspec.Struct, frozen=True):
     """What an operator gives: columns, and the scan whose rows they still are, one by one."""
 
     columns: tuple[Column, ...]

@@ -5,10 +5,10 @@ wrote. The parser is sqlglot's, in a dialect that knows Spark's doubled quotes.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import msgspec
 from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ParseError, SqlglotError
@@ -33,8 +33,7 @@ class SparkText(Spark):
         STRICT_CAST = True
 
 
-@dataclass(frozen=True)
-class Query:
+class Query(msgspec.Struct, frozen=True, dict=True):
     """One query of a view."""
 
     sql: str

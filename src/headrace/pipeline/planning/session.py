@@ -5,8 +5,8 @@ A plan made over empty tables is the plan over full ones: nothing in it depends 
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+import msgspec
 import pyarrow as pa
 from datafusion import DataFrame, RuntimeEnvBuilder, SessionConfig, SessionContext, udf
 from datafusion.substrait import Producer
@@ -31,8 +31,7 @@ _TOLD = re.compile(r"(DataFusion error: )?(Error during planning|\w+ error): |(?
 _LONGEST = 300
 
 
-@dataclass(frozen=True, slots=True)
-class Planned:
+class Planned(msgspec.Struct, frozen=True):
     """What DataFusion makes of a query."""
 
     plan: Plan

@@ -5,7 +5,6 @@ Each table of the file is one struct; a key that no struct has is an error that 
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 from typing import Any, TypeVar
@@ -57,8 +56,7 @@ class SourceSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     description: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Manifest:
+class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     """The whole file, checked."""
 
     project: ProjectTable

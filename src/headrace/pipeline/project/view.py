@@ -9,8 +9,9 @@ import ast
 import inspect
 import textwrap
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+import msgspec
 
 from headrace.pipeline.contract import Contract
 from headrace.pipeline.project.header import Header, Materialise, Tier, WriteMode
@@ -22,8 +23,7 @@ a DataFrame."""
 _READERS = frozenset({"table", "read_table"})
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SqlView:
+class SqlView(msgspec.Struct, frozen=True, kw_only=True):
     """A view whose text is Spark SQL; Spark runs it as it stands."""
 
     name: str
@@ -32,8 +32,7 @@ class SqlView:
     header: Header
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BuilderView:
+class BuilderView(msgspec.Struct, frozen=True, kw_only=True):
     """A view that a Python function builds, for what SQL cannot say."""
 
     name: str
@@ -47,8 +46,7 @@ class BuilderView:
 View: TypeAlias = SqlView | BuilderView
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Declared:
+class _Declared(msgspec.Struct, frozen=True, kw_only=True):
     """What `@view` leaves on a function, for the project to find."""
 
     header: Header

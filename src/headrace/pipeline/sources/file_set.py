@@ -4,10 +4,10 @@ Held as Arrow columns; the digest does not depend on the order in which files we
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -24,8 +24,7 @@ FILES = pa.schema(
 there is no log, a stamp tells whether it is still the same."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileSet:
+class FileSet(msgspec.Struct, frozen=True):
     """The files that are kept of a source, sorted, and how many it has in all."""
 
     files: pa.Table

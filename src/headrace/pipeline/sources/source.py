@@ -5,11 +5,11 @@ callable that takes a `SourceRequest` and gives a `Source`.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, Protocol, TypeAlias
 
+import msgspec
 import pyarrow as pa
 
 from headrace.errors import InvalidProjectError
@@ -20,8 +20,7 @@ from headrace.pipeline.sources.pin import SourcePin
 ENTRY_POINTS = "headrace.sources"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceRequest:
+class SourceRequest(msgspec.Struct, frozen=True, kw_only=True):
     """Which source is wanted, and at which version."""
 
     name: str
@@ -67,8 +66,7 @@ class Source(Protocol):
 Opener: TypeAlias = Callable[[SourceRequest], Source]
 
 
-@dataclass(frozen=True, slots=True)
-class SourceKinds:
+class SourceKinds(msgspec.Struct, frozen=True):
     """The kinds of sources that a project may name."""
 
     built_in: Mapping[str, Opener]
