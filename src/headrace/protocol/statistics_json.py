@@ -66,9 +66,9 @@ class StatisticsDecoder(msgspec.Struct, frozen=True):
         # A text between braces can neither swallow the next line nor hide in it, so that equal
         # counts prove one document for each.
         whole = pc.and_(pc.starts_with(raw, b"{"), pc.ends_with(raw, b"}"))
-        lines = pc.binary_join_element_wise(
-            pc.if_else(pc.fill_null(whole, False), raw, pa.scalar(b"{}")), b"", b"\n"
-        )
+        if whole.true_count < len(whole):
+            raw = pc.if_else(pc.fill_null(whole, False), raw, pa.scalar(b"{}"))
+        lines = pc.binary_join_element_wise(raw, b"", b"\n")
         *typed, tolerant = self.attempts
         for decoder in self.attempts:
             try:

@@ -4,7 +4,7 @@ A packed key is the UTF-8 of its path; where there is a deletion vector, a separ
 follow. The separators are bytes that UTF-8 never has, so two keys never give the same bytes.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from headrace.protocol.key import FileKey
 
@@ -40,8 +40,15 @@ def unpack(packed: bytes) -> FileKey:
     return FileKey(text, dv_id.decode("utf-8", _ODD_TEXT)) if has_vector else FileKey(text)
 
 
-def path_bytes(packed: bytes) -> bytes:
-    """The path of a packed key as it was before it became a text."""
+def paths_of(packed: Iterable[bytes]) -> Iterator[bytes]:
+    """The paths of packed keys as they were before they became texts."""
+    return (
+        _path_of(key) if _VECTOR_FOLLOWS in key or _SURROGATE_BEGINS in key else key
+        for key in packed
+    )
+
+
+def _path_of(packed: bytes) -> bytes:
     path = packed.partition(_VECTOR_FOLLOWS)[0]
     if _SURROGATE_BEGINS not in path:
         return path

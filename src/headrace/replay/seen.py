@@ -13,7 +13,7 @@ from itertools import chain, islice
 from headrace.errors import NotFrozenError
 from headrace.protocol.key import FileKey
 from headrace.replay.holdings import Holdings, Layer
-from headrace.replay.packed_key import join, pack, pack_all, path_bytes, split, unpack
+from headrace.replay.packed_key import join, pack, pack_all, paths_of, split, unpack
 from headrace.replay.spill import Spill
 
 DEFAULT_MEMORY_LIMIT_BYTES = 64 << 20
@@ -246,7 +246,7 @@ class FrozenSeenSet:
 
     def paths(self) -> Iterator[bytes]:
         """The path of every key, as the bytes that a column of plain paths would have."""
-        return map(path_bytes, self._holdings)
+        return paths_of(self._holdings)
 
     def __len__(self) -> int:
         return len(self._holdings)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from functools import reduce
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Any
 
 import msgspec
@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 
 from headrace.engines.arrow.column_batch import ColumnBatch
 from headrace.engines.arrow.footer import Footer
+from headrace.engines.arrow.group_judge import GroupJudge, WantedGroup
 from headrace.engines.arrow.json_lines import count_json_rows
 from headrace.engines.arrow.leaf import LeafScan
 from headrace.engines.arrow.parquet_source import FooterCache, ParquetSource
@@ -83,22 +84,25 @@ class ArrowColumnar:
         skip = shape.skip
         predicate = None if skip is None else split_predicate(skip.predicate)
         by_partition = None if predicate is None else predicate.by_partition
+        judge = GroupJudge(
+            source=self._source,
+            predicate=predicate,
+            verdicts=PartitionVerdicts.of_conjuncts(by_partition) if by_partition else (),
+            meter=self._context.meter,
+        )
         leaf = LeafScan(
             source=self._source,
             columns=shape.scan.columns,
             wanted=None if skip is None else skip.wanted,
             predicate=predicate,
-            verdicts=PartitionVerdicts.of_conjuncts(by_partition) if by_partition else (),
             matcher=SeenMatcher(shape.seen) if len(shape.seen) else None,
             batch_rows=settings.batch_rows,
             meter=self._context.meter,
         )
-        at_once = settings.row_groups_per_batch
         units = (
-            (file, groups[start : start + at_once])
+            (file, groups)
             for file, some in files
-            for groups in [leaf.groups(file, some)]
-            for start in range(0, len(groups), at_once)
+            for groups in _batched(judge.groups(file, some), settings.row_groups_per_batch)
         )
         yield from in_parallel(
             lambda unit: leaf.read(*unit), units, threads=settings.leaf_parallelism
@@ -139,6 +143,11 @@ class ArrowColumnar:
 def _kept(predicate: BoundPredicate, batch: Any) -> ColumnBatch:
     assert isinstance(batch, ColumnBatch)
     return batch.filter(keep_mask(predicate, batch)) if len(batch) else batch
+
+
+def _batched(groups: Iterator[WantedGroup], size: int) -> Iterator[list[WantedGroup]]:
+    while some := list(islice(groups, size)):
+        yield some
 
 
 class _LeafShape(msgspec.Struct, frozen=True, kw_only=True):

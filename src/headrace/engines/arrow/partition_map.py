@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from itertools import product
 from math import prod
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -16,19 +17,65 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from headrace.engines.arrow.coded_map import CodedMaps
 from headrace.engines.arrow.partition_verdicts import PartitionTexts, PartitionVerdicts
 
 _MOST_COMBINATIONS = 1 << 16
 
 
-class _CodedColumn(msgspec.Struct, frozen=True):
-    """One partition column: a code for each row, and the texts that codes stand for.
+class _Verdicts(msgspec.Struct, frozen=True):
+    """What one conjunct says of each combination of codes."""
 
-    The last text is null, and so is the one that code -1 stands for.
-    """
+    places: tuple[int, ...]
+    """Which of the codes of a row make up its combination."""
+    table: npt.NDArray[np.bool_]
 
-    codes: npt.NDArray[np.int32]
-    texts: pa.StringArray
+    def on_rows(self, codes: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+        if len(self.places) == 1:
+            return self.table.take(codes[:, self.places[0]])  # quicker than by index
+        found: npt.NDArray[np.bool_] = self.table[tuple(codes[:, place] for place in self.places)]
+        return np.broadcast_to(found, len(codes))  # without columns there is one for all
+
+
+class CodedPredicate(msgspec.Struct, frozen=True):
+    """A predicate for maps of the same names, with the same texts for codes."""
+
+    conjuncts: tuple[_Verdicts, ...]
+
+    @classmethod
+    def of(
+        cls,
+        conjuncts: Sequence[PartitionVerdicts],
+        names: Sequence[str],
+        texts: Sequence[str | None],
+    ) -> "CodedPredicate | None":
+        """Judge every combination; None where there are too many, or a name is not there once.
+
+        The last text must be null: it is what code -1 stands for, too.
+        """
+        made = []
+        for part in conjuncts:
+            sizes = (len(texts),) * len(part.names)
+            if prod(sizes) > _MOST_COMBINATIONS or any(names.count(n) != 1 for n in part.names):
+                return None
+            combinations = list(product(texts, repeat=len(part.names)))
+            table = np.array(part.on(combinations), dtype=np.bool_).reshape(sizes)
+            made.append(_Verdicts(tuple(map(names.index, part.names)), table))
+        return cls(tuple(made))
+
+    @property
+    def can_be_true(self) -> bool:
+        """Whether a row may match, as far as the texts by themselves tell."""
+        return all(part.table.any() for part in self.conjuncts)
+
+    def on_rows(self, codes: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+        """Whether each row may match."""
+        mask = np.ones(len(codes), dtype=np.bool_)
+        for part in self.conjuncts:
+            mask &= part.on_rows(codes)
+            if not mask.any():
+                break
+        return mask
 
 
 def rows_that_may_match(
@@ -36,33 +83,46 @@ def rows_that_may_match(
 ) -> npt.NDArray[np.bool_]:
     """Whether each row may match all of these. No row may be null."""
     layout = UniformLayout.of(values)
+    if layout is not None:
+        coded = CodedPredicate.of(conjuncts, layout.names, layout.texts.to_pylist())
+        if coded is not None:
+            return coded.on_rows(layout.codes)
+    plain = values.cast(pa.map_(pa.string(), pa.string()))
     mask = np.ones(len(values), dtype=np.bool_)
     for part in conjuncts:
-        coded = [_coded(values, layout, name) for name in part.names]
-        mask &= _may_match(part, coded, rows=len(values))
-        if not mask.any():
-            break
+        texts = {
+            name: _checked(pc.map_lookup(plain, query_key=name, occurrence="first"))
+            for name in part.names
+        }
+        kept = part.on_files(PartitionTexts(texts, len(values)))
+        mask &= kept.to_numpy(zero_copy_only=False)
     return mask
 
 
-def _may_match(
-    part: PartitionVerdicts, coded: list[_CodedColumn], *, rows: int
-) -> npt.NDArray[np.bool_]:
-    """One conjunct: judged for every combination of texts, and looked up for every row."""
-    sizes = [len(column.texts) for column in coded]
-    if prod(sizes) > _MOST_COMBINATIONS:
-        texts = {
-            name: column.texts.take(pa.array(column.codes % len(column.texts)))
-            for name, column in zip(part.names, coded, strict=True)
-        }
-        every: npt.NDArray[np.bool_] = part.on_files(PartitionTexts(texts, rows)).to_numpy(
-            zero_copy_only=False
-        )
-        return every
-    combinations = list(product(*(column.texts.to_pylist() for column in coded)))
-    verdicts = np.array(part.on(combinations), dtype=np.bool_).reshape(sizes)
-    found = verdicts[tuple(column.codes for column in coded)]
-    return np.broadcast_to(found, rows)  # a part without columns has one verdict for all
+def _checked(texts: pa.StringArray) -> pa.StringArray:
+    """The same texts, which Arrow otherwise checks only when they are looked at.
+
+    Raises:
+        pa.ArrowInvalid: one of them is not UTF-8.
+    """
+    return texts.cast(pa.binary()).cast(pa.string())
+
+
+def coded_rows_that_may_match(
+    maps: CodedMaps, conjuncts: Sequence[PartitionVerdicts]
+) -> npt.NDArray[np.bool_] | None:
+    """The same for maps that were never built; None where their codes do not tell."""
+    coded = CodedPredicate.of(conjuncts, maps.names, (*maps.texts, None))
+    if coded is None:
+        return None
+    if not coded.can_be_true:
+        return np.zeros(maps.rows, dtype=np.bool_)
+    try:
+        pages = [coded.on_rows(codes) for codes in maps.codes()]
+    except ValueError:
+        return None
+    mask = np.concatenate(pages)
+    return mask if len(mask) == maps.rows else None
 
 
 class UniformLayout(msgspec.Struct, frozen=True):
@@ -99,8 +159,9 @@ class UniformLayout(msgspec.Struct, frozen=True):
 
     def filter(self, mask: pa.BooleanArray) -> "UniformLayout":
         """The maps for which the mask is true."""
-        chosen = self.codes[mask.to_numpy(zero_copy_only=False)]
-        return UniformLayout(self.names, chosen, self.texts)
+        rows = np.flatnonzero(mask.to_numpy(zero_copy_only=False))
+        # Several times as fast as by a mask.
+        return UniformLayout(self.names, self.codes.take(rows, axis=0), self.texts)
 
     def plain_maps(self) -> pa.MapArray:
         """The same maps with texts in place of codes."""
@@ -120,12 +181,3 @@ def _repeated(names: tuple[str, ...], times: int) -> pa.StringArray:
     """The names again and again. Batches are of few sizes, so that it pays to keep it."""
     places = np.tile(np.arange(len(names), dtype=np.int32), times)
     return pa.array(names, pa.string()).take(pa.array(places))
-
-
-def _coded(values: pa.MapArray, layout: UniformLayout | None, name: str) -> _CodedColumn:
-    if layout is not None and layout.names.count(name) == 1:
-        return _CodedColumn(layout.codes[:, layout.names.index(name)], layout.texts)
-    plain = values.cast(pa.map_(pa.string(), pa.string()))
-    encoded = pc.map_lookup(plain, query_key=name, occurrence="first").dictionary_encode()
-    codes = pc.fill_null(encoded.indices, -1).to_numpy(zero_copy_only=False)
-    return _CodedColumn(codes, pa.concat_arrays([encoded.dictionary, pa.nulls(1, pa.string())]))

@@ -4,7 +4,7 @@ A table has many files and few partitions. Evaluating a predicate takes a dozen 
 so that it pays to remember what was said, over all commits and row groups of a run.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 import msgspec
@@ -68,6 +68,11 @@ class PartitionVerdicts:
             verdicts = self.on_files(PartitionTexts(columns, len(ordered)))
             known.update(zip(ordered, verdicts.to_pylist(), strict=True))
         return [known[combination] for combination in combinations]
+
+    def learn(self, texts: Iterable[str]) -> None:
+        """Find out at once what is said of these texts, each of which may be met by itself."""
+        if len(self.names) == 1:
+            self.on([(text,) for text in texts])
 
     def on_files(self, texts: PartitionTexts) -> pa.BooleanArray:
         """Whether each file may match, found out for every one of them."""

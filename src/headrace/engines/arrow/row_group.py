@@ -1,27 +1,21 @@
-"""Ruling out whole row groups of a checkpoint by what its footer and dictionaries tell.
+"""Ruling out whole row groups of a checkpoint by what its footer tells.
 
 The same evaluator that skips files answers here, with bounds over all the adds of a group.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from headrace.engines.arrow.footer import Footer
-from headrace.errors import PartitionValueError
-from headrace.expr.evaluate import Bounds, evaluate, exact_bounds
-from headrace.expr.node import And, BoundColumn, BoundPredicate
-from headrace.expr.reference import evaluated_columns
+from headrace.expr.evaluate import Bounds, evaluate
+from headrace.expr.node import BoundColumn, BoundPredicate
 from headrace.protocol.arrow_schema import arrow_type
-from headrace.protocol.arrow_value import typed_array
 from headrace.protocol.bound import lower_bound, upper_bound
 from headrace.protocol.schema import PrimitiveType
-from headrace.protocol.value import is_ordered, typed_value
+from headrace.protocol.value import is_ordered
 
-_FEW = 16
 _STATISTICS = ("minValues", "maxValues", "nullCount")
 _ABOVE = ("add", "stats_parsed", "minValues")
 """What stands above a column's own names in the path of a statistic."""
@@ -32,33 +26,6 @@ def groups_to_read(predicate: BoundPredicate, *, footer: Footer, groups: list[in
     """The row groups that may hold a file with a matching row, as far as the footer tells."""
     possible = evaluate(predicate, _FooterEvidence(footer, tuple(groups))).can_be_true
     return [group for group, keep in zip(groups, possible.to_pylist(), strict=True) if keep]
-
-
-def texts_may_match(
-    predicate: BoundPredicate,
-    *,
-    footer: Footer,
-    group: int,
-    read_texts: Callable[[], list[str] | None],
-) -> bool:
-    """Whether the partition texts of a row group leave it possible that a file matches.
-
-    `read_texts` gives those texts, each once, of all columns together; they are read only if
-    the footer has not told as much.
-    """
-    parts = [(part, c) for part in _conjuncts(predicate) if (c := _partition_column(part))]
-    unjudged = [(part, c) for part, c in parts if not _typed_values_tell(c, footer, group)]
-    return not unjudged or _texts_may_match(unjudged, read_texts())
-
-
-def _conjuncts(predicate: BoundPredicate) -> tuple[BoundPredicate, ...]:
-    return predicate.parts if isinstance(predicate, And) else (predicate,)
-
-
-def _partition_column(part: BoundPredicate) -> BoundColumn | None:
-    """The partition column that a part is about, if it is about one column only."""
-    columns = evaluated_columns(part)
-    return columns[0] if len(columns) == 1 and columns[0].is_partition else None
 
 
 def _parsed_leaf(column: BoundColumn) -> str:
@@ -81,50 +48,6 @@ def _some_null(footer: Footer, group: int, leaf: str) -> bool:
     """Whether some add of a group may have no value there."""
     nulls = footer.nulls(group, leaf)
     return nulls is None or nulls != footer.nulls(group, "add.path")
-
-
-def _texts_may_match(
-    parts: list[tuple[BoundPredicate, BoundColumn]], texts: list[str] | None
-) -> bool:
-    if texts is None:
-        return True
-    for part, column in parts:
-        # A text of another type may be another column's, or a bad value of this one, whose file
-        # must be kept: the dictionary does not say which. The first few mostly show it.
-        if _some_uncastable(texts[:_FEW], column):
-            continue
-        # A null leaves no trace in a dictionary, so it is always among the candidates.
-        values, uncastable = typed_array(pa.array([None, *texts], pa.string()), column.type)
-        if pc.any(uncastable).as_py():
-            continue
-        candidates = _Candidates(column, exact_bounds(values), len(values))
-        if not pc.any(evaluate(part, candidates).can_be_true).as_py():
-            return False
-    return True
-
-
-def _some_uncastable(texts: list[str], column: BoundColumn) -> bool:
-    try:
-        for text in texts:
-            typed_value(text, column.type, column=column.physical_path[0])
-    except PartitionValueError:
-        return True
-    return False
-
-
-class _Candidates(msgspec.Struct, frozen=True):
-    """The values that one column may have: each is an entry of its own."""
-
-    column: BoundColumn
-    values: Bounds
-    size: int
-
-    def __len__(self) -> int:
-        return self.size
-
-    def bounds(self, column: BoundColumn) -> Bounds:
-        assert column == self.column
-        return self.values
 
 
 class _FooterEvidence(msgspec.Struct, frozen=True):

@@ -1,0 +1,181 @@
+"""Which row groups of a leaf to read, and which of their rows.
+
+What is cheap comes first: a row group is judged by its footer, then by the dictionary of its
+partition values, then by the values themselves. All of it is quick beside decoding paths.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from headrace.engines.arrow.coded_map import CodedMaps, MapChunks
+from headrace.engines.arrow.parquet_source import ParquetSource
+from headrace.engines.arrow.partition_map import coded_rows_that_may_match, rows_that_may_match
+from headrace.engines.arrow.partition_verdicts import PartitionVerdicts
+from headrace.engines.arrow.row_group import groups_to_read
+from headrace.errors import CorruptCheckpointError
+from headrace.metrics.meter import Meter
+from headrace.protocol.log_file import LogFile
+from headrace.replay.skipping import SplitPredicate
+
+PARTITION_VALUES = "add.partitionValues"
+_MASK_BATCH_ROWS = 1 << 15
+_MOST_JUDGED_AT_ONCE = 16
+
+
+class WantedGroup(msgspec.Struct, frozen=True):
+    """A row group to read, or those of its rows for which the mask is true."""
+
+    group: int
+    mask: npt.NDArray[np.bool_] | None = None
+
+
+class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
+    """What rules out row groups and rows, for all leaves of a checkpoint."""
+
+    source: ParquetSource
+    predicate: SplitPredicate | None
+    verdicts: tuple[PartitionVerdicts, ...]
+    """Those of its conjuncts that partition values alone decide."""
+    meter: Meter
+
+    def groups(self, file: LogFile, some: tuple[int, ...] | None = None) -> Iterator[WantedGroup]:
+        """The row groups, or those of some, that may hold a wanted add.
+
+        The others are counted and forgotten.
+        """
+        with self.source.open(file) as parquet:
+            footer = self.source.footer(file)
+            every = range(parquet.num_row_groups) if some is None else some
+            held = [group for group in every if footer.holds(group, "add")]
+            if self.predicate is None or not held:
+                kept = held
+            else:
+                kept = groups_to_read(self.predicate.whole, footer=footer, groups=held)
+            self._count_rows(file, parquet, every, held, kept)
+        if not self.verdicts:
+            yield from map(WantedGroup, kept)
+            return
+        if not footer.leaves((PARTITION_VALUES,)):
+            yield from self._judged_without_values(file, kept)
+            return
+        start, size = 0, 1
+        while start < len(kept):
+            yield from self._judged(file, kept[start : start + size])
+            start, size = start + size, min(size * 2, _MOST_JUDGED_AT_ONCE)
+
+    def _judged(self, file: LogFile, groups: list[int]) -> Iterator[WantedGroup]:
+        """Those of some groups in which partition values leave something to read."""
+        maps = [self._coded_maps(file, group) for group in groups]
+        texts = {text for coded in maps if coded is not None for text in coded.texts}
+        for part in self.verdicts:
+            part.learn(texts)
+        for group, coded in zip(groups, maps, strict=True):
+            mask = None if coded is None else coded_rows_that_may_match(coded, self.verdicts)
+            adds = 0 if mask is None else len(mask)
+            if mask is None:
+                mask, adds = self._decoded_mask(file, group)
+            found = int(mask.sum())
+            self.meter.count(
+                rows_filtered_by_partition_pruning=adds - found, row_groups_skipped=not found
+            )
+            if found:
+                yield WantedGroup(group, mask)
+
+    def _judged_without_values(self, file: LogFile, groups: list[int]) -> Iterator[WantedGroup]:
+        """The same where the file does not have the values: each is null then, in every add."""
+        if _may_match_without_values(self.verdicts):
+            yield from map(WantedGroup, groups)
+            return
+        with self.source.open(file) as parquet:
+            adds = sum(self._actions(file, parquet, group, "add") for group in groups)
+        self.meter.count(rows_filtered_by_partition_pruning=adds, row_groups_skipped=len(groups))
+
+    def _coded_maps(self, file: LogFile, group: int) -> CodedMaps | None:
+        """The partition values of a group by code, if all of its rows are adds."""
+        footer = self.source.footer(file)
+        chunks = MapChunks.of(footer, group, PARTITION_VALUES)
+        if chunks is None or footer.actions(group, "add") != chunks.rows:
+            return None
+        with self.source.open_raw(file) as raw:
+            return chunks.read(raw)
+
+    def _decoded_mask(self, file: LogFile, group: int) -> tuple[npt.NDArray[np.bool_], int]:
+        """The same mask from maps that Arrow has built, and the number of adds."""
+        footer = self.source.footer(file)
+        with self.source.open(file, codes=footer.leaves((PARTITION_VALUES,))) as parquet:
+            batches = self.source.batches(
+                file, parquet, group, columns=(PARTITION_VALUES,), batch_rows=_MASK_BATCH_ROWS
+            )
+            try:
+                found = [_evaluated(batch, self.verdicts) for batch in batches]
+            except (UnicodeDecodeError, pa.ArrowInvalid) as error:
+                raise CorruptCheckpointError(path=file.path, reason=str(error)) from error
+        empty = np.zeros(0, dtype=np.bool_)  # a leaf may have no rows at all
+        mask = np.concatenate([empty, *(part for part, _ in found)])
+        return mask, sum(count for _, count in found)
+
+    def _count_rows(
+        self,
+        file: LogFile,
+        parquet: pq.ParquetFile,
+        every: Sequence[int],
+        held: list[int],
+        kept: list[int],
+    ) -> None:
+        """Count the rows of all groups, also of those that will not be read."""
+        footer = self.source.footer(file)
+        rows = sum(footer.rows(group) for group in every)
+        adds = {group: self._actions(file, parquet, group, "add") for group in every}
+        removes = sum(self._actions(file, parquet, group, "remove") for group in every)
+        file_actions = sum(adds.values()) + removes
+        skipped = sum(adds[group] for group in set(held) - set(kept))
+        by_partition = self.predicate is not None and self.predicate.by_partition is not None
+        self.meter.count(
+            total_metadata_rows=rows,
+            rows_from_checkpoint=rows,
+            non_file_action_rows=rows - file_actions,
+            row_groups_skipped=len(every) - len(kept),
+            rows_filtered_by_partition_pruning=skipped if by_partition else 0,
+            rows_filtered_by_data_skipping=0 if by_partition else skipped,
+        )
+
+    def _actions(self, file: LogFile, parquet: pq.ParquetFile, group: int, action: str) -> int:
+        """How many actions of a kind a group has: from the footer, or its smallest column."""
+        footer = self.source.footer(file)
+        told = footer.actions(group, action)
+        if told is not None:
+            return told
+        leaf = min(
+            footer.leaves((action,)), key=lambda leaf: footer.compressed_bytes(group, [leaf])
+        )
+        batches = self.source.batches(
+            file, parquet, group, columns=(leaf,), batch_rows=_MASK_BATCH_ROWS
+        )
+        return sum(len(batch) - batch.column(action).null_count for batch in batches)
+
+
+def _evaluated(
+    batch: pa.RecordBatch, conjuncts: Sequence[PartitionVerdicts]
+) -> tuple[npt.NDArray[np.bool_], int]:
+    """The rows of a batch that may match, and how many adds it has."""
+    adds = batch.column("add")
+    values = pc.struct_field(adds, "partitionValues")
+    if values.null_count == 0:
+        return rows_that_may_match(values, conjuncts), len(adds)
+    mask = np.zeros(len(adds), dtype=np.bool_)
+    if adds.null_count != values.null_count and _may_match_without_values(conjuncts):
+        mask = adds.is_valid().to_numpy(zero_copy_only=False).copy()
+    present = values.is_valid().to_numpy(zero_copy_only=False)
+    mask[present] = rows_that_may_match(values.drop_null(), conjuncts)
+    return mask, len(adds) - adds.null_count
+
+
+def _may_match_without_values(conjuncts: Sequence[PartitionVerdicts]) -> bool:
+    """Whether a file may match of which the log has no partition values: they are all null."""
+    return all(part.on([(None,) * len(part.names)])[0] for part in conjuncts)

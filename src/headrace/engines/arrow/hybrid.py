@@ -1,0 +1,121 @@
+"""Parquet's mix of runs and bit-packed numbers, unpacked as a whole: codes and levels.
+
+Eight numbers of `width` bits take `width` bytes, so every eighth begins with a byte. From there
+they are read as words of 64 bits, within which all words at once are put right.
+"""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+MOST_BITS = 16
+_LONGEST_PACKED = 63
+"""Groups of eight in a packed run: writers stop there, since its head then fits one byte."""
+_LONGEST_HEAD = _LONGEST_PACKED << 1 | 1
+
+
+def unpack(data: bytes, width: int, count: int) -> npt.NDArray[Any]:
+    """So many numbers of a few bits each.
+
+    Raises:
+        ValueError: they are of too many bits, or the bytes end too early.
+        IndexError: the same.
+    """
+    if width > MOST_BITS:
+        raise ValueError(f"numbers of {width} bits are not for this reader")
+    kind = np.dtype(np.uint8 if width <= 8 else np.uint16)  # noqa: PLR2004  (a byte has eight)
+    if not width:
+        return np.zeros(count, dtype=kind)
+    parts = [np.zeros(0, dtype=kind)]
+    packed: list[bytes] = []  # runs that follow each other, without their heads
+    at = found = 0
+    while found < count:
+        alike = _longest_runs(data, at, width, count - found)
+        if alike is not None:
+            packed.append(alike[:, 1:].tobytes())
+            at += alike.size
+            found += len(alike) * _LONGEST_PACKED * 8
+            continue
+        head, at = _read_head(data, at)
+        size = (head >> 1) * width if head & 1 else (width + 7) // 8
+        run = data[at : at + size]
+        if len(run) < size or head <= 1:
+            raise ValueError("the numbers end too early")
+        if head & 1:
+            packed.append(run)
+        else:
+            if packed:
+                parts.append(_unpacked(b"".join(packed), width, kind))
+                packed = []
+            length = min(head >> 1, count - found)
+            parts.append(np.full(length, int.from_bytes(run, "little"), dtype=kind))
+        at += size
+        found += (head >> 1) * 8 if head & 1 else head >> 1
+    if packed:
+        parts.append(_unpacked(b"".join(packed), width, kind))
+    return np.concatenate(parts)[:count]
+
+
+def is_repeated(data: bytes, width: int, value: int, count: int) -> bool:
+    """Whether all of so many numbers are this one."""
+    if not count:
+        return True
+    head, at = _read_head(data, 0)
+    if not head & 1 and head >> 1 >= count:  # as it mostly is: one run, and nothing to unpack
+        return int.from_bytes(data[at : at + (width + 7) // 8], "little") == value
+    return bool((unpack(data, width, count) == value).all())
+
+
+def _longest_runs(data: bytes, at: int, width: int, count: int) -> npt.NDArray[np.uint8] | None:
+    """The packed runs of the greatest length that follow each other, a row each with its head."""
+    size = 1 + _LONGEST_PACKED * width
+    most = min(count // (_LONGEST_PACKED * 8), (len(data) - at) // size)
+    if most < 1 or data[at] != _LONGEST_HEAD:
+        return None
+    rows: npt.NDArray[np.uint8] = np.ndarray((most, size), dtype=np.uint8, buffer=data, offset=at)
+    others = np.flatnonzero(rows[:, 0] != _LONGEST_HEAD)
+    return rows[: others[0]] if len(others) else rows
+
+
+def _unpacked(packed: bytes, width: int, kind: np.dtype[Any]) -> npt.NDArray[Any]:
+    lanes = 8 // kind.itemsize
+    groups = len(packed) // width
+    padded = packed + bytes(8)  # the last numbers are read as part of a word that reaches beyond
+    words = np.empty((groups, 8 // lanes), dtype="<u8")
+    for part in range(8 // lanes):
+        start, shift = divmod(part * lanes * width, 8)
+        unaligned: npt.NDArray[np.uint64] = np.ndarray(
+            (groups,), dtype="<u8", buffer=padded, offset=start, strides=(width,)
+        )
+        words[:, part] = unaligned >> np.uint64(shift)
+    return _spread(words.ravel(), width, lanes).view(kind)
+
+
+def _spread(words: npt.NDArray[np.uint64], width: int, lanes: int) -> npt.NDArray[np.uint64]:
+    """Numbers that lie close in each word, moved apart until each has a lane of its own.
+
+    The upper half of the numbers moves by as much as the lower half has to spare; so do then
+    the upper halves of the halves, until every half is one number.
+    """
+    lane = 64 // lanes
+    half = lanes // 2
+    while half:
+        lower = sum(((1 << half * width) - 1) << at for at in range(0, 64, 2 * half * lane))
+        moved = words << np.uint64(half * (lane - width))
+        moved &= np.uint64(lower << half * lane)
+        words &= np.uint64(lower)
+        words |= moved
+        half //= 2
+    return words
+
+
+def _read_head(data: bytes, at: int) -> tuple[int, int]:
+    head = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        head |= (byte & 0x7F) << shift
+        if byte < 0x80:  # noqa: PLR2004  (the top bit says that more follows)
+            return head, at
+        shift += 7

@@ -1,0 +1,112 @@
+"""The pages of a column chunk: their heads, levels and values, decompressed."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, TypeAlias
+
+import msgspec
+
+from headrace.engines.arrow.lite.thrift import read_struct
+
+Decompress: TypeAlias = Callable[[bytes, int], bytes]
+"""The bytes that a compressed body stands for, and how many there must be."""
+
+BYTE_ARRAY = 6
+_PLAIN, _PLAIN_DICTIONARY, _RLE_DICTIONARY = 0, 2, 8
+_DATA_PAGE, _DICTIONARY_PAGE, _DATA_PAGE_V2 = 0, 2, 3
+_INT32, _INT64 = 1, 2
+
+# Field ids of Parquet's page header, where they are used.
+_TYPE, _PLAIN_SIZE, _SIZE = 1, 2, 3
+_V1, _DICTIONARY, _V2 = 5, 7, 8
+_COUNT, _ENCODING, _ENCODING_V2 = 1, 2, 4
+_DEFINITION_SIZE, _REPETITION_SIZE, _IS_COMPRESSED = 5, 6, 7
+
+
+class Page(msgspec.Struct, frozen=True):
+    """One page. That of a dictionary has no levels."""
+
+    is_dictionary: bool
+    count: int
+    """Of its entries, nulls included."""
+    is_coded: bool
+    """Whether its values are codes, which a dictionary explains; else they are plain."""
+    repetitions: bytes
+    definitions: bytes
+    values: bytes
+
+
+def read_pages(data: bytes, *, is_repeated: bool, decompress: Decompress) -> Iterator[Page]:
+    """The pages of a chunk, whose bytes these are, in order.
+
+    Raises:
+        ValueError: there is a page that this reader does not know.
+        IndexError: the bytes end too early.
+    """
+    at = 0
+    while at < len(data):
+        header, at = read_struct(data, at)
+        end = at + header[_SIZE]
+        yield _page(header, data[at:end], is_repeated=is_repeated, decompress=decompress)
+        at = end
+
+
+def plain_values(data: bytes, count: int, physical_type: int) -> list[Any]:
+    """Values that are written one after the other: texts and integers.
+
+    Raises:
+        ValueError: they are of another type, or no texts.
+    """
+    values: list[Any] = []
+    at = 0
+    for _ in range(count):
+        if physical_type == BYTE_ARRAY:
+            size = int.from_bytes(data[at : at + 4], "little")
+            values.append(data[at + 4 : at + 4 + size].decode())
+            at += 4 + size
+        elif physical_type in (_INT32, _INT64):
+            size = 4 if physical_type == _INT32 else 8
+            values.append(int.from_bytes(data[at : at + size], "little", signed=True))
+            at += size
+        else:
+            raise ValueError(f"physical type {physical_type} is not for this reader")
+    return values
+
+
+def _page(
+    header: dict[int, Any], body: bytes, *, is_repeated: bool, decompress: Decompress
+) -> Page:
+    kind, plain_size = header[_TYPE], header[_PLAIN_SIZE]
+    if kind == _DATA_PAGE:
+        head, plain, at = header[_V1], decompress(body, plain_size), 0
+        repetitions = b""
+        if is_repeated:
+            repetitions, at = _sized(plain, at)
+        definitions, at = _sized(plain, at)
+        coded = _is_coded(head[_ENCODING])
+        return Page(False, head[_COUNT], coded, repetitions, definitions, plain[at:])
+    if kind == _DATA_PAGE_V2:
+        head = header[_V2]
+        split = head[_REPETITION_SIZE]
+        start = split + head[_DEFINITION_SIZE]
+        values = body[start:]
+        if head.get(_IS_COMPRESSED, True):
+            values = decompress(values, plain_size - start)
+        coded = _is_coded(head[_ENCODING_V2])
+        return Page(False, head[_COUNT], coded, body[:split], body[split:start], values)
+    if kind == _DICTIONARY_PAGE:
+        plain = decompress(body, plain_size)
+        return Page(True, header[_DICTIONARY][_COUNT], False, b"", b"", plain)
+    raise ValueError(f"a page of type {kind} is not for this reader")
+
+
+def _is_coded(encoding: int) -> bool:
+    if encoding in (_PLAIN_DICTIONARY, _RLE_DICTIONARY):
+        return True
+    if encoding == _PLAIN:
+        return False
+    raise ValueError(f"encoding {encoding} is not for this reader")
+
+
+def _sized(data: bytes, at: int) -> tuple[bytes, int]:
+    end = at + 4 + int.from_bytes(data[at : at + 4], "little")
+    return data[at + 4 : end], end

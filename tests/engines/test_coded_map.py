@@ -1,0 +1,108 @@
+"""Maps taken from pages by code are the maps that Arrow builds, or none at all."""
+
+from io import BytesIO
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headrace.engines.arrow.coded_map import MapChunks
+from headrace.engines.arrow.footer import Footer
+from tests.effort import examples
+
+MAP = pa.map_(pa.string(), pa.string())
+MANY = 3000
+
+texts = st.one_of(st.sampled_from(["", "a", "b", "2026-01-01"]), st.text(max_size=6))
+writers = st.fixed_dictionaries(
+    {
+        "compression": st.sampled_from(["none", "snappy", "gzip", "zstd"]),
+        "data_page_version": st.sampled_from(["1.0", "2.0"]),
+        "data_page_size": st.sampled_from([64, 1 << 20]),  # Arrow misreads pages without values
+        "use_dictionary": st.sampled_from([True, True, True, False]),
+        "dictionary_pagesize_limit": st.sampled_from([1 << 20, 1 << 20, 16]),
+        "row_group_size": st.sampled_from([7, 1000, 1 << 20]),
+    }
+)
+
+
+def written(maps: list[Any], **writer: Any) -> BytesIO:
+    add = pa.StructArray.from_arrays([pa.array(maps, MAP)], ["partitionValues"])
+    file = BytesIO()
+    pq.write_table(pa.table({"add": add}), file, **writer)
+    return file
+
+
+def by_code(file: BytesIO) -> list[list[list[tuple[str, str]]] | None]:
+    """The maps of each row group; None where their codes do not tell."""
+    footer = Footer(pq.read_metadata(file))
+    found: list[list[list[tuple[str, str]]] | None] = []
+    for group in range(footer.metadata.num_row_groups):
+        chunks = MapChunks.of(footer, group, "add.partitionValues")
+        maps = None if chunks is None else chunks.read(file)
+        found.append(None)
+        if maps is not None:
+            try:
+                rows = [row for codes in maps.codes() for row in codes.tolist()]
+            except ValueError:
+                continue
+            found[-1] = [
+                [(name, maps.texts[code]) for name, code in zip(maps.names, row, strict=True)]
+                for row in rows
+            ]
+    return found
+
+
+def by_arrow(file: BytesIO) -> list[list[Any]]:
+    parquet = pq.ParquetFile(file)
+    groups = [parquet.read_row_group(n) for n in range(parquet.num_row_groups)]
+    return [[row["partitionValues"] for row in group["add"].to_pylist()] for group in groups]
+
+
+@pytest.mark.property
+@settings(max_examples=examples(100))
+@given(
+    names=st.lists(st.sampled_from("abc"), min_size=1, max_size=3),
+    values=st.lists(st.lists(texts, min_size=3, max_size=3), min_size=1, max_size=40),
+    odd=st.sampled_from([None, "null map", "null value", "no entry", "other order", "one more"]),
+    times=st.sampled_from([1, 1, MANY // 40]),
+    writer=writers,
+)
+def test_codes_tell_what_arrow_tells_or_nothing(
+    names: list[str], values: list[list[str]], odd: str | None, times: int, writer: dict[str, Any]
+) -> None:
+    maps: list[Any] = [list(zip(names, row, strict=False)) for row in values] * times
+    place = len(maps) // 2
+    match odd:
+        case "null map":
+            maps[place] = None
+        case "null value":
+            maps[place] = [(name, None) for name in names]
+        case "no entry":
+            maps[place] = []
+        case "other order":
+            maps[place] = maps[place][::-1]
+        case "one more":
+            maps[place] = [*maps[place], ("d", "x")]
+    file = written(maps, **writer)
+    for coded, built in zip(by_code(file), by_arrow(file), strict=True):
+        assert coded is None or coded == built
+
+
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+@pytest.mark.parametrize("compression", ["none", "snappy", "zstd"])
+@pytest.mark.parametrize("distinct", [1, 2, 200, 1000])
+def test_uniform_maps_are_told_by_their_codes(
+    version: str, compression: str, distinct: int
+) -> None:
+    maps = [[("day", f"d{i % distinct}"), ("city", f"c{i % 3}")] for i in range(MANY)]
+    file = written(maps, data_page_version=version, compression=compression)
+    assert by_code(file) == by_arrow(file)
+
+
+def test_entries_that_begin_in_another_row_are_noticed() -> None:
+    file = written([[("day", "1")], [("city", "2"), ("day", "3"), ("city", "4")]])
+    assert by_code(file) == [None]
