@@ -135,6 +135,23 @@ def test_a_vector_beyond_its_bits_is_refused(tmp_path: Path) -> None:
         list(snapshot.scan().batches())
 
 
+@pytest.mark.parametrize("missing", ["storageType", "pathOrInlineDv"])
+def test_half_a_vector_is_damage_and_not_taken_for_none(tmp_path: Path, missing: str) -> None:
+    vector = {"storageType": "u", "pathOrInlineDv": "x", "offset": 1, "cardinality": 1}
+    kind = pa.struct(
+        [("storageType", TEXT), ("pathOrInlineDv", TEXT), ("offset", LONG), ("cardinality", LONG)]
+    )
+    value = VALUES | {"deletionVector": vector | {missing: None}}
+    table = write_table(tmp_path, struct(deletionVector=kind), VALUES, value)
+    assert paths_of(table) == ["a", "b"]
+    commit_path(table, 0).unlink()
+    scan = open_snapshot(table).scan()
+    with pytest.raises(CorruptCheckpointError):
+        list(scan)
+    with pytest.raises(CorruptCheckpointError):
+        list(scan.batches())
+
+
 @pytest.mark.parametrize("where", [None, "part IS NULL"])
 @pytest.mark.parametrize("field", ["path", "partitionValues"])
 def test_a_text_that_is_not_utf_8_is_refused(tmp_path: Path, field: str, where: str | None) -> None:

@@ -95,6 +95,14 @@ def _adds(file: LogFile, batch: pa.RecordBatch) -> ColumnBatch:
     adds = batch.column("add")
     if pc.struct_field(adds, "path").null_count != adds.null_count:
         raise CorruptCheckpointError(path=file.path, reason="an add has no path")
+    if adds.type.get_field_index("deletionVector") >= 0:
+        kind, place = (
+            pc.struct_field(adds, ["deletionVector", name]).is_null()
+            for name in ("storageType", "pathOrInlineDv")
+        )
+        if not kind.equals(place):
+            reason = "a deletion vector lacks its storage type, or its place"
+            raise CorruptCheckpointError(path=file.path, reason=reason)
     return ColumnBatch(file, batch).filter(pc.is_valid(adds))
 
 
