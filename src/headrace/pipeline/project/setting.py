@@ -127,5 +127,7 @@ def change_variables(
                 parse_variable(value, like=values[name]) if isinstance(value, str) else value
             )
         except ValueError as error:
-            raise InvalidArgumentError(argument="--var", reason=f"{name}: {error}") from error
+            kind, _, shown = variable_text(values[name]).partition(":")
+            reason = f"{name}: {value!r} is not of type {kind}, such as {shown}"
+            raise InvalidArgumentError(argument="--var", reason=reason) from error
     return values
