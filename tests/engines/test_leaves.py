@@ -17,7 +17,7 @@ from headrace.replay.seen import FrozenSeenSet
 from headrace.storage.local import LocalStore
 from headrace.wiring import open_executor
 from tests.lake.action import Line, add, metadata, opening, protocol
-from tests.lake.checkpoint import Form, Shape, write_checkpoint
+from tests.lake.checkpoint import Encoding, Form, Shape, write_checkpoint
 from tests.lake.log import commit_path, state_at, write_history
 from tests.lake.schema import checkpoint_schema
 
@@ -138,3 +138,18 @@ def test_a_condition_that_is_never_evaluated_keeps_every_file_of_a_checkpoint(
     commit_path(tmp_path, 0).unlink()
     scan = Table(tmp_path).snapshot().scan(where="length(part) = 1")
     assert sorted(file.path for file in scan) == ["a", "b"]
+
+
+def test_a_dictionary_that_was_given_up_does_not_rule_out_the_texts_after_it(
+    tmp_path: Path,
+) -> None:
+    values = [{"day": "2026-01-01", "city": f"city {n}"} for n in range(60)]
+    history = [partitioned(values), []]
+    write_history(tmp_path, history)
+    shape = Shape(form=Form.V2_PARQUET, sidecars=1, encoding=Encoding.CROWDED)
+    write_checkpoint(tmp_path, 0, state_at(history, 0), shape)
+    commit_path(tmp_path, 0).unlink()
+    snapshot = Table(tmp_path).snapshot()
+    for n in range(60):
+        found = [file.path for file in snapshot.scan(where=f"city = 'city {n}'")]
+        assert found == [f"f{n}"]

@@ -16,7 +16,13 @@ import pyarrow as pa
 
 from headrace.engines.arrow.footer import Footer
 from headrace.engines.arrow.hybrid import is_repeated, unpack
-from headrace.engines.arrow.lite.page import BYTE_ARRAY, Page, plain_values, read_pages
+from headrace.engines.arrow.lite.page import (
+    BYTE_ARRAY,
+    Page,
+    are_all_coded,
+    plain_values,
+    read_pages,
+)
 
 _LARGEST_KEYS_BYTES = 64 << 10
 _LARGEST_VALUES_BYTES = 8 << 20
@@ -40,7 +46,7 @@ class CodedMaps(msgspec.Struct, frozen=True):
     rows: int
     names: tuple[str, ...]
     texts: list[str]
-    """What the codes stand for."""
+    """What the codes stand for: every text that occurs is among them."""
     _pages: Iterator[Page]
     _definition_level: int
 
@@ -91,6 +97,8 @@ class MapChunks(msgspec.Struct, frozen=True):
             keys = _read(file, self.keys, _LARGEST_KEYS_BYTES)
             names = _names(keys, self.keys.compression, key_level, self.rows)
             values = _read(file, self.values, _LARGEST_VALUES_BYTES)
+            if not are_all_coded(values):
+                return None  # the dictionary does not have all texts
             pages = _pages(values, self.values.compression)
             texts = _texts(next(pages))
         except _UNUSUAL:

@@ -50,6 +50,26 @@ def read_pages(data: bytes, *, is_repeated: bool, decompress: Decompress) -> Ite
         at = end
 
 
+def are_all_coded(data: bytes) -> bool:
+    """Whether every value of a chunk is a code, by the heads of its pages alone.
+
+    A writer whose dictionary has grown too large goes on with plain values, which it lacks.
+
+    Raises:
+        ValueError: there is a page that this reader does not know.
+        IndexError: the bytes end too early.
+    """
+    at = 0
+    while at < len(data):
+        header, at = read_struct(data, at)
+        at += header[_SIZE]
+        if header[_TYPE] == _DATA_PAGE and not _is_coded(header[_V1][_ENCODING]):
+            return False
+        if header[_TYPE] == _DATA_PAGE_V2 and not _is_coded(header[_V2][_ENCODING_V2]):
+            return False
+    return True
+
+
 def plain_values(data: bytes, count: int, physical_type: int) -> list[Any]:
     """Values that are written one after the other: texts and integers.
 
