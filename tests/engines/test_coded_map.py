@@ -15,6 +15,7 @@ from tests.effort import examples
 
 MAP = pa.map_(pa.string(), pa.string())
 MANY = 3000
+NO_ADD = "no add"
 
 texts = st.one_of(st.sampled_from(["", "a", "b", "2026-01-01"]), st.text(max_size=6))
 writers = st.fixed_dictionaries(
@@ -30,16 +31,23 @@ writers = st.fixed_dictionaries(
 
 
 def written(maps: list[Any], **writer: Any) -> BytesIO:
-    add = pa.StructArray.from_arrays([pa.array(maps, MAP)], ["partitionValues"])
+    """A row for each map; one that is NO_ADD is about something else."""
+    there = [entries is not NO_ADD for entries in maps]
+    column = pa.array(
+        [entries if own else None for entries, own in zip(maps, there, strict=True)], MAP
+    )
+    add = pa.StructArray.from_arrays(
+        [column], ["partitionValues"], mask=pa.array([not own for own in there])
+    )
     file = BytesIO()
     pq.write_table(pa.table({"add": add}), file, **writer)
     return file
 
 
-def by_code(file: BytesIO) -> list[list[list[tuple[str, str]]] | None]:
+def by_code(file: BytesIO) -> list[list[Any] | None]:
     """The maps of each row group; None where their codes do not tell."""
     footer = Footer(pq.read_metadata(file))
-    found: list[list[list[tuple[str, str]]] | None] = []
+    found: list[list[Any] | None] = []
     for group in range(footer.metadata.num_row_groups):
         chunks = MapChunks.of(footer, group, "add.partitionValues")
         maps = None if chunks is None else chunks.read(file)
@@ -49,17 +57,21 @@ def by_code(file: BytesIO) -> list[list[list[tuple[str, str]]] | None]:
                 rows = [row for codes in maps.codes() for row in codes.tolist()]
             except ValueError:
                 continue
-            found[-1] = [
-                [(name, maps.texts[code]) for name, code in zip(maps.names, row, strict=True)]
+            built = iter(
+                [(name, maps.texts[code]) for name, code in zip(maps.keys.names, row, strict=True)]
                 for row in rows
-            ]
+            )
+            found[-1] = [next(built) if there else None for there in maps.keys.present]
     return found
 
 
 def by_arrow(file: BytesIO) -> list[list[Any]]:
     parquet = pq.ParquetFile(file)
     groups = [parquet.read_row_group(n) for n in range(parquet.num_row_groups)]
-    return [[row["partitionValues"] for row in group["add"].to_pylist()] for group in groups]
+    return [
+        [None if row is None else row["partitionValues"] for row in group["add"].to_pylist()]
+        for group in groups
+    ]
 
 
 @pytest.mark.property
@@ -67,7 +79,9 @@ def by_arrow(file: BytesIO) -> list[list[Any]]:
 @given(
     names=st.lists(st.sampled_from("abc"), min_size=1, max_size=3),
     values=st.lists(st.lists(texts, min_size=3, max_size=3), min_size=1, max_size=40),
-    odd=st.sampled_from([None, "null map", "null value", "no entry", "other order", "one more"]),
+    odd=st.sampled_from(
+        [None, "null map", "null value", "no entry", "other order", "one more", "no add"]
+    ),
     times=st.sampled_from([1, 1, MANY // 40]),
     writer=writers,
 )
@@ -85,6 +99,8 @@ def test_codes_tell_what_arrow_tells_or_nothing(
             maps[place] = []
         case "other order":
             maps[place] = maps[place][::-1]
+        case "no add":
+            maps[place] = maps[0] = NO_ADD
         case "one more":
             maps[place] = [*maps[place], ("d", "x")]
     file = written(maps, **writer)
@@ -106,3 +122,17 @@ def test_uniform_maps_are_told_by_their_codes(
 def test_entries_that_begin_in_another_row_are_noticed() -> None:
     file = written([[("day", "1")], [("city", "2"), ("day", "3"), ("city", "4")]])
     assert by_code(file) == [None]
+
+
+def test_rows_that_are_about_something_else_are_passed_over() -> None:
+    maps = [
+        NO_ADD if i % 7 == 0 or i < MANY // 4 else [("day", f"d{i % 5}"), ("city", "c")]
+        for i in range(MANY)
+    ]
+    file = written(maps)
+    assert by_code(file) == by_arrow(file)
+
+
+@pytest.mark.parametrize("odd", [None, [], [("day", None)]], ids=["null", "empty", "null value"])
+def test_an_add_without_values_is_not_taken_for_something_else(odd: Any) -> None:
+    assert by_code(written([[("day", "1")], odd, [("day", "2")]])) == [None]

@@ -23,8 +23,6 @@ BITMAP_LIMIT_BYTES = 16 << 20
 _BITS_PER_KEY = 64
 _FEWEST_BITS = 1 << 16
 _KEYS_AT_ONCE = 1 << 16
-_KEYS_TO_A_ROW = 4
-"""Comparing a row takes about as long as adding so many keys to the bitmap."""
 _MULTIPLIER = np.uint64(0xC2B2AE3D27D4EB4F)
 
 _Spots: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]
@@ -42,7 +40,7 @@ class SeenMatcher:
     def __init__(self, seen: FrozenSeen, *, bitmap_limit_bytes: int = BITMAP_LIMIT_BYTES) -> None:
         self._seen = seen
         self._limit_bits = bitmap_limit_bytes * 8
-        self._without_bitmap = len(seen) // _KEYS_TO_A_ROW
+        self._without_bitmap = len(seen)  # to compare a row takes as long as to add a key
         self._lock = Lock()
         self._bitmap: Bitmap | None = None
 

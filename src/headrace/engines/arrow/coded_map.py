@@ -1,6 +1,6 @@
 """Partition values of a row group, taken from its pages as codes.
 
-Arrow would build a map for each row before anything can be said about one. Where all rows have
+Arrow would build a map for each row before anything can be said about one. Where all maps have
 the same keys in the same order, as writers make them, the codes of the value pages are all
 there is to know: a fifth of the time, and a few hundred kilobytes.
 """
@@ -24,7 +24,7 @@ from headrace.engines.arrow.lite.page import (
     read_pages,
 )
 
-_LARGEST_KEYS_BYTES = 64 << 10
+_LARGEST_KEYS_BYTES = 256 << 10
 _LARGEST_VALUES_BYTES = 8 << 20
 _MOST_TEXTS = 1 << 16
 _MOST_IN_A_PAGE = 1 << 24
@@ -40,15 +40,31 @@ _UNUSUAL = (
 )
 
 
-class CodedMaps(msgspec.Struct, frozen=True):
-    """The maps of a row group, each with these names in this order."""
+class MapKeys(msgspec.Struct, frozen=True):
+    """The keys of the maps of a row group: which rows have a map, and its names in order."""
 
-    rows: int
     names: tuple[str, ...]
+    present: npt.NDArray[np.bool_]
+    count: int
+    """Of the rows that have a map."""
+
+
+class CodedMaps(msgspec.Struct, frozen=True):
+    """The maps of a row group."""
+
+    keys: MapKeys
     texts: list[str]
-    """What the codes stand for: every text that occurs is among them."""
+    """What the codes stand for."""
+    _data: bytes
     _pages: Iterator[Page]
     _definition_level: int
+
+    def have_no_other_texts(self) -> bool:
+        """Whether every text that occurs is among those that have a code."""
+        try:
+            return are_all_coded(self._data)
+        except _UNUSUAL:
+            return False
 
     def codes(self) -> Iterator[npt.NDArray[Any]]:
         """A row for each map with a code for each of its values, page by page, once.
@@ -58,16 +74,24 @@ class CodedMaps(msgspec.Struct, frozen=True):
         """
         try:
             for page in self._pages:
-                codes = _codes(page, self._definition_level)
+                codes = _codes(page, _present(page, self._definition_level))
                 if int(codes.max(initial=0)) >= len(self.texts):
                     raise ValueError("a code stands for nothing")
-                yield codes.reshape(-1, len(self.names))
+                yield codes.reshape(-1, len(self.keys.names))
         except _UNUSUAL as error:
             raise ValueError(str(error)) from error
 
+    def mask_of_rows(self, maps: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """A mask of maps as one of rows, in which rows without a map are false."""
+        if self.keys.count == len(self.keys.present):
+            return maps
+        rows = np.zeros(len(self.keys.present), dtype=np.bool_)
+        rows[self.keys.present] = maps
+        return rows
+
 
 class MapChunks(msgspec.Struct, frozen=True):
-    """The two column chunks of a map column in one row group, all of whose rows have a map."""
+    """The two column chunks of a map column in one row group."""
 
     rows: int
     keys: Any
@@ -77,51 +101,50 @@ class MapChunks(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, footer: Footer, group: int, column: str) -> "MapChunks | None":
-        """The chunks of a column, where they are worth a look."""
+        """The chunks of a column, where they are what such chunks should be."""
         leaves = footer.leaves((column,))
         if [leaf.rpartition(".")[2] for leaf in leaves] != ["key", "value"]:
             return None
-        keys, values = (
-            footer.metadata.row_group(group).column(footer.positions[x]) for x in leaves
-        )
-        rows = footer.rows(group)
-        if keys.num_values != values.num_values or not rows or keys.num_values % rows:
-            return None
+        keys, values = (footer.chunk(group, leaf) for leaf in leaves)
         key_level, value_level = map(footer.depth, leaves)
-        return cls(rows, keys, values, (key_level, value_level))
+        return cls(footer.rows(group), keys, values, (key_level, value_level))
 
     def read(self, file: BinaryIO) -> CodedMaps | None:
         """The maps; None where they are not to be had in this way."""
         key_level, value_level = self.definition_levels
         try:
-            keys = _read(file, self.keys, _LARGEST_KEYS_BYTES)
-            names = _names(keys, self.keys.compression, key_level, self.rows)
-            values = _read(file, self.values, _LARGEST_VALUES_BYTES)
-            if not are_all_coded(values):
-                return None  # the dictionary does not have all texts
-            pages = _pages(values, self.values.compression)
-            texts = _texts(next(pages))
+            data = _read(file, self.keys, _LARGEST_KEYS_BYTES)
+            keys = _map_keys(data, self.keys.compression, key_level, self.rows)
+            data = _read(file, self.values, _LARGEST_VALUES_BYTES)
+            pages = _pages(data, self.values.compression)
+            return CodedMaps(keys, _texts(next(pages)), data, pages, value_level)
         except _UNUSUAL:
             return None
-        return None if names is None else CodedMaps(self.rows, names, texts, pages, value_level)
 
 
 @lru_cache(maxsize=8)
-def _names(
-    data: bytes, compression: str, definition_level: int, rows: int
-) -> tuple[str, ...] | None:
-    """The keys of each map, where all maps have the same ones in the same order.
+def _map_keys(data: bytes, compression: str, definition_level: int, rows: int) -> MapKeys:
+    """The keys of maps that all have the same ones in the same order.
 
-    A few bytes, the same ones for most row groups: so what they say is remembered.
+    A few kilobytes, the same ones for most row groups: so what they say is remembered.
+
+    Raises:
+        ValueError: the maps differ, or there are none.
     """
     dictionary, *pages = _pages(data, compression)
-    codes = np.concatenate([_codes(page, definition_level) for page in pages]).reshape(rows, -1)
-    levels = [unpack(page.repetitions, 1, page.count) for page in pages]
-    begins = np.concatenate(levels).reshape(rows, -1) == 0
-    if not begins[:, 0].all() or begins[:, 1:].any() or (codes != codes[0]).any():
-        return None
+    entries = [_present(page, definition_level) for page in pages]
+    codes = np.concatenate([_codes(p, own) for p, own in zip(pages, entries, strict=True)])
+    begins = np.concatenate([unpack(page.repetitions, 1, page.count) for page in pages]) == 0
+    there = np.concatenate(entries)
+    present = there[begins]
+    if len(present) != rows or not (begins | there).all():
+        raise ValueError("an entry is in no row")
+    codes = codes.reshape(np.count_nonzero(present), -1)
+    first = begins[there].reshape(codes.shape)
+    if not first[:, 0].all() or first[:, 1:].any() or (codes != codes[0]).any():
+        raise ValueError("the maps differ")
     texts = _texts(dictionary)
-    return tuple(texts[code] for code in codes[0].tolist())
+    return MapKeys(tuple(texts[code] for code in codes[0].tolist()), present, len(codes))
 
 
 def _read(file: BinaryIO, chunk: Any, most_bytes: int) -> bytes:
@@ -148,10 +171,22 @@ def _texts(page: Page) -> list[str]:
     return plain_values(page.values, page.count, BYTE_ARRAY)
 
 
-def _codes(page: Page, definition_level: int) -> npt.NDArray[Any]:
-    bits = definition_level.bit_length()
+def _present(page: Page, definition_level: int) -> npt.NDArray[np.bool_]:
+    """Which entries of a page are there; the others must be rows without anything."""
     if page.count > _MOST_IN_A_PAGE:
         raise ValueError("the page is too large for this reader")
-    if not page.is_coded or not is_repeated(page.definitions, bits, definition_level, page.count):
-        raise ValueError("some are null, or not coded")
-    return unpack(page.values[1:], page.values[0], page.count)
+    bits = definition_level.bit_length()
+    if is_repeated(page.definitions, bits, definition_level, page.count):
+        return np.ones(page.count, dtype=np.bool_)
+    levels = unpack(page.definitions, bits, page.count)
+    present: npt.NDArray[np.bool_] = levels == definition_level
+    if levels[~present].any():
+        raise ValueError("a map, or a value, is null or empty")
+    return present
+
+
+def _codes(page: Page, present: npt.NDArray[np.bool_]) -> npt.NDArray[Any]:
+    if not page.is_coded:
+        raise ValueError("not every page is coded")
+    count = int(np.count_nonzero(present))
+    return unpack(page.values[1:], page.values[0], count) if count else np.zeros(0, np.uint8)

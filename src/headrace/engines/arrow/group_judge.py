@@ -5,6 +5,7 @@ partition values, then by the values themselves. All of it is quick beside decod
 """
 
 from collections.abc import Iterator, Sequence
+from typing import BinaryIO
 
 import msgspec
 import numpy as np
@@ -25,7 +26,7 @@ from headrace.replay.skipping import SplitPredicate
 
 PARTITION_VALUES = "add.partitionValues"
 _MASK_BATCH_ROWS = 1 << 15
-_MOST_JUDGED_AT_ONCE = 16
+_MOST_JUDGED_AT_ONCE = 32
 
 
 class WantedGroup(msgspec.Struct, frozen=True):
@@ -67,19 +68,21 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
         start, size = 0, 1
         while start < len(kept):
             yield from self._judged(file, kept[start : start + size])
-            start, size = start + size, min(size * 2, _MOST_JUDGED_AT_ONCE)
+            start, size = start + size, min(size * 4, _MOST_JUDGED_AT_ONCE)
 
     def _judged(self, file: LogFile, groups: list[int]) -> Iterator[WantedGroup]:
         """Those of some groups in which partition values leave something to read."""
-        maps = [self._coded_maps(file, group) for group in groups]
+        with self.source.open_raw(file) as raw:
+            maps = [self._coded_maps(file, raw, group) for group in groups]
         texts = {text for coded in maps if coded is not None for text in coded.texts}
         for part in self.verdicts:
             part.learn(texts)
         for group, coded in zip(groups, maps, strict=True):
             mask = None if coded is None else coded_rows_that_may_match(coded, self.verdicts)
-            adds = 0 if mask is None else len(mask)
-            if mask is None:
+            if coded is None or mask is None:
                 mask, adds = self._decoded_mask(file, group)
+            else:
+                adds = coded.keys.count
             found = int(mask.sum())
             self.meter.count(
                 rows_filtered_by_partition_pruning=adds - found, row_groups_skipped=not found
@@ -96,14 +99,12 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
             adds = sum(self._actions(file, parquet, group, "add") for group in groups)
         self.meter.count(rows_filtered_by_partition_pruning=adds, row_groups_skipped=len(groups))
 
-    def _coded_maps(self, file: LogFile, group: int) -> CodedMaps | None:
-        """The partition values of a group by code, if all of its rows are adds."""
+    def _coded_maps(self, file: LogFile, raw: BinaryIO, group: int) -> CodedMaps | None:
+        """The partition values of a group by code, if just its adds have some."""
         footer = self.source.footer(file)
         chunks = MapChunks.of(footer, group, PARTITION_VALUES)
-        if chunks is None or footer.actions(group, "add") != chunks.rows:
-            return None
-        with self.source.open_raw(file) as raw:
-            return chunks.read(raw)
+        maps = None if chunks is None else chunks.read(raw)
+        return maps if maps is None or maps.keys.count == footer.actions(group, "add") else None
 
     def _decoded_mask(self, file: LogFile, group: int) -> tuple[npt.NDArray[np.bool_], int]:
         """The same mask from maps that Arrow has built, and the number of adds."""

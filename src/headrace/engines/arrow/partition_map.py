@@ -112,17 +112,16 @@ def coded_rows_that_may_match(
     maps: CodedMaps, conjuncts: Sequence[PartitionVerdicts]
 ) -> npt.NDArray[np.bool_] | None:
     """The same for maps that were never built; None where their codes do not tell."""
-    coded = CodedPredicate.of(conjuncts, maps.names, (*maps.texts, None))
+    coded = CodedPredicate.of(conjuncts, maps.keys.names, (*maps.texts, None))
     if coded is None:
         return None
-    if not coded.can_be_true:
-        return np.zeros(maps.rows, dtype=np.bool_)
+    if not coded.can_be_true and maps.have_no_other_texts():
+        return np.zeros(len(maps.keys.present), dtype=np.bool_)
     try:
-        pages = [coded.on_rows(codes) for codes in maps.codes()]
+        mask = np.concatenate([coded.on_rows(codes) for codes in maps.codes()])
     except ValueError:
         return None
-    mask = np.concatenate(pages)
-    return mask if len(mask) == maps.rows else None
+    return maps.mask_of_rows(mask) if len(mask) == maps.keys.count else None
 
 
 class UniformLayout(msgspec.Struct, frozen=True):
