@@ -116,10 +116,8 @@ class MemoryExecutor(Executor):
 
 def _record(batch: ActionBatch, seen: RecordingSeen) -> AddBatch:
     adds = batch.actions("add")
-    keys = [key_of(add) for add in adds]
-    removes = [key_of(remove) for remove in batch.actions("remove")]
     try:
-        fresh = seen.admit(batch.source.path, adds=keys, removes=removes)
+        fresh = seen.admit(batch.source.path, adds=adds, removes=batch.actions("remove"))
     except ValueError as error:
         raise CorruptLogError(path=batch.source.path, line=None, reason=str(error)) from error
     return AddBatch(batch.source, list(compress(adds, fresh)))

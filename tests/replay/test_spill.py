@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,13 +20,14 @@ from hypothesis.stateful import (
 )
 
 from headrace.errors import SpillFailedError
-from headrace.protocol.key import FileKey
+from headrace.protocol.key import FileKey, key_of
 from headrace.replay import spill
 from headrace.replay.bloom import BloomFilter
-from headrace.replay.packed_key import join, pack, pack_all, split, unpack
+from headrace.replay.packed_key import join, pack, pack_all, pack_keys_of, split, unpack
 from headrace.replay.seen import FrozenSeenSet, SeenSet
 from headrace.replay.spill import Spill
 from tests.effort import examples
+from tests.lake.key import files_of
 
 paths = st.one_of(
     st.sampled_from(["", "a", "b", "c", "é", "\udcc3\udca9", "a\0", "x" * 300]),
@@ -86,9 +88,9 @@ class Histories(RuleBasedStateMachine):
             expected = naive.admit(source, adds, removes)
         except ValueError:
             with pytest.raises(ValueError, match="twice"):
-                seen.admit(source, adds=adds, removes=removes)
+                seen.admit(source, adds=files_of(adds), removes=files_of(removes))
             return seen.without(source), naive.without(source)
-        assert seen.admit(source, adds=adds, removes=iter(removes)) == expected
+        assert seen.admit(source, adds=files_of(adds), removes=iter(files_of(removes))) == expected
         assert len(seen) == len(naive.hidden | naive.current)
         return pair
 
@@ -115,7 +117,7 @@ class Histories(RuleBasedStateMachine):
         for source, key in sources:
             if source != naive.source or key not in naive.current:
                 expected = naive.admit(source, [key], [])
-                assert seen.admit(source, adds=[key], removes=[]) == expected
+                assert seen.admit(source, adds=files_of([key]), removes=[]) == expected
         assert sorted(map(repr, frozen)) == sorted(map(repr, content))
         return frozen, content
 
@@ -169,6 +171,24 @@ def test_packed_keys_come_back_as_they_were(many: list[FileKey]) -> None:
 
 
 @pytest.mark.property
+@given(
+    st.lists(
+        st.builds(
+            FileKey,
+            st.one_of(paths, st.sampled_from(["a%41", "%C3", "a:b", "file:/x", "file:///x"])),
+            st.sampled_from([None, None, "u1"]),
+        )
+    )
+)
+def test_files_are_packed_as_their_keys_are(many: list[FileKey]) -> None:
+    files = [
+        msgspec.structs.replace(file, path=key.path)
+        for file, key in zip(files_of(many), many, strict=True)
+    ]
+    assert pack_keys_of(files) == [pack(key_of(file)) for file in files]
+
+
+@pytest.mark.property
 @given(st.lists(st.binary(max_size=8)), st.integers(0, 100))
 def test_a_filter_of_any_size_lets_every_added_key_through(
     added: list[bytes], size_bytes: int
@@ -205,7 +225,7 @@ def test_keys_go_to_disk_only_beyond_the_limit_and_are_counted() -> None:
     small, large = SeenSet(memory_limit_bytes=10_000), SeenSet()
     for seen in (small, large):
         for number, key in enumerate(named(200)):
-            seen.admit(str(number), adds=[key], removes=[])
+            seen.admit(str(number), adds=files_of([key]), removes=[])
     assert large.spilled_keys == 0
     assert 100 < small.spilled_keys <= len(small) == 200
     assert small.freeze().thaw().spilled_keys == 0
@@ -214,29 +234,29 @@ def test_keys_go_to_disk_only_beyond_the_limit_and_are_counted() -> None:
 @pytest.mark.parametrize("limit", [0, 1 << 20])
 def test_a_frozen_set_does_not_change_whether_its_origin_is_on_disk_or_not(limit: int) -> None:
     seen = SeenSet(memory_limit_bytes=limit)
-    seen.admit("2", adds=named(2), removes=[])
+    seen.admit("2", adds=files_of(named(2)), removes=[])
     frozen = seen.freeze()
     for source, key in zip("211", named(5)[2:], strict=True):
-        seen.admit(source, adds=[key], removes=[])
+        seen.admit(source, adds=files_of([key]), removes=[])
     assert (len(frozen), sorted(key.path for key in frozen)) == (2, [k.path for k in named(2)])
     assert frozen.contains_many(named(5)) == [True, True, False, False, False]
 
 
 def test_a_source_that_outgrew_its_memory_is_forgotten_whole() -> None:
     seen = SeenSet(named(3), memory_limit_bytes=500)
-    seen.admit("1", adds=named(50), removes=[FileKey("removed")])
+    seen.admit("1", adds=files_of(named(50)), removes=files_of([FileKey("removed")]))
     assert seen.spilled_keys > 40
     again = seen.without("1")
     assert len(again) == 3
-    assert again.admit("0", adds=named(5), removes=[]) == [False] * 3 + [True] * 2
+    assert again.admit("0", adds=files_of(named(5)), removes=[]) == [False] * 3 + [True] * 2
 
 
 def test_a_key_twice_is_noticed_on_disk_too() -> None:
     seen = SeenSet(named(1), memory_limit_bytes=0)
     for hidden_or_fresh in (FileKey("new"), *named(1)):
-        seen.admit(hidden_or_fresh.path, adds=[hidden_or_fresh], removes=[])
+        seen.admit(hidden_or_fresh.path, adds=files_of([hidden_or_fresh]), removes=[])
         with pytest.raises(ValueError, match="twice"):
-            seen.admit(hidden_or_fresh.path, adds=[], removes=[hidden_or_fresh])
+            seen.admit(hidden_or_fresh.path, adds=[], removes=files_of([hidden_or_fresh]))
 
 
 def test_several_threads_may_ask_a_set_on_disk() -> None:
@@ -252,9 +272,9 @@ def test_a_full_disk_is_a_typed_error_and_then_there_are_no_more_answers(
     monkeypatch.setattr(spill, "_SETTINGS", (*spill._SETTINGS, "max_page_count = 8"))
     seen = SeenSet(memory_limit_bytes=50_000)
     with pytest.raises(SpillFailedError, match="full"):
-        seen.admit("1", adds=named(5000), removes=[])
+        seen.admit("1", adds=files_of(named(5000)), removes=[])
     with pytest.raises(SpillFailedError):
-        seen.admit("1", adds=[FileKey("other")], removes=[])
+        seen.admit("1", adds=files_of([FileKey("other")]), removes=[])
     with pytest.raises(SpillFailedError):
         list(seen.freeze())
     assert list(temporary_folder.iterdir()) == []

@@ -14,6 +14,7 @@ ALLOWANCE_BYTES = 40 << 20
 FILL = """
 import resource, sys
 from itertools import islice
+from headrace.protocol.action import Remove
 from headrace.protocol.key import FileKey
 from headrace.replay.seen import SeenSet
 
@@ -26,7 +27,7 @@ def keys(count, kind):
         yield FileKey(f"{kind}={number * 7919 % count:07}/{'d' * 85}.parquet")
 
 def fill(seen, count, per_source):
-    every = keys(count, "k")
+    every = (Remove(path=key.path) for key in keys(count, "k"))
     for source in range(count // per_source):
         seen.admit(str(source), adds=[], removes=islice(every, per_source))
 """
@@ -62,7 +63,7 @@ def test_a_process_that_is_stopped_leaves_nothing_behind(
     script = f"""{FILL}
 seen = SeenSet(memory_limit_bytes=100_000)
 for source in range(1_000_000):
-    seen.admit(str(source), adds=[], removes=[FileKey(f"{{source}}/{{'d' * 85}}")])
+    seen.admit(str(source), adds=[], removes=[Remove(path=f"{{source}}/{{'d' * 85}}")])
     if seen.spilled_keys and source % 1000 == 0:
         print("spilled", flush=True)
 """

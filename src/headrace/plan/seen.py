@@ -7,6 +7,7 @@ never changes and may travel to other processes.
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
+from headrace.protocol.action import Add, Remove
 from headrace.protocol.key import FileKey
 
 
@@ -14,9 +15,9 @@ class RecordingSeen(Protocol):
     """Keys of the files met so far, newest first."""
 
     def admit(
-        self, source: str, *, adds: Sequence[FileKey], removes: Iterable[FileKey]
+        self, source: str, *, adds: Sequence[Add | Remove], removes: Iterable[Add | Remove]
     ) -> Sequence[bool]:
-        """Tell which adds no earlier source has named, and record every key.
+        """Tell which adds no earlier source has named, and record the key of every file.
 
         Calls for one source must follow each other: its own keys do not hide its adds.
 

@@ -6,7 +6,8 @@ follow. The separators are bytes that UTF-8 never has, so two keys never give th
 
 from collections.abc import Iterable, Iterator
 
-from headrace.protocol.key import FileKey
+from headrace.protocol.action import Add, Remove
+from headrace.protocol.key import FileKey, key_of
 
 _VECTOR_FOLLOWS = b"\xff"
 _KEY_FOLLOWS = b"\xfe"
@@ -26,11 +27,21 @@ def pack(key: FileKey) -> bytes:
 
 def pack_all(keys: Iterable[FileKey]) -> list[bytes]:
     """The bytes of each key; a call a key would cost more than the packing."""
-    every = list(keys)
+    return [key.path.encode("utf-8", _ODD_TEXT) if key.dv_id is None else pack(key) for key in keys]
+
+
+def pack_keys_of(files: Iterable[Add | Remove]) -> list[bytes]:
+    """The bytes of each file's key; nearly all have a plain path, no vector, and need no key."""
+    every = list(files)
     try:
-        return [key.path.encode() if key.dv_id is None else pack(key) for key in every]
+        return [
+            path.encode()
+            if "%" not in (path := file.path) and ":" not in path and file.deletion_vector is None
+            else pack(key_of(file))
+            for file in every
+        ]
     except UnicodeEncodeError:
-        return list(map(pack, every))
+        return [pack(key_of(file)) for file in every]
 
 
 def unpack(packed: bytes) -> FileKey:

@@ -11,9 +11,18 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import chain, islice
 
 from headrace.errors import NotFrozenError
+from headrace.protocol.action import Add, Remove
 from headrace.protocol.key import FileKey
 from headrace.replay.holdings import Holdings, Layer
-from headrace.replay.packed_key import join, pack, pack_all, paths_of, split, unpack
+from headrace.replay.packed_key import (
+    join,
+    pack,
+    pack_all,
+    pack_keys_of,
+    paths_of,
+    split,
+    unpack,
+)
 from headrace.replay.spill import Spill
 
 DEFAULT_MEMORY_LIMIT_BYTES = 64 << 20
@@ -72,9 +81,9 @@ class SeenSet:
         self._turn_to(None)
 
     def admit(
-        self, source: str, *, adds: Sequence[FileKey], removes: Iterable[FileKey]
+        self, source: str, *, adds: Sequence[Add | Remove], removes: Iterable[Add | Remove]
     ) -> Sequence[bool]:
-        """Tell which adds no newer source has named, and record every key.
+        """Tell which adds no newer source has named, and record the key of every file.
 
         Raises:
             ValueError: a key stands twice in one source. A part of the source is then recorded:
@@ -87,7 +96,7 @@ class SeenSet:
             self._turn_to(source)
         visible: list[bool] = []
         remaining = chain(adds, removes)
-        while packed := pack_all(islice(remaining, self._chunk_keys)):
+        while packed := pack_keys_of(islice(remaining, self._chunk_keys)):
             hidden = self._record(packed)
             of_adds = packed[: len(adds) - len(visible)]
             visible += [key not in hidden for key in of_adds]

@@ -48,9 +48,11 @@ def keep_mask(predicate: BoundPredicate, files: FileColumns) -> pa.BooleanArray:
     keep = pa.repeat(True, len(files))
     if split.by_partition is not None and len(files):
         keep = evaluate(split.by_partition, _FileEvidence(files)).can_be_true
+    if split.rest is None:
+        return keep
     # Statistics are dear: only those of the files that partition values leave are decoded.
     count = pc.sum(keep, min_count=0).as_py()
-    if split.rest is None or not count:
+    if not count:
         return keep
     selection = None if count == len(files) else keep
     evidence = _FileEvidence(files, split.rest, selection)

@@ -30,7 +30,6 @@ from headrace.plan.node import (
     SkipFiles,
 )
 from headrace.plan.seen import FrozenSeen, RecordingSeen
-from headrace.protocol.key import keys_of
 from headrace.protocol.log_file import LogFile
 from headrace.storage.counting import CountingStore
 from headrace.storage.retry import Retrier, RetryPolicy
@@ -222,11 +221,7 @@ def _record(batch: ActionBatch, seen: RecordingSeen, meter: Meter) -> AddBatch:
     adds, removes = batch.actions("add"), batch.actions("remove")
     spilled_before = seen.spilled_keys
     try:
-        keep = seen.admit(
-            batch.source.path,
-            adds=keys_of(adds),
-            removes=keys_of(removes),
-        )
+        keep = seen.admit(batch.source.path, adds=adds, removes=removes)
     except ValueError as error:
         raise CorruptLogError(path=batch.source.path, line=None, reason=str(error)) from error
     meter.dedup_hashmap_size = len(seen)
