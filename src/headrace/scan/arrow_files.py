@@ -1,8 +1,7 @@
 """Live files as Arrow: the same content as `LiveFile`, column by column."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +17,7 @@ from headrace.errors import (
 from headrace.plan.batch import ActionBatch
 from headrace.protocol.arrow_schema import arrow_type
 from headrace.protocol.arrow_value import typed_array
+from headrace.scan.add_columns import add_columns
 from headrace.scan.live_file import FileContext, PartitionColumn
 from headrace.storage.location import resolve
 
@@ -104,7 +104,9 @@ def arrow_files(
         CorruptCheckpointError: a field of an add is not what the protocol says.
     """
     schema = files_schema(context, columns)
-    files = _Files(batch if isinstance(batch, ColumnBatch) else _as_columns(batch), context)
+    if not isinstance(batch, ColumnBatch):
+        batch = add_columns(batch, add_fields(schema.names))
+    files = _Files(batch, context)
     try:
         made = [files.column(name) for name in schema.names or ("path",)]
     except (pa.ArrowException, UnicodeDecodeError) as error:
@@ -161,38 +163,6 @@ class _Files:
                 return _or_null(adds.field("tags"), size, _TEXT_MAP)
             case _:
                 raise KeyError(name)
-
-
-def _as_columns(batch: ActionBatch) -> ColumnBatch:
-    adds = batch.actions("add")
-    vectors = [a.deletion_vector for a in adds]
-    rows: dict[str, Iterable[Any]] = {
-        "path": pa.array([a.path for a in adds], pa.string()),
-        "size": pa.array([a.size for a in adds], pa.int64()),
-        "modificationTime": pa.array([a.modification_time for a in adds], pa.int64()),
-        "partitionValues": pa.array([list(a.partition_values.items()) for a in adds], _TEXT_MAP),
-        "stats": pa.array([a.stats for a in adds], pa.string()),
-        "tags": pa.array(
-            [None if a.tags is None else list(a.tags.items()) for a in adds], _TEXT_MAP
-        ),
-        "deletionVector": pa.array(
-            [
-                None
-                if v is None
-                else {
-                    "storageType": v.storage_type,
-                    "pathOrInlineDv": v.path_or_inline_dv,
-                    "offset": v.offset,
-                    "sizeInBytes": v.size_in_bytes,
-                    "cardinality": v.cardinality,
-                }
-                for v in vectors
-            ],
-            pa.struct([(n, f.type) for n, f in zip(_VECTOR_FIELDS, _VECTOR, strict=True)]),
-        ),
-    }
-    struct = pa.StructArray.from_arrays(list(rows.values()), list(rows))
-    return ColumnBatch(batch.source, pa.RecordBatch.from_arrays([struct], ["add"]))
 
 
 def _uris(paths: pa.StringArray, root: str) -> pa.StringArray:

@@ -1,0 +1,71 @@
+"""Adds that were decoded one by one, as the Arrow columns that a checkpoint would give."""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+
+from headrace.engines.arrow.column_batch import ColumnBatch
+from headrace.plan.batch import ActionBatch
+from headrace.protocol.action import Add
+
+_VECTOR = pa.struct(
+    [
+        ("storageType", pa.string()),
+        ("pathOrInlineDv", pa.string()),
+        ("offset", pa.int32()),
+        ("sizeInBytes", pa.int32()),
+        ("cardinality", pa.int64()),
+    ]
+)
+
+
+def add_columns(batch: ActionBatch, fields: Collection[str]) -> ColumnBatch:
+    """The adds of a batch by column: the path, and the fields that are asked for."""
+    adds = batch.actions("add")
+    made = {name: make(adds) for name, make in _COLUMNS.items() if name in fields or name == "path"}
+    struct = pa.StructArray.from_arrays(list(made.values()), list(made))
+    return ColumnBatch(batch.source, pa.RecordBatch.from_arrays([struct], ["add"]))
+
+
+def _text_maps(maps: Sequence[Mapping[str, str | None] | None]) -> pa.MapArray:
+    """Maps from flat lists of keys and values: much quicker than from lists of pairs."""
+    sizes = [0 if entries is None else len(entries) for entries in maps]
+    offsets = np.zeros(len(maps) + 1, dtype=np.int32)
+    np.cumsum(sizes, out=offsets[1:])
+    there = [entries for entries in maps if entries is not None]
+    return pa.MapArray.from_arrays(
+        pa.array(offsets),
+        pa.array([key for entries in there for key in entries], pa.string()),
+        pa.array([value for entries in there for value in entries.values()], pa.string()),
+        mask=pa.array([entries is None for entries in maps]) if len(there) < len(maps) else None,
+    )
+
+
+def _vectors(adds: Sequence[Add]) -> pa.StructArray:
+    return pa.array(
+        [
+            None
+            if vector is None
+            else {
+                "storageType": vector.storage_type,
+                "pathOrInlineDv": vector.path_or_inline_dv,
+                "offset": vector.offset,
+                "sizeInBytes": vector.size_in_bytes,
+                "cardinality": vector.cardinality,
+            }
+            for vector in (add.deletion_vector for add in adds)
+        ],
+        _VECTOR,
+    )
+
+
+_COLUMNS: dict[str, Callable[[Sequence[Add]], pa.Array]] = {
+    "path": lambda adds: pa.array([add.path for add in adds], pa.string()),
+    "size": lambda adds: pa.array([add.size for add in adds], pa.int64()),
+    "modificationTime": lambda adds: pa.array([a.modification_time for a in adds], pa.int64()),
+    "partitionValues": lambda adds: _text_maps([add.partition_values for add in adds]),
+    "stats": lambda adds: pa.array([add.stats for add in adds], pa.string()),
+    "tags": lambda adds: _text_maps([add.tags for add in adds]),
+    "deletionVector": _vectors,
+}
