@@ -27,12 +27,13 @@ def main() -> None:
     """Answer the question on the command line."""
     at_start = set(sys.modules)
     mode, contestant, modules, *words = sys.argv[1:]
+    question = Question.of_words(words)
+    # First of all, since an allocator is chosen before the libraries that use it are imported.
+    answering = import_module(f"benchmarks.contestants.{contestant}").Contestant(question)
     _preload(modules)
     if mode == IDLE:
         _print({"peak_bytes": _peak_bytes()})
         return
-    question = Question.of_words(words)
-    answering = import_module(f"benchmarks.contestants.{contestant}").Contestant(question)
     answer = prepare(answering, question, mode=mode)
     read, cpu_ns, started_ns = _bytes_read(), time.process_time_ns(), time.monotonic_ns()
     answered = answer()

@@ -5,6 +5,8 @@ that may import inside functions: so `import headrace` stays light, and a cloud 
 or a SQL parser is paid for by those who use it.
 """
 
+import os
+import sys
 from collections.abc import AsyncIterator, Generator, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
@@ -86,13 +88,15 @@ def use_lean_memory() -> None:
     """Make Arrow, in this process, use the allocator that gives memory back soonest.
 
     Arrow's default keeps tens of megabytes for later. The choice is the process's, so a library
-    does not make it unasked.
+    does not make it unasked. Call it before anything else imports Arrow: a part of Arrow stays
+    with the allocator that it has begun with.
     """
+    if sys.platform == "linux":  # elsewhere Arrow may have been built without it, and says so
+        os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "jemalloc")
     import pyarrow as pa  # noqa: PLC0415
 
     try:
         pa.set_memory_pool(pa.jemalloc_memory_pool())
-        pa.jemalloc_set_decay_ms(0)  # what is free goes back at once
     except NotImplementedError:
         pa.set_memory_pool(pa.system_memory_pool())
 
