@@ -136,15 +136,23 @@ def _map_keys(data: bytes, compression: str, definition_level: int, rows: int) -
     codes = np.concatenate([_codes(p, own) for p, own in zip(pages, entries, strict=True)])
     begins = np.concatenate([unpack(page.repetitions, 1, page.count) for page in pages]) == 0
     there = np.concatenate(entries)
-    present = there[begins]
-    if len(present) != rows or not (begins | there).all():
+    if int(np.count_nonzero(begins)) != rows or not (begins | there).all():
         raise ValueError("an entry is in no row")
-    codes = codes.reshape(np.count_nonzero(present), -1)
-    first = begins[there].reshape(codes.shape)
-    if not first[:, 0].all() or first[:, 1:].any() or (codes != codes[0]).any():
+    present = np.ones(rows, np.bool_) if len(codes) == len(there) else there[begins]
+    count = int(np.count_nonzero(present))
+    width, rest = divmod(len(codes), count) if count else (0, 0)
+    first = begins if len(codes) == len(begins) else begins[there]
+    if not width or rest or not _repeat(codes, width) or not _repeat(first, width):
         raise ValueError("the maps differ")
+    if not first[0] or first[1:width].any():
+        raise ValueError("the maps do not begin where rows do")
     texts = _texts(dictionary)
-    return MapKeys(tuple(texts[code] for code in codes[0].tolist()), present, len(codes))
+    return MapKeys(tuple(texts[code] for code in codes[:width].tolist()), present, count)
+
+
+def _repeat(numbers: npt.NDArray[Any], width: int) -> bool:
+    """Whether the first few come again and again."""
+    return bool((numbers[width:] == numbers[:-width]).all())
 
 
 def _read(file: BinaryIO, chunk: Any, most_bytes: int) -> bytes:
