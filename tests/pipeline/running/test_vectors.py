@@ -77,7 +77,7 @@ def test_another_vector_of_the_same_file_makes_a_view_run(root: Path) -> None:
     delete_more(root, version=1)
     second = run(root)
     assert second.views["v"].status.value == "ran"
-    assert "files added: 0.parquet (dv u" in second.views["v"].reason
+    assert "1 file added: 0.parquet (dv u" in second.views["v"].reason
     rows = Table(root / "output" / "v").snapshot().rows().read_all().to_pylist()
     assert rows == [{"total": sum(range(7))}]
 
