@@ -105,6 +105,7 @@ class Contestant:
     def _connect(self) -> duckdb.DuckDBPyConnection:
         connection = duckdb.connect()
         connection.execute("SET preserve_insertion_order = false")
+        connection.execute("SET enable_progress_bar = false")  # it would stand in the answer
         if self.question.threads:
             connection.execute(f"SET threads = {self.question.threads}")
         return connection
