@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace.engines.arrow.lite.action import read_actions
+from headrace.engines.arrow.lite.page import read_pages
 from headrace.engines.arrow.lite.snappy import decompress
 from headrace.protocol.action import ACTION_TYPES
 from tests.effort import examples
@@ -160,3 +161,9 @@ def test_a_damaged_page_is_left_to_arrow(tmp_path: Path) -> None:
     page = content.index(b"\x1f\x8b")  # with which gzip begins
     content[page + 12 : page + 20] = bytes(8)
     assert read_actions(BytesIO(content), len(content), ("metaData",)) is None
+
+
+def test_a_page_of_negative_size_does_not_go_on_for_ever() -> None:
+    header = bytes([0x15, 0x00, 0x15, 0x00, 0x15, 0x0F, 0x00])  # type 0, sizes 0 and -8
+    with pytest.raises(ValueError, match="before it begins"):
+        list(read_pages(header, is_repeated=False, decompress=lambda body, _: body))

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from headrace.engines.arrow.lite.varint import read_varint
+
 MOST_BITS = 16
 _LONGEST_PACKED = 63
 """Groups of eight in a packed run: writers stop there, since its head then fits one byte."""
@@ -37,7 +39,7 @@ def unpack(data: bytes, width: int, count: int) -> npt.NDArray[Any]:
             at += alike.size
             found += len(alike) * _LONGEST_PACKED * 8
             continue
-        head, at = _read_head(data, at)
+        head, at = read_varint(data, at)
         size = (head >> 1) * width if head & 1 else (width + 7) // 8
         run = data[at : at + size]
         if len(run) < size or head <= 1:
@@ -61,7 +63,7 @@ def is_repeated(data: bytes, width: int, value: int, count: int) -> bool:
     """Whether all of so many numbers are this one."""
     if not count:
         return True
-    head, at = _read_head(data, 0)
+    head, at = read_varint(data, 0)
     if not head & 1 and head >> 1 >= count:  # as it mostly is: one run, and nothing to unpack
         return int.from_bytes(data[at : at + (width + 7) // 8], "little") == value
     return bool((unpack(data, width, count) == value).all())
@@ -108,14 +110,3 @@ def _spread(words: npt.NDArray[np.uint64], width: int, lanes: int) -> npt.NDArra
         words |= moved
         half //= 2
     return words
-
-
-def _read_head(data: bytes, at: int) -> tuple[int, int]:
-    head = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        head |= (byte & 0x7F) << shift
-        if byte < 0x80:  # noqa: PLR2004  (the top bit says that more follows)
-            return head, at
-        shift += 7

@@ -11,6 +11,7 @@ from typing import Any, BinaryIO, TypeAlias
 from headrace.engines.arrow.lite.footer import Leaf
 from headrace.engines.arrow.lite.page import Decompress, Page, plain_values, read_pages
 from headrace.engines.arrow.lite.snappy import decompress
+from headrace.engines.arrow.lite.varint import read_varint
 
 LARGEST_CHUNK_BYTES = 1 << 20
 _UNCOMPRESSED, _SNAPPY, _GZIP = 0, 1, 2
@@ -71,14 +72,7 @@ def _runs(data: bytes, width: int, count: int) -> Iterator[tuple[int, int]]:
     at = 0
     mask = (1 << width) - 1
     while count > 0:
-        head = shift = 0
-        while True:
-            byte = data[at]
-            at += 1
-            head |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:  # noqa: PLR2004  (the top bit says that more follows)
-                break
+        head, at = read_varint(data, at)
         if head & 1:
             size = (head >> 1) * width
             packed = int.from_bytes(data[at : at + size], "little")

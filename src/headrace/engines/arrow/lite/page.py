@@ -42,12 +42,8 @@ def read_pages(data: bytes, *, is_repeated: bool, decompress: Decompress) -> Ite
         ValueError: there is a page that this reader does not know.
         IndexError: the bytes end too early.
     """
-    at = 0
-    while at < len(data):
-        header, at = read_struct(data, at)
-        end = at + header[_SIZE]
-        yield _page(header, data[at:end], is_repeated=is_repeated, decompress=decompress)
-        at = end
+    for header, body in _headers(data):
+        yield _page(header, data[body], is_repeated=is_repeated, decompress=decompress)
 
 
 def are_all_coded(data: bytes) -> bool:
@@ -59,15 +55,24 @@ def are_all_coded(data: bytes) -> bool:
         ValueError: there is a page that this reader does not know.
         IndexError: the bytes end too early.
     """
-    at = 0
-    while at < len(data):
-        header, at = read_struct(data, at)
-        at += header[_SIZE]
+    for header, _ in _headers(data):
         if header[_TYPE] == _DATA_PAGE and not _is_coded(header[_V1][_ENCODING]):
             return False
         if header[_TYPE] == _DATA_PAGE_V2 and not _is_coded(header[_V2][_ENCODING_V2]):
             return False
     return True
+
+
+def _headers(data: bytes) -> Iterator[tuple[dict[int, Any], slice]]:
+    """The header of each page, and where its body lies."""
+    at = 0
+    while at < len(data):
+        header, at = read_struct(data, at)
+        if header[_SIZE] < 0:
+            raise ValueError("a page ends before it begins")
+        body = slice(at, at + header[_SIZE])
+        yield header, body
+        at = body.stop
 
 
 def plain_values(data: bytes, count: int, physical_type: int) -> list[Any]:

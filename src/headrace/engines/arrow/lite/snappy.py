@@ -1,5 +1,7 @@
 """Decompressing a small Snappy block: a page of metadata, not of data."""
 
+from headrace.engines.arrow.lite.varint import read_varint
+
 
 def decompress(block: bytes) -> bytes:
     """The bytes that a raw Snappy block stands for.
@@ -8,7 +10,7 @@ def decompress(block: bytes) -> bytes:
         ValueError: the block is damaged.
         IndexError: it ends too early.
     """
-    size, at = _read_size(block)
+    size, at = read_varint(block, 0)
     out = bytearray()
     while at < len(block):
         tag = block[at]
@@ -35,17 +37,6 @@ def decompress(block: bytes) -> bytes:
     if len(out) != size:
         raise ValueError(f"{len(out)} bytes came out of a block of {size}")
     return bytes(out)
-
-
-def _read_size(block: bytes) -> tuple[int, int]:
-    size = shift = at = 0
-    while True:
-        byte = block[at]
-        at += 1
-        size |= (byte & 0x7F) << shift
-        if byte < 0x80:  # noqa: PLR2004  (the top bit says that more follows)
-            return size, at
-        shift += 7
 
 
 def _literal_length(block: bytes, at: int, short: int) -> tuple[int, int]:

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from headrace.engines.arrow.lite.varint import read_varint
+
 _STOP, _TRUE, _FALSE, _BYTE, _DOUBLE, _BINARY, _LIST, _SET, _STRUCT = 0, 1, 2, 3, 7, 8, 9, 10, 12
 _INTEGERS = (4, 5, 6)
 _LONG_LIST = 15
@@ -42,7 +44,7 @@ def _read_value(data: bytes, at: int, kind: int) -> tuple[Any, int]:
     if kind in _INTEGERS:
         return _read_integer(data, at)
     if kind == _BINARY:
-        size, at = _read_varint(data, at)
+        size, at = read_varint(data, at)
         return data[at : at + size], at + size
     if kind == _STRUCT:
         return read_struct(data, at)
@@ -60,7 +62,7 @@ def read_list_head(data: bytes, at: int) -> tuple[int, int, int]:
     size, kind = data[at] >> 4, data[at] & 0x0F
     at += 1
     if size == _LONG_LIST:
-        size, at = _read_varint(data, at)
+        size, at = read_varint(data, at)
     return size, kind, at
 
 
@@ -82,17 +84,6 @@ def _read_list(data: bytes, at: int) -> tuple[list[Any], int]:
     return values, at
 
 
-def _read_varint(data: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:  # noqa: PLR2004  (the top bit says that more follows)
-            return value, at
-        shift += 7
-
-
 def _read_integer(data: bytes, at: int) -> tuple[int, int]:
-    value, at = _read_varint(data, at)
+    value, at = read_varint(data, at)
     return (value >> 1) ^ -(value & 1), at
