@@ -54,7 +54,8 @@ def by_code(file: BytesIO) -> list[list[Any] | None]:
         found.append(None)
         if maps is not None:
             try:
-                rows = [row for codes in maps.codes() for row in codes.tolist()]
+                width = len(maps.keys.names)
+                rows = [row for page in maps.codes() for row in page.rows(width).tolist()]
             except ValueError:
                 continue
             built = iter(

@@ -5,8 +5,8 @@ the same keys in the same order, as writers make them, the codes of the value pa
 there is to know: a fifth of the time, and a few hundred kilobytes.
 """
 
-from collections.abc import Iterator
-from functools import lru_cache
+from collections.abc import Callable, Iterator
+from functools import lru_cache, partial
 from typing import Any, BinaryIO
 
 import msgspec
@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from headrace.engines.arrow.footer import Footer
-from headrace.engines.arrow.hybrid import is_repeated, unpack
+from headrace.engines.arrow.hybrid import is_repeated, unpack, unpack_joined
 from headrace.engines.arrow.lite.page import (
     BYTE_ARRAY,
     Page,
@@ -66,18 +66,16 @@ class CodedMaps(msgspec.Struct, frozen=True):
         except _UNUSUAL:
             return False
 
-    def codes(self) -> Iterator[npt.NDArray[Any]]:
-        """A row for each map with a code for each of its values, page by page, once.
+    def codes(self) -> Iterator["PageCodes"]:
+        """The codes of each page, once.
 
         Raises:
-            ValueError: some values are null or not coded, or a page ends within a map.
+            ValueError: some values are null or not coded.
         """
         try:
             for page in self._pages:
-                codes = _codes(page, _present(page, self._definition_level))
-                if int(codes.max(initial=0)) >= len(self.texts):
-                    raise ValueError("a code stands for nothing")
-                yield codes.reshape(-1, len(self.keys.names))
+                present = _present(page, self._definition_level)
+                yield PageCodes(_packed_codes(page), int(np.count_nonzero(present)))
         except _UNUSUAL as error:
             raise ValueError(str(error)) from error
 
@@ -88,6 +86,41 @@ class CodedMaps(msgspec.Struct, frozen=True):
         rows = np.zeros(len(self.keys.present), dtype=np.bool_)
         rows[self.keys.present] = maps
         return rows
+
+
+class PageCodes(msgspec.Struct, frozen=True):
+    """The codes of the values of a page, packed."""
+
+    _data: bytes
+    """The number of bits of each code, and then the codes."""
+    count: int
+
+    @property
+    def bits(self) -> int:
+        """How many bits a code takes."""
+        return self._data[0] if self.count else 0
+
+    def numbers(self, width: int) -> npt.NDArray[Any]:
+        """The codes of each map, which has so many values, as one number.
+
+        Raises:
+            ValueError: that is too many bits, or the page ends within a map.
+        """
+        return self._unpacked(partial(unpack_joined, together=width))
+
+    def rows(self, width: int) -> npt.NDArray[Any]:
+        """The codes of each map, which has so many values, as a row.
+
+        Raises:
+            ValueError: the page ends within a map.
+        """
+        return self._unpacked(unpack).reshape(-1, width)
+
+    def _unpacked(self, how: Callable[[bytes, int, int], npt.NDArray[Any]]) -> npt.NDArray[Any]:
+        try:
+            return how(self._data[1:], self.bits, self.count)
+        except _UNUSUAL as error:
+            raise ValueError(str(error)) from error
 
 
 class MapChunks(msgspec.Struct, frozen=True):
@@ -133,7 +166,12 @@ def _map_keys(data: bytes, compression: str, definition_level: int, rows: int) -
     """
     dictionary, *pages = _pages(data, compression)
     entries = [_present(page, definition_level) for page in pages]
-    codes = np.concatenate([_codes(p, own) for p, own in zip(pages, entries, strict=True)])
+    codes = np.concatenate(
+        [
+            PageCodes(_packed_codes(page), int(np.count_nonzero(own))).rows(1).ravel()
+            for page, own in zip(pages, entries, strict=True)
+        ]
+    )
     begins = np.concatenate([unpack(page.repetitions, 1, page.count) for page in pages]) == 0
     there = np.concatenate(entries)
     if int(np.count_nonzero(begins)) != rows or not (begins | there).all():
@@ -193,8 +231,7 @@ def _present(page: Page, definition_level: int) -> npt.NDArray[np.bool_]:
     return present
 
 
-def _codes(page: Page, present: npt.NDArray[np.bool_]) -> npt.NDArray[Any]:
+def _packed_codes(page: Page) -> bytes:
     if not page.is_coded:
         raise ValueError("not every page is coded")
-    count = int(np.count_nonzero(present))
-    return unpack(page.values[1:], page.values[0], count) if count else np.zeros(0, np.uint8)
+    return page.values

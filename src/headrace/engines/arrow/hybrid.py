@@ -4,6 +4,8 @@ Eight numbers of `width` bits take `width` bytes, so every eighth begins with a 
 they are read as words of 64 bits, within which all words at once are put right.
 """
 
+from collections.abc import Iterator
+from itertools import groupby
 from typing import Any
 
 import numpy as np
@@ -24,18 +26,56 @@ def unpack(data: bytes, width: int, count: int) -> npt.NDArray[Any]:
         ValueError: they are of too many bits, or the bytes end too early.
         IndexError: the same.
     """
-    if width > MOST_BITS:
-        raise ValueError(f"numbers of {width} bits are not for this reader")
-    kind = np.dtype(np.uint8 if width <= 8 else np.uint16)  # noqa: PLR2004  (a byte has eight)
+    kind = _kind(width)
     if not width:
         return np.zeros(count, dtype=kind)
     parts = [np.zeros(0, dtype=kind)]
-    packed: list[bytes] = []  # runs that follow each other, without their heads
+    for is_packed, runs in groupby(_runs(data, width, count), lambda run: isinstance(run, bytes)):
+        if is_packed:
+            parts.append(_unpacked(b"".join(runs), width, kind))  # type: ignore[arg-type]
+        else:
+            parts += (np.full(times, value, dtype=kind) for value, times in runs)
+    return np.concatenate(parts)[:count]
+
+
+def unpack_joined(data: bytes, width: int, count: int, *, together: int) -> npt.NDArray[Any]:
+    """The same, but so many that follow each other as one number, the first in its lowest bits.
+
+    Packed numbers lie just like that, so that there is less to unpack: often nothing.
+
+    Raises:
+        ValueError: they would be of too many bits, do not come out even, or end too early.
+        IndexError: the same.
+    """
+    kind = _kind(width * together)
+    if count % together:
+        raise ValueError("the numbers do not come out even")
+    runs = list(_runs(data, width, count)) if width else []
+    packed = [run for run in runs if isinstance(run, bytes)]
+    if len(packed) == len(runs) > 0:
+        joined = b"".join(packed)
+        joined += bytes(-len(joined) % (width * together))
+        return _unpacked(joined, width * together, kind)[: count // together]
+    numbers = unpack(data, width, count).reshape(-1, together).astype(kind)
+    numbers <<= np.arange(together, dtype=kind) * kind.type(width)
+    found: npt.NDArray[Any] = np.bitwise_or.reduce(numbers, axis=1)
+    return found
+
+
+def _kind(width: int) -> np.dtype[Any]:
+    """The type of numbers of so many bits."""
+    if width > MOST_BITS:
+        raise ValueError(f"numbers of {width} bits are not for this reader")
+    return np.dtype(np.uint8 if width <= 8 else np.uint16)  # noqa: PLR2004  (a byte has eight)
+
+
+def _runs(data: bytes, width: int, count: int) -> Iterator[bytes | tuple[int, int]]:
+    """Packed numbers without their heads, and numbers with how often each is repeated."""
     at = found = 0
     while found < count:
         alike = _longest_runs(data, at, width, count - found)
         if alike is not None:
-            packed.append(alike[:, 1:].tobytes())
+            yield alike[:, 1:].tobytes()
             at += alike.size
             found += len(alike) * _LONGEST_PACKED * 8
             continue
@@ -44,19 +84,9 @@ def unpack(data: bytes, width: int, count: int) -> npt.NDArray[Any]:
         run = data[at : at + size]
         if len(run) < size or head <= 1:
             raise ValueError("the numbers end too early")
-        if head & 1:
-            packed.append(run)
-        else:
-            if packed:
-                parts.append(_unpacked(b"".join(packed), width, kind))
-                packed = []
-            length = min(head >> 1, count - found)
-            parts.append(np.full(length, int.from_bytes(run, "little"), dtype=kind))
+        yield run if head & 1 else (int.from_bytes(run, "little"), min(head >> 1, count - found))
         at += size
         found += (head >> 1) * 8 if head & 1 else head >> 1
-    if packed:
-        parts.append(_unpacked(b"".join(packed), width, kind))
-    return np.concatenate(parts)[:count]
 
 
 def is_repeated(data: bytes, width: int, value: int, count: int) -> bool:
@@ -81,6 +111,8 @@ def _longest_runs(data: bytes, at: int, width: int, count: int) -> npt.NDArray[n
 
 
 def _unpacked(packed: bytes, width: int, kind: np.dtype[Any]) -> npt.NDArray[Any]:
+    if width == 8 * kind.itemsize:
+        return np.frombuffer(packed, dtype=kind.newbyteorder("<"))
     lanes = 8 // kind.itemsize
     groups = len(packed) // width
     padded = packed + bytes(8)  # the last numbers are read as part of a word that reaches beyond

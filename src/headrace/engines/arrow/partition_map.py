@@ -5,7 +5,7 @@ are a few small integers. A predicate is then evaluated once for each text that 
 once for each row.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import product
 from math import prod
@@ -17,10 +17,14 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headrace.engines.arrow.coded_map import CodedMaps
+from headrace.engines.arrow.coded_map import CodedMaps, PageCodes
 from headrace.engines.arrow.partition_verdicts import PartitionTexts, PartitionVerdicts
 
 _MOST_COMBINATIONS = 1 << 16
+_MOST_TABLE_BITS = 12
+"""Larger tables take longer to make than they save."""
+_NOTHING = 2
+"""In place of a verdict: such a map cannot be."""
 
 
 class _Verdicts(msgspec.Struct, frozen=True):
@@ -40,6 +44,10 @@ class _Verdicts(msgspec.Struct, frozen=True):
 class CodedPredicate(msgspec.Struct, frozen=True):
     """A predicate for maps of the same names, with the same texts for codes."""
 
+    width: int
+    """How many values a map has."""
+    texts: int
+    """How many codes stand for a text."""
     conjuncts: tuple[_Verdicts, ...]
 
     @classmethod
@@ -61,12 +69,44 @@ class CodedPredicate(msgspec.Struct, frozen=True):
             combinations = list(product(texts, repeat=len(part.names)))
             table = np.array(part.on(combinations), dtype=np.bool_).reshape(sizes)
             made.append(_Verdicts(tuple(map(names.index, part.names)), table))
-        return cls(tuple(made))
+        return cls(len(names), len(texts) - 1, tuple(made))
 
     @property
     def can_be_true(self) -> bool:
         """Whether a row may match, as far as the texts by themselves tell."""
         return all(part.table.any() for part in self.conjuncts)
+
+    def on_pages(self, pages: Iterable[PageCodes]) -> npt.NDArray[np.bool_]:
+        """Whether each map of some pages may match.
+
+        Raises:
+            ValueError: a code stands for nothing, or a page ends within a map.
+        """
+        found, tables = [], {}
+        for page in pages:
+            if page.bits * self.width > _MOST_TABLE_BITS:
+                codes = page.rows(self.width)
+                if codes.max(initial=0) >= self.texts:
+                    raise ValueError("a code stands for nothing")
+                found.append(self.on_rows(codes))
+                continue
+            if page.bits not in tables:
+                tables[page.bits] = self._table(page.bits)
+            verdicts = tables[page.bits].take(page.numbers(self.width))
+            if verdicts.max(initial=0) == _NOTHING:
+                raise ValueError("a code stands for nothing")
+            found.append(verdicts.view(np.bool_))
+        return np.concatenate([np.zeros(0, np.bool_), *found])
+
+    def _table(self, bits: int) -> npt.NDArray[np.uint8]:
+        """What is said of a map whose codes, of so many bits, are put together to one number."""
+        numbers = np.arange(1 << bits * self.width)
+        codes = np.stack([numbers >> bits * place for place in range(self.width)], axis=1)
+        codes &= (1 << bits) - 1
+        known = (codes < self.texts).all(axis=1)
+        table = np.full(len(numbers), _NOTHING, dtype=np.uint8)
+        table[known] = self.on_rows(codes[known])
+        return table
 
     def on_rows(self, codes: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
         """Whether each row may match."""
@@ -118,7 +158,7 @@ def coded_rows_that_may_match(
     if not coded.can_be_true and maps.have_no_other_texts():
         return np.zeros(len(maps.keys.present), dtype=np.bool_)
     try:
-        mask = np.concatenate([coded.on_rows(codes) for codes in maps.codes()])
+        mask = coded.on_pages(maps.codes())
     except ValueError:
         return None
     return maps.mask_of_rows(mask) if len(mask) == maps.keys.count else None
