@@ -23,6 +23,12 @@ names = st.one_of(
     ),
     st.integers(0, 30).map(lambda i: f"part-{i:05}-{'0' * 30}-c000.snappy.parquet"),
     st.integers(0, 9).map(lambda i: f"{'d' * 40}/a%20b{i}.parquet"),
+    st.builds(
+        lambda scheme, slashes, name: scheme + "/" * slashes + name,
+        st.sampled_from(["file:", "%66ile:", "%66%69le%3A", "%66%69%6C%65%3A", "fil:", ""]),
+        st.integers(1, 60),
+        st.text("ab", min_size=1, max_size=3) | st.integers(0, 3).map(lambda i: f"{i}" * 38),
+    ),
 )
 vectors: st.SearchStrategy[dict[str, object] | None] = st.one_of(
     st.none(),

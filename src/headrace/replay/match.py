@@ -17,13 +17,17 @@ import pyarrow.compute as pc
 
 from headrace.plan.seen import FrozenSeen
 from headrace.protocol.key import FileKey, canonical_path
-from headrace.replay.path_column import TAIL_BYTES, WINDOW_START, PathColumn
+from headrace.replay.path_column import TAIL_BYTES, WINDOW_START, PathColumn, window_hashes
 
 BITMAP_LIMIT_BYTES = 16 << 20
 _BITS_PER_KEY = 64
 _FEWEST_BITS = 1 << 16
 _KEYS_AT_ONCE = 1 << 16
 _MULTIPLIER = np.uint64(0xC2B2AE3D27D4EB4F)
+_SURE_BYTES = TAIL_BYTES + 3 * len("file:")
+"""A path as long as this has its window in its key, unless it is a scheme, be it escaped, and a
+run of slashes that reaches into the window."""
+_SLASH = ord("/")
 
 _Spots: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]
 """A byte of the bitmap for each hash, and the bit in it."""
@@ -70,22 +74,21 @@ class SeenMatcher:
         long_paths = (path for path in self._seen.paths() if len(path) >= WINDOW_START)
         while some := list(islice(long_paths, _KEYS_AT_ONCE)):
             column = PathColumn(pa.array(some, pa.binary()))
-            bitmap.add(column.window_hashes(slice(None)))
+            bitmap.add(window_hashes(column.windows(slice(None))))
         return bitmap
 
     def _candidates(self, paths: pa.StringArray, bitmap: "Bitmap") -> npt.NDArray[np.bool_]:
         column = PathColumn(paths)
         undecided: npt.NDArray[np.bool_] = column.lengths < TAIL_BYTES
-        if undecided.any() or column.begins_with(b"f").any():
-            # Without its scheme, the path in the key may be too short to have been hashed.
-            undecided |= pc.starts_with(paths, "file:").to_numpy(zero_copy_only=False)
-        if column.has_escapes():
+        has_escapes = column.has_escapes()
+        if has_escapes:
             rest = np.flatnonzero(~undecided)
             undecided[rest] = column.tails_escaped(rest)
-        if not undecided.any():
-            return bitmap.may_hold(column.window_hashes(slice(None)))
-        decided = np.flatnonzero(~undecided)
-        undecided[decided] = bitmap.may_hold(column.window_hashes(decided))
+        decided = np.flatnonzero(~undecided) if undecided.any() else slice(None)
+        windows = column.windows(decided)
+        undecided[decided] = bitmap.may_hold(window_hashes(windows))
+        if column.lengths.min() < _SURE_BYTES or (windows[:, 0] == _SLASH).any():
+            undecided |= _may_shrink(paths, has_escapes=has_escapes)
         return undecided
 
 
@@ -117,6 +120,14 @@ class Bitmap:
     def _spots(self, hashes: npt.NDArray[np.uint64]) -> _Spots:
         number = (hashes >> self._shift).view(np.int64)
         return number >> 3, np.left_shift(np.uint8(1), (number & 7).astype(np.uint8))
+
+
+def _may_shrink(paths: pa.StringArray, *, has_escapes: bool) -> npt.NDArray[np.bool_]:
+    """Whether each path may lose so much with its scheme that its key was too short to hash."""
+    found = pc.starts_with(paths, "file:")
+    if has_escapes:
+        found = pc.or_(found, pc.match_substring(paths, "%"))
+    return np.asarray(found.to_numpy(zero_copy_only=False))
 
 
 def _mixed_again(hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:

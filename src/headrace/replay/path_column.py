@@ -14,6 +14,15 @@ _ESCAPE = ord("%")
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
+def window_hashes(windows: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint64]:
+    """A hash of each window."""
+    words = windows.view("<u8")
+    mixed: npt.NDArray[np.uint64] = words[:, 0] * _MULTIPLIER
+    mixed ^= words[:, 1]
+    mixed *= _MULTIPLIER
+    return mixed
+
+
 class PathColumn:
     """The bytes of the paths of one Arrow array, which must have some and no nulls."""
 
@@ -30,26 +39,15 @@ class PathColumn:
         start, stop = self._span
         return stop > start and _ESCAPE in self._data.slice(start, stop - start).to_pybytes()
 
-    def begins_with(self, byte: bytes) -> npt.NDArray[np.bool_]:
-        """Whether the first byte of each path, none of which may be empty, is this one."""
-        data = np.frombuffer(self._data, dtype=np.uint8)
-        starts: npt.NDArray[np.int64] = np.subtract(self._ends, self.lengths)
-        found: npt.NDArray[np.bool_] = data[starts] == byte[0]
-        return found
-
     def tails_escaped(self, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
         """Whether the last bytes of some paths, none shorter than those, hold a percent sign."""
         tails = self._pieces(self._ends[rows] - TAIL_BYTES, TAIL_BYTES)
         found: npt.NDArray[np.bool_] = (tails == _ESCAPE).any(axis=1)
         return found
 
-    def window_hashes(self, rows: npt.NDArray[np.intp] | slice) -> npt.NDArray[np.uint64]:
-        """A hash of the sixteen bytes that start forty bytes before the end of some paths."""
-        words = self._pieces(self._ends[rows] - WINDOW_START, _WINDOW_BYTES).view("<u8")
-        mixed: npt.NDArray[np.uint64] = words[:, 0] * _MULTIPLIER
-        mixed ^= words[:, 1]
-        mixed *= _MULTIPLIER
-        return mixed
+    def windows(self, rows: npt.NDArray[np.intp] | slice) -> npt.NDArray[np.uint8]:
+        """The sixteen bytes that start forty bytes before the end of some paths, a row each."""
+        return self._pieces(self._ends[rows] - WINDOW_START, _WINDOW_BYTES)
 
     def _pieces(self, starts: npt.NDArray[Any], size: int) -> npt.NDArray[np.uint8]:
         """As many bytes from each start, a row each."""
