@@ -1,9 +1,8 @@
 """Probing a frozen seen set with whole columns.
 
 Making a Python text of every path would cost more than reading it. So a row is first looked
-up by a hash of sixteen bytes near the end of its path, where file names differ, in a bitmap of
-bounded size, and only the few candidates are compared exactly. The bitmap never decides by
-itself.
+up by eight bytes near the end of its path, where file names differ, in a bitmap of bounded size,
+and only the few candidates are compared exactly. The bitmap never decides by itself.
 """
 
 from itertools import islice
@@ -17,17 +16,18 @@ import pyarrow.compute as pc
 
 from headrace.plan.seen import FrozenSeen
 from headrace.protocol.key import FileKey, canonical_path
-from headrace.replay.path_column import TAIL_BYTES, WINDOW_START, PathColumn, window_hashes
+from headrace.replay.path_column import TAIL_BYTES, WINDOW_START, PathColumn
 
 BITMAP_LIMIT_BYTES = 16 << 20
 _BITS_PER_KEY = 64
 _FEWEST_BITS = 1 << 16
 _KEYS_AT_ONCE = 1 << 16
-_MULTIPLIER = np.uint64(0xC2B2AE3D27D4EB4F)
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+_SECOND_MULTIPLIER = np.uint64(0xC2B2AE3D27D4EB4F)
 _SURE_BYTES = TAIL_BYTES + 3 * len("file:")
 """A path as long as this has its window in its key, unless it is a scheme, be it escaped, and a
 run of slashes that reaches into the window."""
-_SLASH = ord("/")
+_FIRST_BYTE, _SLASH = np.uint64(0xFF), np.uint64(ord("/"))
 
 _Spots: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]
 """A byte of the bitmap for each hash, and the bit in it."""
@@ -74,7 +74,7 @@ class SeenMatcher:
         long_paths = (path for path in self._seen.paths() if len(path) >= WINDOW_START)
         while some := list(islice(long_paths, _KEYS_AT_ONCE)):
             column = PathColumn(pa.array(some, pa.binary()))
-            bitmap.add(window_hashes(column.windows(slice(None))))
+            bitmap.add(column.windows(slice(None)))
         return bitmap
 
     def _candidates(self, paths: pa.StringArray, bitmap: "Bitmap") -> npt.NDArray[np.bool_]:
@@ -86,27 +86,29 @@ class SeenMatcher:
             undecided[rest] = column.tails_escaped(rest)
         decided = np.flatnonzero(~undecided) if undecided.any() else slice(None)
         windows = column.windows(decided)
-        undecided[decided] = bitmap.may_hold(window_hashes(windows))
-        if column.lengths.min() < _SURE_BYTES or (windows[:, 0] == _SLASH).any():
+        undecided[decided] = bitmap.may_hold(windows)
+        if column.lengths.min() < _SURE_BYTES or ((windows & _FIRST_BYTE) == _SLASH).any():
             undecided |= _may_shrink(paths, has_escapes=has_escapes)
         return undecided
 
 
 class Bitmap:
-    """Two bits for each hash that was added; it takes as much memory at the end as at first."""
+    """Two bits for each number that was added; it takes as much memory at the end as at first."""
 
     def __init__(self, most_bits: int) -> None:
         exponent = max(most_bits, 8).bit_length() - 1
         self._bytes = np.zeros(1 << (exponent - 3), dtype=np.uint8)
         self._shift = np.uint64(64 - exponent)
 
-    def add(self, hashes: npt.NDArray[np.uint64]) -> None:
-        """Let these hashes through from now on."""
+    def add(self, numbers: npt.NDArray[np.uint64]) -> None:
+        """Let these numbers through from now on."""
+        hashes = numbers * _MULTIPLIER
         for mixed in (hashes, _mixed_again(hashes)):
             np.bitwise_or.at(self._bytes, *self._spots(mixed))
 
-    def may_hold(self, hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
-        """Whether each hash may have been added: true for all that were, and for a few more."""
+    def may_hold(self, numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
+        """Whether each number may have been added: true for all that were, and for a few more."""
+        hashes = numbers * _MULTIPLIER
         found = self._holds(hashes)
         passed = np.flatnonzero(found)  # few, so that their second bit costs next to nothing
         found[passed] = self._holds(_mixed_again(hashes[passed]))
@@ -133,7 +135,7 @@ def _may_shrink(paths: pa.StringArray, *, has_escapes: bool) -> npt.NDArray[np.b
 def _mixed_again(hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
     """Another hash, for the second bit."""
     mixed = hashes ^ (hashes >> np.uint64(32))
-    mixed *= _MULTIPLIER
+    mixed *= _SECOND_MULTIPLIER
     return mixed
 
 

@@ -6,21 +6,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-WINDOW_START = 40
-_WINDOW_BYTES = 16
+WINDOW_START = 32
+"""How far before the end of a path its window starts: there, most file names differ."""
 TAIL_BYTES = WINDOW_START + 2
 """An escape such as `%20` may reach two bytes into the window: then it must be looked at too."""
 _ESCAPE = ord("%")
-_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
-
-
-def window_hashes(windows: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint64]:
-    """A hash of each window."""
-    words = windows.view("<u8")
-    mixed: npt.NDArray[np.uint64] = words[:, 0] * _MULTIPLIER
-    mixed ^= words[:, 1]
-    mixed *= _MULTIPLIER
-    return mixed
 
 
 class PathColumn:
@@ -41,20 +31,23 @@ class PathColumn:
 
     def tails_escaped(self, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
         """Whether the last bytes of some paths, none shorter than those, hold a percent sign."""
-        tails = self._pieces(self._ends[rows] - TAIL_BYTES, TAIL_BYTES)
-        found: npt.NDArray[np.bool_] = (tails == _ESCAPE).any(axis=1)
+        tails = self._pieces(self._ends[rows] - TAIL_BYTES, f"V{TAIL_BYTES}")
+        bytes_of_each = tails.view(np.uint8).reshape(-1, TAIL_BYTES)
+        found: npt.NDArray[np.bool_] = (bytes_of_each == _ESCAPE).any(axis=1)
         return found
 
-    def windows(self, rows: npt.NDArray[np.intp] | slice) -> npt.NDArray[np.uint8]:
-        """The sixteen bytes that start forty bytes before the end of some paths, a row each."""
-        return self._pieces(self._ends[rows] - WINDOW_START, _WINDOW_BYTES)
+    def windows(self, rows: npt.NDArray[np.intp] | slice) -> npt.NDArray[np.uint64]:
+        """The windows of some paths: eight bytes each, as one number, the first byte lowest."""
+        return self._pieces(self._ends[rows] - WINDOW_START, "<u8")
 
-    def _pieces(self, starts: npt.NDArray[Any], size: int) -> npt.NDArray[np.uint8]:
-        """As many bytes from each start, a row each."""
+    def _pieces(self, starts: npt.NDArray[Any], kind: str) -> npt.NDArray[Any]:
+        """What lies at each start."""
+        kind_of_all = np.dtype(kind)
         if not len(starts):
-            return np.empty((0, size), dtype=np.uint8)
+            return np.empty(0, dtype=kind_of_all)
+        places = self._data.size - kind_of_all.itemsize + 1
         every: npt.NDArray[Any] = np.ndarray(
-            (self._data.size - size + 1,), dtype=f"V{size}", buffer=self._data, strides=(1,)
+            (places,), dtype=kind_of_all, buffer=self._data, strides=(1,)
         )
-        pieces: npt.NDArray[np.uint8] = every[starts].view(np.uint8).reshape(-1, size)
-        return pieces
+        found: npt.NDArray[Any] = every[starts]
+        return found

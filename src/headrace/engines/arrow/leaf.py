@@ -103,7 +103,8 @@ def _adds(file: LogFile, batch: pa.RecordBatch) -> ColumnBatch:
         if not kind.equals(place):
             reason = "a deletion vector lacks its storage type, or its place"
             raise CorruptCheckpointError(path=file.path, reason=reason)
-    return ColumnBatch(file, batch).filter(pc.is_valid(adds))
+    found = ColumnBatch(file, batch)
+    return found.filter(pc.is_valid(adds)) if adds.null_count else found
 
 
 def _chosen(

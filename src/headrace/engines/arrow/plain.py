@@ -4,6 +4,8 @@ Everything above this engine may then rely on plain `string` columns. The one ex
 partition values of a leaf, which may stay coded: whoever looks at them by code is much quicker.
 """
 
+from functools import lru_cache
+
 import pyarrow as pa
 
 _CODED_TEXT = pa.dictionary(pa.int32(), pa.string())
@@ -15,8 +17,15 @@ def plain_batch(batch: pa.RecordBatch, *, coded: str | None = None) -> pa.Record
 
     The field named `coded` may stay a map of codes.
     """
-    schema = pa.schema([_plain_field(field, coded) for field in batch.schema])
-    return batch if schema.equals(batch.schema) else batch.cast(schema)
+    schema = _plain_schema(batch.schema, coded)
+    return batch if schema is None else batch.cast(schema)
+
+
+@lru_cache(maxsize=16)
+def _plain_schema(schema: pa.Schema, coded: str | None) -> pa.Schema | None:
+    """The schema with plain texts; None where it is that. All batches of a file ask for one."""
+    plain = pa.schema([_plain_field(field, coded) for field in schema])
+    return None if plain.equals(schema) else plain
 
 
 def _plain_field(field: pa.Field, coded: str | None) -> pa.Field:
