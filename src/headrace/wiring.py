@@ -7,7 +7,7 @@ or a SQL parser is paid for by those who use it.
 
 import os
 import sys
-from collections.abc import AsyncIterator, Generator, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Generator, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -126,13 +126,13 @@ class ScanParts:
 
         return files_schema(context, columns)
 
-    def files_batch(
+    def files_batches(
         self, batch: ActionBatch, context: FileContext, columns: Sequence[str] | None
-    ) -> Any:
-        """A `pyarrow.RecordBatch` of live files."""
-        from headrace.scan.arrow_files import arrow_files  # noqa: PLC0415
+    ) -> Iterator[Any]:
+        """`pyarrow.RecordBatch` values of live files."""
+        from headrace.scan.arrow_files import arrow_batches  # noqa: PLC0415
 
-        return arrow_files(batch, context, columns)
+        return arrow_batches(batch, context, columns)
 
     def add_fields(self, columns: Sequence[str]) -> tuple[str, ...]:
         """The fields of an add that these Arrow columns are made of."""

@@ -19,7 +19,7 @@ from headrace.protocol.key import FileKey, canonical_path
 from headrace.replay.path_column import TAIL_BYTES, WINDOW_START, PathColumn
 
 BITMAP_LIMIT_BYTES = 16 << 20
-_BITS_PER_KEY = 64
+_BITS_PER_KEY = 128
 _FEWEST_BITS = 1 << 16
 _KEYS_AT_ONCE = 1 << 16
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
@@ -29,14 +29,23 @@ _SURE_BYTES = TAIL_BYTES + 3 * len("file:")
 run of slashes that reaches into the window."""
 _FIRST_BYTE, _SLASH = np.uint64(0xFF), np.uint64(ord("/"))
 
+Rows: TypeAlias = npt.NDArray[np.intp]
+"""The places of some rows of a batch."""
 _Spots: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]
 """A byte of the bitmap for each hash, and the bit in it."""
+
+
+def all_but(rows: Rows, size: int) -> pa.BooleanArray:
+    """A mask of so many rows that leaves out some."""
+    mask = np.ones(size, dtype=np.bool_)
+    mask[rows] = False
+    return pa.array(mask)
 
 
 class SeenMatcher:
     """Finds the rows of a batch whose key is in the set.
 
-    The bitmap takes about eight bytes a key, and never more than its limit: a set that outgrows
+    The bitmap takes about sixteen bytes a key, and never more than its limit: a set that outgrows
     it has more of its rows compared exactly, and no other answer. It is made when so many rows
     have been compared that it would have paid; who asks for few rows never waits for it.
     """
@@ -48,26 +57,27 @@ class SeenMatcher:
         self._lock = Lock()
         self._bitmap: Bitmap | None = None
 
-    def unseen(self, paths: pa.StringArray, vectors: pa.StructArray | None) -> pa.BooleanArray:
-        """A mask that is true where the key of a row is not in the set."""
-        keep = np.ones(len(paths), dtype=np.bool_)
-        candidates = self._rows_to_compare(paths) if len(paths) else ()
-        if len(candidates):
-            rows = pa.array(candidates)
-            texts = [canonical_path(path) for path in paths.take(rows).to_pylist()]
-            ids = [None] * len(texts) if vectors is None else _ids(vectors.take(rows))
-            keys = [FileKey(path, dv_id) for path, dv_id in zip(texts, ids, strict=True)]
-            keep[candidates] = np.logical_not(self._seen.contains_many(keys))
-        return pa.array(keep)
+    def seen_rows(self, paths: pa.StringArray, vectors: pa.StructArray | None) -> Rows:
+        """The rows whose key is in the set, in order."""
+        if not len(paths):
+            return np.empty(0, dtype=np.intp)
+        candidates = self._rows_to_compare(paths)
+        if not len(candidates):
+            return candidates
+        rows = pa.array(candidates)
+        texts = [canonical_path(path) for path in paths.take(rows).to_pylist()]
+        ids = [None] * len(texts) if vectors is None else _ids(vectors.take(rows))
+        keys = [FileKey(path, dv_id) for path, dv_id in zip(texts, ids, strict=True)]
+        return candidates[np.array(self._seen.contains_many(keys), dtype=np.bool_)]
 
-    def _rows_to_compare(self, paths: pa.StringArray) -> npt.NDArray[np.intp]:
+    def _rows_to_compare(self, paths: pa.StringArray) -> Rows:
         with self._lock:
             if self._bitmap is None:
                 self._without_bitmap -= len(paths)
                 if self._without_bitmap >= 0:
                     return np.arange(len(paths))
                 self._bitmap = self._new_bitmap()
-        return np.flatnonzero(self._candidates(paths, self._bitmap))
+        return _candidates(PathColumn(paths), paths, self._bitmap)
 
     def _new_bitmap(self) -> "Bitmap":
         bitmap = Bitmap(min(max(len(self._seen) * _BITS_PER_KEY, _FEWEST_BITS), self._limit_bits))
@@ -76,20 +86,6 @@ class SeenMatcher:
             column = PathColumn(pa.array(some, pa.binary()))
             bitmap.add(column.windows(slice(None)))
         return bitmap
-
-    def _candidates(self, paths: pa.StringArray, bitmap: "Bitmap") -> npt.NDArray[np.bool_]:
-        column = PathColumn(paths)
-        undecided: npt.NDArray[np.bool_] = column.lengths < TAIL_BYTES
-        has_escapes = column.has_escapes()
-        if has_escapes:
-            rest = np.flatnonzero(~undecided)
-            undecided[rest] = column.tails_escaped(rest)
-        decided = np.flatnonzero(~undecided) if undecided.any() else slice(None)
-        windows = column.windows(decided)
-        undecided[decided] = bitmap.may_hold(windows)
-        if column.lengths.min() < _SURE_BYTES or ((windows & _FIRST_BYTE) == _SLASH).any():
-            undecided |= _may_shrink(paths, has_escapes=has_escapes)
-        return undecided
 
 
 class Bitmap:
@@ -122,6 +118,30 @@ class Bitmap:
     def _spots(self, hashes: npt.NDArray[np.uint64]) -> _Spots:
         number = (hashes >> self._shift).view(np.int64)
         return number >> 3, np.left_shift(np.uint8(1), (number & 7).astype(np.uint8))
+
+
+def _candidates(column: PathColumn, paths: pa.StringArray, bitmap: Bitmap) -> Rows:
+    """The rows whose key may be in the set."""
+    shortest, has_escapes = column.lengths.min(), column.has_escapes()
+    if shortest >= _SURE_BYTES and not has_escapes:
+        windows = column.windows(slice(None))
+        if not _some_slash(windows):  # as nearly always: the windows tell everything
+            return np.flatnonzero(bitmap.may_hold(windows))
+    may_be: npt.NDArray[np.bool_] = column.lengths < TAIL_BYTES
+    if has_escapes:
+        rest = np.flatnonzero(~may_be)
+        may_be[rest] = column.tails_escaped(rest)
+    rest = np.flatnonzero(~may_be)
+    windows = column.windows(rest)
+    may_be[rest] = bitmap.may_hold(windows)
+    if shortest < _SURE_BYTES or _some_slash(windows):
+        may_be |= _may_shrink(paths, has_escapes=has_escapes)
+    return np.flatnonzero(may_be)
+
+
+def _some_slash(windows: npt.NDArray[np.uint64]) -> bool:
+    """Whether a window begins with a slash."""
+    return bool(((windows & _FIRST_BYTE) == _SLASH).any())
 
 
 def _may_shrink(paths: pa.StringArray, *, has_escapes: bool) -> npt.NDArray[np.bool_]:

@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 
 from headrace.errors import InvalidArgumentError
 from headrace.phases.scan import ScanOutcome
-from headrace.replay.match import SeenMatcher
+from headrace.replay.match import SeenMatcher, all_but
 from headrace.scan.arrow_files import arrow_files, files_schema
 from headrace.scan.live_file import FileContext
 from headrace.scan.run import Run
@@ -28,7 +28,8 @@ def bring_up_to_date(
         if batch.schema.names != schema.names:
             reason = "the old list must have all the columns of Scan.batches()"
             raise InvalidArgumentError(argument="previous", reason=reason)
-        kept = batch.filter(matcher.unseen(batch.column("path"), _vectors(batch)))
+        gone = matcher.seen_rows(batch.column("path"), _vectors(batch))
+        kept = batch.filter(all_but(gone, len(batch))) if len(gone) else batch
         if kept.num_rows:
             yield kept.cast(schema)
 

@@ -38,9 +38,9 @@ class LateParts(Protocol):
     def files_schema(self, context: FileContext, columns: Sequence[str] | None) -> ArrowSchema:
         """The Arrow columns of live files."""
 
-    def files_batch(
+    def files_batches(
         self, batch: ActionBatch, context: FileContext, columns: Sequence[str] | None
-    ) -> RecordBatch:
+    ) -> Iterator[RecordBatch]:
         """The adds of a batch as Arrow."""
 
     def add_fields(self, columns: Sequence[str]) -> tuple[str, ...]:
@@ -200,7 +200,11 @@ class Scan:
             return
         recording = self._listings.record(shape)
         with self.run(projection=projection) as run:
-            batches = (self._late.files_batch(batch, self._context, columns) for batch in run)
+            batches = (
+                files
+                for batch in run
+                for files in self._late.files_batches(batch, self._context, columns)
+            )
             files = yield from self._given(recording.watch(batches), run.meter)
         if files != self.limit:
             self._compare(files, None)

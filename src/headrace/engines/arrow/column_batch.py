@@ -1,6 +1,7 @@
 """Actions as Arrow columns: what a piece of a Parquet checkpoint decodes to."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -12,8 +13,10 @@ from headrace.engines.arrow.plain import is_coded
 from headrace.errors import CorruptCheckpointError
 from headrace.protocol.action import ACTION_TYPES, Add, DeletionVector
 from headrace.protocol.log_file import LogFile
+from headrace.replay.match import Rows, all_but
 
 _TEXT_MAP = pa.map_(pa.string(), pa.string())
+_SHORT_STRETCH = 2048
 
 
 class ColumnBatch:
@@ -23,16 +26,24 @@ class ColumnBatch:
     never pays for the copy, nor anybody for that of the other fields.
     """
 
-    __slots__ = ("_columns", "_selection", "source")
+    __slots__ = ("_columns", "_gone", "_selection", "source")
 
     def __init__(
-        self, source: LogFile, columns: pa.RecordBatch, selection: pa.BooleanArray | None = None
+        self,
+        source: LogFile,
+        columns: pa.RecordBatch,
+        selection: pa.BooleanArray | None = None,
+        gone: Rows | None = None,
     ) -> None:
+        """Take some rows, and say which are left: by a mask, or by those that are not."""
         self.source = source
         self._columns = columns
         self._selection = selection
+        self._gone = gone
 
     def __len__(self) -> int:
+        if self._gone is not None:
+            return int(self._columns.num_rows) - len(self._gone)
         if self._selection is not None:
             return int(self._selection.true_count)
         return int(self._columns.num_rows)
@@ -40,10 +51,27 @@ class ColumnBatch:
     @property
     def columns(self) -> pa.RecordBatch:
         """The rows that are left."""
-        if self._selection is not None:
-            self._columns = self._columns.filter(self._selection)
-            self._selection = None
-        return self._columns
+        mask = self._mask()
+        return self._columns if mask is None else self._columns.filter(mask)
+
+    def _mask(self) -> pa.BooleanArray | None:
+        if self._selection is None and self._gone is not None:
+            self._selection = all_but(self._gone, self._columns.num_rows)
+        return self._selection
+
+    def stretches(self) -> list[tuple[int, int]]:
+        """Where the rows that are left lie in `whole()`: from where on, and how many.
+
+        None are told where they would be short: to copy them costs less than to handle them.
+        """
+        if self._gone is None or len(self._gone) * _SHORT_STRETCH > self._columns.num_rows:
+            return []
+        edges = [-1, *self._gone.tolist(), self._columns.num_rows]
+        return [(a + 1, b - a - 1) for a, b in pairwise(edges) if b - a > 1]
+
+    def whole(self) -> "ColumnBatch":
+        """The rows that are left, and those that are gone."""
+        return ColumnBatch(self.source, self._columns)
 
     def actions(self, name: str) -> Sequence[Any]:
         """The actions of that name, decoded."""
@@ -113,24 +141,32 @@ class ColumnBatch:
         """The rows for which the mask is true."""
         if mask.true_count == len(mask):
             return self
-        if self._selection is not None:
-            mask = pc.replace_with_mask(self._selection, self._selection, mask)
+        own = self._mask()
+        if own is not None:
+            mask = pc.replace_with_mask(own, own, mask)
         return ColumnBatch(self.source, self._columns, mask)
+
+    def without(self, rows: Rows) -> "ColumnBatch":
+        """The same without a few rows, given in order."""
+        if not len(rows):
+            return self
+        if self._mask() is not None:
+            return self.filter(all_but(rows, len(self)))
+        return ColumnBatch(self.source, self._columns, gone=rows)
 
     def field(self, *path: str) -> pa.Array | None:
         """A field of the adds, however deep; None where the file does not have it."""
         array = self._unfiltered(*path)
-        return array if array is None or self._selection is None else array.filter(self._selection)
+        mask = self._mask()
+        return array if array is None or mask is None else array.filter(mask)
 
     def partition_layout(self) -> UniformLayout | None:
         """The partition values by code; None where the maps differ, or are not coded."""
         values = self._unfiltered("partitionValues")
         if values is None or values.null_count or not is_coded(values.type):
             return None
-        layout = UniformLayout.of(values)
-        return (
-            layout if layout is None or self._selection is None else layout.filter(self._selection)
-        )
+        layout, mask = UniformLayout.of(values), self._mask()
+        return layout if layout is None or mask is None else layout.filter(mask)
 
     def _unfiltered(self, *path: str) -> pa.Array | None:
         array = self._columns.column("add")

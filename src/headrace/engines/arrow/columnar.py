@@ -133,8 +133,8 @@ class ArrowColumnar:
         if isinstance(batch, ColumnBatch):
             if not len(seen) or not len(batch):
                 return batch
-            matcher = SeenMatcher(seen)
-            return batch.filter(matcher.unseen(batch.field("path"), batch.field("deletionVector")))
+            paths, vectors = batch.field("path"), batch.field("deletionVector")
+            return batch.without(SeenMatcher(seen).seen_rows(paths, vectors))
         adds = self._adds(batch).adds
         hidden = seen.contains_many(keys_of(adds))
         return AddBatch(batch.source, [a for a, gone in zip(adds, hidden, strict=True) if not gone])

@@ -81,7 +81,7 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
             batch = batch.filter(kept)
         if self.matcher is not None and len(batch):
             paths, vectors = batch.field("path"), batch.field("deletionVector")
-            batch = batch.filter(self.matcher.unseen(paths, vectors))
+            batch = batch.without(self.matcher.seen_rows(paths, vectors))
         return batch
 
     def _map_leaves(self, file: LogFile) -> list[str]:
