@@ -19,6 +19,12 @@ _TEXT_MAP = pa.map_(pa.string(), pa.string())
 _SHORT_STRETCH = 2048
 
 
+def child(structs: pa.StructArray, field: int | str) -> pa.Array:
+    """A field of structs, null where the struct is."""
+    # The raw field is had for nothing, but knows nothing of the structs above it.
+    return pc.struct_field(structs, [field]) if structs.null_count else structs.field(field)
+
+
 class ColumnBatch:
     """A record batch with one struct column for each action that was asked for.
 
@@ -171,11 +177,10 @@ class ColumnBatch:
     def _unfiltered(self, *path: str) -> pa.Array | None:
         array = self._columns.column("add")
         for name in path:
-            # pc.struct_field respects the validity of the parents; the raw child would not.
             index = array.type.get_field_index(name) if pa.types.is_struct(array.type) else -1
             if index < 0:
                 return None
-            array = pc.struct_field(array, [index])
+            array = child(array, index)
         return array
 
     def partition_text(self, physical_name: str) -> pa.StringArray:

@@ -15,7 +15,7 @@ from headrace.engines.arrow.json_lines import count_json_rows
 from headrace.engines.arrow.leaf import LeafScan
 from headrace.engines.arrow.parquet_source import FooterCache, ParquetSource
 from headrace.engines.arrow.partition_verdicts import PartitionVerdicts
-from headrace.engines.arrow.plain import plain_batch
+from headrace.engines.arrow.plain import plain_batches
 from headrace.engines.arrow.row_skipping import RowSkipping, growing_groups
 from headrace.engines.arrow.workers import in_parallel
 from headrace.expr.node import BoundPredicate
@@ -55,15 +55,16 @@ class ArrowColumnar:
             for group in range(parquet.num_row_groups) if row_groups is None else row_groups:
                 if not any(footer.holds(group, action) for action in actions):
                     continue
-                for batch in self._source.batches(
+                batches = self._source.batches(
                     file,
                     parquet,
                     group,
                     columns=columns,
                     batch_rows=self._context.settings.batch_rows,
-                ):
+                )
+                for batch in plain_batches(batches):
                     there = reduce(pc.or_, (pc.is_valid(column) for column in batch.columns))
-                    yield ColumnBatch(file, plain_batch(batch)).filter(there)
+                    yield ColumnBatch(file, batch).filter(there)
 
     def scan_leaves(self, leaves: Sequence[Node]) -> Iterator[ActionBatch] | None:
         """The adds of all leaves, several row groups at a time; None: these are other plans."""
@@ -99,14 +100,12 @@ class ArrowColumnar:
             batch_rows=settings.batch_rows,
             meter=self._context.meter,
         )
-        units = (
+        pieces = (
             (file, groups)
             for file, some in files
             for groups in _batched(judge.groups(file, some), settings.row_groups_per_batch)
         )
-        yield from in_parallel(
-            lambda unit: leaf.read(*unit), units, threads=settings.leaf_parallelism
-        )
+        yield from in_parallel(leaf.read, pieces, threads=settings.leaf_parallelism)
 
     def skip_files(
         self, batches: Iterator[ActionBatch], predicate: BoundPredicate

@@ -11,10 +11,10 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from headrace.engines.arrow.coded_map import CodedMaps, MapChunks
+from headrace.engines.arrow.column_batch import child
 from headrace.engines.arrow.parquet_source import ParquetSource
 from headrace.engines.arrow.partition_map import coded_rows_that_may_match, rows_that_may_match
 from headrace.engines.arrow.partition_verdicts import PartitionVerdicts
@@ -166,7 +166,7 @@ def _evaluated(
 ) -> tuple[npt.NDArray[np.bool_], int]:
     """The rows of a batch that may match, and how many adds it has."""
     adds = batch.column("add")
-    values = pc.struct_field(adds, "partitionValues")
+    values = child(adds, "partitionValues")
     if values.null_count == 0:
         return rows_that_may_match(values, conjuncts), len(adds)
     mask = np.zeros(len(adds), dtype=np.bool_)

@@ -1,6 +1,9 @@
 """One leaf of a checkpoint: the wanted row groups are read, filtered, and given on."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from itertools import groupby
+from operator import itemgetter
+from typing import TypeAlias
 
 import msgspec
 import numpy as np
@@ -9,10 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from headrace.engines.arrow.column_batch import ColumnBatch
+from headrace.engines.arrow.column_batch import ColumnBatch, child
 from headrace.engines.arrow.group_judge import PARTITION_VALUES, WantedGroup
 from headrace.engines.arrow.parquet_source import ParquetSource
-from headrace.engines.arrow.plain import plain_batch
+from headrace.engines.arrow.plain import plain_batches
 from headrace.errors import CorruptCheckpointError
 from headrace.metrics.meter import Meter
 from headrace.protocol.log_file import LogFile
@@ -20,6 +23,10 @@ from headrace.replay.match import SeenMatcher
 from headrace.replay.skipping import SplitPredicate, keep_mask
 
 _OFTEN_NULL = frozenset({"add.deletionVector", "add.tags"})
+
+
+LeafPiece: TypeAlias = tuple[LogFile, list[WantedGroup]]
+"""Row groups of one file: what one thread takes at a time."""
 
 
 class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,14 +42,16 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
     batch_rows: int
     meter: Meter
 
-    def read(self, file: LogFile, groups: Sequence[WantedGroup]) -> Iterator[ColumnBatch]:
-        """The wanted adds of some row groups."""
-        try:
-            with self.source.open(file, codes=self._map_leaves(file)) as parquet:
-                for wanted in groups:
-                    yield from self._read_group(file, parquet, wanted.group, wanted.mask)
-        except UnicodeDecodeError as error:  # Arrow checks texts when they are looked at
-            raise CorruptCheckpointError(path=file.path, reason=str(error)) from error
+    def read(self, pieces: Iterator[LeafPiece]) -> Iterator[ColumnBatch]:
+        """The wanted adds of some pieces; a file stays open as long as they are of it."""
+        for file, of_file in groupby(pieces, key=itemgetter(0)):
+            try:
+                with self.source.open(file, codes=self._map_leaves(file)) as parquet:
+                    for _, groups in of_file:
+                        for wanted in groups:
+                            yield from self._read_group(file, parquet, wanted.group, wanted.mask)
+            except UnicodeDecodeError as error:  # Arrow checks texts when they are looked at
+                raise CorruptCheckpointError(path=file.path, reason=str(error)) from error
 
     def _read_group(
         self,
@@ -55,10 +64,11 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
             file, parquet, group, columns=self._columns_of(file, group), batch_rows=self.batch_rows
         )
         if mask is None:
-            for batch in batches:
-                yield self._kept(_adds(file, plain_batch(batch, coded="partitionValues")))
+            for batch in plain_batches(batches, coded="partitionValues"):
+                yield self._kept(_adds(file, batch))
         else:
-            for batch in _chosen(batches, mask, batch_rows=self.batch_rows):
+            chosen = _chosen(batches, mask, batch_rows=self.batch_rows)
+            for batch in plain_batches(chosen):
                 yield self._kept(_adds(file, batch))
 
     def _columns_of(self, file: LogFile, group: int) -> tuple[str, ...]:
@@ -93,13 +103,11 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
 def _adds(file: LogFile, batch: pa.RecordBatch) -> ColumnBatch:
     """The rows of a batch that are adds."""
     adds = batch.column("add")
-    if pc.struct_field(adds, "path").null_count != adds.null_count:
+    if child(adds, "path").null_count != adds.null_count:
         raise CorruptCheckpointError(path=file.path, reason="an add has no path")
     if adds.type.get_field_index("deletionVector") >= 0:
-        kind, place = (
-            pc.struct_field(adds, ["deletionVector", name]).is_null()
-            for name in ("storageType", "pathOrInlineDv")
-        )
+        vectors = child(adds, "deletionVector")
+        kind, place = (child(vectors, name).is_null() for name in ("storageType", "pathOrInlineDv"))
         if not kind.equals(place):
             reason = "a deletion vector lacks its storage type, or its place"
             raise CorruptCheckpointError(path=file.path, reason=reason)
@@ -119,7 +127,7 @@ def _chosen(
         position += len(batch)
         if not chosen.any():
             continue
-        part = plain_batch(batch if chosen.all() else batch.filter(pa.array(chosen)))
+        part = batch if chosen.all() else batch.filter(pa.array(chosen))
         waiting.append(part)
         rows += len(part)
         if rows >= batch_rows:

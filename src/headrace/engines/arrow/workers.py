@@ -14,16 +14,15 @@ _RESULTS_AHEAD = 2
 
 
 def in_parallel(
-    work: Callable[[U], Iterator[R]], units: Iterable[U], *, threads: int
+    work: Callable[[Iterator[U]], Iterator[R]], units: Iterable[U], *, threads: int
 ) -> Iterator[R]:
-    """The results of each unit, in any order.
+    """The results of some units, in any order. Each thread works on those that it gets hold of.
 
     With one thread everything happens in the caller's own, lazily. Closing the iterator stops
     the threads at their next result; an error in one of them is raised here.
     """
     if threads <= 1:
-        for unit in units:
-            yield from work(unit)
+        yield from work(iter(units))
         return
     pool = _Pool(work, units, threads=threads)
     try:
@@ -47,7 +46,7 @@ class _Pool(Generic[U, R]):
     """Threads that share one queue of units and fill one bounded queue of results."""
 
     def __init__(
-        self, work: Callable[[U], Iterator[R]], units: Iterable[U], *, threads: int
+        self, work: Callable[[Iterator[U]], Iterator[R]], units: Iterable[U], *, threads: int
     ) -> None:
         self._work = work
         self._units = iter(units)
@@ -84,20 +83,21 @@ class _Pool(Generic[U, R]):
 
     def _run(self) -> None:
         try:
-            while not self._stopping.is_set():
-                with self._units_lock:
-                    unit = next(self._units, _Finished)
-                if unit is _Finished:
-                    break
-                self._do(unit)  # type: ignore[arg-type]
+            with closing(self._work(self._own_units())) as results:  # type: ignore[type-var]
+                for result in results:
+                    self._results.put(result)
+                    if self._stopping.is_set():
+                        break
         except BaseException as error:  # noqa: BLE001  (whatever it is, the caller must hear it)
             self._results.put(_Failed(error))
         else:
             self._results.put(_Finished())
 
-    def _do(self, unit: U) -> None:
-        with closing(self._work(unit)) as results:  # type: ignore[type-var]
-            for result in results:
-                self._results.put(result)
-                if self._stopping.is_set():
-                    return
+    def _own_units(self) -> Iterator[U]:
+        """The units that a thread takes, one after the other, until there are no more."""
+        while not self._stopping.is_set():
+            with self._units_lock:
+                unit = next(self._units, _Finished)
+            if unit is _Finished:
+                return
+            yield unit  # type: ignore[misc]
