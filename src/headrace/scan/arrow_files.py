@@ -1,7 +1,7 @@
 """Live files as Arrow: the same content as `LiveFile`, column by column."""
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 import numpy as np
 import pyarrow as pa
@@ -72,6 +72,7 @@ def add_fields(columns: Sequence[str]) -> tuple[str, ...]:
     return found or ("path",)
 
 
+@lru_cache(maxsize=16)
 def _whole_schema(context: FileContext) -> pa.Schema:
     try:
         typed = [(c.name, arrow_type(c.type)) for c in context.partition_columns]
@@ -170,7 +171,8 @@ class _Files:
             case "size_bytes":
                 return _or_null(adds.field("size"), size, pa.int64())
             case "modified_ms":
-                return pc.fill_null(_or_null(adds.field("modificationTime"), size, pa.int64()), 0)
+                times = _or_null(adds.field("modificationTime"), size, pa.int64())
+                return pc.fill_null(times, 0) if times.null_count else times
             case "partition_values":
                 return _as_written(adds, self.context) or _text_map(self.texts, size)
             case "typed_partition_values":
