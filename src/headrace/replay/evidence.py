@@ -44,6 +44,8 @@ def read_statistics(
     """Collect what is known about these columns, for the selected files or for all."""
     source = _Selected(files, selection)
     texts = source.json()
+    if texts is not None and not source.has_parsed(columns):
+        return decode_statistics(texts, columns)
     parsed = source.parsed(columns)
     if texts is None:
         return parsed
@@ -57,12 +59,21 @@ def read_statistics(
     return _merged(parsed, decoded, incomplete)
 
 
+_KINDS = ("minValues", "maxValues", "nullCount")
+
+
 class _Selected(msgspec.Struct, frozen=True):
     files: StatisticsSource
     selection: pa.BooleanArray | None
 
     def json(self) -> pa.StringArray | None:
         return self._select(self.files.stats_json())
+
+    def has_parsed(self, columns: Sequence[StatisticsColumn]) -> bool:
+        """Whether there is any typed statistic of these columns."""
+        leaves: list[tuple[str, ...]] = [("numRecords",)]
+        leaves += [(kind, *c.path) for c in columns for kind in _KINDS]
+        return any(self.files.stats_parsed(leaf) is not None for leaf in leaves)
 
     def parsed(self, columns: Sequence[StatisticsColumn]) -> FileStatistics:
         return FileStatistics(
