@@ -74,8 +74,7 @@ class CodedMaps(msgspec.Struct, frozen=True):
         """
         try:
             for page in self._pages:
-                present = _present(page, self._definition_level)
-                yield PageCodes(_packed_codes(page), int(np.count_nonzero(present)))
+                yield PageCodes(_packed_codes(page), _count(page, self._definition_level))
         except _UNUSUAL as error:
             raise ValueError(str(error)) from error
 
@@ -217,10 +216,14 @@ def _texts(page: Page) -> list[str]:
     return plain_values(page.values, page.count, BYTE_ARRAY)
 
 
-def _present(page: Page, definition_level: int) -> npt.NDArray[np.bool_]:
-    """Which entries of a page are there; the others must be rows without anything."""
+def _check_size(page: Page) -> None:
     if page.count > _MOST_IN_A_PAGE:
         raise ValueError("the page is too large for this reader")
+
+
+def _present(page: Page, definition_level: int) -> npt.NDArray[np.bool_]:
+    """Which entries of a page are there; the others must be rows without anything."""
+    _check_size(page)
     bits = definition_level.bit_length()
     if is_repeated(page.definitions, bits, definition_level, page.count):
         return np.ones(page.count, dtype=np.bool_)
@@ -229,6 +232,14 @@ def _present(page: Page, definition_level: int) -> npt.NDArray[np.bool_]:
     if levels[~present].any():
         raise ValueError("a map, or a value, is null or empty")
     return present
+
+
+def _count(page: Page, definition_level: int) -> int:
+    """How many entries of a page are there: as nearly always, all of them."""
+    _check_size(page)
+    if is_repeated(page.definitions, definition_level.bit_length(), definition_level, page.count):
+        return page.count
+    return int(np.count_nonzero(_present(page, definition_level)))
 
 
 def _packed_codes(page: Page) -> bytes:
