@@ -58,7 +58,9 @@ class ColumnBatch:
     def columns(self) -> pa.RecordBatch:
         """The rows that are left."""
         mask = self._mask()
-        return self._columns if mask is None else self._columns.filter(mask)
+        if mask is not None:
+            self._columns, self._selection, self._gone = self._columns.filter(mask), None, None
+        return self._columns
 
     def _mask(self) -> pa.BooleanArray | None:
         if self._selection is None and self._gone is not None:
