@@ -74,6 +74,12 @@ def test_numbers_that_end_too_early_are_not_made_up() -> None:
         unpack(packed, 3, 9)
 
 
+def test_a_repeated_number_may_not_have_more_bits_than_the_others() -> None:
+    for number in (8, 255):
+        with pytest.raises(ValueError, match="more bits"):
+            unpack(repeated_run(number, 5, 3), 3, 5)
+
+
 def test_numbers_that_do_not_come_out_even_are_not_joined() -> None:
     with pytest.raises(ValueError, match="even"):
         unpack_joined(packed_run([1] * 8, 3), 3, 7, together=2)

@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from headrace import Table
+from headrace.errors import HeadraceError
 from headrace.metrics.counts import Counts
 from headrace.plan import DropSeen, ScanParquet
 from headrace.plan.context import ExecutionContext
@@ -153,3 +154,31 @@ def test_a_dictionary_that_was_given_up_does_not_rule_out_the_texts_after_it(
     for n in range(60):
         found = [file.path for file in snapshot.scan(where=f"city = 'city {n}'")]
         assert found == [f"f{n}"]
+
+
+def test_damaged_codes_of_partition_values_are_told_as_damage(tmp_path: Path) -> None:
+    history = [
+        partitioned([{"day": f"2026-01-0{i // 30 + 1}", "city": "Bern"} for i in range(150)])
+    ]
+    write_history(tmp_path, history)
+    shape = Shape(form=Form.CLASSIC, encoding=Encoding.BARE)
+    [path] = write_checkpoint(tmp_path, 0, state_at(history, 0), shape)
+    commit_path(tmp_path, 0).unlink()
+    group = pq.read_metadata(path).row_group(0)
+    [values] = [
+        chunk
+        for chunk in map(group.column, range(group.num_columns))
+        if chunk.path_in_schema == "add.partitionValues.key_value.value"
+    ]
+    whole = path.read_bytes()
+    end = values.dictionary_page_offset + values.total_compressed_size
+    told = 0
+    for at in range(values.data_page_offset, end):
+        damaged = bytearray(whole)
+        damaged[at] ^= 1 << at % 8
+        path.write_bytes(damaged)
+        try:
+            Table(tmp_path).snapshot().scan(where="day = '2026-01-02'").count()
+        except HeadraceError:
+            told += 1
+    assert told

@@ -28,10 +28,11 @@ def bring_up_to_date(
         if batch.schema.names != schema.names:
             reason = "the old list must have all the columns of Scan.batches()"
             raise InvalidArgumentError(argument="previous", reason=reason)
-        gone = matcher.seen_rows(batch.column("path"), _vectors(batch))
-        kept = batch.filter(all_but(gone, len(batch))) if len(gone) else batch
+        old = batch.cast(schema)
+        gone = matcher.seen_rows(old.column("path"), _vectors(old))
+        kept = old.filter(all_but(gone, len(old))) if len(gone) else old
         if kept.num_rows:
-            yield kept.cast(schema)
+            yield kept
 
 
 def _vectors(batch: pa.RecordBatch) -> pa.StructArray:

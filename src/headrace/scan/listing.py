@@ -104,7 +104,7 @@ class Recording:
         """The same batches, held on to as long as they are few."""
         for batch in batches:
             if self._size_bytes <= self._limit_bytes:
-                self._size_bytes += batch.get_total_buffer_size()
+                self._size_bytes += batch.nbytes
                 self._batches.append(batch)
                 if self._size_bytes > self._limit_bytes:
                     self._batches.clear()

@@ -74,7 +74,7 @@ class CodedMaps(msgspec.Struct, frozen=True):
         """
         try:
             for page in self._pages:
-                yield PageCodes(_packed_codes(page), _count(page, self._definition_level))
+                yield PageCodes.of(page, _count(page, self._definition_level))
         except _UNUSUAL as error:
             raise ValueError(str(error)) from error
 
@@ -90,14 +90,17 @@ class CodedMaps(msgspec.Struct, frozen=True):
 class PageCodes(msgspec.Struct, frozen=True):
     """The codes of the values of a page, packed."""
 
-    _data: bytes
-    """The number of bits of each code, and then the codes."""
+    bits: int
+    """How many bits a code takes."""
     count: int
+    _data: bytes
 
-    @property
-    def bits(self) -> int:
-        """How many bits a code takes."""
-        return self._data[0] if self.count else 0
+    @classmethod
+    def of(cls, page: Page, count: int) -> "PageCodes":
+        """Those of a page that has so many values; ValueError where they are no codes."""
+        if not page.is_coded:
+            raise ValueError("not every page is coded")
+        return cls(page.values[0] if count else 0, count, page.values[1:])
 
     def numbers(self, width: int) -> npt.NDArray[Any]:
         """The codes of each map, which has so many values, as one number.
@@ -117,7 +120,7 @@ class PageCodes(msgspec.Struct, frozen=True):
 
     def _unpacked(self, how: Callable[[bytes, int, int], npt.NDArray[Any]]) -> npt.NDArray[Any]:
         try:
-            return how(self._data[1:], self.bits, self.count)
+            return how(self._data, self.bits, self.count)
         except _UNUSUAL as error:
             raise ValueError(str(error)) from error
 
@@ -167,7 +170,7 @@ def _map_keys(data: bytes, compression: str, definition_level: int, rows: int) -
     entries = [_present(page, definition_level) for page in pages]
     codes = np.concatenate(
         [
-            PageCodes(_packed_codes(page), int(np.count_nonzero(own))).rows(1).ravel()
+            PageCodes.of(page, int(np.count_nonzero(own))).rows(1).ravel()
             for page, own in zip(pages, entries, strict=True)
         ]
     )
@@ -240,9 +243,3 @@ def _count(page: Page, definition_level: int) -> int:
     if is_repeated(page.definitions, definition_level.bit_length(), definition_level, page.count):
         return page.count
     return int(np.count_nonzero(_present(page, definition_level)))
-
-
-def _packed_codes(page: Page) -> bytes:
-    if not page.is_coded:
-        raise ValueError("not every page is coded")
-    return page.values

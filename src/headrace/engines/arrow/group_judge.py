@@ -115,7 +115,7 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
             )
             try:
                 found = [_evaluated(batch, self.verdicts) for batch in batches]
-            except (UnicodeDecodeError, pa.ArrowInvalid) as error:
+            except (UnicodeDecodeError, IndexError, pa.ArrowInvalid) as error:
                 raise CorruptCheckpointError(path=file.path, reason=str(error)) from error
         empty = np.zeros(0, dtype=np.bool_)  # a leaf may have no rows at all
         mask = np.concatenate([empty, *(part for part, _ in found)])

@@ -84,7 +84,13 @@ def _runs(data: bytes, width: int, count: int) -> Iterator[bytes | tuple[int, in
         run = data[at : at + size]
         if len(run) < size or head <= 1:
             raise ValueError("the numbers end too early")
-        yield run if head & 1 else (int.from_bytes(run, "little"), min(head >> 1, count - found))
+        if head & 1:
+            yield run
+        else:
+            number = int.from_bytes(run, "little")
+            if number >> width:
+                raise ValueError("a number has more bits than it may have")
+            yield number, min(head >> 1, count - found)
         at += size
         found += (head >> 1) * 8 if head & 1 else head >> 1
 
