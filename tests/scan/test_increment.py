@@ -48,6 +48,19 @@ def test_the_same_version_is_the_same_list(table: Path) -> None:
     assert rows(list(snapshot.scan().since(old, version=2))) == rows(old)
 
 
+@pytest.mark.parametrize("text", [pa.large_string(), pa.string_view()])
+def test_an_older_list_may_have_its_paths_in_another_type_of_text(
+    table: Path, text: pa.DataType
+) -> None:
+    new = Table(table).snapshot()
+    [*old] = Table(table).snapshot(version=1).scan().batches()
+    schema = old[0].schema
+    place = schema.get_field_index("path")
+    other = schema.set(place, schema.field("path").with_type(text))
+    listed = list(new.scan().since([batch.cast(other) for batch in old], version=1))
+    assert rows(listed) == rows(list(new.scan().batches()))
+
+
 def test_another_condition_is_refused(table: Path) -> None:
     with pytest.raises(IncrementRefusedError, match="listed under"):
         Table(table).snapshot().scan(where="id = 1").since([], version=1)
