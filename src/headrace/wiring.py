@@ -7,7 +7,7 @@ or a SQL parser is paid for by those who use it.
 
 import os
 import sys
-from collections.abc import AsyncIterator, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Generator, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -128,7 +128,7 @@ class ScanParts:
 
     def files_batches(
         self, batch: ActionBatch, context: FileContext, columns: Sequence[str] | None
-    ) -> Iterator[Any]:
+    ) -> list[Any]:
         """`pyarrow.RecordBatch` values of live files."""
         from headrace.scan.arrow_files import arrow_batches  # noqa: PLC0415
 

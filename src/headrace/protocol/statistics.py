@@ -10,7 +10,6 @@ and a null count tells something at zero and at the number of records; nothing e
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from enum import Flag, auto
-from threading import Lock
 from typing import Any
 
 import msgspec
@@ -21,17 +20,11 @@ from headrace.protocol.arrow_schema import arrow_type
 from headrace.protocol.arrow_value import typed_array
 from headrace.protocol.cast import parse_float
 from headrace.protocol.schema import DataType, DecimalType, PrimitiveType
-from headrace.protocol.statistics_json import (
-    DecodedStatistics,
-    Path,
-    statistics_decoder,
-    statistics_lines,
-)
+from headrace.protocol.statistics_json import DecodedStatistics, Path, statistics_decoder
 from headrace.protocol.value import INTEGER_BITS
 
 _CONVERT_ERRORS = (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, UnicodeEncodeError)
 _WIDE = Context(prec=80)
-_TURN = Lock()
 
 
 class Wanted(Flag):
@@ -83,22 +76,18 @@ def decode_statistics(texts: pa.StringArray, columns: Sequence[StatisticsColumn]
 
 
 def _decode(texts: pa.StringArray, columns: Sequence[StatisticsColumn]) -> FileStatistics:
-    lines = statistics_lines(texts)
-    decoder = statistics_decoder(tuple(_leaves(columns).items()))
-    # The interpreter lets one thread decode at a time. Those that wait here do not fight for it.
-    with _TURN:
-        found = decoder.decode(lines)
-        return FileStatistics(
-            num_records=_count(found, ("numRecords",)),
-            columns={
-                column.path: ColumnStatistics(
-                    minimum=_extreme(found, "minValues", column),
-                    maximum=_extreme(found, "maxValues", column),
-                    null_count=_count(found, ("nullCount", *column.path)),
-                )
-                for column in columns
-            },
-        )
+    found = statistics_decoder(tuple(_leaves(columns).items())).decode(texts)
+    return FileStatistics(
+        num_records=_count(found, ("numRecords",)),
+        columns={
+            column.path: ColumnStatistics(
+                minimum=_extreme(found, "minValues", column),
+                maximum=_extreme(found, "maxValues", column),
+                null_count=_count(found, ("nullCount", *column.path)),
+            )
+            for column in columns
+        },
+    )
 
 
 def _leaves(columns: Sequence[StatisticsColumn]) -> dict[Path, type]:

@@ -60,29 +60,25 @@ class StatisticsDecoder(msgspec.Struct, frozen=True):
     """From the strictest to the most tolerant one, which alone must do."""
     getters: Getters
 
-    def decode(self, lines: pa.BinaryArray) -> DecodedStatistics:
-        """Decode one line a row."""
+    def decode(self, texts: pa.StringArray) -> DecodedStatistics:
+        """Decode one text a row."""
+        raw = texts.cast(pa.binary())
+        # A text between braces can neither swallow the next line nor hide in it, so that equal
+        # counts prove one document for each.
+        whole = pc.and_(pc.starts_with(raw, b"{"), pc.ends_with(raw, b"}"))
+        if whole.true_count < len(whole):
+            raw = pc.if_else(pc.fill_null(whole, False), raw, pa.scalar(b"{}"))
+        lines = pc.binary_join_element_wise(raw, b"", b"\n")
         *typed, tolerant = self.attempts
         for decoder in self.attempts:
             try:
                 rows = decoder.decode_lines(_data(lines))
             except _DECODE_ERRORS:
                 continue
-            if len(rows) == len(lines):
+            if len(rows) == len(texts):
                 return DecodedStatistics(rows, self.getters, are_typed=decoder in typed)
         rows = [_row(tolerant, line) for line in lines.to_pylist()]
         return DecodedStatistics(rows, self.getters, are_typed=False)
-
-
-def statistics_lines(texts: pa.StringArray) -> pa.BinaryArray:
-    """The texts as lines, of which each is one document as far as its ends tell."""
-    raw = texts.cast(pa.binary())
-    # A text between braces can neither swallow the next line nor hide in it, so that equal
-    # counts prove one document for each.
-    whole = pc.and_(pc.starts_with(raw, b"{"), pc.ends_with(raw, b"}"))
-    if whole.true_count < len(whole):
-        raw = pc.if_else(pc.fill_null(whole, False), raw, pa.scalar(b"{}"))
-    return pc.binary_join_element_wise(raw, b"", b"\n")
 
 
 @lru_cache(maxsize=64)

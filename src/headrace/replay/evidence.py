@@ -21,6 +21,8 @@ from headrace.protocol.statistics import (
     extreme_type,
 )
 
+_KINDS = ("minValues", "maxValues", "nullCount")
+
 
 class StatisticsSource(Protocol):
     """A batch of files, as far as their statistics are concerned."""
@@ -57,9 +59,6 @@ def read_statistics(
         return decode_statistics(texts, columns)
     decoded = decode_statistics(texts.filter(incomplete), columns)
     return _merged(parsed, decoded, incomplete)
-
-
-_KINDS = ("minValues", "maxValues", "nullCount")
 
 
 class _Selected(msgspec.Struct, frozen=True):

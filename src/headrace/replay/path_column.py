@@ -13,6 +13,7 @@ WINDOW_START = 32
 TAIL_BYTES = WINDOW_START + 2
 """An escape such as `%20` may reach two bytes into the window: then it must be looked at too."""
 _ESCAPE = ord("%")
+_OFFSETS = {pa.string(): np.int32, pa.binary(): np.int32, pa.large_string(): np.int64}
 
 # Python finds a byte in nothing but its own bytes, and copying the paths there takes longer.
 _memchr = CDLL("msvcrt" if os.name == "nt" else None).memchr
@@ -24,8 +25,8 @@ class PathColumn:
     """The bytes of the paths of one Arrow array, which must have some and no nulls."""
 
     def __init__(self, paths: Any) -> None:
+        width = _OFFSETS[paths.type]  # any other type has other buffers
         _, offsets, self._data = paths.buffers()
-        width = np.int64 if pa.types.is_large_string(paths.type) else np.int32
         bounds = np.frombuffer(offsets, dtype=width)[paths.offset : paths.offset + len(paths) + 1]
         self._ends = bounds[1:]
         self._span = int(bounds[0]), int(bounds[-1])

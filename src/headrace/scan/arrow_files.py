@@ -1,6 +1,7 @@
 """Live files as Arrow: the same content as `LiveFile`, column by column."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -97,21 +98,18 @@ def _whole_schema(context: FileContext) -> pa.Schema:
 
 def arrow_batches(
     batch: ActionBatch, context: FileContext, columns: Sequence[str] | None = None
-) -> Iterator[pa.RecordBatch]:
+) -> list[pa.RecordBatch]:
     """The same as `arrow_files`, in several batches where that saves a copy.
 
     Where a few rows of many are gone, what lies between them is given as it is.
     """
-    stretches = batch.stretches() if isinstance(batch, ColumnBatch) else []
-    if isinstance(batch, ColumnBatch) and stretches:
-        try:
-            whole = arrow_files(batch.whole(), context, columns)
-        except HeadraceError:  # perhaps because of a row that is gone
-            whole = None
-        if whole is not None:
-            yield from (whole.slice(start, size) for start, size in stretches)
-            return
-    yield arrow_files(batch, context, columns)
+    found = batch.stretches() if isinstance(batch, ColumnBatch) else None
+    if found is not None:
+        rows, stretches = found
+        with suppress(HeadraceError):  # perhaps because of a row that is gone
+            whole = arrow_files(rows, context, columns)
+            return [whole.slice(start, size) for start, size in stretches]
+    return [arrow_files(batch, context, columns)]
 
 
 def arrow_files(

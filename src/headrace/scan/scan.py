@@ -40,7 +40,7 @@ class LateParts(Protocol):
 
     def files_batches(
         self, batch: ActionBatch, context: FileContext, columns: Sequence[str] | None
-    ) -> Iterator[RecordBatch]:
+    ) -> Sequence[RecordBatch]:
         """The adds of a batch as Arrow."""
 
     def add_fields(self, columns: Sequence[str]) -> tuple[str, ...]:

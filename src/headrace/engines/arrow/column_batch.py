@@ -67,27 +67,30 @@ class ColumnBatch:
             self._selection = all_but(self._gone, self._columns.num_rows)
         return self._selection
 
-    def stretches(self) -> list[tuple[int, int]]:
-        """Where the rows that are left lie in `whole()`: from where on, and how many.
+    def stretches(self) -> "tuple[ColumnBatch, list[tuple[int, int]]] | None":
+        """All rows, and where in them those lie that are left: from where on, and how many.
 
-        None are told where they would be short: to copy them costs less than to handle them.
+        None where the stretches would be short: to copy them costs less than to handle them.
         """
         if self._gone is None or len(self._gone) * _SHORT_STRETCH > self._columns.num_rows:
-            return []
+            return None
         edges = [-1, *self._gone.tolist(), self._columns.num_rows]
-        return [(a + 1, b - a - 1) for a, b in pairwise(edges) if b - a > 1]
-
-    def whole(self) -> "ColumnBatch":
-        """The rows that are left, and those that are gone."""
-        return ColumnBatch(self.source, self._columns)
+        found = [(a + 1, b - a - 1) for a, b in pairwise(edges) if b - a > 1]
+        return ColumnBatch(self.source, self._columns), found
 
     def actions(self, name: str) -> Sequence[Any]:
         """The actions of that name, decoded."""
-        if name not in self.columns.schema.names:
+        if name not in self._columns.schema.names:
             return ()
         try:
             return self._decoded_adds() if name == "add" else self._decoded(name)
-        except (msgspec.ValidationError, KeyError, TypeError, UnicodeDecodeError) as error:
+        except (
+            msgspec.ValidationError,
+            KeyError,
+            TypeError,
+            UnicodeDecodeError,
+            pa.ArrowException,
+        ) as error:
             raise CorruptCheckpointError(path=self.source.path, reason=str(error)) from error
 
     def _decoded(self, name: str) -> list[Any]:

@@ -45,13 +45,10 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
     def read(self, pieces: Iterator[LeafPiece]) -> Iterator[ColumnBatch]:
         """The wanted adds of some pieces; a file stays open as long as they are of it."""
         for file, of_file in groupby(pieces, key=itemgetter(0)):
-            try:
-                with self.source.open(file, codes=self._map_leaves(file)) as parquet:
-                    for _, groups in of_file:
-                        for wanted in groups:
-                            yield from self._read_group(file, parquet, wanted.group, wanted.mask)
-            except UnicodeDecodeError as error:  # Arrow checks texts when they are looked at
-                raise CorruptCheckpointError(path=file.path, reason=str(error)) from error
+            with self.source.open(file, codes=self._map_leaves(file)) as parquet:
+                for _, groups in of_file:
+                    for wanted in groups:
+                        yield from self._read_group(file, parquet, wanted.group, wanted.mask)
 
     def _read_group(
         self,
@@ -63,13 +60,15 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
         batches = self.source.batches(
             file, parquet, group, columns=self._columns_of(file, group), batch_rows=self.batch_rows
         )
-        if mask is None:
-            for batch in plain_batches(batches, coded="partitionValues"):
+        coded: str | None = "partitionValues"
+        if mask is not None:
+            batches, coded = _chosen(batches, mask, batch_rows=self.batch_rows), None
+        try:
+            for batch in plain_batches(batches, coded=coded):
                 yield self._kept(_adds(file, batch))
-        else:
-            chosen = _chosen(batches, mask, batch_rows=self.batch_rows)
-            for batch in plain_batches(chosen):
-                yield self._kept(_adds(file, batch))
+        except (UnicodeDecodeError, pa.ArrowException) as error:
+            # Arrow checks texts and codes when they are looked at.
+            raise CorruptCheckpointError(path=file.path, reason=str(error)) from error
 
     def _columns_of(self, file: LogFile, group: int) -> tuple[str, ...]:
         """The columns to read, less those of which the footer says that they are null."""

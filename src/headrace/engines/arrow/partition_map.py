@@ -5,8 +5,8 @@ are a few small integers. A predicate is then evaluated once for each text that 
 once for each row.
 """
 
-from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache, lru_cache
 from itertools import product
 from math import prod
 from typing import Any
@@ -82,21 +82,26 @@ class CodedPredicate(msgspec.Struct, frozen=True):
         Raises:
             ValueError: a code stands for nothing, or a page ends within a map.
         """
-        found, tables = [], {}
+        table = cache(self._table)
+        found = [np.zeros(0, np.bool_)]
         for page in pages:
-            if page.bits * self.width > _MOST_TABLE_BITS:
-                codes = page.rows(self.width)
-                if codes.max(initial=0) >= self.texts:
-                    raise ValueError("a code stands for nothing")
-                found.append(self.on_rows(codes))
-                continue
-            if page.bits not in tables:
-                tables[page.bits] = self._table(page.bits)
-            verdicts = tables[page.bits].take(page.numbers(self.width))
-            if verdicts.max(initial=0) == _NOTHING:
-                raise ValueError("a code stands for nothing")
-            found.append(verdicts.view(np.bool_))
-        return np.concatenate([np.zeros(0, np.bool_), *found])
+            is_small = page.bits * self.width <= _MOST_TABLE_BITS
+            found.append(self._by_table(page, table) if is_small else self._by_rows(page))
+        return np.concatenate(found)
+
+    def _by_table(
+        self, page: PageCodes, table: Callable[[int], npt.NDArray[np.uint8]]
+    ) -> npt.NDArray[np.bool_]:
+        verdicts = table(page.bits).take(page.numbers(self.width))
+        if verdicts.max(initial=0) == _NOTHING:
+            raise ValueError("a code stands for nothing")
+        return verdicts.view(np.bool_)
+
+    def _by_rows(self, page: PageCodes) -> npt.NDArray[np.bool_]:
+        codes = page.rows(self.width)
+        if codes.max(initial=0) >= self.texts:
+            raise ValueError("a code stands for nothing")
+        return self.on_rows(codes)
 
     def _table(self, bits: int) -> npt.NDArray[np.uint8]:
         """What is said of a map whose codes, of so many bits, are put together to one number."""
@@ -189,10 +194,13 @@ class UniformLayout(msgspec.Struct, frozen=True):
         if not (key_codes[width:] == key_codes[:-width]).all():
             return None
         indices = items.indices if not items.null_count else pc.fill_null(items.indices, -1)
+        codes = indices.to_numpy(zero_copy_only=False)
         texts = items.dictionary.cast(pa.string())
+        if codes.max(initial=-1) >= len(texts):  # Arrow does not look at what it has decoded
+            raise pa.ArrowInvalid("a code stands for nothing")
         return cls(
             [keys.dictionary[int(code)].as_py() for code in key_codes[:width]],
-            indices.to_numpy(zero_copy_only=False).reshape(-1, width),
+            codes.reshape(-1, width),
             pa.concat_arrays([texts, pa.nulls(1, pa.string())]),
         )
 
