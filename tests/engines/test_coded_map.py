@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from headrace.engines.arrow.coded_map import MapChunks
 from headrace.engines.arrow.footer import Footer
+from headrace.engines.arrow.partition_map import UniformLayout
 from tests.effort import examples
 
 MAP = pa.map_(pa.string(), pa.string())
@@ -137,3 +138,14 @@ def test_rows_that_are_about_something_else_are_passed_over() -> None:
 @pytest.mark.parametrize("odd", [None, [], [("day", None)]], ids=["null", "empty", "null value"])
 def test_an_add_without_values_is_not_taken_for_something_else(odd: Any) -> None:
     assert by_code(written([[("day", "1")], odd, [("day", "2")]])) == [None]
+
+
+@pytest.mark.parametrize("code", [1, 2, 100])
+def test_a_code_beyond_the_last_text_is_not_taken_for_null(code: int) -> None:
+    keys, items = (
+        pa.DictionaryArray.from_arrays(pa.array([0, n], pa.int32()), pa.array(["a"]), safe=False)
+        for n in (0, code)
+    )
+    maps = pa.MapArray.from_arrays(pa.array([0, 1, 2], pa.int32()), keys, items)
+    with pytest.raises(pa.ArrowInvalid, match="stands for nothing"):
+        UniformLayout.of(maps)

@@ -17,6 +17,7 @@ from headrace.replay.match import Rows, all_but
 
 _TEXT_MAP = pa.map_(pa.string(), pa.string())
 _SHORT_STRETCH = 2048
+"""Rows: stretches that are shorter on average are copied together."""
 
 
 def child(structs: pa.StructArray, field: int | str) -> pa.Array:
