@@ -25,6 +25,7 @@ STEPS: tuple[frozenset[str], ...] = tuple(
         "protocol",
         "metrics",
         "errors",
+        "compiled",
     )
 )
 """Imports go down this list; the rooms of one step do not import each other."""

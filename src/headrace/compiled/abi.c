@@ -1,0 +1,3 @@
+#include "kernels.h"
+
+int32_t headrace_abi(void) { return HEADRACE_ABI; }
