@@ -2,8 +2,11 @@
 
 import ctypes
 import os
+import sys
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 _ABI = 1
 """As in kernels.h."""
@@ -13,9 +16,24 @@ SWITCH = "HEADRACE_COMPILED"
 
 
 @cache
-def library() -> ctypes.CDLL | None:
-    """The library; None where it was not built, is of another version, or is not wanted."""
-    if os.environ.get(SWITCH) == "0":
+def function(name: str, *arguments: Any) -> Callable[..., int] | None:
+    """A function of the library that takes such arguments and returns a count; None: no library.
+
+    That is so where it was not built, is of another version, or is not wanted. It takes numbers
+    from Parquet pages as they stand there, so the machine must have its bytes in the same order.
+    """
+    found = _library()
+    if found is None:
+        return None
+    declared = getattr(found, name)
+    declared.argtypes, declared.restype = arguments, ctypes.c_int64
+    typed: Callable[..., int] = declared
+    return typed
+
+
+@cache
+def _library() -> ctypes.CDLL | None:
+    if os.environ.get(SWITCH) == "0" or sys.byteorder != "little":
         return None
     try:
         found = ctypes.CDLL(str(_FILE))

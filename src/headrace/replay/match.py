@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from headrace.compiled.paths import paths_in_doubt
 from headrace.plan.seen import FrozenSeen
 from headrace.protocol.key import FileKey, canonical_path
 from headrace.replay.path_column import TAIL_BYTES, WINDOW_START, PathColumn
@@ -77,7 +78,9 @@ class SeenMatcher:
                 if self._without_bitmap >= 0:
                     return np.arange(len(paths))
                 self._bitmap = self._new_bitmap()
-        return _candidates(PathColumn(paths), paths, self._bitmap)
+        bitmap = self._bitmap
+        rows = paths_in_doubt(paths, bitmap.bytes, bitmap.shift)
+        return _rows_in_doubt(paths, bitmap) if rows is None else rows
 
     def _new_bitmap(self) -> "Bitmap":
         bitmap = Bitmap(min(max(len(self._seen) * _BITS_PER_KEY, _FEWEST_BITS), self._limit_bits))
@@ -93,14 +96,14 @@ class Bitmap:
 
     def __init__(self, most_bits: int) -> None:
         exponent = max(most_bits, 8).bit_length() - 1
-        self._bytes = np.zeros(1 << (exponent - 3), dtype=np.uint8)
-        self._shift = np.uint64(64 - exponent)
+        self.bytes = np.zeros(1 << (exponent - 3), dtype=np.uint8)
+        self.shift = 64 - exponent
 
     def add(self, numbers: npt.NDArray[np.uint64]) -> None:
         """Let these numbers through from now on."""
         hashes = numbers * _MULTIPLIER
         for mixed in (hashes, _mixed_again(hashes)):
-            np.bitwise_or.at(self._bytes, *self._spots(mixed))
+            np.bitwise_or.at(self.bytes, *self._spots(mixed))
 
     def may_hold(self, numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
         """Whether each number may have been added: true for all that were, and for a few more."""
@@ -112,43 +115,40 @@ class Bitmap:
 
     def _holds(self, hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
         places, bits = self._spots(hashes)
-        found: npt.NDArray[np.bool_] = (self._bytes[places] & bits) != 0
+        found: npt.NDArray[np.bool_] = (self.bytes[places] & bits) != 0
         return found
 
     def _spots(self, hashes: npt.NDArray[np.uint64]) -> _Spots:
-        number = (hashes >> self._shift).view(np.int64)
+        number = (hashes >> np.uint64(self.shift)).view(np.int64)
         return number >> 3, np.left_shift(np.uint8(1), (number & 7).astype(np.uint8))
 
 
-def _candidates(column: PathColumn, paths: pa.StringArray, bitmap: Bitmap) -> Rows:
-    """The rows whose key may be in the set."""
-    shortest, has_escapes = column.lengths.min(), column.has_escapes()
-    if shortest >= _SURE_BYTES and not has_escapes:
-        windows = column.windows(slice(None))
-        if not _some_slash(windows):  # as nearly always: the windows tell everything
-            return np.flatnonzero(bitmap.may_hold(windows))
-    may_be: npt.NDArray[np.bool_] = column.lengths < TAIL_BYTES
-    if has_escapes:
-        rest = np.flatnonzero(~may_be)
-        may_be[rest] = column.tails_escaped(rest)
-    rest = np.flatnonzero(~may_be)
+def _rows_in_doubt(paths: pa.StringArray, bitmap: Bitmap) -> Rows:
+    """The rows whose key may be in the set.
+
+    The key of a path is the path itself, but for escapes and for a local scheme. Where the tail
+    has no escape, it is the tail of the key too, unless the key is shorter than that: then the
+    path is short or all but a scheme and slashes, which reach into the window.
+    """
+    column = PathColumn(paths)
+    in_doubt: npt.NDArray[np.bool_] = column.lengths < TAIL_BYTES
+    rest = np.flatnonzero(~in_doubt)
     windows = column.windows(rest)
-    may_be[rest] = bitmap.may_hold(windows)
-    if shortest < _SURE_BYTES or _some_slash(windows):
-        may_be |= _may_shrink(paths, has_escapes=has_escapes)
-    return np.flatnonzero(may_be)
+    in_doubt[rest] = bitmap.may_hold(windows) | column.tails_escaped(rest)
+    may_shrink = rest[(column.lengths[rest] < _SURE_BYTES) | _begin_with_slash(windows)]
+    if len(may_shrink):
+        in_doubt[may_shrink] |= _differ_from_key(paths.take(pa.array(may_shrink)))
+    return np.flatnonzero(in_doubt)
 
 
-def _some_slash(windows: npt.NDArray[np.uint64]) -> bool:
-    """Whether a window begins with a slash."""
-    return bool(((windows & _FIRST_BYTE) == _SLASH).any())
+def _begin_with_slash(windows: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
+    found: npt.NDArray[np.bool_] = (windows & _FIRST_BYTE) == _SLASH
+    return found
 
 
-def _may_shrink(paths: pa.StringArray, *, has_escapes: bool) -> npt.NDArray[np.bool_]:
-    """Whether each path may lose so much with its scheme that its key was too short to hash."""
-    found = pc.starts_with(paths, "file:")
-    if has_escapes:
-        found = pc.or_(found, pc.match_substring(paths, "%"))
+def _differ_from_key(paths: pa.StringArray) -> npt.NDArray[np.bool_]:
+    """Whether each path may not be its own key."""
+    found = pc.or_(pc.starts_with(paths, "file:"), pc.match_substring(paths, "%"))
     return np.asarray(found.to_numpy(zero_copy_only=False))
 
 

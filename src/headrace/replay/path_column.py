@@ -1,7 +1,5 @@
 """A column of paths as bytes: looked at as a whole, with no Python object for any path."""
 
-import os
-from ctypes import CDLL, c_int, c_size_t, c_void_p
 from typing import Any
 
 import numpy as np
@@ -15,11 +13,6 @@ TAIL_BYTES = WINDOW_START + 2
 _ESCAPE = ord("%")
 _OFFSETS = {pa.string(): np.int32, pa.binary(): np.int32, pa.large_string(): np.int64}
 
-# Python finds a byte in nothing but its own bytes, and copying the paths there takes longer.
-_memchr = CDLL("msvcrt" if os.name == "nt" else None).memchr
-_memchr.argtypes = (c_void_p, c_int, c_size_t)
-_memchr.restype = c_void_p
-
 
 class PathColumn:
     """The bytes of the paths of one Arrow array, which must have some and no nulls."""
@@ -29,15 +22,7 @@ class PathColumn:
         _, offsets, self._data = paths.buffers()
         bounds = np.frombuffer(offsets, dtype=width)[paths.offset : paths.offset + len(paths) + 1]
         self._ends = bounds[1:]
-        self._span = int(bounds[0]), int(bounds[-1])
         self.lengths: npt.NDArray[np.int64] = np.diff(bounds)
-
-    def has_escapes(self) -> bool:
-        """Whether there is a percent sign in any of the paths."""
-        start, stop = self._span
-        if start == stop:
-            return False
-        return _memchr(self._data.address + start, _ESCAPE, stop - start) is not None
 
     def tails_escaped(self, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
         """Whether the last bytes of some paths, none shorter than those, hold a percent sign."""

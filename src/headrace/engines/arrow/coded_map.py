@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from headrace.engines.arrow.footer import Footer
 from headrace.engines.arrow.hybrid import is_repeated, unpack, unpack_joined
+from headrace.engines.arrow.lite.codec import Codec
 from headrace.engines.arrow.lite.page import (
     BYTE_ARRAY,
     Page,
@@ -100,7 +101,7 @@ class PageCodes(msgspec.Struct, frozen=True):
         """Those of a page that has so many values; ValueError where they are no codes."""
         if not page.is_coded:
             raise ValueError("not every page is coded")
-        return cls(page.values[0] if count else 0, count, page.values[1:])
+        return cls(page.values[0] if count else 0, count, bytes(page.values[1:]))
 
     def numbers(self, width: int) -> npt.NDArray[Any]:
         """The codes of each map, which has so many values, as one number.
@@ -203,14 +204,7 @@ def _read(file: BinaryIO, chunk: Any, most_bytes: int) -> bytes:
 
 
 def _pages(data: bytes, compression: str) -> Iterator[Page]:
-    if compression == "UNCOMPRESSED":
-        return read_pages(data, is_repeated=True, decompress=lambda body, _: body)
-    codec = pa.Codec(compression.lower())
-    return read_pages(
-        data,
-        is_repeated=True,
-        decompress=lambda body, size: codec.decompress(body, size, asbytes=True),
-    )
+    return read_pages(data, is_repeated=True, decompress=Codec(compression).decompress)
 
 
 def _texts(page: Page) -> list[str]:

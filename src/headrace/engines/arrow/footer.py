@@ -1,9 +1,11 @@
 """What the footer of a checkpoint tells before a row of it is read."""
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
 import msgspec
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 WITNESS = {
@@ -34,6 +36,11 @@ class Footer(msgspec.Struct, frozen=True, dict=True):
         """Where each leaf column stands."""
         schema = self.metadata.schema
         return {schema.column(i).path: i for i in range(self.metadata.num_columns)}
+
+    @cached_property
+    def adds(self) -> pa.Field:
+        """How the file stores adds."""
+        return self.metadata.schema.to_arrow_schema().field("add")
 
     def leaves(self, columns: tuple[str, ...]) -> list[str]:
         """The leaf columns of the file that lie at or below the wanted ones."""
@@ -79,7 +86,7 @@ class Footer(msgspec.Struct, frozen=True, dict=True):
         rows = self.rows(group)
         return all(self.nulls(group, leaf) == rows for leaf in self.leaves((column,)))
 
-    def compressed_bytes(self, group: int, leaves: list[str]) -> int:
+    def compressed_bytes(self, group: int, leaves: Sequence[str]) -> int:
         """How many bytes these columns of a row group take in the file."""
         chunks = (self.chunk(group, leaf) for leaf in leaves)
         return sum(chunk.total_compressed_size for chunk in chunks if chunk is not None)

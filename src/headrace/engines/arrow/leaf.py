@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
+from headrace.engines.arrow.add_batches import AddReader
 from headrace.engines.arrow.column_batch import ColumnBatch, child
 from headrace.engines.arrow.group_judge import PARTITION_VALUES, WantedGroup
 from headrace.engines.arrow.parquet_source import ParquetSource
@@ -45,21 +45,18 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
     def read(self, pieces: Iterator[LeafPiece]) -> Iterator[ColumnBatch]:
         """The wanted adds of some pieces; a file stays open as long as they are of it."""
         for file, of_file in groupby(pieces, key=itemgetter(0)):
-            with self.source.open(file, codes=self._map_leaves(file)) as parquet:
+            codes = self._map_leaves(file)
+            opened = AddReader.open(self.source, file, codes=codes, batch_rows=self.batch_rows)
+            with opened as reader:
                 for _, groups in of_file:
                     for wanted in groups:
-                        yield from self._read_group(file, parquet, wanted.group, wanted.mask)
+                        yield from self._read_group(reader, wanted.group, wanted.mask)
 
     def _read_group(
-        self,
-        file: LogFile,
-        parquet: pq.ParquetFile,
-        group: int,
-        mask: npt.NDArray[np.bool_] | None,
+        self, reader: AddReader, group: int, mask: npt.NDArray[np.bool_] | None
     ) -> Iterator[ColumnBatch]:
-        batches = self.source.batches(
-            file, parquet, group, columns=self._columns_of(file, group), batch_rows=self.batch_rows
-        )
+        file = reader.file
+        batches = reader.batches(group, self._columns_of(file, group))
         coded: str | None = "partitionValues"
         if mask is not None:
             batches, coded = _chosen(batches, mask, batch_rows=self.batch_rows), None

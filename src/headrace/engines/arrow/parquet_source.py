@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import BinaryIO
+from pathlib import Path
+from typing import BinaryIO, cast
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -78,34 +79,60 @@ class ParquetSource:
             CorruptCheckpointError: it is not a Parquet file, its footer is damaged, or its adds
                 are not what the protocol says.
         """
-        known = self._known(file)
         local = self._store.local_path(file.path)
-        with nullcontext(local) if local else self._store.open(file.path) as source:
-            try:
-                # Small buffers keep memory flat, whatever the size of a row group.
-                parquet = pq.ParquetFile(
-                    source,
-                    metadata=None if known is None else known.metadata,
-                    read_dictionary=list(codes) or None,
-                    pre_buffer=False,
-                    coerce_int96_timestamp_unit="us",  # nanoseconds end in the year 2262
-                    buffer_size=_LOCAL_BUFFER_BYTES if local else _BUFFER_BYTES,
-                )
-            except FileNotFoundError as error:
-                raise ObjectNotFoundError(path=file.path) from error
-            except _UNDECODABLE as error:
-                raise CorruptCheckpointError(path=file.path, reason=str(error)) from error
-            with parquet:
-                if known is None:
-                    self._footers.put(file, _checked(Footer(parquet.metadata), file))
-                    self._count_local(local, parquet.metadata.serialized_size, files=1)
-                yield parquet
+        with (
+            nullcontext(local) if local else self._store.open(file.path) as source,
+            self._parquet(file, source, codes) as parquet,
+        ):
+            yield parquet
+
+    @contextmanager
+    def open_with_bytes(
+        self, file: LogFile, *, codes: Sequence[str] = ()
+    ) -> Iterator[tuple[pq.ParquetFile, BinaryIO]]:
+        """The same, and its bytes. Both seek before they read, so that one may be the other."""
+        local = self._store.local_path(file.path)
+        with (
+            _open_local(local, file) if local else self._store.open(file.path) as raw,
+            self._parquet(file, local or raw, codes) as parquet,
+        ):
+            yield parquet, raw
+
+    @contextmanager
+    def _parquet(
+        self, file: LogFile, source: str | BinaryIO, codes: Sequence[str]
+    ) -> Iterator[pq.ParquetFile]:
+        known = self._known(file)
+        is_local = isinstance(source, str)
+        try:
+            # Small buffers keep memory flat, whatever the size of a row group.
+            parquet = pq.ParquetFile(
+                source,
+                metadata=None if known is None else known.metadata,
+                read_dictionary=list(codes) or None,
+                pre_buffer=False,
+                coerce_int96_timestamp_unit="us",  # nanoseconds end in the year 2262
+                buffer_size=_LOCAL_BUFFER_BYTES if is_local else _BUFFER_BYTES,
+            )
+        except FileNotFoundError as error:
+            raise ObjectNotFoundError(path=file.path) from error
+        except _UNDECODABLE as error:
+            raise CorruptCheckpointError(path=file.path, reason=str(error)) from error
+        with parquet:
+            if known is None:
+                self._footers.put(file, _checked(Footer(parquet.metadata), file))
+                self._count_local(file, parquet.metadata.serialized_size, files=1)
+            yield parquet
 
     @contextmanager
     def open_raw(self, file: LogFile) -> Iterator[BinaryIO]:
         """Open a file as bytes."""
         with self._store.open(file.path) as raw:
             yield raw
+
+    def count_read(self, file: LogFile, group: int, leaves: Sequence[str]) -> None:
+        """Count the reading of some columns of a row group, unless the store does."""
+        self._count_local(file, self.footer(file).compressed_bytes(group, leaves))
 
     def batches(
         self,
@@ -121,7 +148,7 @@ class ParquetSource:
         leaves = footer.leaves(columns)
         if not leaves:
             return
-        self._count_local(self._store.local_path(file.path), footer.compressed_bytes(group, leaves))
+        self.count_read(file, group, leaves)
         found = parquet.iter_batches(
             batch_size=batch_rows, row_groups=[group], columns=leaves, use_threads=False
         )
@@ -145,10 +172,17 @@ class ParquetSource:
             self._meter.count(footer_cache_hits=footer is not None)
         return footer
 
-    def _count_local(self, local: str | None, size_bytes: int, *, files: int = 0) -> None:
-        """Arrow reads local files behind the store's back, so its reads are counted here."""
-        if local is not None:
+    def _count_local(self, file: LogFile, size_bytes: int, *, files: int = 0) -> None:
+        """Local files are read behind the store's back, so their reads are counted here."""
+        if self._store.local_path(file.path) is not None:
             self._meter.count(bytes_read=size_bytes, requests=1, files_read=files)
+
+
+def _open_local(path: str, file: LogFile) -> BinaryIO:
+    try:
+        return cast("BinaryIO", Path(path).open("rb", buffering=0))
+    except FileNotFoundError as error:
+        raise ObjectNotFoundError(path=file.path) from error
 
 
 def _checked(footer: Footer, file: LogFile) -> Footer:

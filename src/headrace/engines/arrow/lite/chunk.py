@@ -4,17 +4,15 @@ Nearly all rows of a checkpoint are null in the columns that are read here, so t
 taken run by run, and only what is there is given.
 """
 
-import zlib
 from collections.abc import Iterator
 from typing import Any, BinaryIO, TypeAlias
 
+from headrace.engines.arrow.lite.codec import Codec
 from headrace.engines.arrow.lite.footer import Leaf
-from headrace.engines.arrow.lite.page import Decompress, Page, plain_values, read_pages
-from headrace.engines.arrow.lite.snappy import decompress
+from headrace.engines.arrow.lite.page import Page, plain_values, read_pages
 from headrace.engines.arrow.lite.varint import read_varint
 
 LARGEST_CHUNK_BYTES = 1 << 20
-_UNCOMPRESSED, _SNAPPY, _GZIP = 0, 1, 2
 
 # Field ids of Parquet's metadata, where they are used.
 CODEC, VALUES, COMPRESSED_SIZE, DATA_OFFSET, DICTIONARY_OFFSET, STATISTICS = 4, 5, 7, 9, 11, 12
@@ -42,7 +40,7 @@ def read_chunk(file: BinaryIO, chunk: dict[int, Any], leaf: Leaf) -> list[Entry]
     file.seek(min(chunk.get(DICTIONARY_OFFSET) or chunk[DATA_OFFSET], chunk[DATA_OFFSET]))
     dictionary: list[Any] = []
     entries: list[Entry] = []
-    decompress = _decompress(chunk[CODEC])
+    decompress = Codec.numbered(chunk[CODEC]).decompress
     pages = read_pages(file.read(size), is_repeated=leaf.max_repetition > 0, decompress=decompress)
     for page in pages:
         if page.is_dictionary:
@@ -58,7 +56,7 @@ def _entries(page: Page, leaf: Leaf, dictionary: list[Any]) -> Iterator[Entry]:
     wanted = sum(length for level, length in runs if level == leaf.max_definition)
     found: Iterator[Any]
     if page.is_coded:
-        codes = _runs(page.values[1:], page.values[0], wanted) if wanted else iter(())
+        codes = _runs(bytes(page.values[1:]), page.values[0], wanted) if wanted else iter(())
         found = (dictionary[code] for code, length in codes for _ in range(length))
     else:
         found = iter(plain_values(page.values, wanted, leaf.physical_type))
@@ -84,13 +82,3 @@ def _runs(data: bytes, width: int, count: int) -> Iterator[tuple[int, int]]:
             yield int.from_bytes(data[at : at + size], "little"), min(head >> 1, count)
             count -= head >> 1
         at += size
-
-
-def _decompress(codec: int) -> Decompress:
-    if codec == _UNCOMPRESSED:
-        return lambda body, _: body
-    if codec == _SNAPPY:
-        return lambda body, _: decompress(body)
-    if codec == _GZIP:
-        return lambda body, _: zlib.decompress(body, zlib.MAX_WBITS | 32)
-    raise ValueError(f"codec {codec} is not for this reader")

@@ -5,10 +5,13 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from headrace.engines.arrow.lite.codec import Bytes
 from headrace.engines.arrow.lite.thrift import read_struct
 
-Decompress: TypeAlias = Callable[[bytes, int], bytes]
+Decompress: TypeAlias = Callable[[Bytes, int], Bytes]
 """The bytes that a compressed body stands for, and how many there must be."""
+Header: TypeAlias = dict[int, Any]
+"""A page's header, by the ids of its fields."""
 
 BYTE_ARRAY = 6
 _PLAIN, _PLAIN_DICTIONARY, _RLE_DICTIONARY = 0, 2, 8
@@ -32,7 +35,7 @@ class Page(msgspec.Struct, frozen=True):
     """Whether its values are codes, which a dictionary explains; else they are plain."""
     repetitions: bytes
     definitions: bytes
-    values: bytes
+    values: Bytes
 
 
 def read_pages(data: bytes, *, is_repeated: bool, decompress: Decompress) -> Iterator[Page]:
@@ -43,7 +46,7 @@ def read_pages(data: bytes, *, is_repeated: bool, decompress: Decompress) -> Ite
         IndexError: the bytes end too early.
     """
     for header, body in _headers(data):
-        yield _page(header, data[body], is_repeated=is_repeated, decompress=decompress)
+        yield read_page(header, data[body], is_repeated=is_repeated, decompress=decompress)
 
 
 def are_all_coded(data: bytes) -> bool:
@@ -63,19 +66,29 @@ def are_all_coded(data: bytes) -> bool:
     return True
 
 
-def _headers(data: bytes) -> Iterator[tuple[dict[int, Any], slice]]:
+def _headers(data: bytes) -> Iterator[tuple[Header, slice]]:
     """The header of each page, and where its body lies."""
     at = 0
     while at < len(data):
         header, at = read_struct(data, at)
-        if header[_SIZE] < 0:
-            raise ValueError("a page ends before it begins")
-        body = slice(at, at + header[_SIZE])
+        body = slice(at, at + body_size(header))
         yield header, body
         at = body.stop
 
 
-def plain_values(data: bytes, count: int, physical_type: int) -> list[Any]:
+def body_size(header: Header) -> int:
+    """How many bytes follow a header until the next one.
+
+    Raises:
+        ValueError: less than none.
+    """
+    size: int = header[_SIZE]
+    if size < 0:
+        raise ValueError("a page ends before it begins")
+    return size
+
+
+def plain_values(data: Bytes, count: int, physical_type: int) -> list[Any]:
     """Values that are written one after the other: texts and integers.
 
     Raises:
@@ -86,7 +99,7 @@ def plain_values(data: bytes, count: int, physical_type: int) -> list[Any]:
     for _ in range(count):
         if physical_type == BYTE_ARRAY:
             size = int.from_bytes(data[at : at + 4], "little")
-            values.append(data[at + 4 : at + 4 + size].decode())
+            values.append(str(data[at + 4 : at + 4 + size], "utf-8"))
             at += 4 + size
         elif physical_type in (_INT32, _INT64):
             size = 4 if physical_type == _INT32 else 8
@@ -97,9 +110,12 @@ def plain_values(data: bytes, count: int, physical_type: int) -> list[Any]:
     return values
 
 
-def _page(
-    header: dict[int, Any], body: bytes, *, is_repeated: bool, decompress: Decompress
-) -> Page:
+def read_page(header: Header, body: Bytes, *, is_repeated: bool, decompress: Decompress) -> Page:
+    """One page, of its header and of what follows it.
+
+    Raises:
+        ValueError: it is damaged, or of a kind that this reader does not know.
+    """
     kind, plain_size = header[_TYPE], header[_PLAIN_SIZE]
     if kind == _DATA_PAGE:
         head, plain, at = header[_V1], decompress(body, plain_size), 0
@@ -117,7 +133,8 @@ def _page(
         if head.get(_IS_COMPRESSED, True):
             values = decompress(values, plain_size - start)
         coded = _is_coded(head[_ENCODING_V2])
-        return Page(False, head[_COUNT], coded, body[:split], body[split:start], values)
+        levels = bytes(body[:start])
+        return Page(False, head[_COUNT], coded, levels[:split], levels[split:], values)
     if kind == _DICTIONARY_PAGE:
         plain = decompress(body, plain_size)
         return Page(True, header[_DICTIONARY][_COUNT], False, b"", b"", plain)
@@ -132,6 +149,6 @@ def _is_coded(encoding: int) -> bool:
     raise ValueError(f"encoding {encoding} is not for this reader")
 
 
-def _sized(data: bytes, at: int) -> tuple[bytes, int]:
+def _sized(data: Bytes, at: int) -> tuple[bytes, int]:
     end = at + 4 + int.from_bytes(data[at : at + 4], "little")
-    return data[at + 4 : end], end
+    return bytes(data[at + 4 : end]), end

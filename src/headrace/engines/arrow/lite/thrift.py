@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from headrace.engines.arrow.lite.codec import Bytes
 from headrace.engines.arrow.lite.varint import read_varint
 
 _STOP, _TRUE, _FALSE, _BYTE, _DOUBLE, _BINARY, _LIST, _SET, _STRUCT = 0, 1, 2, 3, 7, 8, 9, 10, 12
@@ -11,7 +12,7 @@ _SHORT_TEXT = 127
 
 
 def read_struct(
-    data: bytes, at: int = 0, *, after: int = 0, until: int | None = None
+    data: Bytes, at: int = 0, *, after: int = 0, until: int | None = None
 ) -> tuple[dict[int, Any], int]:
     """Read one struct: its fields by id, and where it ends.
 
@@ -40,7 +41,7 @@ def read_struct(
     return fields, at + 1
 
 
-def _read_value(data: bytes, at: int, kind: int) -> tuple[Any, int]:
+def _read_value(data: Bytes, at: int, kind: int) -> tuple[Any, int]:
     if kind in _INTEGERS:
         return _read_integer(data, at)
     if kind == _BINARY:
@@ -57,7 +58,7 @@ def _read_value(data: bytes, at: int, kind: int) -> tuple[Any, int]:
     raise ValueError(f"no value of kind {kind} was expected")
 
 
-def read_list_head(data: bytes, at: int) -> tuple[int, int, int]:
+def read_list_head(data: Bytes, at: int) -> tuple[int, int, int]:
     """The number of values in a list, their kind, and where the first one begins."""
     size, kind = data[at] >> 4, data[at] & 0x0F
     at += 1
@@ -75,7 +76,7 @@ def list_of_texts(texts: tuple[str, ...]) -> bytes:
     return head + b"".join(bytes([len(text)]) + text for text in encoded)
 
 
-def _read_list(data: bytes, at: int) -> tuple[list[Any], int]:
+def _read_list(data: Bytes, at: int) -> tuple[list[Any], int]:
     size, kind, at = read_list_head(data, at)
     values = []
     for _ in range(size):
@@ -84,6 +85,6 @@ def _read_list(data: bytes, at: int) -> tuple[list[Any], int]:
     return values, at
 
 
-def _read_integer(data: bytes, at: int) -> tuple[int, int]:
+def _read_integer(data: Bytes, at: int) -> tuple[int, int]:
     value, at = read_varint(data, at)
     return (value >> 1) ^ -(value & 1), at

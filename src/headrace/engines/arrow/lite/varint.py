@@ -1,7 +1,7 @@
 """Unsigned integers in as few bytes as they need, as Thrift, Parquet and Snappy write them."""
 
 
-def read_varint(data: bytes, at: int) -> tuple[int, int]:
+def read_varint(data: bytes | memoryview, at: int) -> tuple[int, int]:
     """The integer that begins there, and where it ends.
 
     Raises:

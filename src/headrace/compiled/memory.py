@@ -1,0 +1,56 @@
+"""Memory for columns, which is used again when nobody looks at them any more.
+
+Fresh memory is cleared page by page when it is first written to. For columns of some megabytes
+that takes as long as to fill them.
+"""
+
+from collections import deque
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+_MOST_FREE = 6
+_LARGEST_WASTE = 4
+"""A block may be so many times larger than what is asked for."""
+
+
+class Block:
+    """Some memory. It is free again when this object and the buffers made of it are gone."""
+
+    __slots__ = ("_free", "bytes")
+
+    def __init__(self, memory: npt.NDArray[np.uint8], free: deque[npt.NDArray[np.uint8]]) -> None:
+        self.bytes = memory
+        self._free = free
+
+    def __len__(self) -> int:
+        return len(self.bytes)
+
+    def __del__(self) -> None:
+        self._free.append(self.bytes)
+
+    @property
+    def address(self) -> int:
+        """Where it begins."""
+        return self.bytes.ctypes.data
+
+    def buffer(self, size: int) -> pa.Buffer:
+        """Its first bytes; nothing may be written to them from then on."""
+        return pa.foreign_buffer(self.address, size, base=self)
+
+
+class Memory:
+    """Gives out blocks, in one thread; they may be let go of in any."""
+
+    def __init__(self) -> None:
+        self._free: deque[npt.NDArray[np.uint8]] = deque(maxlen=_MOST_FREE)
+
+    def block(self, size: int) -> Block:
+        """A block of at least so many bytes, whatever they hold."""
+        for _ in range(len(self._free)):
+            memory = self._free.popleft()
+            if size <= len(memory) <= _LARGEST_WASTE * size:
+                return Block(memory, self._free)
+            self._free.append(memory)
+        return Block(np.empty(size, dtype=np.uint8), self._free)

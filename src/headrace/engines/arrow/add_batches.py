@@ -1,0 +1,153 @@
+"""The adds of a row group: large columns of texts by a compiled loop, all others by Arrow.
+
+It is a shortcut that may decline at any batch. Arrow then reads the rows that are left, and says
+what is wrong with them if something is.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import BinaryIO
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from headrace.compiled.memory import Memory
+from headrace.compiled.texts import can_decode_texts
+from headrace.engines.arrow.footer import Footer
+from headrace.engines.arrow.parquet_source import ParquetSource
+from headrace.engines.arrow.text_column import TextColumn, Texts
+from headrace.protocol.log_file import LogFile
+
+_WORTHWHILE_BYTES = 1 << 18
+"""Smaller columns are read by Arrow as quickly."""
+_PATH, _STATS = "add.path", "add.stats"
+_UNUSUAL = (ValueError, IndexError, KeyError, TypeError, RecursionError, OSError)
+
+
+class AddReader(msgspec.Struct, frozen=True, kw_only=True):
+    """Reads row groups of one file that is open."""
+
+    source: ParquetSource
+    file: LogFile
+    parquet: pq.ParquetFile
+    raw: BinaryIO
+    batch_rows: int
+    memory: Memory = msgspec.field(default_factory=Memory)
+
+    @classmethod
+    @contextmanager
+    def open(
+        cls, source: ParquetSource, file: LogFile, *, codes: Sequence[str], batch_rows: int
+    ) -> Iterator["AddReader"]:
+        """Open a file; the columns named in `codes` are read as dictionary codes."""
+        with source.open_with_bytes(file, codes=codes) as (parquet, raw):
+            yield cls(source=source, file=file, parquet=parquet, raw=raw, batch_rows=batch_rows)
+
+    def batches(self, group: int, columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+        """Some columns of the adds of a row group, piece by piece."""
+        done = 0
+        for batch in _while_usual(self._quick_batches(group, columns)):
+            yield batch
+            done += len(batch)
+        if done == self._footer.rows(group):
+            return
+        for batch in self._arrow_batches(group, columns):
+            left = batch.slice(min(done, len(batch)))
+            done -= len(batch) - len(left)
+            if len(left):
+                yield left
+
+    @property
+    def _footer(self) -> Footer:
+        return self.source.footer(self.file)
+
+    def _arrow_batches(self, group: int, columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+        return self.source.batches(
+            self.file, self.parquet, group, columns=columns, batch_rows=self.batch_rows
+        )
+
+    def _quick_batches(self, group: int, columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+        """The same; none where it would not be quicker.
+
+        Raises:
+            ValueError: the next rows cannot be read in this way. Pages may raise other errors.
+        """
+        footer = self._footer
+        leaves = footer.leaves(columns)
+        texts = [leaf for leaf in leaves if _is_large_text(footer, group, leaf)]
+        if not can_decode_texts() or _PATH not in texts:
+            return
+        others = tuple(leaf for leaf in leaves if leaf not in texts)
+        self.source.count_read(self.file, group, texts)
+        readers = {leaf: self._reader(group, leaf) for leaf in texts}
+        for rows, adds in self._others(group, others):
+            taken = {leaf: reader.take(rows) for leaf, reader in readers.items()}
+            yield _joined(footer.adds, adds, taken)
+
+    def _reader(self, group: int, leaf: str) -> TextColumn:
+        footer = self._footer
+        chunk, depth = footer.chunk(group, leaf), footer.depth(leaf)
+        return TextColumn(self.raw, chunk, depth=depth, memory=self.memory)
+
+    def _others(
+        self, group: int, leaves: tuple[str, ...]
+    ) -> Iterator[tuple[int, pa.StructArray | None]]:
+        """The other columns of the adds, if there are any, and how many rows they are for."""
+        if leaves:
+            for batch in self._arrow_batches(group, leaves):
+                yield len(batch), batch.column("add")
+        else:
+            rows = self._footer.rows(group)
+            for start in range(0, rows, self.batch_rows):
+                yield min(self.batch_rows, rows - start), None
+
+
+def _while_usual(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The batches until one cannot be had."""
+    while True:
+        try:
+            batch = next(batches, None)
+        except _UNUSUAL:
+            return
+        if batch is None:
+            return
+        yield batch
+
+
+def _is_large_text(footer: Footer, group: int, leaf: str) -> bool:
+    chunk = footer.chunk(group, leaf)
+    return (
+        leaf in (_PATH, _STATS)
+        and chunk is not None
+        and chunk.total_uncompressed_size >= _WORTHWHILE_BYTES
+        and footer.metadata.schema.column(footer.positions[leaf]).logical_type.type == "STRING"
+    )
+
+
+def _joined(
+    field: pa.Field, others: pa.StructArray | None, texts: dict[str, Texts]
+) -> pa.RecordBatch:
+    """The fields of some adds as one column, null where there is no add."""
+    if not field.nullable:
+        raise ValueError("a text that is missing looks like an add that is")
+    is_null = texts[_PATH].levels == 0
+    if texts[_PATH].values.null_count != np.count_nonzero(is_null):
+        raise ValueError("an add has no path")
+    if any(not np.array_equal(own.levels == 0, is_null) for own in texts.values()):
+        raise ValueError("a column has adds where another one has none")
+    found = {leaf.rpartition(".")[2]: own.values for leaf, own in texts.items()}
+    fields = {name: field.type.field(name).with_type(pa.string()) for name in found}
+    if others is not None:
+        if not np.array_equal(others.is_null().to_numpy(zero_copy_only=False), is_null):
+            raise ValueError("a column has adds where another one has none")
+        found |= {own.name: others.field(own.name) for own in others.type}
+        fields |= {own.name: own for own in others.type}
+    names = [own.name for own in field.type if own.name in found]
+    adds = pa.StructArray.from_arrays(
+        [found[name] for name in names],
+        fields=[fields[name] for name in names],
+        mask=pa.array(is_null) if is_null.any() else None,
+    )
+    return pa.RecordBatch.from_arrays([adds], schema=pa.schema([field.with_type(adds.type)]))

@@ -1,0 +1,63 @@
+"""Decompressing the pages of a Parquet file."""
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import cramjam
+import msgspec
+
+Bytes: TypeAlias = bytes | memoryview
+
+_NUMBERS = {0: "UNCOMPRESSED", 1: "SNAPPY", 2: "GZIP", 6: "ZSTD"}
+"""How footers tell them."""
+_LARGEST_BYTES = 1 << 30
+
+
+def _copy(body: Any, out: Any) -> int:
+    out[:] = body
+    return len(body)
+
+
+_INTO: dict[str, Callable[[Any, Any], int]] = {
+    "UNCOMPRESSED": _copy,
+    "SNAPPY": cramjam.snappy.decompress_raw_into,
+    "GZIP": cramjam.gzip.decompress_into,
+    "ZSTD": cramjam.zstd.decompress_into,
+}
+
+
+class Codec(msgspec.Struct, frozen=True):
+    """How the pages of a column chunk are compressed."""
+
+    name: str
+
+    @classmethod
+    def numbered(cls, number: int) -> "Codec":
+        """The codec of that number; one that is not known decompresses nothing."""
+        return cls(_NUMBERS.get(number, str(number)))
+
+    def decompress(self, body: Bytes, size: int) -> bytes:
+        """The bytes, of which there must be so many, that a body stands for.
+
+        Raises:
+            ValueError: the body is damaged, or the codec is not known.
+        """
+        if self.name == "UNCOMPRESSED":
+            return bytes(body)
+        if not 0 <= size <= _LARGEST_BYTES:
+            raise ValueError(f"a page of {size} bytes is not for this reader")
+        out = bytearray(size)
+        self.decompress_into(body, memoryview(out))
+        return bytes(out)
+
+    def decompress_into(self, body: Bytes, out: memoryview) -> None:
+        """The same, into memory of just that size."""
+        into = _INTO.get(self.name)
+        if into is None:
+            raise ValueError(f"codec {self.name} is not for this reader")
+        try:
+            size = into(body, out)
+        except cramjam.DecompressionError as error:
+            raise ValueError(str(error)) from error
+        if size != len(out):
+            raise ValueError(f"{size} bytes came out of a page of {len(out)}")

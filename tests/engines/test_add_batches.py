@@ -1,0 +1,249 @@
+"""Texts by the compiled loop are what Arrow reads, however the file is written or damaged."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from headrace.compiled.texts import can_decode_texts
+from headrace.engines.arrow import add_batches
+from headrace.engines.arrow.add_batches import AddReader
+from headrace.engines.arrow.parquet_source import FooterCache, ParquetSource
+from headrace.errors import CorruptCheckpointError
+from headrace.metrics.meter import Meter
+from headrace.protocol.log_file import LogFile
+from headrace.storage.local import LocalStore
+from tests.effort import examples
+
+ADD = pa.struct(
+    [
+        ("path", pa.string()),
+        ("size", pa.int64()),
+        ("partitionValues", pa.map_(pa.string(), pa.string())),
+        ("stats", pa.string()),
+    ]
+)
+TEXTS = ("add.path", "add.stats")
+COLUMNS = (*TEXTS, "add.size", "add.partitionValues")
+pytestmark = pytest.mark.skipif(not can_decode_texts(), reason="built without a compiler")
+
+
+@pytest.fixture(autouse=True)
+def small_columns_are_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(add_batches, "_WORTHWHILE_BYTES", 0)
+
+
+def opened(path: Path) -> tuple[ParquetSource, LogFile]:
+    source = ParquetSource(LocalStore(str(path.parent)), footers=FooterCache(0), meter=Meter())
+    return source, LogFile(path=path.name, size_bytes=path.stat().st_size, modified_ms=0)
+
+
+def written(path: Path, adds: list[Any], kind: pa.DataType = ADD, **options: Any) -> Path:
+    pq.write_table(pa.table({"add": pa.array(adds, kind)}), path, **options)
+    return path
+
+
+def quick(path: Path, columns: tuple[str, ...] = COLUMNS, *, batch_rows: int = 3) -> pa.Table:
+    source, file = opened(path)
+    with AddReader.open(source, file, codes=(), batch_rows=batch_rows) as reader:
+        groups = range(reader.parquet.metadata.num_row_groups)
+        return joined(batch for group in groups for batch in reader.batches(group, columns))
+
+
+def by_arrow(path: Path, columns: tuple[str, ...] = COLUMNS) -> pa.Table:
+    source, file = opened(path)
+    with source.open(file) as parquet:
+        groups = range(parquet.metadata.num_row_groups)
+        return joined(
+            batch
+            for group in groups
+            for batch in source.batches(file, parquet, group, columns=columns, batch_rows=3)
+        )
+
+
+def joined(batches: Iterator[pa.RecordBatch]) -> pa.Table:
+    found = [pa.Table.from_batches([batch]) for batch in batches]
+    return pa.concat_tables(found).combine_chunks() if found else pa.table({})
+
+
+texts = st.one_of(
+    st.text(max_size=9),
+    st.integers(0, 3).map(lambda number: f"part-{number:05}.parquet"),
+    st.integers(1, 300).map(lambda times: "ä" * times),
+)
+adds = st.fixed_dictionaries(
+    {
+        "path": texts,
+        "size": st.integers(0, 2**60),
+        "partitionValues": st.just([("p", "1")]),
+        "stats": st.none() | texts,
+    }
+)
+writers = st.fixed_dictionaries(
+    {
+        "compression": st.sampled_from(["snappy", "none", "gzip", "zstd", "brotli"]),
+        "use_dictionary": st.booleans(),
+        "dictionary_pagesize_limit": st.integers(1, 200),
+        "data_page_version": st.sampled_from(["1.0", "2.0"]),
+        "data_page_size": st.integers(1, 300),
+        "write_batch_size": st.integers(1, 9),
+        "row_group_size": st.integers(1, 40),
+    }
+)
+
+
+@pytest.mark.property
+@given(
+    st.lists(st.none() | adds, max_size=60),
+    writers,
+    st.sampled_from([COLUMNS, TEXTS, ("add.path",), ("add.stats", "add.size")]),
+    st.integers(1, 70),
+)
+@settings(max_examples=examples(150), suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_writers_choices_are_read_alike(
+    tmp_path: Path,
+    rows: list[Any],
+    options: dict[str, Any],
+    columns: tuple[str, ...],
+    batch_rows: int,
+) -> None:
+    path = written(tmp_path / "checkpoint.parquet", rows, **options)
+    expected = outcome(by_arrow, path, columns)  # there are files that Arrow writes and cannot read
+    assert outcome(quick, path, columns, batch_rows=batch_rows) == expected
+
+
+def many(count: int, **changed: Any) -> list[Any]:
+    return [
+        {"path": f"part-{n:05}", "size": n, "partitionValues": [], "stats": "{}" * (n % 40)}
+        | changed
+        for n in range(count)
+    ]
+
+
+@pytest.mark.property
+@given(
+    st.fixed_dictionaries(
+        {
+            "compression": st.sampled_from(["snappy", "none", "zstd"]),
+            "use_dictionary": st.booleans(),
+            "data_page_version": st.sampled_from(["1.0", "2.0"]),
+        }
+    ),
+    st.integers(0, 10**6),
+    st.integers(1, 255),
+)
+@settings(max_examples=examples(150), suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_damage_is_told_as_arrow_tells_it_or_does_not_matter(
+    tmp_path: Path, options: dict[str, Any], place: int, flip: int
+) -> None:
+    path = written(
+        tmp_path / "checkpoint.parquet",
+        [*many(90), None],
+        write_batch_size=30,
+        data_page_size=200,
+        **options,
+    )
+    sound, column = outcome(by_arrow, path), pq.read_metadata(path).row_group(0).column(0)
+    content = bytearray(path.read_bytes())
+    start = column.dictionary_page_offset or column.data_page_offset
+    content[start + place % column.total_compressed_size] ^= flip
+    path.write_bytes(content)
+    assert outcome(quick, path) in (outcome(by_arrow, path), sound)
+
+
+def outcome(
+    read: Any, path: Path, columns: tuple[str, ...] = TEXTS, **options: Any
+) -> pa.Table | type[Exception]:
+    try:
+        found = read(path, columns, **options)
+        found.validate(full=True)
+    except (CorruptCheckpointError, pa.ArrowInvalid) as error:
+        return type(error)
+    return found
+
+
+def test_arrow_reads_the_small_columns_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = written(tmp_path / "checkpoint.parquet", many(100))
+    expected, asked = by_arrow(path), list[str]()
+    inner = ParquetSource.batches
+
+    def batches(*args: Any, columns: tuple[str, ...], **options: Any) -> Any:
+        asked.extend(columns)
+        return inner(*args, columns=columns, **options)
+
+    monkeypatch.setattr(ParquetSource, "batches", batches)
+    assert quick(path, batch_rows=17) == expected
+    assert {name.split(".")[1] for name in asked} == {"size", "partitionValues"}
+
+
+@pytest.mark.parametrize("encoding", ["DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"])
+def test_an_unusual_encoding_is_left_to_arrow(tmp_path: Path, encoding: str) -> None:
+    path = written(
+        tmp_path / "checkpoint.parquet",
+        many(50),
+        use_dictionary=False,
+        column_encoding={"add.stats": encoding},
+    )
+    assert quick(path) == by_arrow(path)
+
+
+def test_an_unusual_page_is_left_to_arrow_where_it_comes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = written(
+        tmp_path / "checkpoint.parquet",
+        many(50),
+        use_dictionary=False,
+        write_batch_size=10,
+        data_page_size=1,
+    )
+    monkeypatch.setattr(add_batches, "_joined", failing_after(4, add_batches._joined))
+    assert quick(path) == by_arrow(path)
+
+
+def failing_after(calls: int, function: Any) -> Any:
+    done = [0]
+
+    def wrapper(*args: Any) -> Any:
+        done[0] += 1
+        if done[0] > calls:
+            raise ValueError("unusual")
+        return function(*args)
+
+    return wrapper
+
+
+@pytest.mark.parametrize("add_may_be_null", [True, False])
+@pytest.mark.parametrize("path_may_be_null", [True, False])
+def test_columns_without_nulls_are_read_alike(
+    tmp_path: Path, *, add_may_be_null: bool, path_may_be_null: bool
+) -> None:
+    kind = pa.struct([pa.field("path", pa.string(), path_may_be_null), *list(ADD)[1:]])
+    schema = pa.schema([pa.field("add", kind, add_may_be_null)])
+    path = tmp_path / "checkpoint.parquet"
+    rows = [*many(50), *([None] if add_may_be_null else [])]
+    pq.write_table(pa.table({"add": pa.array(rows, kind)}, schema=schema), path)
+    assert quick(path) == by_arrow(path)
+
+
+def test_texts_longer_than_the_average_make_room(tmp_path: Path) -> None:
+    rows = [*many(40), *many(40, stats="x" * 30_000)]
+    path = written(tmp_path / "checkpoint.parquet", rows, compression="snappy")
+    assert quick(path, batch_rows=80) == by_arrow(path)
+
+
+def test_a_column_is_not_written_over_while_somebody_looks_at_it(tmp_path: Path) -> None:
+    path = written(tmp_path / "checkpoint.parquet", many(2000), use_dictionary=False)
+    source, file = opened(path)
+    with AddReader.open(source, file, codes=(), batch_rows=100) as reader:
+        kept = [batch for n, batch in enumerate(reader.batches(0, COLUMNS)) if n % 3 == 0]
+    whole = by_arrow(path)
+    for n, batch in enumerate(kept):
+        assert pa.Table.from_batches([batch]) == whole.slice(n * 300, 100).combine_chunks()
