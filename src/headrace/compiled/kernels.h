@@ -11,4 +11,26 @@
 
 int32_t headrace_abi(void);
 
+/* What a node is. A number is left as it is written. */
+enum { HEADRACE_LEVEL, HEADRACE_INTEGER, HEADRACE_BOOLEAN, HEADRACE_STRING, HEADRACE_NUMBER };
+
+/* One of the names that lead to the leaves that are wanted of a text of JSON. */
+typedef struct {
+  const uint8_t *name;
+  int32_t name_size;
+  int32_t kind;
+  int32_t first_child; /* of a level; all of them stand in a row */
+  int32_t children;
+  uint8_t *valid; /* of a leaf: a bit a text, all of them zero before */
+  void *values;   /* int64_t: one a text. Of strings and numbers, int32_t: their offsets */
+  uint8_t *bytes; /* of strings and numbers: room for as many as all texts have */
+} headrace_node;
+
+/* Reads leaves from an Arrow array of texts. The first of the nodes, of which there are at most 64,
+   is the root. 0: some text is damaged or unusual, or a leaf is of another kind; what has been
+   written then means nothing. */
+int32_t headrace_leaves(
+    const uint8_t *validity, const int32_t *offsets, const uint8_t *data, int64_t data_size,
+    int64_t first, int64_t rows, const headrace_node *nodes, int32_t node_count);
+
 #endif

@@ -7,6 +7,8 @@ from pathlib import Path
 
 _ABI = 1
 """As in kernels.h."""
+_FUNCTIONS = ("headrace_leaves",)
+"""What a library of this version has, unless it was built before they were added."""
 _FILE = Path(__file__).with_name("kernels.so")
 SWITCH = "HEADRACE_COMPILED"
 """A variable of the environment: 0 leaves the library out."""
@@ -19,6 +21,7 @@ def library() -> ctypes.CDLL | None:
         return None
     try:
         found = ctypes.CDLL(str(_FILE))
-        return found if found.headrace_abi() == _ABI else None
+        whole = all(hasattr(found, name) for name in _FUNCTIONS)
+        return found if whole and found.headrace_abi() == _ABI else None
     except (OSError, AttributeError):
         return None
