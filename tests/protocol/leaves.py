@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from itertools import product
 
 import pyarrow as pa
 
@@ -11,19 +12,19 @@ from headrace.protocol.statistics_columns import LeafColumns, read_columns
 from headrace.protocol.statistics_json import LeafValues
 from headrace.protocol.statistics_rows import row_decoder
 
-_MONEY = DecimalType(20, 2)
+_DECIMALS = (DecimalType(20, 2), DecimalType(38, 38), DecimalType(38, 18), DecimalType(5, 0))
 TYPES = (int, bool, str, float, Decimal)
 SCALARS: Mapping[type, Sequence[str]] = {
     int: ("0", "7", "-12", "12345678", "-123456789", "999999999999999999"),
     bool: ("true", "false"),
     str: ('""', '"a"', '"2024-02-29"', '"eight by"', '"2024-02-29T01:02:03.004Z"', '"é €"'),
     float: ("0.0", "-1.5", "12345678.12345678", "1E10", "1.7e-5", "5", "-0.0", "0.1"),
-    Decimal: ("0", "1.5", "-12345678.91", "1e3", "123456789012345678", "0.125", "-0.0"),
+    Decimal: ("0", "1.5", "-12345678.91", "123456789012345678", "0.125", "-0.0"),
 }
 UNUSUAL = (
     *("-0", "01", "1.", ".5", "+1", "1e", "1e+", "-", "NaN", "Infinity", "1_0", "0x1"),
     *("1234567890123456789", "9223372036854775808", "1e99", "1e400", "-1e-400", "1.0", "5e0"),
-    *("12345678901234567890123456789012345678", "0." + "1" * 37, "9" * 400),
+    *("203666", "12345678901234567890123456789012345678", "0." + "1" * 37, "9" * 400),
     *(
         '"\\n"',
         '"\\u0041"',
@@ -74,7 +75,8 @@ def read_both(texts: pa.BinaryArray, kind: type) -> LeafColumns | None:
 
 def _arrays(found: LeafValues, leaf: Path, kind: type) -> list[pa.Array]:
     if kind is Decimal:
-        return [found.decimals(leaf, _MONEY, rounding) for rounding in (ROUND_FLOOR, ROUND_CEILING)]
+        ways = product(_DECIMALS, (ROUND_FLOOR, ROUND_CEILING))
+        return [found.decimals(leaf, data_type, rounding) for data_type, rounding in ways]
     if kind is float:
         return [found.doubles(leaf).view(pa.int64())]  # the sign of a zero, too
     reader = {int: found.integers, bool: found.booleans, str: found.strings}[kind]

@@ -11,8 +11,15 @@
 
 int32_t headrace_abi(void);
 
-/* What a node is. A number is left as it is written. */
-enum { HEADRACE_LEVEL, HEADRACE_INTEGER, HEADRACE_BOOLEAN, HEADRACE_STRING, HEADRACE_NUMBER };
+/* What a node is. A number is left as it is written; a decimal has no exponent. */
+enum {
+  HEADRACE_LEVEL,
+  HEADRACE_INTEGER,
+  HEADRACE_BOOLEAN,
+  HEADRACE_STRING,
+  HEADRACE_NUMBER,
+  HEADRACE_DECIMAL
+};
 
 /* One of the names that lead to the leaves that are wanted of a text of JSON. */
 typedef struct {
@@ -22,8 +29,8 @@ typedef struct {
   int32_t first_child; /* of a level; all of them stand in a row */
   int32_t children;
   uint8_t *valid; /* of a leaf: a bit a text, all of them zero before */
-  void *values;   /* int64_t: one a text. Of strings and numbers, int32_t: their offsets */
-  uint8_t *bytes; /* of strings and numbers: room for as many as all texts have */
+  void *values;   /* of integers and booleans int64_t, one a text; of others int32_t, offsets */
+  uint8_t *bytes; /* of others: room for as many as all texts have */
 } headrace_node;
 
 /* Reads leaves from an Arrow array of texts. The first of the nodes, of which there are at most 64,

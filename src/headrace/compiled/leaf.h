@@ -17,7 +17,8 @@ typedef struct {
 } current_text;
 
 static inline bool is_written(const headrace_node *node) {
-  return node->kind == HEADRACE_STRING || node->kind == HEADRACE_NUMBER;
+  return node->kind == HEADRACE_STRING || node->kind == HEADRACE_NUMBER ||
+         node->kind == HEADRACE_DECIMAL;
 }
 
 /* Nothing is known yet. */
@@ -76,6 +77,7 @@ static inline place read_string(const current_text *text, place at, const headra
 static inline place read_number(const current_text *text, place at, const headrace_node *leaf) {
   place end = after_mantissa(at, text->end);
   if (end && is_exponent(end)) {
+    if (leaf->kind == HEADRACE_DECIMAL) return NULL;
     place digits = exponent_digits(end);
     end = after_digits(digits, text->end);
     if (end && end - digits > LONGEST_EXPONENT) return NULL;

@@ -47,7 +47,8 @@ static inline place read_leaf(const current_text *text, place at, const headrace
     case HEADRACE_INTEGER: return read_integer(text, at, leaf);
     case HEADRACE_BOOLEAN: return read_boolean(text, at, leaf);
     case HEADRACE_STRING: return read_string(text, at, leaf);
-    case HEADRACE_NUMBER: return read_number(text, at, leaf);
+    case HEADRACE_NUMBER:
+    case HEADRACE_DECIMAL: return read_number(text, at, leaf);
     default: return NULL;
   }
 }

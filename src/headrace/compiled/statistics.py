@@ -27,14 +27,21 @@ class Kind(IntEnum):
     BOOLEAN = 2
     STRING = 3
     NUMBER = 4
-    """As it is written: the column decides what it is read as."""
+    """As it is written."""
+    DECIMAL = 5
+    """The same without an exponent."""
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it becomes a column of texts."""
+        return self >= Kind.STRING
 
 
 def read_leaves(texts: pa.BinaryArray, leaves: Mapping[Path, Kind]) -> dict[Path, pa.Array] | None:
     """What each text says about each leaf, null where it says nothing; None if one is unusual.
 
-    Integers and booleans are int64, strings and numbers are string. A text that is not between
-    braces says nothing.
+    Integers and booleans are int64, all else is string; a number has at most 38 characters. A text
+    that is not between braces says nothing.
     """
     found = library()
     paths = _paths(leaves)
@@ -83,21 +90,17 @@ class _Column(msgspec.Struct, frozen=True):
     def array(self, rows: int) -> pa.Array:
         """The column; ArrowInvalid if a string is not UTF-8."""
         buffers = [pa.py_buffer(self.valid), pa.py_buffer(self.values)]
-        if not _is_text(self.kind):
+        if not self.kind.is_text:
             return pa.Array.from_buffers(pa.int64(), rows, buffers)
         texts = pa.Array.from_buffers(pa.string(), rows, [*buffers, pa.py_buffer(self.bytes)])
         texts.validate(full=self.kind is Kind.STRING)
         return texts
 
 
-def _is_text(kind: Kind) -> bool:
-    return kind in (Kind.STRING, Kind.NUMBER)
-
-
 def _column(kind: Kind, texts: pa.BinaryArray) -> _Column:
     rows = len(texts)
     valid = np.zeros((rows + 7) // 8, np.uint8)
-    if not _is_text(kind):
+    if not kind.is_text:
         return _Column(kind, valid, np.zeros(rows, np.int64), np.empty(0, np.uint8))
     # `nbytes` is about the slice, and more than its bytes alone.
     return _Column(kind, valid, np.zeros(rows + 1, np.int32), np.empty(texts.nbytes, np.uint8))

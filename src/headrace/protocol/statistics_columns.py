@@ -16,7 +16,7 @@ _KINDS = {
     bool: Kind.BOOLEAN,
     str: Kind.STRING,
     float: Kind.NUMBER,
-    Decimal: Kind.NUMBER,
+    Decimal: Kind.DECIMAL,
 }
 
 
@@ -45,7 +45,8 @@ class LeafColumns(msgspec.Struct, frozen=True):
         """A leaf that is a number, as a decimal."""
         texts = self.columns[leaf]
         try:
-            return texts.cast(arrow_type(data_type))
+            # Arrow does not notice an overflow: the widest type holds 38 digits at any scale.
+            return texts.cast(pa.decimal256(76, data_type.scale)).cast(arrow_type(data_type))
         except pa.ArrowInvalid:  # one is longer than the type
             numbers = [None if text is None else Decimal(text) for text in texts.to_pylist()]
             return decimal_array(numbers, data_type, rounding)
