@@ -80,6 +80,13 @@ def test_only_the_strings_that_are_looked_at_must_be_utf8() -> None:
     assert read_both(binary([elsewhere]), str) is not None
 
 
+@pytest.mark.parametrize("kind", TYPES)
+def test_a_text_that_differs_from_the_one_before_behind_a_leaf_is_read_once(kind: type) -> None:
+    others = ("1", "true", '"x"', "[1,2]", "[1,3]", '{"id":7}', "null", "1")
+    texts = [stats_text(value, other=other) for value in SCALARS[kind] for other in others]
+    assert read_both(binary(texts), kind) is not None
+
+
 def test_the_shape_of_a_text_with_many_values_need_not_be_known() -> None:
     many = json.dumps(list(range(1000)))
     assert read_both(
