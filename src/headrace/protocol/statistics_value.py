@@ -53,11 +53,13 @@ def decimal_array(values: list[Any], data_type: DecimalType, rounding: str) -> p
     """The values that are decimals or integers, rounded to the type where they are longer."""
     target = arrow_type(data_type)
     try:
-        return pa.array(values, target)
+        array = pa.array(values, target)
     except _CONVERT_ERRORS:
-        return pa.array(
-            [_or_none(_rounded(value, data_type, rounding), target) for value in values], target
-        )
+        array = None
+    # Arrow does not notice every loss of digits, nor every overflow.
+    if array is not None and array.to_pylist() == values:
+        return array
+    return pa.array([_rounded(value, data_type, rounding) for value in values], target)
 
 
 def _rounded(value: Any, data_type: DecimalType, rounding: str) -> Decimal | None:
@@ -67,9 +69,10 @@ def _rounded(value: Any, data_type: DecimalType, rounding: str) -> Decimal | Non
     if type(value) is not Decimal or not value.is_finite() or abs(value.adjusted()) > _WIDE.prec:
         return None
     try:
-        return value.quantize(Decimal((0, (1,), -data_type.scale)), rounding, _WIDE)
+        rounded = value.quantize(Decimal((0, (1,), -data_type.scale)), rounding, _WIDE)
     except ArithmeticError:
         return None
+    return rounded if rounded.adjusted() < data_type.precision - data_type.scale else None
 
 
 def _or_none(value: Any, target: pa.DataType) -> Any:
