@@ -10,12 +10,12 @@
 
 enum { MOST_VALUES = 256 };
 
-typedef enum { SKIP_STRING, SKIP_NUMBER, READ_LEAF } action;
+typedef enum { SKIP_STRING, SKIP_NUMBER, READ_LEAF } value_action;
 
 typedef struct {
   place before; /* what stands between the value before and this one */
   int32_t before_size;
-  action action;
+  value_action action;
   const headrace_node *leaf;
 } shape_value;
 
@@ -33,7 +33,7 @@ static inline void begin_shape(shape *made, place begin, place end) {
 }
 
 static inline void add_value(
-    shape *made, place from, place to, action action, const headrace_node *leaf) {
+    shape *made, place from, place to, value_action action, const headrace_node *leaf) {
   if (made->count < MOST_VALUES)
     made->values[made->count] = (shape_value){
         .before = made->rest, .before_size = (int32_t)(from - made->rest),

@@ -102,9 +102,10 @@ int32_t headrace_leaves(
   for (int64_t row = 0; row < rows; row++) {
     clear_row(nodes, node_count, row);
     int64_t index = first + row;
-    if (validity && !(validity[index >> 3] >> (index & 7) & 1)) continue;
+    /* Offsets that never fall also bound what can be put down for a leaf. */
     int32_t from = offsets[index], to = offsets[index + 1];
     if (from < 0 || to < from || to > data_size) return 0;
+    if (validity && !(validity[index >> 3] >> (index & 7) & 1)) continue;
     /* What is not between braces counts as no statistics. */
     if (to - from < 2 || data[from] != '{' || data[to - 1] != '}') continue;
     place begin = data + from, end = data + to;
