@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from headrace.compiled.texts import can_decode_texts
+from headrace.compiled.library import is_built
 from headrace.engines.arrow import add_batches
 from headrace.engines.arrow.add_batches import AddReader
 from headrace.engines.arrow.parquet_source import FooterCache, ParquetSource
@@ -30,7 +30,7 @@ ADD = pa.struct(
 )
 TEXTS = ("add.path", "add.stats")
 COLUMNS = (*TEXTS, "add.size", "add.partitionValues")
-pytestmark = pytest.mark.skipif(not can_decode_texts(), reason="built without a compiler")
+pytestmark = pytest.mark.skipif(not is_built(), reason="built without a compiler")
 
 
 @pytest.fixture(autouse=True)

@@ -176,6 +176,30 @@ def test_decimals_that_the_type_cannot_hold_are_rounded_outwards_or_unknown() ->
     assert found.maximum.to_pylist() == [Decimal("1.2346"), None, Decimal("1.0000")]
 
 
+@pytest.mark.parametrize(
+    ("number", "expected"),
+    [
+        ("0.1" + "0" * 40, ("0.10", "0.10")),
+        ("9.1E-27", ("0.00", "0.01")),
+        ("-9.1E-27", ("-0.01", "0.00")),
+        ("-0.3205606025003907621087000E-45", ("-0.01", "0.00")),
+        ("1" + "0" * 45, None),
+        ("12345678.91", None),
+        ("1234567.891", ("1234567.89", "1234567.90")),
+        ("9999999.999", ("9999999.99", None)),
+        ("0E-99", ("0.00", "0.00")),
+    ],
+)
+def test_a_decimal_of_any_length_is_rounded_outwards_or_unknown(
+    number: str, expected: tuple[str | None, str | None] | None
+) -> None:
+    text = f'{{"minValues":{{"a":{number}}},"maxValues":{{"a":{number}}}}}'
+    found = _decode([text], "a", kind=DecimalType(9, 2)).columns["a",]
+    low, high = expected or (None, None)
+    assert found.minimum.to_pylist() == [low and Decimal(low)]
+    assert found.maximum.to_pylist() == [high and Decimal(high)]
+
+
 def test_a_float_is_what_its_shortest_text_leads_back_to() -> None:
     found = _decode([_text(("a",), 0.1, 0.1)], "a", kind=FLOAT).columns["a",]
     assert found.maximum.type == pa.float32()

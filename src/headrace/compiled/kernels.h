@@ -6,7 +6,8 @@
 
 #include <stdint.h>
 
-/* Raised whenever a signature changes, here and in library.py: neither then calls an older one. */
+/* Raised with every function that is added or changed, here and in library.py, which then takes no
+   older library. */
 #define HEADRACE_ABI 1
 
 int32_t headrace_abi(void);
@@ -30,5 +31,34 @@ int64_t headrace_coded_texts(const uint16_t *codes, const int32_t *word_offsets,
    for all rows. Returns how many there are. match.py has the same in NumPy, and the reasons. */
 int64_t headrace_paths_in_doubt(const int32_t *offsets, const uint8_t *data, int64_t rows,
                                 const uint8_t *bitmap, int32_t shift, int64_t *found);
+
+/* What a node is. A number is left as it is written; a decimal has no exponent. */
+enum {
+  HEADRACE_LEVEL,
+  HEADRACE_INTEGER,
+  HEADRACE_BOOLEAN,
+  HEADRACE_STRING,
+  HEADRACE_NUMBER,
+  HEADRACE_DECIMAL
+};
+
+/* One of the names that lead to the leaves that are wanted of a text of JSON. */
+typedef struct {
+  const uint8_t *name;
+  int32_t name_size;
+  int32_t kind;
+  int32_t first_child; /* of a level; all of them stand in a row */
+  int32_t children;
+  uint8_t *valid; /* of a leaf: a bit a text, all of them zero before */
+  void *values;   /* of integers and booleans int64_t, one a text; of others int32_t, offsets */
+  uint8_t *bytes; /* of others: room for as many as all texts have */
+} headrace_node;
+
+/* Reads leaves from an Arrow array of texts. The first of the nodes, of which there are at most 64,
+   is the root. 0: some text is damaged or unusual, or a leaf is of another kind; what has been
+   written then means nothing. */
+int64_t headrace_leaves(
+    const uint8_t *validity, const int32_t *offsets, const uint8_t *data, int64_t data_size,
+    int64_t first, int64_t rows, const headrace_node *nodes, int32_t node_count);
 
 #endif

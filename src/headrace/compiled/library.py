@@ -15,12 +15,17 @@ SWITCH = "HEADRACE_COMPILED"
 """A variable of the environment: 0 leaves the library out."""
 
 
+def is_built() -> bool:
+    """Whether there is a library."""
+    return _library() is not None
+
+
 @cache
 def function(name: str, *arguments: Any) -> Callable[..., int] | None:
-    """A function of the library that takes such arguments and returns a count; None: no library.
+    """A function of the library that takes such arguments; None: there is none.
 
-    That is so where it was not built, is of another version, or is not wanted. It takes numbers
-    from Parquet pages as they stand there, so the machine must have its bytes in the same order.
+    That is so where it was not built, is older, or is not wanted. It takes numbers from Parquet
+    pages as they stand there, so the machine must have its bytes in the same order.
     """
     found = _library()
     if found is None:

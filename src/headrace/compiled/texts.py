@@ -25,11 +25,6 @@ Present: TypeAlias = npt.NDArray[np.bool_] | None
 """Which rows are not null; None: all of them."""
 
 
-def can_decode_texts() -> bool:
-    """Whether there is a library that does it."""
-    return all(function(name, *kinds) is not None for name, kinds in _ARGUMENTS.items())
-
-
 class PageTexts:
     """The texts of a page, which are taken in order."""
 

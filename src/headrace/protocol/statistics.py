@@ -8,23 +8,19 @@ and a null count tells something at zero and at the number of records; nothing e
 """
 
 from collections.abc import Sequence
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from enum import Flag, auto
-from typing import Any
 
 import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from headrace.compiled.statistics import Path
 from headrace.protocol.arrow_schema import arrow_type
 from headrace.protocol.arrow_value import typed_array
-from headrace.protocol.cast import parse_float
 from headrace.protocol.schema import DataType, DecimalType, PrimitiveType
-from headrace.protocol.statistics_json import DecodedStatistics, Path, statistics_decoder
+from headrace.protocol.statistics_json import LeafValues, statistics_decoder
 from headrace.protocol.value import INTEGER_BITS
-
-_CONVERT_ERRORS = (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, UnicodeEncodeError)
-_WIDE = Context(prec=80)
 
 
 class Wanted(Flag):
@@ -76,14 +72,23 @@ def decode_statistics(texts: pa.StringArray, columns: Sequence[StatisticsColumn]
 
 
 def _decode(texts: pa.StringArray, columns: Sequence[StatisticsColumn]) -> FileStatistics:
-    found = statistics_decoder(tuple(_leaves(columns).items())).decode(texts)
+    leaves = _leaves(columns)
+    found = statistics_decoder(tuple(leaves.items())).decode(texts)
+
+    def count(*leaf: str) -> pa.Int64Array:
+        return found.integers(leaf) if leaf in leaves else pa.nulls(len(texts), pa.int64())
+
+    def extreme(side: str, column: StatisticsColumn) -> pa.Array:
+        wanted = Wanted.EXTREMES in column.wanted
+        return _extreme(found, side, column) if wanted else pa.nulls(len(texts))
+
     return FileStatistics(
-        num_records=_count(found, ("numRecords",)),
+        num_records=count("numRecords"),
         columns={
             column.path: ColumnStatistics(
-                minimum=_extreme(found, "minValues", column),
-                maximum=_extreme(found, "maxValues", column),
-                null_count=_count(found, ("nullCount", *column.path)),
+                minimum=extreme("minValues", column),
+                maximum=extreme("maxValues", column),
+                null_count=count("nullCount", *column.path),
             )
             for column in columns
         },
@@ -157,94 +162,18 @@ def extreme_type(column: StatisticsColumn) -> pa.DataType:
     return pa.int64() if str(column.type) in INTEGER_BITS else arrow_type(column.type)
 
 
-def _count(found: DecodedStatistics, leaf: Path) -> pa.Int64Array:
-    return _integers(found, leaf) if leaf in found.getters else pa.nulls(len(found), pa.int64())
-
-
-def _extreme(found: DecodedStatistics, side: str, column: StatisticsColumn) -> pa.Array:
-    if Wanted.EXTREMES not in column.wanted:
-        return pa.nulls(len(found))
+def _extreme(found: LeafValues, side: str, column: StatisticsColumn) -> pa.Array:
     leaf = (side, *column.path)
-    if _json_type(column.type) is int:
-        return _integers(found, leaf)
-    values = found.values(leaf)
-    target = extreme_type(column)
     match column.type:
         case DecimalType():
             rounding = ROUND_FLOOR if side == "minValues" else ROUND_CEILING
-            return _decimals(values, column.type, target, rounding)
+            return found.decimals(leaf, column.type, rounding)
+        case PrimitiveType("byte" | "short" | "integer" | "long"):
+            return found.integers(leaf)
         case PrimitiveType("float" | "double"):
             # A float's text is the shortest that leads back to it: as a double it may be less.
-            return _floats(values).cast(target, safe=False)
+            return found.doubles(leaf).cast(extreme_type(column), safe=False)
         case PrimitiveType("boolean"):
-            return _of_type(values, target, (bool,))
+            return found.booleans(leaf)
         case _:
-            return typed_array(_of_type(values, pa.string(), (str,)), column.type)[0]
-
-
-def _integers(found: DecodedStatistics, leaf: Path) -> pa.Int64Array:
-    quick = found.integers(leaf)
-    return _of_type(found.values(leaf), pa.int64(), (int,)) if quick is None else quick
-
-
-def _of_type(values: list[Any], target: pa.DataType, accepted: tuple[type, ...]) -> pa.Array:
-    try:
-        array = pa.array(values)
-    except _CONVERT_ERRORS:
-        array = None
-    if array is not None and array.type in (target, pa.null()):
-        return array.cast(target)
-    # The type itself is asked for: True is an int in Python, and no number in JSON.
-    kept = (value if type(value) in accepted else None for value in values)
-    return pa.array([_or_none(value, target) for value in kept], target)
-
-
-def _floats(values: list[Any]) -> pa.DoubleArray:
-    try:
-        array = pa.array(values)
-    except _CONVERT_ERRORS:
-        array = None
-    if array is not None and array.type in (pa.float64(), pa.int64(), pa.null()):
-        return array.cast(pa.float64(), safe=False)
-    return pa.array([_float_or_none(value) for value in values], pa.float64())
-
-
-def _float_or_none(value: Any) -> float | None:
-    """A number, or one of the texts that stand for those that JSON does not have."""
-    try:
-        if isinstance(value, str):
-            return parse_float(value)
-        return float(value) if type(value) in (int, float, Decimal) else None
-    except (ValueError, OverflowError):
-        return None
-
-
-def _decimals(
-    values: list[Any], data_type: DecimalType, target: pa.DataType, rounding: str
-) -> pa.Array:
-    try:
-        return pa.array(values, target)
-    except _CONVERT_ERRORS:
-        return pa.array(
-            [_or_none(_rounded(value, data_type, rounding), target) for value in values], target
-        )
-
-
-def _rounded(value: Any, data_type: DecimalType, rounding: str) -> Decimal | None:
-    if type(value) is int:
-        value = Decimal(value)
-    # An absurd exponent would be written out digit by digit.
-    if type(value) is not Decimal or not value.is_finite() or abs(value.adjusted()) > _WIDE.prec:
-        return None
-    try:
-        return value.quantize(Decimal((0, (1,), -data_type.scale)), rounding, _WIDE)
-    except ArithmeticError:
-        return None
-
-
-def _or_none(value: Any, target: pa.DataType) -> Any:
-    try:
-        pa.scalar(value, target)
-    except _CONVERT_ERRORS:
-        return None
-    return value
+            return typed_array(found.strings(leaf), column.type)[0]

@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from headrace.compiled.library import is_built
 from headrace.compiled.memory import Memory
-from headrace.compiled.texts import can_decode_texts
 from headrace.engines.arrow.footer import Footer
 from headrace.engines.arrow.parquet_source import ParquetSource
 from headrace.engines.arrow.text_column import TextColumn, Texts
@@ -77,7 +77,7 @@ class AddReader(msgspec.Struct, frozen=True, kw_only=True):
         footer = self._footer
         leaves = footer.leaves(columns)
         texts = [leaf for leaf in leaves if _is_large_text(footer, group, leaf)]
-        if not can_decode_texts() or _PATH not in texts:
+        if not is_built() or _PATH not in texts:
             return
         others = tuple(leaf for leaf in leaves if leaf not in texts)
         self.source.count_read(self.file, group, texts)

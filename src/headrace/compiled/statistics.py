@@ -1,0 +1,128 @@
+"""A few leaves of many texts of JSON, as Arrow columns."""
+
+import re
+from collections.abc import Mapping, Sequence
+from ctypes import Structure, byref, c_char_p, c_int32, c_int64, c_void_p
+from enum import IntEnum
+from typing import TypeAlias
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from headrace.compiled.library import function
+
+Path: TypeAlias = tuple[str, ...]
+
+_LEVEL = 0
+_MOST_NODES = 64
+_ARGUMENTS = (*[c_void_p] * 3, *[c_int64] * 3, c_void_p, c_int32)
+"""Validity, offsets, data and its size, the first text, their number, nodes and their number."""
+_NEEDS_ESCAPE = re.compile(r'["\\\x00-\x1f]')
+
+
+class Kind(IntEnum):
+    """What a leaf is, as in kernels.h."""
+
+    INTEGER = 1
+    BOOLEAN = 2
+    STRING = 3
+    NUMBER = 4
+    """As it is written."""
+    DECIMAL = 5
+    """The same without an exponent."""
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it becomes a column of texts."""
+        return self >= Kind.STRING
+
+
+def read_leaves(texts: pa.BinaryArray, leaves: Mapping[Path, Kind]) -> dict[Path, pa.Array] | None:
+    """What each text says about each leaf, null where it says nothing; None if one is unusual.
+
+    Integers and booleans are int64, all else is string; a number has at most 38 characters. A text
+    that is not between braces says nothing.
+    """
+    read = function("headrace_leaves", *_ARGUMENTS)
+    paths = _paths(leaves)
+    if read is None or len(paths) > _MOST_NODES or _need_escapes(paths):
+        return None
+    columns = {leaf: _column(kind, texts) for leaf, kind in leaves.items()}
+    nodes = (_Node * len(paths))(*(_node(path, paths, columns.get(path)) for path in paths))
+    validity, offsets, data = texts.buffers()
+    size = 0 if data is None else data.size
+    at = (_address(validity), _address(offsets), _address(data), size)
+    if not read(*at, texts.offset, len(texts), byref(nodes), len(nodes)):
+        return None
+    try:
+        return {leaf: column.array(len(texts)) for leaf, column in columns.items()}
+    except pa.ArrowInvalid:  # some string is not UTF-8
+        return None
+
+
+class _Node(Structure):
+    _fields_ = (
+        ("name", c_char_p),
+        ("name_size", c_int32),
+        ("kind", c_int32),
+        ("first_child", c_int32),
+        ("children", c_int32),
+        ("valid", c_void_p),
+        ("values", c_void_p),
+        ("bytes", c_void_p),
+    )
+
+
+class _Column(msgspec.Struct, frozen=True):
+    """What the loop fills in for a leaf."""
+
+    kind: Kind
+    valid: npt.NDArray[np.uint8]
+    values: npt.NDArray[np.int64] | npt.NDArray[np.int32]
+    """Integers, or the offsets of texts."""
+    bytes: npt.NDArray[np.uint8]
+    """Of texts: room for all that there might be, of which the rest is never touched."""
+
+    def array(self, rows: int) -> pa.Array:
+        """The column; ArrowInvalid if a string is not UTF-8."""
+        buffers = [pa.py_buffer(self.valid), pa.py_buffer(self.values)]
+        if not self.kind.is_text:
+            return pa.Array.from_buffers(pa.int64(), rows, buffers)
+        texts = pa.Array.from_buffers(pa.string(), rows, [*buffers, pa.py_buffer(self.bytes)])
+        texts.validate(full=self.kind is Kind.STRING)
+        return texts
+
+
+def _column(kind: Kind, texts: pa.BinaryArray) -> _Column:
+    rows = len(texts)
+    valid = np.zeros((rows + 7) // 8, np.uint8)
+    if not kind.is_text:
+        return _Column(kind, valid, np.zeros(rows, np.int64), np.empty(0, np.uint8))
+    # `nbytes` is about the slice, and more than its bytes alone.
+    return _Column(kind, valid, np.zeros(rows + 1, np.int32), np.empty(texts.nbytes, np.uint8))
+
+
+def _paths(leaves: Mapping[Path, Kind]) -> list[Path]:
+    """All that is on the way to a leaf, level by level, so that siblings stand in a row."""
+    found = {leaf[:depth] for leaf in leaves for depth in range(len(leaf) + 1)} | {()}
+    return sorted(found, key=lambda path: (len(path), path))
+
+
+def _need_escapes(paths: Sequence[Path]) -> bool:
+    """Whether a name is written in another way than it is."""
+    return any(_NEEDS_ESCAPE.search(path[-1]) for path in paths if path)
+
+
+def _node(path: Path, paths: Sequence[Path], column: _Column | None) -> _Node:
+    name = path[-1].encode() if path else b""
+    if column is not None:
+        arrays = (column.valid, column.values, column.bytes)
+        return _Node(name, len(name), column.kind, 0, 0, *(a.ctypes.data for a in arrays))
+    children = [index for index, other in enumerate(paths) if other and other[:-1] == path]
+    return _Node(name, len(name), _LEVEL, min(children, default=0), len(children))
+
+
+def _address(buffer: pa.Buffer | None) -> int | None:
+    return None if buffer is None else buffer.address

@@ -1,0 +1,159 @@
+"""The statistics of many files, decoded to an object each, as far as a few leaves go.
+
+The structs that texts are decoded into have just the members that are asked for. First each is
+decoded as the type that it should have, which is quickest; where some value has another one, as
+anything; where some text is damaged, one by one. Such a text counts as no statistics.
+"""
+
+from collections.abc import Callable, Mapping
+from decimal import Decimal
+from operator import attrgetter
+from typing import Any, TypeAlias
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from headrace.compiled.statistics import Path
+from headrace.protocol.schema import DecimalType
+from headrace.protocol.statistics_value import array_of, decimal_array, double_array
+
+Getters: TypeAlias = Mapping[Path, Callable[[Any], Any]]
+
+_DECODE_ERRORS = (msgspec.MsgspecError, ValueError, RecursionError)
+_ABSENT = (AttributeError, TypeError, KeyError)
+
+
+class LeafRows(msgspec.Struct, frozen=True):
+    """What the texts say, an object each."""
+
+    rows: list[Any]
+    getters: Getters
+    are_typed: bool
+    """Whether every value is of its leaf's type, or null."""
+
+    def integers(self, leaf: Path) -> pa.Int64Array:
+        """A leaf that is an integer."""
+        if self.are_typed:  # else NumPy would take True and 1.5 for integers, too
+            try:
+                numbers = map(self.getters[leaf], self.rows)
+                return pa.array(np.fromiter(numbers, np.int64, len(self.rows)))
+            except (*_ABSENT, OverflowError):
+                pass
+        return array_of(self._values(leaf), pa.int64(), int)
+
+    def booleans(self, leaf: Path) -> pa.BooleanArray:
+        """A leaf that is true or false."""
+        return array_of(self._values(leaf), pa.bool_(), bool)
+
+    def strings(self, leaf: Path) -> pa.StringArray:
+        """A leaf that is a string."""
+        return array_of(self._values(leaf), pa.string(), str)
+
+    def doubles(self, leaf: Path) -> pa.DoubleArray:
+        """A leaf that is a number."""
+        return double_array(self._values(leaf))
+
+    def decimals(self, leaf: Path, data_type: DecimalType, rounding: str) -> pa.Array:
+        """A leaf that is a number, as a decimal."""
+        return decimal_array(self._values(leaf), data_type, rounding)
+
+    def _values(self, leaf: Path) -> list[Any]:
+        """What each text says about a leaf; None where it says nothing."""
+        getter = self.getters[leaf]
+        try:
+            return list(map(getter, self.rows))
+        except _ABSENT:  # a level is null in some row
+            return [_get_or_none(getter, row) for row in self.rows]
+
+
+class RowDecoder(msgspec.Struct, frozen=True):
+    """Decodes texts for one set of leaves."""
+
+    attempts: "tuple[msgspec.json.Decoder[Any], ...]"
+    """From the strictest to the most tolerant one, which alone must do."""
+    getters: Getters
+
+    def decode(self, texts: pa.BinaryArray) -> LeafRows:
+        """Decode one text a row."""
+        # A text between braces can neither swallow the next line nor hide in it, so that equal
+        # counts prove one document for each.
+        whole = pc.and_(pc.starts_with(texts, b"{"), pc.ends_with(texts, b"}"))
+        if whole.true_count < len(whole):
+            texts = pc.if_else(pc.fill_null(whole, False), texts, pa.scalar(b"{}"))
+        lines = pc.binary_join_element_wise(texts, b"", b"\n")
+        *typed, tolerant = self.attempts
+        for decoder in self.attempts:
+            try:
+                rows = decoder.decode_lines(_data(lines))
+            except _DECODE_ERRORS:
+                continue
+            if len(rows) == len(texts):
+                return LeafRows(rows, self.getters, are_typed=decoder in typed)
+        rows = [_row(tolerant, line) for line in lines.to_pylist()]
+        return LeafRows(rows, self.getters, are_typed=False)
+
+
+def row_decoder(leaves: Mapping[Path, type]) -> RowDecoder:
+    """A decoder for these leaves, each with its type. Decimals are never made of other values."""
+    tolerant = {leaf: kind | None if kind is Decimal else Any for leaf, kind in leaves.items()}
+    try:
+        strict_type, names = _struct({leaf: kind | None for leaf, kind in leaves.items()})
+        tolerant_type, _ = _struct(tolerant)
+    except ValueError:  # msgspec has no fields whose names need escapes
+        json = msgspec.json.Decoder(dict[str, Any], float_hook=Decimal)
+        return RowDecoder((json,), {leaf: _key_getter(leaf) for leaf in leaves})
+    attempts = (msgspec.json.Decoder(strict_type), msgspec.json.Decoder(tolerant_type))
+    getters = {leaf: attrgetter(".".join(path)) for leaf, path in names.items()}
+    return RowDecoder(attempts, getters)
+
+
+def _row(decoder: "msgspec.json.Decoder[Any]", line: bytes) -> Any:
+    try:
+        return decoder.decode(line)
+    except _DECODE_ERRORS:
+        return decoder.decode(b"{}")
+
+
+def _struct(leaves: dict[Path, Any]) -> tuple[type[msgspec.Struct], dict[Path, Path]]:
+    """A struct type with these leaves, and the attributes that lead to each of them."""
+    fields: list[tuple[str, Any, Any]] = []
+    rename: dict[str, str] = {}
+    attributes: dict[Path, Path] = {}
+    for index, name in enumerate(dict.fromkeys(leaf[0] for leaf in leaves)):
+        attribute = f"f{index}"
+        rename[attribute] = name
+        below = {leaf[1:]: kind for leaf, kind in leaves.items() if leaf[0] == name}
+        if () in below:
+            attributes[name,] = (attribute,)
+            fields.append((attribute, below[()], None))
+            continue
+        level, inner = _struct(below)
+        fields.append((attribute, level | None, level()))
+        attributes |= {(name, *leaf): (attribute, *path) for leaf, path in inner.items()}
+    struct = msgspec.defstruct("Statistics", fields, rename=rename, frozen=True, gc=False)
+    return struct, attributes
+
+
+def _key_getter(leaf: Path) -> Callable[[Any], Any]:
+    def get(row: Any) -> Any:
+        for key in leaf:
+            row = row[key]
+        return row
+
+    return get
+
+
+def _get_or_none(getter: Callable[[Any], Any], row: Any) -> Any:
+    try:
+        return getter(row)
+    except (AttributeError, TypeError, KeyError):
+        return None
+
+
+def _data(lines: pa.BinaryArray) -> Any:
+    """The bytes of all lines, one after the other, without a copy."""
+    offsets, data = lines.buffers()[1:]
+    view = memoryview(offsets).cast("i")
+    return memoryview(data)[view[lines.offset] : view[lines.offset + len(lines)]]

@@ -1,0 +1,83 @@
+"""What JSON says about one leaf of many files, as Python's values, made a typed column.
+
+A value of the wrong type, or one that its type cannot hold, is null.
+"""
+
+from decimal import Context, Decimal
+from typing import Any
+
+import pyarrow as pa
+
+from headrace.protocol.arrow_schema import arrow_type
+from headrace.protocol.cast import parse_float
+from headrace.protocol.schema import DecimalType
+
+_CONVERT_ERRORS = (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError, UnicodeEncodeError)
+_WIDE = Context(prec=80)
+
+
+def array_of(values: list[Any], target: pa.DataType, accepted: type) -> pa.Array:
+    """The values that are of a type; null in place of others."""
+    try:
+        array = pa.array(values)
+    except _CONVERT_ERRORS:
+        array = None
+    if array is not None and array.type in (target, pa.null()):
+        return array.cast(target)
+    # The type itself is asked for: True is an int in Python, and no number in JSON.
+    kept = (value if type(value) is accepted else None for value in values)
+    return pa.array([_or_none(value, target) for value in kept], target)
+
+
+def double_array(values: list[Any]) -> pa.DoubleArray:
+    """The values that are numbers, or texts that stand for those that JSON does not have."""
+    try:
+        array = pa.array(values)
+    except _CONVERT_ERRORS:
+        array = None
+    if array is not None and array.type in (pa.float64(), pa.int64(), pa.null()):
+        return array.cast(pa.float64(), safe=False)
+    return pa.array([_float_or_none(value) for value in values], pa.float64())
+
+
+def _float_or_none(value: Any) -> float | None:
+    try:
+        if isinstance(value, str):
+            return parse_float(value)
+        return float(value) if type(value) in (int, float, Decimal) else None
+    except (ValueError, OverflowError):
+        return None
+
+
+def decimal_array(values: list[Any], data_type: DecimalType, rounding: str) -> pa.Array:
+    """The values that are decimals or integers, rounded to the type where they are longer."""
+    target = arrow_type(data_type)
+    try:
+        array = pa.array(values, target)
+    except _CONVERT_ERRORS:
+        array = None
+    # Arrow does not notice every loss of digits, nor every overflow.
+    if array is not None and array.to_pylist() == values:
+        return array
+    return pa.array([_rounded(value, data_type, rounding) for value in values], target)
+
+
+def _rounded(value: Any, data_type: DecimalType, rounding: str) -> Decimal | None:
+    if type(value) is int:
+        value = Decimal(value)
+    # An absurd exponent would be written out digit by digit.
+    if type(value) is not Decimal or not value.is_finite() or abs(value.adjusted()) > _WIDE.prec:
+        return None
+    try:
+        rounded = value.quantize(Decimal((0, (1,), -data_type.scale)), rounding, _WIDE)
+    except ArithmeticError:
+        return None
+    return rounded if rounded.adjusted() < data_type.precision - data_type.scale else None
+
+
+def _or_none(value: Any, target: pa.DataType) -> Any:
+    try:
+        pa.scalar(value, target)
+    except _CONVERT_ERRORS:
+        return None
+    return value
