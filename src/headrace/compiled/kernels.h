@@ -32,6 +32,13 @@ int64_t headrace_coded_texts(const uint16_t *codes, const int32_t *word_offsets,
 int64_t headrace_paths_in_doubt(const int32_t *offsets, const uint8_t *data, int64_t rows,
                                 const uint8_t *bitmap, int32_t shift, int64_t *found);
 
+/* Looks up what is said of each map whose values are codes, which follow each other in Parquet's mix
+   of runs and packed bits, `bits` each. Those of a map, `width` bits in all, of which there are 1 to
+   16, are its number in the table, the first one lowest. Returns all verdicts or-ed together; -1:
+   the codes are damaged, or end too early. */
+int64_t headrace_coded_verdicts(const uint8_t *data, int64_t size, int32_t bits, int32_t width,
+                                const uint8_t *table, uint8_t *verdicts, int64_t maps);
+
 /* What a node is. A number is left as it is written; a decimal has no exponent. */
 enum {
   HEADRACE_LEVEL,

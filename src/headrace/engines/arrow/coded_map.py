@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from headrace.compiled.codes import coded_verdicts
 from headrace.engines.arrow.footer import Footer
 from headrace.engines.arrow.hybrid import is_repeated, unpack, unpack_joined
 from headrace.engines.arrow.lite.codec import Codec
@@ -110,6 +111,19 @@ class PageCodes(msgspec.Struct, frozen=True):
             ValueError: that is too many bits, or the page ends within a map.
         """
         return self._unpacked(partial(unpack_joined, together=width))
+
+    def look_up(
+        self, width: int, table: npt.NDArray[np.uint8]
+    ) -> npt.NDArray[np.uint8] | None:
+        """What a table says of these numbers, without making them; None: they must be made.
+
+        Raises:
+            ValueError: the codes are damaged.
+        """
+        maps, rest = divmod(self.count, width)
+        if rest:
+            return None
+        return coded_verdicts(self._data, self.bits, together=width, table=table, maps=maps)
 
     def rows(self, width: int) -> npt.NDArray[Any]:
         """The codes of each map, which has so many values, as a row.

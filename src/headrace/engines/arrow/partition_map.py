@@ -92,7 +92,9 @@ class CodedPredicate(msgspec.Struct, frozen=True):
     def _by_table(
         self, page: PageCodes, table: Callable[[int], npt.NDArray[np.uint8]]
     ) -> npt.NDArray[np.bool_]:
-        verdicts = table(page.bits).take(page.numbers(self.width))
+        verdicts = page.look_up(self.width, table(page.bits))
+        if verdicts is None:
+            verdicts = table(page.bits).take(page.numbers(self.width))
         if verdicts.max(initial=0) == _NOTHING:
             raise ValueError("a code stands for nothing")
         return verdicts.view(np.bool_)
