@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headrace.engines.arrow.hybrid import MOST_BITS, is_repeated, unpack, unpack_joined
+from headrace.engines.arrow.hybrid import MOST_BITS, is_repeated, unpack
 from tests.effort import examples
 
 
@@ -56,13 +56,6 @@ def test_what_was_packed_comes_out(
     assert unpack(packed, width, count).tolist() == values[:count]
     value = data.draw(st.sampled_from(values))
     assert is_repeated(packed, width, value, count) == (set(values[:count]) <= {value})
-    together = data.draw(st.integers(1, max(1, MOST_BITS // max(width, 1))))
-    together = min(together, 16)
-    even = count - count % together
-    assert unpack_joined(packed, width, even, together=together).tolist() == [
-        sum(number << place * width for place, number in enumerate(values[at : at + together]))
-        for at in range(0, even, together)
-    ]
 
 
 def test_numbers_that_end_too_early_are_not_made_up() -> None:
@@ -78,11 +71,6 @@ def test_a_repeated_number_may_not_have_more_bits_than_the_others() -> None:
     for number in (8, 255):
         with pytest.raises(ValueError, match="more bits"):
             unpack(repeated_run(number, 5, 3), 3, 5)
-
-
-def test_numbers_that_do_not_come_out_even_are_not_joined() -> None:
-    with pytest.raises(ValueError, match="even"):
-        unpack_joined(packed_run([1] * 8, 3), 3, 7, together=2)
 
 
 def test_numbers_of_too_many_bits_are_refused() -> None:

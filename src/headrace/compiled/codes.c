@@ -1,33 +1,39 @@
-#include <stdbool.h>
 #include <string.h>
 
 #include "kernels.h"
+#include "page.h"
+#include "snappy.h"
+
+enum { MOST_BITS = 16, UNKNOWN = 2 };
 
 typedef struct {
-  const uint8_t *at, *end;
-} input;
-
-typedef struct {
-  const uint8_t *table;
-  uint8_t *at, *end; /* of the verdicts */
-  uint32_t number;   /* the codes of a map that is not complete yet, the first one lowest */
-  int32_t shift;     /* how many bits they take */
-  int32_t bits, width;
-  uint8_t said; /* all verdicts together */
+  const headrace_maps *maps;
+  int32_t bits, width; /* of a code, and of all codes of a map */
+  uint8_t *at, *end;   /* of the verdicts */
+  uint32_t number;     /* the codes of a map that is not complete yet, the first one lowest */
+  int32_t shift;       /* how many bits they take */
+  uint8_t said;        /* all verdicts or-ed together */
 } judge;
 
-static bool read_head(input *from, uint64_t *head) {
-  *head = 0;
-  for (int shift = 0; shift < 35; shift += 7) {
-    if (from->at == from->end) return false;
-    const uint8_t byte = *from->at++;
-    *head |= (uint64_t)(byte & 0x7F) << shift;
-    if (byte < 0x80) return *head <= UINT32_MAX;
+/* What is said of each number that the codes of a map may make up. */
+static void make_table(judge *to, int32_t bits) {
+  const headrace_maps *maps = to->maps;
+  to->bits = bits;
+  to->width = bits * maps->values;
+  for (uint32_t number = 0; number < 1u << to->width; number++) {
+    uint8_t verdict = 1;
+    for (int32_t value = 0; value < maps->values; value++) {
+      const int64_t code = number >> bits * value & ((1u << bits) - 1);
+      verdict = code >= maps->texts ? UNKNOWN : verdict & maps->verdicts[value * maps->texts + code];
+      if (verdict == UNKNOWN) break;
+    }
+    maps->table[number] = verdict;
   }
-  return false;
 }
 
-static inline void say(judge *to, uint32_t number) { to->said |= *to->at++ = to->table[number]; }
+static inline void say(judge *to, uint32_t number) {
+  to->said |= *to->at++ = to->maps->table[number];
+}
 
 static inline void add_code(judge *to, uint32_t code) {
   to->number |= code << to->shift;
@@ -38,12 +44,12 @@ static inline void add_code(judge *to, uint32_t code) {
   to->shift = 0;
 }
 
-/* So many bits of at most a few bytes from a place on. */
-static inline uint32_t bits_at(const input *run, int64_t place, int32_t count) {
+/* A code from some place on. */
+static inline uint32_t code_at(const input *run, int64_t place, int32_t bits) {
   const uint8_t *from = run->at + (place >> 3);
   uint32_t word = 0;
   memcpy(&word, from, run->end - from < 4 ? (size_t)(run->end - from) : sizeof word);
-  return word >> (place & 7) & ((1u << count) - 1);
+  return word >> (place & 7) & ((1u << bits) - 1);
 }
 
 /* Whole maps, as long as a word can be read; it is most of the work. Returns where it stopped. */
@@ -51,7 +57,7 @@ static int64_t take_maps(judge *to, const input *run, int64_t place) {
   const int64_t bits = (run->end - run->at) * 8 - 32 - place, maps = to->end - to->at;
   int64_t count = bits < 0 ? 0 : bits / to->width;
   if (count > maps) count = maps;
-  const uint8_t *restrict table = to->table, *restrict codes = run->at;
+  const uint8_t *restrict table = to->maps->table, *restrict codes = run->at;
   uint8_t *restrict verdicts = to->at;
   const uint32_t mask = (1u << to->width) - 1;
   uint8_t said = 0;
@@ -69,35 +75,77 @@ static void take_packed(judge *to, const input *run) {
   const int64_t end = (run->end - run->at) * 8;
   int64_t place = 0;
   for (; to->shift && place < end && to->at < to->end; place += to->bits)
-    add_code(to, bits_at(run, place, to->bits));
+    add_code(to, code_at(run, place, to->bits));
   for (place = take_maps(to, run, place); place < end && to->at < to->end; place += to->bits)
-    add_code(to, bits_at(run, place, to->bits));
+    add_code(to, code_at(run, place, to->bits));
 }
 
+/* A run of packed codes, or of one that is repeated. */
 static bool take_run(judge *to, input *from) {
   uint64_t head;
-  if (!read_head(from, &head) || head <= 1) return false;
-  const bool is_packed = head & 1;
-  const uint64_t size = is_packed ? (head >> 1) * (uint64_t)to->bits : ((uint64_t)to->bits + 7) / 8;
-  if (size > (uint64_t)(from->end - from->at)) return false;
-  const input run = {from->at, from->at + size};
-  from->at = run.end;
-  if (is_packed) {
+  input run;
+  if (!read_varint(from, &head) || head <= 1) return false;
+  if (head & 1) {
+    if (!take(from, (head >> 1) * (uint64_t)to->bits, &run)) return false;
     take_packed(to, &run);
     return true;
   }
-  uint32_t code = 0;
-  memcpy(&code, run.at, size);
-  if (code >> to->bits) return false;
+  uint32_t code;
+  if (!read_number(from, (to->bits + 7) / 8, &code) || code >> to->bits) return false;
   for (uint64_t left = head >> 1; left && to->at < to->end; left--) add_code(to, code);
   return true;
 }
 
-int64_t headrace_coded_verdicts(const uint8_t *data, int64_t size, int32_t bits, int32_t width,
-                                const uint8_t *table, uint8_t *verdicts, int64_t maps) {
-  input from = {data, data + size};
-  judge to = {.table = table, .at = verdicts, .end = verdicts + maps, .bits = bits, .width = width};
-  while (to.at < to.end)
-    if (!take_run(&to, &from)) return -1;
-  return to.said;
+/* The levels of a page, which stand before its values, behind their size. */
+static bool take_levels(input *page, input *levels) {
+  uint32_t size;
+  return read_number(page, 4, &size) && take(page, size, levels);
+}
+
+/* Whether all values of a page are there: one run says so. */
+static bool are_there(input levels, int32_t level, int32_t count) {
+  uint64_t head;
+  return read_varint(&levels, &head) && !(head & 1) && head >> 1 >= (uint64_t)count &&
+         levels.at < levels.end && *levels.at == level;
+}
+
+static bool take_codes(judge *to, input page, int32_t count) {
+  input levels;
+  const headrace_maps *maps = to->maps;
+  if (!count) return true;
+  if (!take_levels(&page, &levels)) return false; /* of repetition, which the keys have told */
+  if (!take_levels(&page, &levels) || !are_there(levels, maps->level, count)) return false;
+  const int64_t here = count / maps->values;
+  if (count % maps->values || here > maps->verdict_count - (to->at - maps->found)) return false;
+  if (page.at == page.end) return false;
+  const int32_t bits = *page.at++;
+  if (bits * maps->values > MOST_BITS) return false;
+  if (bits != to->bits) make_table(to, bits);
+  to->end = to->at + here;
+  if (!bits) /* there is but one code, of which nothing is written */
+    while (to->at < to->end) say(to, 0);
+  while (to->at < to->end)
+    if (!take_run(to, &page)) return false;
+  return to->said < UNKNOWN && !to->shift;
+}
+
+static bool take_page(judge *to, input *from) {
+  page_header header;
+  input body;
+  const headrace_maps *maps = to->maps;
+  if (!read_header(from, &header) || header.kind != DATA_PAGE || header.count < 0) return false;
+  if (header.encoding != RLE_DICTIONARY && header.encoding != PLAIN_DICTIONARY) return false;
+  if (!take(from, (uint64_t)header.compressed_size, &body)) return false;
+  if (!maps->is_snappy) return take_codes(to, body, header.count);
+  if (header.size > maps->room_size) return false;
+  if (!decompress_snappy(body, maps->room, header.size)) return false;
+  return take_codes(to, (input){maps->room, maps->room + header.size}, header.count);
+}
+
+int64_t headrace_judge_maps(const uint8_t *pages, int64_t size, const headrace_maps *maps) {
+  input from = {pages, pages + size};
+  judge to = {.maps = maps, .bits = -1, .at = maps->found};
+  while (from.at < from.end)
+    if (!take_page(&to, &from)) return -1;
+  return to.at == maps->found + maps->verdict_count ? to.said : -1;
 }

@@ -1,34 +1,61 @@
-"""Looking up verdicts on maps whose values are codes, in the form in which a page has them."""
+"""Judging maps of partition values by the codes that the pages of a row group have for them."""
 
-from ctypes import c_char_p, c_int32, c_int64, c_void_p
+from ctypes import Structure, byref, c_char_p, c_int32, c_int64, c_void_p
 
 import numpy as np
 import numpy.typing as npt
 
 from headrace.compiled.library import function
 
-_ARGUMENTS = (c_char_p, c_int64, c_int32, c_int32, c_void_p, c_void_p, c_int64)
-_MOST_BITS = 16
+_ARGUMENTS = (c_char_p, c_int64, c_void_p)
+_TABLE_BYTES = 1 << 16
+_ROOM_BYTES = 1 << 20
+"""For a page of codes: those of paths are of that size, and codes are much smaller."""
 
 
-def coded_verdicts(
-    data: bytes, bits: int, *, together: int, table: npt.NDArray[np.uint8], maps: int
-) -> npt.NDArray[np.uint8] | None:
-    """What a table says of each map; None where this must be found out in another way.
+class _Maps(Structure):
+    """As in kernels.h."""
 
-    A map is so many codes, of some bits each, which make up its place in the table.
-
-    Raises:
-        ValueError: the codes are damaged, or too few.
-    """
-    look_up = function("headrace_coded_verdicts", *_ARGUMENTS)
-    width = bits * together
-    if look_up is None or not 0 < width <= _MOST_BITS:
-        return None
-    verdicts = np.empty(maps, dtype=np.uint8)
-    said = look_up(
-        data, len(data), bits, width, table.ctypes.data, verdicts.ctypes.data, maps
+    _fields_ = (
+        ("values", c_int32),
+        ("level", c_int32),
+        ("texts", c_int64),
+        ("verdicts", c_void_p),
+        ("table", c_void_p),
+        ("is_snappy", c_int32),
+        ("room_size", c_int64),
+        ("room", c_void_p),
+        ("verdict_count", c_int64),
+        ("found", c_void_p),
     )
-    if said < 0:
-        raise ValueError("the codes are damaged, or too few")
-    return verdicts
+
+
+def judge_maps(
+    pages: bytes,
+    verdicts: npt.NDArray[np.uint8],
+    *,
+    maps: int,
+    level: int,
+    is_snappy: bool,
+) -> npt.NDArray[np.bool_] | None:
+    """Whether each map may match; None where another must tell.
+
+    Args:
+        pages: The data pages of the values of all maps.
+        verdicts: For each value of a map and each code, 1 where the map may match.
+        maps: How many there are.
+        level: The definition level of a value that is there.
+        is_snappy: How the pages are compressed; else they are not.
+    """
+    judge = function("headrace_judge_maps", *_ARGUMENTS)
+    if judge is None:
+        return None
+    verdicts = np.ascontiguousarray(verdicts)
+    found = np.empty(maps, dtype=np.bool_)
+    table, room = (np.empty(size, dtype=np.uint8) for size in (_TABLE_BYTES, _ROOM_BYTES))
+    values, texts = verdicts.shape
+    told = _Maps(
+        *(values, level, texts, verdicts.ctypes.data, table.ctypes.data),
+        *(is_snappy, _ROOM_BYTES, room.ctypes.data, maps, found.ctypes.data),
+    )
+    return None if judge(pages, len(pages), byref(told)) < 0 else found

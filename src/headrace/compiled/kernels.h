@@ -32,12 +32,23 @@ int64_t headrace_coded_texts(const uint16_t *codes, const int32_t *word_offsets,
 int64_t headrace_paths_in_doubt(const int32_t *offsets, const uint8_t *data, int64_t rows,
                                 const uint8_t *bitmap, int32_t shift, int64_t *found);
 
-/* Looks up what is said of each map whose values are codes, which follow each other in Parquet's mix
-   of runs and packed bits, `bits` each. Those of a map, `width` bits in all, of which there are 1 to
-   16, are its number in the table, the first one lowest. Returns all verdicts or-ed together; -1:
-   the codes are damaged, or end too early. */
-int64_t headrace_coded_verdicts(const uint8_t *data, int64_t size, int32_t bits, int32_t width,
-                                const uint8_t *table, uint8_t *verdicts, int64_t maps);
+/* Maps of which all have the same keys, and what is said of the codes of their values. */
+typedef struct {
+  int32_t values;          /* of a map */
+  int32_t level;           /* the definition level of a value that is there */
+  int64_t texts;           /* how many codes stand for a text */
+  const uint8_t *verdicts; /* for each value of a map and each code: 1 if the map may match */
+  uint8_t *table;          /* room for 1 << 16 bytes */
+  int32_t is_snappy;       /* else the pages are not compressed */
+  int64_t room_size;
+  uint8_t *room; /* for a page */
+  int64_t verdict_count;
+  uint8_t *found; /* a byte for each map: 1 if it may match by all of its values */
+} headrace_maps;
+
+/* Judges maps by the data pages of their values. Returns whether any map may match; -1: the pages are
+   damaged or unusual, and what has been found means nothing. */
+int64_t headrace_judge_maps(const uint8_t *pages, int64_t size, const headrace_maps *maps);
 
 /* What a node is. A number is left as it is written; a decimal has no exponent. */
 enum {

@@ -5,8 +5,8 @@ the same keys in the same order, as writers make them, the codes of the value pa
 there is to know: a fifth of the time, and a few hundred kilobytes.
 """
 
-from collections.abc import Callable, Iterator
-from functools import lru_cache, partial
+from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, BinaryIO
 
 import msgspec
@@ -14,14 +14,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from headrace.compiled.codes import coded_verdicts
+from headrace.compiled.codes import judge_maps
 from headrace.engines.arrow.footer import Footer
-from headrace.engines.arrow.hybrid import is_repeated, unpack, unpack_joined
+from headrace.engines.arrow.hybrid import is_repeated, unpack
 from headrace.engines.arrow.lite.codec import Codec
 from headrace.engines.arrow.lite.page import (
     BYTE_ARRAY,
     Page,
     are_all_coded,
+    first_page,
     plain_values,
     read_pages,
 )
@@ -57,14 +58,27 @@ class CodedMaps(msgspec.Struct, frozen=True):
     keys: MapKeys
     texts: list[str]
     """What the codes stand for."""
-    _data: bytes
-    _pages: Iterator[Page]
+    _pages: bytes
+    """Those of the values, behind the dictionary."""
+    _codec: Codec
     _definition_level: int
+
+    def judged(self, verdicts: npt.NDArray[np.uint8]) -> npt.NDArray[np.bool_] | None:
+        """Whether each map may match, by what is said of each value and code; None: see `codes`."""
+        if self._codec.name not in ("SNAPPY", "UNCOMPRESSED"):
+            return None
+        return judge_maps(
+            self._pages,
+            verdicts,
+            maps=self.keys.count,
+            level=self._definition_level,
+            is_snappy=self._codec.name == "SNAPPY",
+        )
 
     def have_no_other_texts(self) -> bool:
         """Whether every text that occurs is among those that have a code."""
         try:
-            return are_all_coded(self._data)
+            return are_all_coded(self._pages)
         except _UNUSUAL:
             return False
 
@@ -75,7 +89,7 @@ class CodedMaps(msgspec.Struct, frozen=True):
             ValueError: some values are null or not coded.
         """
         try:
-            for page in self._pages:
+            for page in _pages(self._pages, self._codec):
                 yield PageCodes.of(page, _count(page, self._definition_level))
         except _UNUSUAL as error:
             raise ValueError(str(error)) from error
@@ -104,38 +118,14 @@ class PageCodes(msgspec.Struct, frozen=True):
             raise ValueError("not every page is coded")
         return cls(page.values[0] if count else 0, count, bytes(page.values[1:]))
 
-    def numbers(self, width: int) -> npt.NDArray[Any]:
-        """The codes of each map, which has so many values, as one number.
-
-        Raises:
-            ValueError: that is too many bits, or the page ends within a map.
-        """
-        return self._unpacked(partial(unpack_joined, together=width))
-
-    def look_up(
-        self, width: int, table: npt.NDArray[np.uint8]
-    ) -> npt.NDArray[np.uint8] | None:
-        """What a table says of these numbers, without making them; None: they must be made.
-
-        Raises:
-            ValueError: the codes are damaged.
-        """
-        maps, rest = divmod(self.count, width)
-        if rest:
-            return None
-        return coded_verdicts(self._data, self.bits, together=width, table=table, maps=maps)
-
     def rows(self, width: int) -> npt.NDArray[Any]:
         """The codes of each map, which has so many values, as a row.
 
         Raises:
             ValueError: the page ends within a map.
         """
-        return self._unpacked(unpack).reshape(-1, width)
-
-    def _unpacked(self, how: Callable[[bytes, int, int], npt.NDArray[Any]]) -> npt.NDArray[Any]:
         try:
-            return how(self._data, self.bits, self.count)
+            return unpack(self._data, self.bits, self.count).reshape(-1, width)
         except _UNUSUAL as error:
             raise ValueError(str(error)) from error
 
@@ -164,16 +154,17 @@ class MapChunks(msgspec.Struct, frozen=True):
         key_level, value_level = self.definition_levels
         try:
             data = _read(file, self.keys, _LARGEST_KEYS_BYTES)
-            keys = _map_keys(data, self.keys.compression, key_level, self.rows)
+            keys = _map_keys(data, Codec(self.keys.compression), key_level, self.rows)
             data = _read(file, self.values, _LARGEST_VALUES_BYTES)
-            pages = _pages(data, self.values.compression)
-            return CodedMaps(keys, _texts(next(pages)), data, pages, value_level)
+            codec = Codec(self.values.compression)
+            first, start = first_page(data, is_repeated=True, decompress=codec.decompress)
+            return CodedMaps(keys, _texts(first), data[start:], codec, value_level)
         except _UNUSUAL:
             return None
 
 
 @lru_cache(maxsize=8)
-def _map_keys(data: bytes, compression: str, definition_level: int, rows: int) -> MapKeys:
+def _map_keys(data: bytes, codec: Codec, definition_level: int, rows: int) -> MapKeys:
     """The keys of maps that all have the same ones in the same order.
 
     A few kilobytes, the same ones for most row groups: so what they say is remembered.
@@ -181,7 +172,7 @@ def _map_keys(data: bytes, compression: str, definition_level: int, rows: int) -
     Raises:
         ValueError: the maps differ, or there are none.
     """
-    dictionary, *pages = _pages(data, compression)
+    dictionary, *pages = _pages(data, codec)
     entries = [_present(page, definition_level) for page in pages]
     codes = np.concatenate(
         [
@@ -217,8 +208,8 @@ def _read(file: BinaryIO, chunk: Any, most_bytes: int) -> bytes:
     return file.read(chunk.total_compressed_size)
 
 
-def _pages(data: bytes, compression: str) -> Iterator[Page]:
-    return read_pages(data, is_repeated=True, decompress=Codec(compression).decompress)
+def _pages(data: bytes, codec: Codec) -> Iterator[Page]:
+    return read_pages(data, is_repeated=True, decompress=codec.decompress)
 
 
 def _texts(page: Page) -> list[str]:

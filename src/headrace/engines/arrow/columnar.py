@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from headrace.engines.arrow.column_batch import ColumnBatch
 from headrace.engines.arrow.footer import Footer
-from headrace.engines.arrow.group_judge import GroupJudge, WantedGroup
+from headrace.engines.arrow.group_judge import GroupJudge, PossibleGroup
 from headrace.engines.arrow.json_lines import count_json_rows
 from headrace.engines.arrow.leaf import LeafScan
 from headrace.engines.arrow.parquet_source import FooterCache, ParquetSource
@@ -93,6 +93,7 @@ class ArrowColumnar:
         )
         leaf = LeafScan(
             source=self._source,
+            judge=judge,
             columns=shape.scan.columns,
             wanted=None if skip is None else skip.wanted,
             predicate=predicate,
@@ -144,7 +145,7 @@ def _kept(predicate: BoundPredicate, batch: Any) -> ColumnBatch:
     return batch.filter(keep_mask(predicate, batch)) if len(batch) else batch
 
 
-def _batched(groups: Iterator[WantedGroup], size: int) -> Iterator[list[WantedGroup]]:
+def _batched(groups: Iterator[PossibleGroup], size: int) -> Iterator[list[PossibleGroup]]:
     while some := list(islice(groups, size)):
         yield some
 

@@ -26,7 +26,17 @@ from headrace.replay.skipping import SplitPredicate
 
 PARTITION_VALUES = "add.partitionValues"
 _MASK_BATCH_ROWS = 1 << 15
-_MOST_JUDGED_AT_ONCE = 32
+_MOST_READ_AT_ONCE = 32
+
+
+class PossibleGroup(msgspec.Struct, frozen=True):
+    """A row group of which some rows may be wanted."""
+
+    group: int
+    is_judged: bool = True
+    """Whether nothing more can be said; else its partition values are still to be looked at."""
+    maps: CodedMaps | None = None
+    """Those values by code, where they are to be had so."""
 
 
 class WantedGroup(msgspec.Struct, frozen=True):
@@ -45,7 +55,7 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
     """Those of its conjuncts that partition values alone decide."""
     meter: Meter
 
-    def groups(self, file: LogFile, some: tuple[int, ...] | None = None) -> Iterator[WantedGroup]:
+    def groups(self, file: LogFile, some: tuple[int, ...] | None = None) -> Iterator[PossibleGroup]:
         """The row groups, or those of some, that may hold a wanted add.
 
         The others are counted and forgotten.
@@ -60,40 +70,49 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
                 kept = groups_to_read(self.predicate.whole, footer=footer, groups=held)
             self._count_rows(file, parquet, every, held, kept)
         if not self.verdicts:
-            yield from map(WantedGroup, kept)
+            yield from map(PossibleGroup, kept)
             return
         if not footer.leaves((PARTITION_VALUES,)):
             yield from self._judged_without_values(file, kept)
             return
         start, size = 0, 1
         while start < len(kept):
-            yield from self._judged(file, kept[start : start + size])
-            start, size = start + size, min(size * 4, _MOST_JUDGED_AT_ONCE)
+            yield from self._with_values(file, kept[start : start + size])
+            start, size = start + size, min(size * 4, _MOST_READ_AT_ONCE)
 
-    def _judged(self, file: LogFile, groups: list[int]) -> Iterator[WantedGroup]:
-        """Those of some groups in which partition values leave something to read."""
+    def _with_values(self, file: LogFile, groups: list[int]) -> Iterator[PossibleGroup]:
+        """Some groups with their partition values; what is said of those is found out at once."""
         with self.source.open_raw(file) as raw:
             maps = [self._coded_maps(file, raw, group) for group in groups]
         texts = {text for coded in maps if coded is not None for text in coded.texts}
         for part in self.verdicts:
             part.learn(texts)
         for group, coded in zip(groups, maps, strict=True):
-            mask = None if coded is None else coded_rows_that_may_match(coded, self.verdicts)
-            if coded is None or mask is None:
-                mask, adds = self._decoded_mask(file, group)
-            else:
-                adds = coded.keys.count
-            found = int(mask.sum())
-            self.meter.count(
-                rows_filtered_by_partition_pruning=adds - found, row_groups_skipped=not found
-            )
-            if found:
-                yield WantedGroup(group, mask)
+            yield PossibleGroup(group, is_judged=False, maps=coded)
 
-    def _judged_without_values(self, file: LogFile, groups: list[int]) -> Iterator[WantedGroup]:
+    def judged(self, file: LogFile, possible: PossibleGroup) -> WantedGroup | None:
+        """What is left to read of a group when its partition values have been looked at.
+
+        It holds no lock for most of the time, so that several threads can do it.
+        """
+        if possible.is_judged:
+            return WantedGroup(possible.group)
+        maps = possible.maps
+        mask = None if maps is None else coded_rows_that_may_match(maps, self.verdicts)
+        if maps is None or mask is None:
+            mask, adds = self._decoded_mask(file, possible.group)
+        else:
+            adds = maps.keys.count
+        found = int(np.count_nonzero(mask))
+        self.meter.count(
+            rows_filtered_by_partition_pruning=adds - found, row_groups_skipped=not found
+        )
+        return WantedGroup(possible.group, mask) if found else None
+
+    def _judged_without_values(self, file: LogFile, groups: list[int]) -> Iterator[PossibleGroup]:
         """The same where the file does not have the values: each is null then, in every add."""
         if _may_match_without_values(self.verdicts):
-            yield from map(WantedGroup, groups)
+            yield from map(PossibleGroup, groups)
             return
         with self.source.open(file) as parquet:
             adds = sum(self._actions(file, parquet, group, "add") for group in groups)

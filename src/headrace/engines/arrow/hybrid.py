@@ -39,30 +39,6 @@ def unpack(data: bytes, width: int, count: int) -> npt.NDArray[Any]:
     return np.concatenate(parts)[:count]
 
 
-def unpack_joined(data: bytes, width: int, count: int, *, together: int) -> npt.NDArray[Any]:
-    """The same, but so many that follow each other as one number, the first in its lowest bits.
-
-    Packed numbers lie just like that, so that there is less to unpack: often nothing.
-
-    Raises:
-        ValueError: they would be of too many bits, do not come out even, or end too early.
-        IndexError: the same.
-    """
-    kind = _kind(width * together)
-    if count % together:
-        raise ValueError("the numbers do not come out even")
-    runs = list(_runs(data, width, count)) if width else []
-    packed = [run for run in runs if isinstance(run, bytes)]
-    if len(packed) == len(runs) > 0:
-        joined = b"".join(packed)
-        joined += bytes(-len(joined) % (width * together))
-        return _unpacked(joined, width * together, kind)[: count // together]
-    numbers = unpack(data, width, count).reshape(-1, together).astype(kind)
-    numbers <<= np.arange(together, dtype=kind) * kind.type(width)
-    found: npt.NDArray[Any] = np.bitwise_or.reduce(numbers, axis=1)
-    return found
-
-
 def _kind(width: int) -> np.dtype[Any]:
     """The type of numbers of so many bits."""
     if width > MOST_BITS:

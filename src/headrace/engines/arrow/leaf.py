@@ -1,7 +1,7 @@
 """One leaf of a checkpoint: the wanted row groups are read, filtered, and given on."""
 
 from collections.abc import Iterator
-from itertools import groupby
+from itertools import chain, groupby
 from operator import itemgetter
 from typing import TypeAlias
 
@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from headrace.engines.arrow.add_batches import AddReader
 from headrace.engines.arrow.column_batch import ColumnBatch, child
-from headrace.engines.arrow.group_judge import PARTITION_VALUES, WantedGroup
+from headrace.engines.arrow.group_judge import PARTITION_VALUES, GroupJudge, PossibleGroup
 from headrace.engines.arrow.parquet_source import ParquetSource
 from headrace.engines.arrow.plain import plain_batches
 from headrace.errors import CorruptCheckpointError
@@ -25,7 +25,7 @@ from headrace.replay.skipping import SplitPredicate, keep_mask
 _OFTEN_NULL = frozenset({"add.deletionVector", "add.tags"})
 
 
-LeafPiece: TypeAlias = tuple[LogFile, list[WantedGroup]]
+LeafPiece: TypeAlias = tuple[LogFile, list[PossibleGroup]]
 """Row groups of one file: what one thread takes at a time."""
 
 
@@ -33,6 +33,7 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
     """How the adds of a leaf are to be read: shared by all of its row groups."""
 
     source: ParquetSource
+    judge: GroupJudge
     columns: tuple[str, ...]
     """What is read, also for the predicate's sake."""
     wanted: tuple[str, ...] | None
@@ -48,8 +49,9 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
             codes = self._map_leaves(file)
             opened = AddReader.open(self.source, file, codes=codes, batch_rows=self.batch_rows)
             with opened as reader:
-                for _, groups in of_file:
-                    for wanted in groups:
+                for possible in chain.from_iterable(map(itemgetter(1), of_file)):
+                    wanted = self.judge.judged(file, possible)
+                    if wanted is not None:
                         yield from self._read_group(reader, wanted.group, wanted.mask)
 
     def _read_group(

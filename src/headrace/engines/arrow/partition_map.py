@@ -5,8 +5,8 @@ are a few small integers. A predicate is then evaluated once for each text that 
 once for each row.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from functools import cache, lru_cache
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from itertools import product
 from math import prod
 from typing import Any
@@ -21,10 +21,6 @@ from headrace.engines.arrow.coded_map import CodedMaps, PageCodes
 from headrace.engines.arrow.partition_verdicts import PartitionTexts, PartitionVerdicts
 
 _MOST_COMBINATIONS = 1 << 16
-_MOST_TABLE_BITS = 12
-"""Larger tables take longer to make than they save."""
-_NOTHING = 2
-"""In place of a verdict: such a map cannot be."""
 
 
 class _Verdicts(msgspec.Struct, frozen=True):
@@ -76,44 +72,28 @@ class CodedPredicate(msgspec.Struct, frozen=True):
         """Whether a row may match, as far as the texts by themselves tell."""
         return all(part.table.any() for part in self.conjuncts)
 
+    def by_value(self) -> npt.NDArray[np.uint8] | None:
+        """What is said of each value of a map and each code; None where it takes several values."""
+        table = np.ones((self.width, self.texts), dtype=np.uint8)
+        for part in self.conjuncts:
+            if len(part.places) != 1:
+                return None
+            table[part.places[0]] &= part.table[: self.texts]
+        return table
+
     def on_pages(self, pages: Iterable[PageCodes]) -> npt.NDArray[np.bool_]:
         """Whether each map of some pages may match.
 
         Raises:
             ValueError: a code stands for nothing, or a page ends within a map.
         """
-        table = cache(self._table)
         found = [np.zeros(0, np.bool_)]
         for page in pages:
-            is_small = page.bits * self.width <= _MOST_TABLE_BITS
-            found.append(self._by_table(page, table) if is_small else self._by_rows(page))
+            codes = page.rows(self.width)
+            if codes.max(initial=0) >= self.texts:
+                raise ValueError("a code stands for nothing")
+            found.append(self.on_rows(codes))
         return np.concatenate(found)
-
-    def _by_table(
-        self, page: PageCodes, table: Callable[[int], npt.NDArray[np.uint8]]
-    ) -> npt.NDArray[np.bool_]:
-        verdicts = page.look_up(self.width, table(page.bits))
-        if verdicts is None:
-            verdicts = table(page.bits).take(page.numbers(self.width))
-        if verdicts.max(initial=0) == _NOTHING:
-            raise ValueError("a code stands for nothing")
-        return verdicts.view(np.bool_)
-
-    def _by_rows(self, page: PageCodes) -> npt.NDArray[np.bool_]:
-        codes = page.rows(self.width)
-        if codes.max(initial=0) >= self.texts:
-            raise ValueError("a code stands for nothing")
-        return self.on_rows(codes)
-
-    def _table(self, bits: int) -> npt.NDArray[np.uint8]:
-        """What is said of a map whose codes, of so many bits, are put together to one number."""
-        numbers = np.arange(1 << bits * self.width)
-        codes = np.stack([numbers >> bits * place for place in range(self.width)], axis=1)
-        codes &= (1 << bits) - 1
-        known = (codes < self.texts).all(axis=1)
-        table = np.full(len(numbers), _NOTHING, dtype=np.uint8)
-        table[known] = self.on_rows(codes[known])
-        return table
 
     def on_rows(self, codes: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
         """Whether each row may match."""
@@ -164,10 +144,13 @@ def coded_rows_that_may_match(
         return None
     if not coded.can_be_true and maps.have_no_other_texts():
         return np.zeros(len(maps.keys.present), dtype=np.bool_)
-    try:
-        mask = coded.on_pages(maps.codes())
-    except ValueError:
-        return None
+    by_value = coded.by_value()
+    mask = None if by_value is None else maps.judged(by_value)
+    if mask is None:
+        try:
+            mask = coded.on_pages(maps.codes())
+        except ValueError:
+            return None
     return maps.mask_of_rows(mask) if len(mask) == maps.keys.count else None
 
 

@@ -49,6 +49,19 @@ def read_pages(data: bytes, *, is_repeated: bool, decompress: Decompress) -> Ite
         yield read_page(header, data[body], is_repeated=is_repeated, decompress=decompress)
 
 
+def first_page(data: bytes, *, is_repeated: bool, decompress: Decompress) -> tuple[Page, int]:
+    """The first page of a chunk, and where the next one begins.
+
+    Raises:
+        ValueError: it is a page that this reader does not know.
+        IndexError: the bytes end too early.
+    """
+    header, at = read_struct(data)
+    end = at + body_size(header)
+    page = read_page(header, data[at:end], is_repeated=is_repeated, decompress=decompress)
+    return page, end
+
+
 def are_all_coded(data: bytes) -> bool:
     """Whether every value of a chunk is a code, by the heads of its pages alone.
 

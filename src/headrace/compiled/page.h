@@ -1,0 +1,82 @@
+/* The header of a page of Parquet: a struct in Thrift's compact protocol. */
+#ifndef HEADRACE_PAGE_H
+#define HEADRACE_PAGE_H
+
+#include <stddef.h>
+
+#include "varint.h"
+
+enum { DATA_PAGE = 0, PLAIN_DICTIONARY = 2, RLE_DICTIONARY = 8 };
+enum { T_TRUE = 1, T_FALSE, T_BYTE, T_I16, T_I32, T_I64, T_DOUBLE, T_BINARY, T_STRUCT = 12 };
+enum { FIELDS = 4, DATA_PAGE_HEADER = 5, DEEPEST_STRUCT = 4 };
+
+typedef struct {
+  int32_t kind, size, compressed_size, count, encoding;
+} page_header;
+
+static inline bool read_field(input *from, int32_t *id, int32_t *type) {
+  if (from->at == from->end) return false;
+  const uint8_t head = *from->at++;
+  *type = head & 15;
+  *id += head >> 4;
+  return !*type || head >> 4; /* ids that are far apart are not expected */
+}
+
+static inline bool read_integer(input *from, int32_t *number) {
+  uint64_t coded;
+  if (!read_varint(from, &coded)) return false;
+  *number = (int32_t)(coded >> 1) ^ -(int32_t)(coded & 1);
+  return true;
+}
+
+static inline bool skip_field(input *from, int32_t type, int depth) {
+  uint64_t size;
+  input skipped;
+  int32_t id = 0;
+  switch (type) {
+    case T_TRUE:
+    case T_FALSE: return true;
+    case T_BINARY: return read_varint(from, &size) && take(from, size, &skipped);
+    case T_I16:
+    case T_I32: return read_varint(from, &size);
+    case T_I64: /* of up to ten bytes */
+      for (int count = 0; count < 10 && from->at < from->end; count++)
+        if (*from->at++ < 0x80) return true;
+      return false;
+    case T_STRUCT:
+      if (depth == DEEPEST_STRUCT) return false;
+      while (read_field(from, &id, &type)) {
+        if (!type) return true;
+        if (!skip_field(from, type, depth + 1)) return false;
+      }
+      return false;
+    default: return false;
+  }
+}
+
+/* Reads a struct: the first fields, which are integers, into `fields` by their ids; `inner` takes
+   those of the data page's own header. All else is skipped. */
+static inline bool read_struct(input *from, int32_t *fields, int32_t *inner) {
+  int32_t id = 0, type;
+  while (read_field(from, &id, &type)) {
+    bool done;
+    if (!type) return true;
+    if (id < FIELDS && type == T_I32)
+      done = read_integer(from, fields + id);
+    else if (id == DATA_PAGE_HEADER && type == T_STRUCT && inner)
+      done = read_struct(from, inner, NULL);
+    else
+      done = skip_field(from, type, 0);
+    if (!done) return false;
+  }
+  return false;
+}
+
+static inline bool read_header(input *from, page_header *header) {
+  int32_t outer[FIELDS] = {-1, -1, -1, -1}, inner[FIELDS] = {-1, -1, -1, -1};
+  if (!read_struct(from, outer, inner)) return false;
+  *header = (page_header){outer[1], outer[2], outer[3], inner[1], inner[2]};
+  return header->size >= 0 && header->compressed_size >= 0;
+}
+
+#endif
