@@ -5,13 +5,18 @@ that takes as long as to fill them.
 """
 
 from collections import deque
+from mmap import mmap
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-_MOST_FREE = 6
-_LARGEST_WASTE = 4
+_SMALL_BYTES = 1 << 17
+"""Less is not worth keeping."""
+_GRAIN_BYTES = 1 << 19
+"""Sizes are rounded up: what is asked for hardly ever is the same twice."""
+_MOST_FREE = 32
+_LARGEST_WASTE = 2
 """A block may be so many times larger than what is asked for."""
 
 
@@ -20,7 +25,9 @@ class Block:
 
     __slots__ = ("_free", "bytes")
 
-    def __init__(self, memory: npt.NDArray[np.uint8], free: deque[npt.NDArray[np.uint8]]) -> None:
+    def __init__(
+        self, memory: npt.NDArray[np.uint8], free: deque[npt.NDArray[np.uint8]] | None
+    ) -> None:
         self.bytes = memory
         self._free = free
 
@@ -28,7 +35,8 @@ class Block:
         return len(self.bytes)
 
     def __del__(self) -> None:
-        self._free.append(self.bytes)
+        if self._free is not None:
+            self._free.append(self.bytes)
 
     @property
     def address(self) -> int:
@@ -48,9 +56,13 @@ class Memory:
 
     def block(self, size: int) -> Block:
         """A block of at least so many bytes, whatever they hold."""
+        if size < _SMALL_BYTES:
+            return Block(np.empty(size, dtype=np.uint8), None)
+        size = -(-size // _GRAIN_BYTES) * _GRAIN_BYTES
         for _ in range(len(self._free)):
             memory = self._free.popleft()
             if size <= len(memory) <= _LARGEST_WASTE * size:
                 return Block(memory, self._free)
             self._free.append(memory)
-        return Block(np.empty(size, dtype=np.uint8), self._free)
+        # NumPy would ask for huge pages, which are cleared as a whole.
+        return Block(np.frombuffer(mmap(-1, size), dtype=np.uint8), self._free)

@@ -12,7 +12,7 @@ from typing import Generic, Self, TypeVar
 
 R = TypeVar("R")
 
-_AHEAD = 2
+_AHEAD = 1
 
 
 class _End:

@@ -6,13 +6,12 @@ Fresh memory costs as much as decompressing into it; and a chunk may be of any s
 from collections.abc import Iterator
 from typing import BinaryIO
 
-import numpy as np
-
+from headrace.compiled.memory import Memory
 from headrace.engines.arrow.lite.codec import Bytes, Codec
 from headrace.engines.arrow.lite.page import Header, Page, body_size, read_page
 from headrace.engines.arrow.lite.thrift import read_struct
 
-_READ_BYTES = 1 << 18
+_READ_BYTES = 1 << 20
 _HEADER_BYTES = 1 << 12
 """Headers are shorter than this, but for those with long extremes."""
 _LARGEST_PAGE_BYTES = 1 << 29
@@ -21,12 +20,14 @@ _LARGEST_PAGE_BYTES = 1 << 29
 class PageStream:
     """Reads a part of a file as pages."""
 
-    def __init__(self, file: BinaryIO, *, start: int, size: int, codec: Codec) -> None:
+    def __init__(
+        self, file: BinaryIO, *, start: int, size: int, codec: Codec, memory: Memory
+    ) -> None:
         self._file = file
         self._position = start
         self._unread = size
         self._codec = codec
-        self._input, self._output = _Room(), _Room()
+        self._input, self._output = _Room(memory), _Room(memory)
         self._ahead = self._input.of(0)
         """What was read and is not used yet."""
 
@@ -89,13 +90,14 @@ class PageStream:
 class _Room:
     """Memory that grows to what was needed most."""
 
-    def __init__(self) -> None:
-        self._memory = memoryview(b"")
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+        self._block = memory.block(0)
 
     def of(self, size: int) -> memoryview:
         """So many bytes of it, whatever they hold."""
         if not 0 <= size <= _LARGEST_PAGE_BYTES:
             raise ValueError(f"a page of {size} bytes is not for this reader")
-        if len(self._memory) < size:
-            self._memory = np.empty(size, dtype=np.uint8).data
-        return self._memory[:size]
+        if len(self._block) < size:
+            self._block = self._memory.block(size + size // 2)  # the next page is a little larger
+        return self._block.bytes[:size].data

@@ -49,7 +49,8 @@ class TextColumn:
             start = min(start, chunk.dictionary_page_offset)
         size, codec = chunk.total_compressed_size, Codec(chunk.compression)
         # No method: what refers to itself lives on until somebody looks for such things.
-        self._parts = _parts(PageStream(file, start=start, size=size, codec=codec), depth, memory)
+        pages = PageStream(file, start=start, size=size, codec=codec, memory=memory)
+        self._parts = _parts(pages, depth, memory)
         self._part: _Part | None = None
         self._depth = depth
         self._memory = memory
