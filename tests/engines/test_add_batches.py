@@ -14,6 +14,7 @@ from headrace.compiled.library import is_built
 from headrace.engines.arrow import add_batches
 from headrace.engines.arrow.add_batches import AddReader
 from headrace.engines.arrow.parquet_source import FooterCache, ParquetSource
+from headrace.engines.arrow.text_column import TextColumn
 from headrace.errors import CorruptCheckpointError
 from headrace.metrics.meter import Meter
 from headrace.protocol.log_file import LogFile
@@ -247,3 +248,31 @@ def test_a_column_is_not_written_over_while_somebody_looks_at_it(tmp_path: Path)
     whole = by_arrow(path)
     for n, batch in enumerate(kept):
         assert pa.Table.from_batches([batch]) == whole.slice(n * 300, 100).combine_chunks()
+
+
+def test_rows_that_are_left_to_arrow_have_the_type_of_those_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    large = pa.struct([(f.name, pa.large_string()) if f.type == pa.string() else f for f in ADD])
+    path = written(tmp_path / "checkpoint.parquet", many(50), large)
+    monkeypatch.setattr(add_batches, "_joined", failing_after(4, add_batches._joined))
+    source, file = opened(path)
+    with AddReader.open(source, file, codes=(), batch_rows=3) as reader:
+        batches = list(reader.batches(0, COLUMNS))
+    assert len({batch.schema for batch in batches}) == 1
+    assert pa.Table.from_batches(batches).to_pydict() == by_arrow(path).to_pydict()
+
+
+def test_an_absurd_size_in_the_footer_takes_no_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = written(tmp_path / "checkpoint.parquet", many(50))
+    expected = by_arrow(path)
+    inner = TextColumn.__init__
+
+    def boasting(self: TextColumn, *args: Any, **options: Any) -> None:
+        inner(self, *args, **options)
+        self._row_bytes = 2.0**50
+
+    monkeypatch.setattr(TextColumn, "__init__", boasting)
+    assert quick(path, batch_rows=50) == expected

@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from headrace.engines.arrow.lite.action import read_actions
 from headrace.engines.arrow.lite.codec import Codec
 from headrace.engines.arrow.lite.page import read_pages
+from headrace.engines.arrow.lite.thrift import read_struct
+from headrace.engines.arrow.lite.varint import read_varint
 from headrace.protocol.action import ACTION_TYPES
 from tests.effort import examples
 
@@ -175,3 +177,14 @@ def test_a_page_of_negative_size_does_not_go_on_for_ever() -> None:
     header = bytes([0x15, 0x00, 0x15, 0x00, 0x15, 0x0F, 0x00])  # type 0, sizes 0 and -8
     with pytest.raises(ValueError, match="before it begins"):
         list(read_pages(header, is_repeated=False, decompress=lambda body, _: body))
+
+
+@pytest.mark.parametrize("kind", [0x07, 0x08, 0x05, 0x01], ids=["double", "text", "int", "bool"])
+def test_a_list_of_absurd_size_ends_at_once(kind: int) -> None:
+    with pytest.raises((ValueError, IndexError)):
+        read_struct(bytes([0x19, 0xF0 | kind]) + b"\xff" * 5 + b"\x7f\x00")
+
+
+def test_an_integer_that_does_not_end_is_refused() -> None:
+    with pytest.raises(ValueError, match="does not end"):
+        read_varint(b"\xff" * 1000, 0)

@@ -10,6 +10,13 @@ from typing import Any
 
 _ABI = 1
 """As in kernels.h."""
+_FUNCTIONS = (
+    "headrace_leaves",
+    "headrace_plain_texts",
+    "headrace_coded_texts",
+    "headrace_paths_in_doubt",
+    "headrace_judge_maps",
+)
 _FILE = Path(__file__).with_name("kernels.so")
 SWITCH = "HEADRACE_COMPILED"
 """A variable of the environment: 0 leaves the library out."""
@@ -42,6 +49,7 @@ def _library() -> ctypes.CDLL | None:
         return None
     try:
         found = ctypes.CDLL(str(_FILE))
-        return found if found.headrace_abi() == _ABI else None
+        is_whole = all(hasattr(found, name) for name in _FUNCTIONS)
+        return found if is_whole and found.headrace_abi() == _ABI else None
     except (OSError, AttributeError):
         return None

@@ -23,7 +23,15 @@ from headrace.protocol.log_file import LogFile
 _WORTHWHILE_BYTES = 1 << 18
 """Smaller columns are read by Arrow as quickly."""
 _PATH, _STATS = "add.path", "add.stats"
-_UNUSUAL = (ValueError, IndexError, KeyError, TypeError, RecursionError, OSError)
+_UNUSUAL = (
+    ValueError,
+    IndexError,
+    KeyError,
+    TypeError,
+    RecursionError,
+    OSError,
+    MemoryError,
+)
 
 
 class AddReader(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,6 +43,7 @@ class AddReader(msgspec.Struct, frozen=True, kw_only=True):
     raw: BinaryIO
     batch_rows: int
     memory: Memory = msgspec.field(default_factory=Memory)
+    """Its own, since a reader is of one thread."""
 
     @classmethod
     @contextmanager
@@ -47,17 +56,18 @@ class AddReader(msgspec.Struct, frozen=True, kw_only=True):
 
     def batches(self, group: int, columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
         """Some columns of the adds of a row group, piece by piece."""
-        done = 0
+        done, schema = 0, None
         for batch in _while_usual(self._quick_batches(group, columns)):
             yield batch
-            done += len(batch)
+            done, schema = done + len(batch), batch.schema
         if done == self._footer.rows(group):
             return
         for batch in self._arrow_batches(group, columns):
             left = batch.slice(min(done, len(batch)))
             done -= len(batch) - len(left)
             if len(left):
-                yield left
+                # Texts may be of another type in Arrow's schema; all batches are to be of one.
+                yield left if schema is None else left.cast(schema)
 
     @property
     def _footer(self) -> Footer:

@@ -14,6 +14,7 @@ from headrace.errors import CorruptCheckpointError, ObjectNotFoundError, Storage
 from headrace.metrics.meter import Meter
 from headrace.protocol.log_file import LogFile
 from headrace.storage.cache import BoundedCache
+from headrace.storage.failure import storage_error
 from headrace.storage.store import Store
 
 _BUFFER_BYTES = 1 << 18
@@ -181,8 +182,8 @@ class ParquetSource:
 def _open_local(path: str, file: LogFile) -> BinaryIO:
     try:
         return cast("BinaryIO", Path(path).open("rb", buffering=0))
-    except FileNotFoundError as error:
-        raise ObjectNotFoundError(path=file.path) from error
+    except OSError as error:
+        raise storage_error(file.path, error) from error
 
 
 def _checked(footer: Footer, file: LogFile) -> Footer:

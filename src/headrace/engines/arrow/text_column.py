@@ -21,6 +21,8 @@ from headrace.engines.arrow.page_stream import PageStream
 
 _SPARE = 1.1
 """Room for rows that are longer than the average one."""
+_MOST_EXPECTED_BYTES = 1 << 26
+"""A footer may say anything; more is made room for when it comes."""
 _MOST_IN_A_PAGE = 1 << 24
 _MOST_WORDS = 1 << 16
 
@@ -63,7 +65,7 @@ class TextColumn:
             ValueError: there are fewer, or they are written in a way that is not known here.
             IndexError: the same.
         """
-        expected = int(rows * self._row_bytes)
+        expected = min(int(rows * self._row_bytes), _MOST_EXPECTED_BYTES)
         builder = TextBuilder(rows, expected_bytes=expected, memory=self._memory)
         taken: list[npt.NDArray[np.uint8]] = []
         while rows:

@@ -54,7 +54,7 @@ def _read_value(data: Bytes, at: int, kind: int) -> tuple[Any, int]:
     if kind in (_BYTE, _TRUE, _FALSE):
         return data[at], at + 1
     if kind == _DOUBLE:
-        return None, at + 8
+        return bytes(data[at : at + 8]), at + 8
     raise ValueError(f"no value of kind {kind} was expected")
 
 
@@ -78,6 +78,8 @@ def list_of_texts(texts: tuple[str, ...]) -> bytes:
 
 def _read_list(data: Bytes, at: int) -> tuple[list[Any], int]:
     size, kind, at = read_list_head(data, at)
+    if size > len(data) - at:
+        raise IndexError("a list has more values than bytes are left")
     values = []
     for _ in range(size):
         value, at = _read_value(data, at, kind)
