@@ -83,7 +83,7 @@ class CodedMaps(msgspec.Struct, frozen=True):
             return False
 
     def codes(self) -> Iterator["PageCodes"]:
-        """The codes of each page, once.
+        """The codes of each page.
 
         Raises:
             ValueError: some values are null or not coded.

@@ -50,8 +50,8 @@ class TextColumn:
         if chunk.has_dictionary_page:
             start = min(start, chunk.dictionary_page_offset)
         size, codec = chunk.total_compressed_size, Codec(chunk.compression)
-        # No method: what refers to itself lives on until somebody looks for such things.
         pages = PageStream(file, start=start, size=size, codec=codec, memory=memory)
+        # No method: what refers to itself lives on until somebody looks for such things.
         self._parts = _parts(pages, depth, memory)
         self._part: _Part | None = None
         self._depth = depth
