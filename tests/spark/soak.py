@@ -24,6 +24,7 @@ from deltalake import DeltaTable, write_deltalake
 
 PARTS = 3
 LONGEST_RUN_S = 6.0
+FIRST_RUN_S = 0.2
 PATIENCE_S = 300.0
 
 
@@ -79,15 +80,18 @@ def soak(folder: Path, *, kills: int, seed: int) -> Outcome:
     for _ in range(4):
         table.append()
     paths = [str(folder / name) for name in ("table", "sink", "checkpoint")]
-    log = folder / "checkpoint" / "commits"
+    planned, log = (folder / "checkpoint" / name for name in ("offsets", "commits"))
     with table.growing(every_s=1.0):
         for number in range(kills):
             before = _batches(log)
             process = _start(paths)
-            # Most are killed at work, some before they come to it.
-            if number % 5 != 4:
+            # The first is killed in its first micro-batch, most at work, some before they come to
+            # it.
+            if number == 0:
+                _wait_for_batch(planned, before, process)
+            elif number % 5 != 4:
                 _wait_for_batch(log, before, process)
-            time.sleep(chance.uniform(0, LONGEST_RUN_S))
+            time.sleep(chance.uniform(0, LONGEST_RUN_S if number else FIRST_RUN_S))
             _kill(process)
             _say(f"kill {number + 1}: {_batches(log)} batches, {table.next_id} rows")
     batches = _batches(log)

@@ -1,6 +1,7 @@
 """Streams on Spark: what a table gains reaches a sink once, whatever happens on the way."""
 
 from pathlib import Path
+from shutil import rmtree
 from typing import Any
 
 import pyarrow as pa
@@ -107,7 +108,7 @@ def test_of_a_file_with_another_vector_only_the_rows_that_differ_are_changes(
     )
     pinned = pin_table(parsed)
     plan = StreamPlan(pinned, parsed)
-    start = plan.first_offset()
+    start = plan.beginning()
     end = plan.advance(start, limits=Limits(), last_version=2)
     groups = group_files(pa.concat_tables(plan.files(start, end)), partition_bytes=1)
     rows = [
@@ -119,6 +120,24 @@ def test_of_a_file_with_another_vector_only_the_rows_that_differ_are_changes(
         (2, 3, "insert"),
         (2, 4, "delete"),
     ]
+
+
+@pytest.mark.parametrize("options", [{}, {"startingVersion": "latest"}])
+def test_a_first_micro_batch_that_was_not_finished_is_done_again_as_it_was(
+    session: SparkSession, tmp_path: Path, options: dict[str, Any]
+) -> None:
+    append(tmp_path / "table", *range(4))
+    append(tmp_path / "table", *range(4, 8))
+    catch_up(session, tmp_path, maxFilesPerTrigger=3, **options)
+    expected = ids_in(session, tmp_path) if not options else []
+    # As if the process had been killed in it: its end is written, and nothing of its rows.
+    for folder in ("sink", "checkpoint/commits"):
+        rmtree(tmp_path / folder)
+    for kept in ("1", ".1.crc"):
+        (tmp_path / "checkpoint/offsets" / kept).unlink(missing_ok=True)
+    append(tmp_path / "table", 8, 9)
+    catch_up(session, tmp_path, maxFilesPerTrigger=3, **options)
+    assert ids_in(session, tmp_path) == [*expected, 8, 9]
 
 
 @pytest.mark.timeout(900)  # four sessions start in it, one after the other

@@ -39,7 +39,7 @@ class TableStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
         """Where a stream without a checkpoint starts."""
-        return self._plan.first_offset().as_dict()
+        return self._plan.beginning().as_dict()
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
         """The limit that Spark hands back, unless a trigger asks for everything."""

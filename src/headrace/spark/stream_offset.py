@@ -13,6 +13,8 @@ _FORMAT = 1
 class Part(StrEnum):
     """What a stream is reading."""
 
+    BEGINNING = "beginning"
+    """Nothing yet: it starts where its options say, by the state of the table at that moment."""
     SNAPSHOT = "snapshot"
     """The files of the version that it started with."""
     COMMITS = "commits"
@@ -31,6 +33,12 @@ class Offset(msgspec.Struct, frozen=True, kw_only=True):
     version: int
     index: int = 0
     part: Part = Part.COMMITS
+    first: "Offset | None" = None
+    """In the end of a stream's first micro-batch: what its beginning turned out to be.
+
+    Spark asks for the beginning each time that it plans this micro-batch, also after a restart,
+    and keeps no answer. The table may have grown in between: what was chosen has to be kept here.
+    """
     format: int = _FORMAT
 
     def after(self) -> "Offset":

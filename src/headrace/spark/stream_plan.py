@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from headrace.errors import (
     HeadraceError,
+    InvalidArgumentError,
     TableReplacedError,
     TimestampNotFoundError,
     VersionNotFoundError,
@@ -47,15 +48,18 @@ class StreamPlan:
         self._part_taken: Chunk | None = None
         self._planned: tuple[Offset, Offset, list[pa.Table]] | None = None
 
-    def first_offset(self) -> Offset:
-        """Where a stream starts that has no checkpoint yet."""
+    def beginning(self) -> Offset:
+        """Where a stream without a checkpoint stands: the same whenever it is asked for."""
+        return Offset(table=self._pinned.metadata.id, version=0, part=Part.BEGINNING)
+
+    def first_offset(self, newest: int) -> Offset:
+        """What the beginning is, given the newest version that a stream may see."""
         table, stream = self._pinned.metadata.id, self._options.stream
         if stream.starting_timestamp is not None:
             return Offset(table=table, version=self._first_since(stream.starting_timestamp))
         if stream.starting_version == LATEST:
-            return Offset(table=table, version=self.newest_version() + 1)
+            return Offset(table=table, version=newest + 1)
         if stream.starting_version is not None:
-            newest = self.newest_version()
             if stream.starting_version > newest + 1:
                 raise VersionNotFoundError(
                     table=self._table.uri,
@@ -63,7 +67,7 @@ class StreamPlan:
                     newest=newest,
                 )
             return Offset(table=table, version=stream.starting_version)
-        return Offset(table=table, version=self.newest_version(), part=Part.SNAPSHOT)
+        return Offset(table=table, version=newest, part=Part.SNAPSHOT)
 
     def newest_version(self) -> int:
         """The newest version there is now."""
@@ -82,6 +86,19 @@ class StreamPlan:
                 be given is given first.
         """
         self._check(start)
+        if start.part is Part.BEGINNING:
+            first = self.first_offset(last_version)
+            end, files = self._take(first, limits=limits, last_version=last_version)
+            end = replace(end, first=first)
+        else:
+            end, files = self._take(start, limits=limits, last_version=last_version)
+        self._planned = (start, end, files)
+        return end
+
+    def _take(
+        self, start: Offset, *, limits: Limits, last_version: int
+    ) -> tuple[Offset, list[pa.Table]]:
+        """The files of a micro-batch, and where it ends."""
         taken, end = _Taken(), start
         files: list[pa.Table] = []
         with closing(self._chunks(start, last_version)) as chunks:
@@ -98,13 +115,25 @@ class StreamPlan:
                 taken.versions += chunk.start.part is Part.COMMITS
                 if taken.reaches(limits):
                     break
-        self._planned = (start, end, files)
-        return end
+        return end, files
 
     def files(self, start: Offset, end: Offset) -> list[pa.Table]:
-        """The files from one offset to another."""
+        """The files from one offset to another.
+
+        Raises:
+            TableReplacedError: the offsets are those of another table.
+            InvalidArgumentError: the first offset is the beginning, and the last does not tell
+                what that was.
+            HeadraceError: as `ChunkReader.chunks`.
+        """
         if self._planned is not None and self._planned[:2] == (start, end):
             return self._planned[2]
+        self._check(end)
+        if start.part is Part.BEGINNING:
+            if end.first is None:
+                reason = "its first micro-batch does not tell where it began: start with a new one"
+                raise InvalidArgumentError(argument="checkpoint", reason=reason)
+            start = end.first
         self._check(start)
         found: list[pa.Table] = []
         last_version = end.version if end.index else end.version - 1
@@ -132,10 +161,10 @@ class StreamPlan:
                 return None
             raise
 
-    def _check(self, start: Offset) -> None:
+    def _check(self, offset: Offset) -> None:
         found = self._pinned.metadata.id
-        if start.table != found:
-            raise TableReplacedError(table=self._table.uri, expected=start.table, found=found)
+        if offset.table != found:
+            raise TableReplacedError(table=self._table.uri, expected=offset.table, found=found)
 
     def _first_since(self, moment: datetime) -> int:
         """The first version that was committed at a time or later."""
