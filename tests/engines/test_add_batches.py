@@ -1,19 +1,22 @@
 """Texts by the compiled loop are what Arrow reads, however the file is written or damaged."""
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from headrace.compiled.library import is_built
 from headrace.engines.arrow import add_batches
 from headrace.engines.arrow.add_batches import AddReader
+from headrace.engines.arrow.column_batch import ColumnBatch
 from headrace.engines.arrow.parquet_source import FooterCache, ParquetSource
+from headrace.engines.arrow.plain import plain_batch
 from headrace.engines.arrow.text_column import TextColumn
 from headrace.errors import CorruptCheckpointError
 from headrace.metrics.meter import Meter
@@ -53,7 +56,16 @@ def quick(path: Path, columns: tuple[str, ...] = COLUMNS, *, batch_rows: int = 3
     source, file = opened(path)
     with AddReader.open(source, file, codes=(), batch_rows=batch_rows) as reader:
         groups = range(reader.parquet.metadata.num_row_groups)
-        return joined(batch for group in groups for batch in reader.batches(group, columns))
+        return joined(batch for group in groups for batch in all_of(reader, group, columns))
+
+
+def all_of(
+    reader: AddReader, group: int, columns: tuple[str, ...] = COLUMNS
+) -> Iterator[pa.RecordBatch]:
+    """All rows of a group; their statistics come late."""
+    choose = partial(ColumnBatch, reader.file)
+    for batch in reader.batches(group, columns, choose=choose, late=("add.stats",)):
+        yield batch.columns
 
 
 def by_arrow(path: Path, columns: tuple[str, ...] = COLUMNS) -> pa.Table:
@@ -116,6 +128,41 @@ def test_any_writers_choices_are_read_alike(
     path = written(tmp_path / "checkpoint.parquet", rows, **options)
     expected = outcome(by_arrow, path, columns)  # there are files that Arrow writes and cannot read
     assert outcome(quick, path, columns, batch_rows=batch_rows) == expected
+
+
+@pytest.mark.property
+@given(
+    st.lists(st.none() | adds, max_size=60),
+    writers,
+    st.integers(1, 70),
+    st.integers(0, 3),
+)
+@settings(max_examples=examples(100), suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_late_columns_have_the_rows_that_were_chosen(
+    tmp_path: Path, rows: list[Any], options: dict[str, Any], batch_rows: int, divisor: int
+) -> None:
+    def is_wanted(add: Any) -> bool:
+        return add is not None and (not divisor or len(add["path"]) % divisor == 0)
+
+    def choose(found: pa.RecordBatch) -> ColumnBatch:
+        mask = pa.array([is_wanted(add) for add in found["add"].to_pylist()], pa.bool_())
+        return ColumnBatch(file, found).filter(mask)
+
+    path = written(tmp_path / "checkpoint.parquet", rows, **options)
+    assume(isinstance(outcome(by_arrow, path, COLUMNS), pa.Table))  # else Arrow cannot read it
+    source, file = opened(path)
+    with AddReader.open(source, file, codes=(), batch_rows=batch_rows) as reader:
+        batches = [
+            batch
+            for group in range(reader.parquet.metadata.num_row_groups)
+            for batch in reader.batches(group, COLUMNS, choose=choose, late=("add.stats",))
+        ]
+    expected = [add for add in rows if is_wanted(add)]
+    stats = [batch.field("stats") or pa.array([]) for batch in batches]
+    assert [text for array in stats for text in array.to_pylist()] == [a["stats"] for a in expected]
+    assert sum(map(len, batches)) == len(expected)
+    found = [add for batch in batches for add in batch.columns["add"].to_pylist()]
+    assert found == expected
 
 
 def many(count: int, **changed: Any) -> list[Any]:
@@ -244,7 +291,7 @@ def test_a_column_is_not_written_over_while_somebody_looks_at_it(tmp_path: Path)
     path = written(tmp_path / "checkpoint.parquet", many(2000), use_dictionary=False)
     source, file = opened(path)
     with AddReader.open(source, file, codes=(), batch_rows=100) as reader:
-        kept = [batch for n, batch in enumerate(reader.batches(0, COLUMNS)) if n % 3 == 0]
+        kept = [batch for n, batch in enumerate(all_of(reader, 0)) if n % 3 == 0]
     whole = by_arrow(path)
     for n, batch in enumerate(kept):
         assert pa.Table.from_batches([batch]) == whole.slice(n * 300, 100).combine_chunks()
@@ -258,8 +305,8 @@ def test_rows_that_are_left_to_arrow_have_the_type_of_those_before(
     monkeypatch.setattr(add_batches, "_joined", failing_after(4, add_batches._joined))
     source, file = opened(path)
     with AddReader.open(source, file, codes=(), batch_rows=3) as reader:
-        batches = list(reader.batches(0, COLUMNS))
-    assert len({batch.schema for batch in batches}) == 1
+        batches = [plain_batch(batch) for batch in all_of(reader, 0)]
+    assert all(batch.schema == batches[0].schema for batch in batches)
     assert pa.Table.from_batches(batches).to_pydict() == by_arrow(path).to_pydict()
 
 

@@ -96,12 +96,6 @@ static bool take_run(judge *to, input *from) {
   return true;
 }
 
-/* The levels of a page, which stand before its values, behind their size. */
-static bool take_levels(input *page, input *levels) {
-  uint32_t size;
-  return read_number(page, 4, &size) && take(page, size, levels);
-}
-
 /* Whether all values of a page are there: one run says so. */
 static bool are_there(input levels, int32_t level, int32_t count) {
   uint64_t head;
@@ -134,7 +128,7 @@ static bool take_page(judge *to, input *from) {
   input body;
   const headrace_maps *maps = to->maps;
   if (!read_header(from, &header) || header.kind != DATA_PAGE || header.count < 0) return false;
-  if (header.encoding != RLE_DICTIONARY && header.encoding != PLAIN_DICTIONARY) return false;
+  if (!is_coded(&header)) return false;
   if (!take(from, (uint64_t)header.compressed_size, &body)) return false;
   if (!maps->is_snappy) return take_codes(to, body, header.count);
   if (header.size > maps->room_size) return false;

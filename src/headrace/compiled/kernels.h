@@ -8,24 +8,55 @@
 
 /* Raised with every function that is added or changed, here and in library.py, which then takes no
    older library. */
-#define HEADRACE_ABI 1
+#define HEADRACE_ABI 2
 
 int32_t headrace_abi(void);
 
-/* Texts of a Parquet page, appended to an Arrow column: `out` holds their bytes, and offsets[i + 1]
-   says where the text of row i ends; offsets[0] is where the first one begins. `present` has a byte
-   for each row, zero where it is null; NULL: no row is. Both functions return how many rows they
-   have done before `out` was full, and move `*at` to where they stopped; -1: the page is damaged.
+/* Why a loop has stopped. */
+enum {
+  HEADRACE_UNUSUAL = -1, /* the chunk is damaged, or written in a way that is not known here */
+  HEADRACE_DONE,
+  HEADRACE_MORE_INPUT, /* `wanted` bytes of the file from `input_at` on */
+  HEADRACE_MORE_PAGE,  /* room for `wanted` bytes */
+  HEADRACE_MORE_WORDS,
+  HEADRACE_MORE_OUT,
+  HEADRACE_DECOMPRESS_PAGE, /* `body_size` bytes from `body_at` on, into `wanted` ones */
+  HEADRACE_DECOMPRESS_WORDS
+};
 
-   The texts of a plain page stand one after the other, each behind its length; `*at` counts bytes. */
-int64_t headrace_plain_texts(const uint8_t *page, int64_t size, int64_t *at, const uint8_t *present,
-                             int64_t rows, int32_t *offsets, uint8_t *out, int64_t capacity);
+enum { HEADRACE_NO_CODEC, HEADRACE_SNAPPY, HEADRACE_OTHER_CODEC };
 
-/* Those of a coded page are codes of words, which are an Arrow column; `*at` counts codes, of which
-   there must be as many as rows that are present. */
-int64_t headrace_coded_texts(const uint16_t *codes, const int32_t *word_offsets, const uint8_t *words,
-                             int64_t word_count, int64_t *at, const uint8_t *present, int64_t rows,
-                             int32_t *offsets, uint8_t *out, int64_t capacity);
+/* A column chunk of texts that is being read. */
+typedef struct {
+  const uint8_t *input; /* bytes of the file */
+  int64_t input_size;
+  int64_t input_at; /* those before it have been used */
+  uint8_t *page;    /* room for a page, decompressed */
+  int64_t page_room;
+  uint8_t *words; /* the same for the dictionary */
+  int64_t words_room;
+  int32_t *word_starts;
+  int64_t most_words;
+  int32_t depth; /* the level at which there is a text */
+  int32_t codec;
+  int64_t is_decompressed; /* by the caller, who was asked for it */
+  int64_t wanted, body_at, body_size;
+  uint64_t state[32]; /* the loop's own: zero at first */
+} headrace_chunk;
+
+/* Rows to be taken from a chunk, and an Arrow column that is being made of them. */
+typedef struct {
+  int64_t rows;
+  int64_t done, leveled, taken; /* how far it has come: zero at first */
+  const uint8_t *kept;          /* a byte for each row, zero where it is left out; NULL: none is */
+  uint8_t *levels;              /* for each row, also those that are left out */
+  int32_t *offsets;             /* offsets[0] must be zero */
+  uint8_t *out;
+  int64_t capacity;
+} headrace_rows;
+
+/* Takes rows, as far as it can; called again when what it lacked is there, it goes on. */
+int64_t headrace_texts(headrace_chunk *chunk, headrace_rows *to);
 
 /* The rows of a column of paths that a bitmap of keys does not rule out, in order; `found` has room
    for all rows. Returns how many there are. match.py has the same in NumPy, and the reasons. */

@@ -8,12 +8,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-_ABI = 1
+_ABI = 2
 """As in kernels.h."""
 _FUNCTIONS = (
     "headrace_leaves",
-    "headrace_plain_texts",
-    "headrace_coded_texts",
+    "headrace_texts",
     "headrace_paths_in_doubt",
     "headrace_judge_maps",
 )

@@ -6,13 +6,18 @@
 
 #include "varint.h"
 
-enum { DATA_PAGE = 0, PLAIN_DICTIONARY = 2, RLE_DICTIONARY = 8 };
+enum { DATA_PAGE = 0, DICTIONARY_PAGE = 2 };
+enum { PLAIN = 0, PLAIN_DICTIONARY = 2, RLE = 3, RLE_DICTIONARY = 8 };
 enum { T_TRUE = 1, T_FALSE, T_BYTE, T_I16, T_I32, T_I64, T_DOUBLE, T_BINARY, T_STRUCT = 12 };
-enum { FIELDS = 4, DATA_PAGE_HEADER = 5, DEEPEST_STRUCT = 4 };
+enum { FIELDS = 4, DATA_PAGE_HEADER = 5, DICTIONARY_PAGE_HEADER = 7, DEEPEST_STRUCT = 4 };
 
 typedef struct {
-  int32_t kind, size, compressed_size, count, encoding;
+  int32_t kind, size, compressed_size, count, encoding, level_encoding;
 } page_header;
+
+static inline bool is_coded(const page_header *header) {
+  return header->encoding == RLE_DICTIONARY || header->encoding == PLAIN_DICTIONARY;
+}
 
 static inline bool read_field(input *from, int32_t *id, int32_t *type) {
   if (from->at == from->end) return false;
@@ -55,7 +60,7 @@ static inline bool skip_field(input *from, int32_t type, int depth) {
 }
 
 /* Reads a struct: the first fields, which are integers, into `fields` by their ids; `inner` takes
-   those of the data page's own header. All else is skipped. */
+   those of the header of its own kind. All else is skipped. */
 static inline bool read_struct(input *from, int32_t *fields, int32_t *inner) {
   int32_t id = 0, type;
   while (read_field(from, &id, &type)) {
@@ -63,7 +68,7 @@ static inline bool read_struct(input *from, int32_t *fields, int32_t *inner) {
     if (!type) return true;
     if (id < FIELDS && type == T_I32)
       done = read_integer(from, fields + id);
-    else if (id == DATA_PAGE_HEADER && type == T_STRUCT && inner)
+    else if ((id == DATA_PAGE_HEADER || id == DICTIONARY_PAGE_HEADER) && type == T_STRUCT && inner)
       done = read_struct(from, inner, NULL);
     else
       done = skip_field(from, type, 0);
@@ -75,8 +80,14 @@ static inline bool read_struct(input *from, int32_t *fields, int32_t *inner) {
 static inline bool read_header(input *from, page_header *header) {
   int32_t outer[FIELDS] = {-1, -1, -1, -1}, inner[FIELDS] = {-1, -1, -1, -1};
   if (!read_struct(from, outer, inner)) return false;
-  *header = (page_header){outer[1], outer[2], outer[3], inner[1], inner[2]};
+  *header = (page_header){outer[1], outer[2], outer[3], inner[1], inner[2], inner[3]};
   return header->size >= 0 && header->compressed_size >= 0;
+}
+
+/* The levels of a page, which stand before its values, behind their size. */
+static inline bool take_levels(input *page, input *levels) {
+  uint32_t size;
+  return read_number(page, 4, &size) && take(page, size, levels);
 }
 
 #endif

@@ -1,8 +1,23 @@
 #include <string.h>
 
 #include "kernels.h"
+#include "page.h"
+#include "runs.h"
+#include "snappy.h"
 
-enum { STEP = 32 };
+enum { STEP = 32, LENGTH_BYTES = 4, FIRST_LOOK = 1 << 12, LONGEST_HEADER = 1 << 20 };
+
+/* Where the loop stands. */
+typedef struct {
+  int64_t rows; /* left in the page */
+  input values; /* of a page that is not coded: what is left of them */
+  runs levels, codes;
+  bool is_coded, has_code;
+  uint32_t code; /* that has been read and not been used */
+  int64_t words, words_size;
+} place;
+
+_Static_assert(sizeof(place) <= sizeof((headrace_chunk){0}.state), "no room for the state");
 
 /* Copies a text by steps where there is room to write and to read beyond its end: texts are short,
    and a call for each of them would cost more than the copy. */
@@ -14,45 +29,147 @@ static inline void copy(uint8_t *to, int64_t room, const uint8_t *from, int64_t 
   for (uint32_t done = 0; done < size; done += STEP) memcpy(to + done, from + done, STEP);
 }
 
-int64_t headrace_plain_texts(const uint8_t *page, int64_t size, int64_t *at, const uint8_t *present,
-                             int64_t rows, int32_t *offsets, uint8_t *out, int64_t capacity) {
-  int64_t from = *at, used = offsets[0], row = 0;
-  for (; row < rows; row++) {
-    if (!present || present[row]) {
-      uint32_t length;
-      if (size - from < (int64_t)sizeof length) return -1;
-      memcpy(&length, page + from, sizeof length); /* little-endian, as the machine must be */
-      const int64_t text = from + (int64_t)sizeof length;
-      if (length > size - text) return -1;
-      if (length > capacity - used) break;
-      copy(out + used, capacity - used, page + text, size - text, length);
-      used += length;
-      from = text + length;
-    }
-    offsets[row + 1] = (int32_t)used;
-  }
-  *at = from;
-  return row;
+/* The text at the beginning of some bytes, behind its length. */
+static inline bool first_text(input from, const uint8_t **text, uint32_t *size) {
+  if (from.end - from.at < LENGTH_BYTES) return false;
+  memcpy(size, from.at, LENGTH_BYTES); /* little-endian, as the machine must be */
+  *text = from.at + LENGTH_BYTES;
+  return *size <= from.end - *text;
 }
 
-int64_t headrace_coded_texts(const uint16_t *codes, const int32_t *word_offsets, const uint8_t *words,
-                             int64_t word_count, int64_t *at, const uint8_t *present, int64_t rows,
-                             int32_t *offsets, uint8_t *out, int64_t capacity) {
-  int64_t from = *at, used = offsets[0], row = 0;
-  const int64_t end = word_offsets[word_count];
-  for (; row < rows; row++) {
-    if (!present || present[row]) {
-      const uint16_t code = codes[from];
-      if (code >= word_count) return -1;
-      const int64_t word = word_offsets[code];
-      const uint32_t length = (uint32_t)(word_offsets[code + 1] - word);
-      if (length > capacity - used) break;
-      copy(out + used, capacity - used, words + word, end - word, length);
-      used += length;
-      from++;
-    }
-    offsets[row + 1] = (int32_t)used;
+/* The next text, which stays the next one until `pass` is called. */
+static inline bool peek(
+    const headrace_chunk *chunk, place *at, const uint8_t **text, uint32_t *size, int64_t *left) {
+  if (!at->is_coded) {
+    *left = at->values.end - at->values.at - LENGTH_BYTES;
+    return first_text(at->values, text, size);
   }
-  *at = from;
-  return row;
+  if (!at->has_code && !next_number(&at->codes, &at->code)) return false;
+  at->has_code = true;
+  if (at->code >= at->words) return false;
+  const int32_t start = chunk->word_starts[at->code];
+  *left = at->words_size - start - LENGTH_BYTES;
+  return first_text((input){chunk->words + start, chunk->words + at->words_size}, text, size);
+}
+
+static inline void pass(place *at, uint32_t size) {
+  at->has_code = false;
+  if (!at->is_coded) at->values.at += LENGTH_BYTES + size;
+}
+
+/* The rows that are left of a page, as far as they are wanted. */
+static int64_t take_rows(const headrace_chunk *chunk, place *at, headrace_rows *to) {
+  int64_t end = to->done + at->rows;
+  if (end > to->rows) end = to->rows;
+  if (to->leveled < end) {
+    uint8_t *levels = to->levels + to->leveled;
+    const int64_t count = end - to->leveled;
+    if (!chunk->depth)
+      memset(levels, 0, (size_t)count);
+    else if (!take_bytes(&at->levels, levels, count))
+      return HEADRACE_UNUSUAL;
+    to->leveled = end;
+  }
+  int64_t used = to->offsets[to->taken], row = to->done, status = HEADRACE_DONE;
+  for (; row < end; row++) {
+    const bool is_kept = !to->kept || to->kept[row];
+    if (to->levels[row] > chunk->depth) return HEADRACE_UNUSUAL;
+    if (to->levels[row] == chunk->depth) {
+      const uint8_t *text;
+      uint32_t size;
+      int64_t left;
+      if (!peek(chunk, at, &text, &size, &left)) return HEADRACE_UNUSUAL;
+      if (is_kept) {
+        if (size > to->capacity - used) {
+          status = HEADRACE_MORE_OUT;
+          break;
+        }
+        copy(to->out + used, to->capacity - used, text, left, size);
+        used += size;
+      }
+      pass(at, size);
+    }
+    if (is_kept) to->offsets[++to->taken] = (int32_t)used;
+  }
+  at->rows -= row - to->done;
+  to->done = row;
+  return status;
+}
+
+/* Notes where each word of a dictionary begins. */
+static bool find_words(const headrace_chunk *chunk, place *at, const page_header *header) {
+  input from = {chunk->words, chunk->words + header->size};
+  if (header->count < 0 || header->count > chunk->most_words) return false;
+  for (int32_t word = 0; word < header->count; word++) {
+    const uint8_t *text;
+    uint32_t size;
+    chunk->word_starts[word] = (int32_t)(from.at - chunk->words);
+    if (!first_text(from, &text, &size)) return false;
+    from.at = text + size;
+  }
+  at->words = header->count;
+  at->words_size = header->size;
+  return true;
+}
+
+/* Makes ready the page that has been decompressed. */
+static bool begin_page(const headrace_chunk *chunk, place *at, const page_header *header) {
+  input page = {chunk->page, chunk->page + header->size}, levels;
+  if (header->kind == DICTIONARY_PAGE) return find_words(chunk, at, header);
+  if (header->kind != DATA_PAGE || header->count < 0) return false;
+  if (chunk->depth) {
+    if (header->level_encoding != RLE || !take_levels(&page, &levels)) return false;
+    at->levels = (runs){.from = levels, .bits = 32 - __builtin_clz((unsigned)chunk->depth)};
+  }
+  at->rows = header->count;
+  at->is_coded = is_coded(header);
+  if (!at->is_coded) {
+    at->values = page;
+    return header->encoding == PLAIN;
+  }
+  const int32_t bits = page.at < page.end ? *page.at++ : 0; /* none where all rows are null */
+  at->codes = (runs){.from = page, .bits = bits};
+  return bits <= MOST_BITS_OF_NUMBER;
+}
+
+/* Whether the next page could be read; if not, why. */
+static int64_t next_page(headrace_chunk *chunk, place *at) {
+  const uint8_t *start = chunk->input + chunk->input_at;
+  input from = {start, chunk->input + chunk->input_size}, body;
+  page_header header;
+  if (!read_header(&from, &header)) {
+    const int64_t have = chunk->input_size - chunk->input_at;
+    chunk->wanted = have < FIRST_LOOK ? FIRST_LOOK : 2 * have;
+    return have < LONGEST_HEADER ? HEADRACE_MORE_INPUT : HEADRACE_UNUSUAL;
+  }
+  chunk->wanted = from.at - start + header.compressed_size;
+  if (!take(&from, (uint64_t)header.compressed_size, &body)) return HEADRACE_MORE_INPUT;
+  const bool is_dictionary = header.kind == DICTIONARY_PAGE;
+  uint8_t *room = is_dictionary ? chunk->words : chunk->page;
+  chunk->wanted = header.size;
+  if (header.size > (is_dictionary ? chunk->words_room : chunk->page_room))
+    return is_dictionary ? HEADRACE_MORE_WORDS : HEADRACE_MORE_PAGE;
+  if (chunk->codec == HEADRACE_SNAPPY) {
+    if (!decompress_snappy(body, room, header.size)) return HEADRACE_UNUSUAL;
+  } else if (chunk->codec == HEADRACE_NO_CODEC) {
+    if (header.size != header.compressed_size) return HEADRACE_UNUSUAL;
+    memcpy(room, body.at, (size_t)header.size);
+  } else if (!chunk->is_decompressed) {
+    chunk->body_at = body.at - chunk->input;
+    chunk->body_size = header.compressed_size;
+    return is_dictionary ? HEADRACE_DECOMPRESS_WORDS : HEADRACE_DECOMPRESS_PAGE;
+  }
+  chunk->is_decompressed = 0;
+  chunk->input_at = from.at - chunk->input;
+  return begin_page(chunk, at, &header) ? HEADRACE_DONE : HEADRACE_UNUSUAL;
+}
+
+int64_t headrace_texts(headrace_chunk *chunk, headrace_rows *to) {
+  place at;
+  int64_t status = HEADRACE_DONE;
+  memcpy(&at, chunk->state, sizeof at);
+  while (to->done < to->rows && status == HEADRACE_DONE)
+    status = at.rows ? take_rows(chunk, &at, to) : next_page(chunk, &at);
+  memcpy(chunk->state, &at, sizeof at);
+  return status;
 }

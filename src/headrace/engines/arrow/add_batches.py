@@ -4,9 +4,9 @@ It is a shortcut that may decline at any batch. Arrow then reads the rows that a
 what is wrong with them if something is.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import BinaryIO
+from typing import BinaryIO, TypeAlias, TypeVar
 
 import msgspec
 import numpy as np
@@ -15,9 +15,10 @@ import pyarrow.parquet as pq
 
 from headrace.compiled.library import is_built
 from headrace.compiled.memory import Memory
+from headrace.engines.arrow.column_batch import ColumnBatch
 from headrace.engines.arrow.footer import Footer
 from headrace.engines.arrow.parquet_source import ParquetSource
-from headrace.engines.arrow.text_column import TextColumn, Texts
+from headrace.engines.arrow.text_column import Mask, TextColumn, Texts
 from headrace.protocol.log_file import LogFile
 
 _WORTHWHILE_BYTES = 1 << 18
@@ -32,6 +33,10 @@ _UNUSUAL = (
     OSError,
     MemoryError,
 )
+
+T = TypeVar("T")
+Choose: TypeAlias = Callable[[pa.RecordBatch], ColumnBatch]
+"""Takes rows of a file, and gives those of them that are wanted."""
 
 
 class AddReader(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,20 +59,29 @@ class AddReader(msgspec.Struct, frozen=True, kw_only=True):
         with source.open_with_bytes(file, codes=codes) as (parquet, raw):
             yield cls(source=source, file=file, parquet=parquet, raw=raw, batch_rows=batch_rows)
 
-    def batches(self, group: int, columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
-        """Some columns of the adds of a row group, piece by piece."""
-        done, schema = 0, None
-        for batch in _while_usual(self._quick_batches(group, columns)):
+    def batches(
+        self, group: int, columns: tuple[str, ...], *, choose: Choose, late: tuple[str, ...] = ()
+    ) -> Iterator[ColumnBatch]:
+        """Some columns of the adds of a row group, piece by piece, as they are chosen.
+
+        Args:
+            group: The number of the row group.
+            columns: What is read.
+            choose: Says which rows are wanted. It may be asked about the same rows twice.
+            late: Columns that `choose` does not look at. Where it costs less, they are decoded
+                afterwards, and only for the rows that are left.
+        """
+        done = 0
+        for rows, batch in _while_usual(self._quick_batches(group, columns, choose, late)):
             yield batch
-            done, schema = done + len(batch), batch.schema
+            done += rows
         if done == self._footer.rows(group):
             return
-        for batch in self._arrow_batches(group, columns):
-            left = batch.slice(min(done, len(batch)))
-            done -= len(batch) - len(left)
+        for rows in self._arrow_batches(group, columns):
+            left = rows.slice(min(done, len(rows)))
+            done -= len(rows) - len(left)
             if len(left):
-                # Texts may be of another type in Arrow's schema; all batches are to be of one.
-                yield left if schema is None else left.cast(schema)
+                yield choose(left)
 
     @property
     def _footer(self) -> Footer:
@@ -78,8 +92,10 @@ class AddReader(msgspec.Struct, frozen=True, kw_only=True):
             self.file, self.parquet, group, columns=columns, batch_rows=self.batch_rows
         )
 
-    def _quick_batches(self, group: int, columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
-        """The same; none where it would not be quicker.
+    def _quick_batches(
+        self, group: int, columns: tuple[str, ...], choose: Choose, late: tuple[str, ...]
+    ) -> Iterator[tuple[int, ColumnBatch]]:
+        """The same, each with how many rows it was chosen from; none where it is not quicker.
 
         Raises:
             ValueError: the next rows cannot be read in this way. Pages may raise other errors.
@@ -92,9 +108,17 @@ class AddReader(msgspec.Struct, frozen=True, kw_only=True):
         others = tuple(leaf for leaf in leaves if leaf not in texts)
         self.source.count_read(self.file, group, texts)
         readers = {leaf: self._reader(group, leaf) for leaf in texts}
+        later = {leaf: readers.pop(leaf) for leaf in late if leaf in texts}
         for rows, adds in self._others(group, others):
             taken = {leaf: reader.take(rows) for leaf, reader in readers.items()}
-            yield _joined(footer.adds, adds, taken)
+            batch = choose(_joined(footer.adds, adds, taken))
+            is_null = taken[_PATH].levels == 0
+            kept = batch.kept()
+            for leaf, reader in later.items():
+                texts_of_kept = reader.take(rows, kept)
+                _check_nulls(texts_of_kept, is_null)
+                batch = batch.with_field(_name(leaf), texts_of_kept.values)
+            yield rows, batch
 
     def _reader(self, group: int, leaf: str) -> TextColumn:
         footer = self._footer
@@ -114,7 +138,7 @@ class AddReader(msgspec.Struct, frozen=True, kw_only=True):
                 yield min(self.batch_rows, rows - start), None
 
 
-def _while_usual(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _while_usual(batches: Iterator[T]) -> Iterator[T]:
     """The batches until one cannot be had."""
     while True:
         try:
@@ -145,9 +169,9 @@ def _joined(
     is_null = texts[_PATH].levels == 0
     if texts[_PATH].values.null_count != np.count_nonzero(is_null):
         raise ValueError("an add has no path")
-    if any(not np.array_equal(own.levels == 0, is_null) for own in texts.values()):
-        raise ValueError("a column has adds where another one has none")
-    found = {leaf.rpartition(".")[2]: own.values for leaf, own in texts.items()}
+    for own in texts.values():
+        _check_nulls(own, is_null)
+    found = {_name(leaf): own.values for leaf, own in texts.items()}
     fields = {name: field.type.field(name).with_type(pa.string()) for name in found}
     if others is not None:
         if not np.array_equal(others.is_null().to_numpy(zero_copy_only=False), is_null):
@@ -161,3 +185,12 @@ def _joined(
         mask=pa.array(is_null) if is_null.any() else None,
     )
     return pa.RecordBatch.from_arrays([adds], schema=pa.schema([field.with_type(adds.type)]))
+
+
+def _check_nulls(texts: Texts, is_null: Mask) -> None:
+    if not np.array_equal(texts.levels == 0, is_null):
+        raise ValueError("a column has adds where another one has none")
+
+
+def _name(leaf: str) -> str:
+    return leaf.rpartition(".")[2]

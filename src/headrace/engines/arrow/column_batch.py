@@ -1,10 +1,13 @@
 """Actions as Arrow columns: what a piece of a Parquet checkpoint decodes to."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -26,14 +29,25 @@ def child(structs: pa.StructArray, field: int | str) -> pa.Array:
     return pc.struct_field(structs, [field]) if structs.null_count else structs.field(field)
 
 
+def _with_fields(columns: pa.RecordBatch, more: Mapping[str, pa.Array]) -> pa.RecordBatch:
+    """The same rows with more fields of the adds."""
+    adds = columns.column("add")
+    arrays = [*(adds.field(index) for index in range(adds.type.num_fields)), *more.values()]
+    fields = [*adds.type, *(pa.field(name, values.type) for name, values in more.items())]
+    mask = adds.is_null() if adds.null_count else None
+    joined = pa.StructArray.from_arrays(arrays, fields=fields, mask=mask)
+    return columns.set_column(columns.schema.get_field_index("add"), "add", joined)
+
+
 class ColumnBatch:
     """A record batch with one struct column for each action that was asked for.
 
     Rows that were filtered out are dropped from a field when it is asked for: who only counts
-    never pays for the copy, nor anybody for that of the other fields.
+    never pays for the copy, nor anybody for that of the other fields. A field that is added
+    later never had them.
     """
 
-    __slots__ = ("_columns", "_gone", "_selection", "source")
+    __slots__ = ("_columns", "_gone", "_later", "_selection", "source")
 
     def __init__(
         self,
@@ -41,12 +55,22 @@ class ColumnBatch:
         columns: pa.RecordBatch,
         selection: pa.BooleanArray | None = None,
         gone: Rows | None = None,
+        later: Mapping[str, pa.Array] = MappingProxyType({}),
     ) -> None:
-        """Take some rows, and say which are left: by a mask, or by those that are not."""
+        """Take some rows, and say which are left: by a mask, or by those that are not.
+
+        Args:
+            source: The file that they are from.
+            columns: The rows.
+            selection: True for those that are left.
+            gone: Those that are not.
+            later: Further fields of the adds, of the rows that are left alone.
+        """
         self.source = source
         self._columns = columns
         self._selection = selection
         self._gone = gone
+        self._later = later
 
     def __len__(self) -> int:
         if self._gone is not None:
@@ -61,7 +85,19 @@ class ColumnBatch:
         mask = self._mask()
         if mask is not None:
             self._columns, self._selection, self._gone = self._columns.filter(mask), None, None
+        if self._later:
+            self._columns, self._later = _with_fields(self._columns, self._later), {}
         return self._columns
+
+    def kept(self) -> npt.NDArray[np.bool_] | None:
+        """Whether each of the rows is left; None: all are."""
+        mask = self._mask()
+        return None if mask is None else mask.to_numpy(zero_copy_only=False)
+
+    def with_field(self, name: str, values: pa.Array) -> "ColumnBatch":
+        """The same with one more field of the adds, which has the rows that are left."""
+        later = {**self._later, name: values}
+        return ColumnBatch(self.source, self._columns, self._selection, self._gone, later)
 
     def _mask(self) -> pa.BooleanArray | None:
         if self._selection is None and self._gone is not None:
@@ -73,7 +109,11 @@ class ColumnBatch:
 
         None where the stretches would be short: to copy them costs less than to handle them.
         """
-        if self._gone is None or len(self._gone) * _SHORT_STRETCH > self._columns.num_rows:
+        if (
+            self._later
+            or self._gone is None
+            or len(self._gone) * _SHORT_STRETCH > self._columns.num_rows
+        ):
             return None
         edges = [-1, *self._gone.tolist(), self._columns.num_rows]
         found = [(a + 1, b - a - 1) for a, b in pairwise(edges) if b - a > 1]
@@ -153,21 +193,23 @@ class ColumnBatch:
         """The rows for which the mask is true."""
         if mask.true_count == len(mask):
             return self
-        own = self._mask()
+        own, later = self._mask(), {name: a.filter(mask) for name, a in self._later.items()}
         if own is not None:
             mask = pc.replace_with_mask(own, own, mask)
-        return ColumnBatch(self.source, self._columns, mask)
+        return ColumnBatch(self.source, self._columns, mask, later=later)
 
     def without(self, rows: Rows) -> "ColumnBatch":
         """The same without a few rows, given in order."""
         if not len(rows):
             return self
-        if self._mask() is not None:
+        if self._later or self._mask() is not None:
             return self.filter(all_but(rows, len(self)))
         return ColumnBatch(self.source, self._columns, gone=rows)
 
     def field(self, *path: str) -> pa.Array | None:
         """A field of the adds, however deep; None where the file does not have it."""
+        if path[0] in self._later:
+            return self._later[path[0]]
         array = self._unfiltered(*path)
         mask = self._mask()
         return array if array is None or mask is None else array.filter(mask)

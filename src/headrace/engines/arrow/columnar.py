@@ -15,7 +15,7 @@ from headrace.engines.arrow.json_lines import count_json_rows
 from headrace.engines.arrow.leaf import LeafScan
 from headrace.engines.arrow.parquet_source import FooterCache, ParquetSource
 from headrace.engines.arrow.partition_verdicts import PartitionVerdicts
-from headrace.engines.arrow.plain import plain_batches
+from headrace.engines.arrow.plain import plain_batch
 from headrace.engines.arrow.row_skipping import RowSkipping, growing_groups
 from headrace.engines.arrow.workers import in_parallel
 from headrace.expr.node import BoundPredicate
@@ -62,7 +62,7 @@ class ArrowColumnar:
                     columns=columns,
                     batch_rows=self._context.settings.batch_rows,
                 )
-                for batch in plain_batches(batches):
+                for batch in map(plain_batch, batches):
                     there = reduce(pc.or_, (pc.is_valid(column) for column in batch.columns))
                     yield ColumnBatch(file, batch).filter(there)
 

@@ -1,6 +1,7 @@
 """One leaf of a checkpoint: the wanted row groups are read, filtered, and given on."""
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import chain, groupby
 from operator import itemgetter
 from typing import TypeAlias
@@ -11,11 +12,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headrace.engines.arrow.add_batches import AddReader
+from headrace.engines.arrow.add_batches import AddReader, Choose
 from headrace.engines.arrow.column_batch import ColumnBatch, child
 from headrace.engines.arrow.group_judge import PARTITION_VALUES, GroupJudge, PossibleGroup
 from headrace.engines.arrow.parquet_source import ParquetSource
-from headrace.engines.arrow.plain import plain_batches
+from headrace.engines.arrow.plain import plain_batch
 from headrace.errors import CorruptCheckpointError
 from headrace.metrics.meter import Meter
 from headrace.protocol.log_file import LogFile
@@ -23,6 +24,7 @@ from headrace.replay.match import SeenMatcher
 from headrace.replay.skipping import SplitPredicate, keep_mask
 
 _OFTEN_NULL = frozenset({"add.deletionVector", "add.tags"})
+_LATE = ("add.stats",)
 
 
 LeafPiece: TypeAlias = tuple[LogFile, list[PossibleGroup]]
@@ -58,16 +60,30 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
         self, reader: AddReader, group: int, mask: npt.NDArray[np.bool_] | None
     ) -> Iterator[ColumnBatch]:
         file = reader.file
-        batches = reader.batches(group, self._columns_of(file, group))
-        coded: str | None = "partitionValues"
-        if mask is not None:
-            batches, coded = _chosen(batches, mask, batch_rows=self.batch_rows), None
+        columns = self._columns_of(file, group)
         try:
-            for batch in plain_batches(batches, coded=coded):
-                yield self._kept(_adds(file, batch))
+            if mask is None:
+                yield from reader.batches(group, columns, choose=self._choose(file), late=self.late)
+                return
+            whole = reader.batches(group, columns, choose=partial(_plain, file))
+            rows = (batch.columns for batch in whole)
+            for some in _chosen(rows, mask, batch_rows=self.batch_rows):
+                yield self._kept(_adds(file, some))
         except (UnicodeDecodeError, pa.ArrowException) as error:
             # Arrow checks texts and codes when they are looked at.
             raise CorruptCheckpointError(path=file.path, reason=str(error)) from error
+
+    def _choose(self, file: LogFile) -> Choose:
+        def choose(rows: pa.RecordBatch) -> ColumnBatch:
+            return self._kept(_adds(file, plain_batch(rows, coded="partitionValues")))
+
+        return choose
+
+    @property
+    def late(self) -> tuple[str, ...]:
+        """What is only looked at by those who want the files."""
+        has_no_predicate = self.predicate is None or self.predicate.rest is None
+        return _LATE if has_no_predicate and self.matcher is not None else ()
 
     def _columns_of(self, file: LogFile, group: int) -> tuple[str, ...]:
         """The columns to read, less those of which the footer says that they are null."""
@@ -96,6 +112,11 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
         if PARTITION_VALUES not in self.columns:
             return []
         return self.source.footer(file).leaves((PARTITION_VALUES,))
+
+
+def _plain(file: LogFile, rows: pa.RecordBatch) -> ColumnBatch:
+    """All rows, with plain texts."""
+    return ColumnBatch(file, plain_batch(rows))
 
 
 def _adds(file: LogFile, batch: pa.RecordBatch) -> ColumnBatch:

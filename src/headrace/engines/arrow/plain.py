@@ -4,8 +4,7 @@ Everything above this engine may then rely on plain `string` columns. The one ex
 partition values of a leaf, which may stay coded: whoever looks at them by code is much quicker.
 """
 
-from collections.abc import Iterator
-from itertools import chain
+from functools import lru_cache
 
 import pyarrow as pa
 
@@ -13,19 +12,20 @@ _CODED_TEXT = pa.dictionary(pa.int32(), pa.string())
 _TEXT = frozenset({pa.large_string(), pa.string_view(), pa.string()})
 
 
-def plain_batches(
-    batches: Iterator[pa.RecordBatch], *, coded: str | None = None
-) -> Iterator[pa.RecordBatch]:
+def plain_batch(batch: pa.RecordBatch, *, coded: str | None = None) -> pa.RecordBatch:
     """The same rows with plain texts; nothing is copied where they already are.
 
-    The field named `coded` may stay a map of codes. All batches must be of one schema.
+    The field named `coded` may stay a map of codes.
     """
-    first = next(batches, None)
-    if first is None:
-        return
-    schema = pa.schema([_plain_field(field, coded) for field in first.schema])
-    every = chain((first,), batches)
-    yield from every if schema.equals(first.schema) else (batch.cast(schema) for batch in every)
+    schema = _plain_schema(batch.schema, coded)
+    return batch if schema is None else batch.cast(schema)
+
+
+@lru_cache(maxsize=16)
+def _plain_schema(schema: pa.Schema, coded: str | None) -> pa.Schema | None:
+    """The schema with plain texts; None: it has no others."""
+    plain = pa.schema([_plain_field(field, coded) for field in schema])
+    return None if plain.equals(schema) else plain
 
 
 def _plain_field(field: pa.Field, coded: str | None) -> pa.Field:

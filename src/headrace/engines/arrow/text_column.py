@@ -1,44 +1,44 @@
 """A column of texts of a row group, decoded by a compiled loop: paths and statistics.
 
 They are most of what a checkpoint holds. Arrow's own reader knows every encoding and takes half as
-long again for the two usual ones.
+long again for the two usual ones. All memory is used again and again: fresh memory costs as much
+as decompressing into it.
 """
 
-from collections.abc import Iterator
-from typing import Any, BinaryIO
+from ctypes import byref
+from typing import Any, BinaryIO, TypeAlias
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from headrace.compiled.memory import Memory
-from headrace.compiled.texts import PageTexts, Present, TextBuilder
-from headrace.engines.arrow.hybrid import is_repeated, unpack
+from headrace.compiled.memory import Block, Memory
+from headrace.compiled.texts import CODECS, OTHER_CODEC, Chunk, Rows, Status, texts_loop
 from headrace.engines.arrow.lite.codec import Codec
-from headrace.engines.arrow.lite.page import Page
-from headrace.engines.arrow.page_stream import PageStream
 
+_READ_BYTES = 1 << 20
 _SPARE = 1.1
 """Room for rows that are longer than the average one."""
 _MOST_EXPECTED_BYTES = 1 << 26
 """A footer may say anything; more is made room for when it comes."""
-_MOST_IN_A_PAGE = 1 << 24
+_LARGEST_PAGE_BYTES = 1 << 29
+_MOST_BYTES = 2**31 - 1
+"""What the offsets of a column reach."""
+_FEWEST_BYTES = 1 << 10
 _MOST_WORDS = 1 << 16
+_OFFSET_BYTES = 4
+
+Mask: TypeAlias = npt.NDArray[np.bool_]
 
 
 class Texts(msgspec.Struct, frozen=True):
     """The texts of some rows, and how deep each row is defined."""
 
     values: pa.StringArray
+    """Those of the rows that were kept."""
     levels: npt.NDArray[np.uint8]
-
-
-class _Part(msgspec.Struct):
-    """What is left of a page."""
-
-    texts: PageTexts
-    levels: npt.NDArray[np.uint8]
+    """Those of all rows."""
 
 
 class TextColumn:
@@ -46,83 +46,131 @@ class TextColumn:
 
     def __init__(self, file: BinaryIO, chunk: Any, *, depth: int, memory: Memory) -> None:
         """Take the metadata of the chunk, and the level at which a text is there."""
-        start = chunk.data_page_offset
+        self._file = file
+        self._position = chunk.data_page_offset
         if chunk.has_dictionary_page:
-            start = min(start, chunk.dictionary_page_offset)
-        size, codec = chunk.total_compressed_size, Codec(chunk.compression)
-        pages = PageStream(file, start=start, size=size, codec=codec, memory=memory)
-        # No method: what refers to itself lives on until somebody looks for such things.
-        self._parts = _parts(pages, depth, memory)
-        self._part: _Part | None = None
-        self._depth = depth
+            self._position = min(self._position, chunk.dictionary_page_offset)
+        self._unread = chunk.total_compressed_size
+        self._codec = Codec(chunk.compression)
         self._memory = memory
+        self._input = self._page = self._words = memory.block(0)
+        self._starts = np.empty(0, dtype=np.int32)
+        self._state = Chunk(depth=depth, codec=CODECS.get(chunk.compression, OTHER_CODEC))
         self._row_bytes = chunk.total_uncompressed_size / max(chunk.num_values, 1) * _SPARE
 
-    def take(self, rows: int) -> Texts:
-        """The next rows.
+    def take(self, rows: int, kept: Mask | None = None) -> Texts:
+        """The next rows, or those of them that are kept.
 
         Raises:
             ValueError: there are fewer, or they are written in a way that is not known here.
-            IndexError: the same.
         """
-        expected = min(int(rows * self._row_bytes), _MOST_EXPECTED_BYTES)
-        builder = TextBuilder(rows, expected_bytes=expected, memory=self._memory)
-        taken: list[npt.NDArray[np.uint8]] = []
-        while rows:
-            part = self._part or next(self._parts, None)
-            if part is None:
-                raise ValueError("the column ends too early")
-            levels, part.levels = part.levels[:rows], part.levels[rows:]
-            builder.append(part.texts, len(levels))
-            taken.append(levels)
-            rows -= len(levels)
-            self._part = part if len(part.levels) else None
-        levels = np.concatenate(taken) if taken else np.empty(0, np.uint8)
-        return Texts(builder.finish(_present(levels, self._depth)), levels)
+        taking = _Taking(rows, kept, memory=self._memory, row_bytes=self._row_bytes)
+        loop, state = texts_loop(), self._state
+        while (status := Status(loop(byref(state), byref(taking.state)))) is not Status.DONE:
+            match status:
+                case Status.MORE_INPUT:
+                    self._read(state.wanted)
+                case Status.MORE_PAGE:
+                    self._page = self._room(state.wanted)
+                    state.page, state.page_room = self._page.address, len(self._page)
+                case Status.MORE_WORDS:
+                    self._words = self._room(state.wanted)
+                    state.words, state.words_room = self._words.address, len(self._words)
+                    self._starts = np.empty(_MOST_WORDS, dtype=np.int32)
+                    state.word_starts, state.most_words = self._starts.ctypes.data, _MOST_WORDS
+                case Status.MORE_OUT:
+                    taking.grow()
+                case Status.DECOMPRESS_PAGE:
+                    self._decompress(self._page)
+                case Status.DECOMPRESS_WORDS:
+                    self._decompress(self._words)
+                case _:
+                    raise ValueError("the chunk is damaged, or written in an unusual way")
+        return taking.finished(state.depth)
+
+    def _read(self, wanted: int) -> None:
+        """Read on until so many bytes are there to use."""
+        state = self._state
+        kept = state.input_size - state.input_at
+        end = kept + min(max(wanted - kept, _READ_BYTES), self._unread)
+        if end == kept:
+            raise ValueError("the chunk ends too early")
+        ahead = self._input.bytes[state.input_at : state.input_size]
+        if len(self._input) < end:
+            self._input = self._room(end)
+        self._input.bytes[:kept] = ahead
+        room = self._input.bytes[:end].data
+        self._file.seek(self._position)
+        while kept < end and (count := self._file.readinto(room[kept:])):  # type: ignore[attr-defined]
+            kept += count
+            self._position += count
+            self._unread -= count
+        if kept < end:
+            raise ValueError("the file ends too early")
+        state.input, state.input_size, state.input_at = self._input.address, end, 0
+
+    def _room(self, size: int) -> Block:
+        if not 0 <= size <= _LARGEST_PAGE_BYTES:
+            raise ValueError(f"a page of {size} bytes is not for this reader")
+        return self._memory.block(size + size // 2)  # the next page is a little larger
+
+    def _decompress(self, into: Block) -> None:
+        state = self._state
+        body = self._input.bytes[state.body_at : state.body_at + state.body_size]
+        self._codec.decompress_into(body.data, into.bytes[: state.wanted].data)
+        state.is_decompressed = 1
 
 
-def _parts(pages: PageStream, depth: int, memory: Memory) -> Iterator[_Part]:
-    words = pa.array([], pa.string())
-    for page in pages:
-        if page.is_dictionary:
-            words = _words(page, memory)
-            continue
-        levels = _levels(page, depth)
-        present = _present(levels, depth)
-        if page.is_coded:
-            count = page.count if present is None else int(np.count_nonzero(present))
-            yield _Part(PageTexts.coded(_codes(page, count), words, present), levels)
-        else:
-            yield _Part(PageTexts.plain(memoryview(page.values), present), levels)
+class _Taking:
+    """An Arrow column in the making."""
 
+    def __init__(self, rows: int, kept: Mask | None, *, memory: Memory, row_bytes: float) -> None:
+        self._memory = memory
+        self._kept = kept
+        self._levels = np.empty(rows, dtype=np.uint8)
+        count = rows if kept is None else int(np.count_nonzero(kept))
+        self._offsets = memory.block((count + 1) * _OFFSET_BYTES)
+        self._ends = self._offsets.bytes[: (count + 1) * _OFFSET_BYTES].view(np.int32)
+        self._ends[0] = 0
+        expected = min(int(count * row_bytes), _MOST_EXPECTED_BYTES)
+        self._bytes = memory.block(max(expected, _FEWEST_BYTES))
+        self.state = Rows(
+            rows=rows,
+            kept=None if kept is None else kept.ctypes.data,
+            levels=self._levels.ctypes.data,
+            offsets=self._offsets.address,
+        )
+        self._tell_room()
 
-def _levels(page: Page, depth: int) -> npt.NDArray[np.uint8]:
-    if page.count > _MOST_IN_A_PAGE:
-        raise ValueError("the page is too large for this reader")
-    bits = depth.bit_length()
-    if is_repeated(page.definitions, bits, depth, page.count):
-        return np.full(page.count, depth, dtype=np.uint8)
-    levels: npt.NDArray[np.uint8] = unpack(page.definitions, bits, page.count)
-    if (levels > depth).any():
-        raise ValueError("a row is deeper than its column")
-    return levels
+    def grow(self) -> None:
+        """Make more room for texts.
 
+        Raises:
+            ValueError: they are more than a column can hold.
+        """
+        if len(self._bytes) >= _MOST_BYTES:
+            raise ValueError("the texts are more than a column can hold")
+        larger, used = self._memory.block(2 * len(self._bytes)), self._used
+        larger.bytes[:used] = self._bytes.bytes[:used]
+        self._bytes = larger
+        self._tell_room()
 
-def _present(levels: npt.NDArray[np.uint8], depth: int) -> Present:
-    present = levels == depth
-    return None if present.all() else present
+    def finished(self, depth: int) -> Texts:
+        """The column, null where rows are not defined to that depth."""
+        levels = self._levels if self._kept is None else self._levels[self._kept]
+        present = levels == depth
+        valid = None if present.all() else pa.array(present).buffers()[1]
+        offsets = self._offsets.buffer(len(self._ends) * _OFFSET_BYTES)
+        values = self._bytes.buffer(self._used)
+        made = pa.StringArray.from_buffers(len(levels), offsets, values, valid)
+        return Texts(made, self._levels)
 
+    @property
+    def _used(self) -> int:
+        return int(self._ends[self.state.taken])
 
-def _words(page: Page, memory: Memory) -> pa.StringArray:
-    if not 0 <= page.count <= _MOST_WORDS:
-        raise ValueError("the dictionary is too large for this reader")
-    builder = TextBuilder(page.count, expected_bytes=len(page.values), memory=memory)
-    builder.append(PageTexts.plain(memoryview(page.values), None), page.count)
-    return builder.finish(None)
-
-
-def _codes(page: Page, count: int) -> npt.NDArray[np.uint16]:
-    if not count:
-        return np.empty(0, dtype=np.uint16)
-    codes = unpack(bytes(page.values[1:]), page.values[0], count)
-    return codes.astype(np.uint16, copy=False)
+    def _tell_room(self) -> None:
+        self.state.out, self.state.capacity = (
+            self._bytes.address,
+            min(len(self._bytes), _MOST_BYTES),
+        )
