@@ -5,6 +5,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -135,12 +136,18 @@ def test_any_writers_choices_are_read_alike(
     st.lists(st.none() | adds, max_size=60),
     writers,
     st.integers(1, 70),
-    st.integers(0, 3),
+    st.tuples(st.integers(0, 3), st.none() | st.lists(st.integers(0, 59))),
 )
-@settings(max_examples=examples(100), suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_late_columns_have_the_rows_that_were_chosen(
-    tmp_path: Path, rows: list[Any], options: dict[str, Any], batch_rows: int, divisor: int
+@settings(max_examples=examples(150), suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_only_the_rows_that_were_chosen_are_decoded(
+    tmp_path: Path,
+    rows: list[Any],
+    options: dict[str, Any],
+    batch_rows: int,
+    choice: tuple[int, list[int] | None],
 ) -> None:
+    divisor, wanted = choice
+
     def is_wanted(add: Any) -> bool:
         return add is not None and (not divisor or len(add["path"]) % divisor == 0)
 
@@ -148,16 +155,25 @@ def test_late_columns_have_the_rows_that_were_chosen(
         mask = pa.array([is_wanted(add) for add in found["add"].to_pylist()], pa.bool_())
         return ColumnBatch(file, found).filter(mask)
 
+    mask = None if wanted is None else np.isin(np.arange(len(rows)), wanted)
     path = written(tmp_path / "checkpoint.parquet", rows, **options)
     assume(isinstance(outcome(by_arrow, path, COLUMNS), pa.Table))  # else Arrow cannot read it
     source, file = opened(path)
     with AddReader.open(source, file, codes=(), batch_rows=batch_rows) as reader:
+        size = options["row_group_size"]
         batches = [
             batch
             for group in range(reader.parquet.metadata.num_row_groups)
-            for batch in reader.batches(group, COLUMNS, choose=choose, late=("add.stats",))
+            for batch in reader.batches(
+                group,
+                COLUMNS,
+                choose=choose,
+                late=("add.stats",),
+                mask=None if mask is None else mask[group * size : (group + 1) * size],
+            )
         ]
-    expected = [add for add in rows if is_wanted(add)]
+    kept = range(len(rows)) if mask is None else np.flatnonzero(mask)
+    expected = [rows[place] for place in kept if is_wanted(rows[place])]
     stats = [batch.field("stats") or pa.array([]) for batch in batches]
     assert [text for array in stats for text in array.to_pylist()] == [a["stats"] for a in expected]
     assert sum(map(len, batches)) == len(expected)

@@ -8,7 +8,7 @@
 
 /* Raised with every function that is added or changed, here and in library.py, which then takes no
    older library. */
-#define HEADRACE_ABI 2
+#define HEADRACE_ABI 3
 
 int32_t headrace_abi(void);
 
@@ -48,8 +48,9 @@ typedef struct {
 typedef struct {
   int64_t rows;
   int64_t done, leveled, taken; /* how far it has come: zero at first */
-  const uint8_t *kept;          /* a byte for each row, zero where it is left out; NULL: none is */
-  uint8_t *levels;              /* for each row, also those that are left out */
+  const uint8_t *kept;          /* a byte for each row, 0 where it is left out, else 1; NULL: all */
+  int64_t known;                /* how many of those there are: also of rows that come later */
+  uint8_t *levels;              /* for each row; those of rows that are left out mean nothing */
   int32_t *offsets;             /* offsets[0] must be zero */
   uint8_t *out;
   int64_t capacity;

@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-_ABI = 2
+_ABI = 3
 """As in kernels.h."""
 _FUNCTIONS = (
     "headrace_leaves",

@@ -12,7 +12,7 @@ typedef struct {
   int64_t rows; /* left in the page */
   input values; /* of a page that is not coded: what is left of them */
   runs levels, codes;
-  bool is_coded, has_code;
+  bool is_skipped, is_coded, has_code;
   uint32_t code; /* that has been read and not been used */
   int64_t words, words_size;
 } place;
@@ -57,10 +57,23 @@ static inline void pass(place *at, uint32_t size) {
   if (!at->is_coded) at->values.at += LENGTH_BYTES + size;
 }
 
+/* Whether none of the rows of the next page is kept, as far as is known. */
+static bool may_skip(const headrace_rows *to, const page_header *header) {
+  return to->kept && header->kind == DATA_PAGE && header->count > 0 &&
+         header->count <= to->known - to->done &&
+         !memchr(to->kept + to->done, 1, (size_t)header->count);
+}
+
 /* The rows that are left of a page, as far as they are wanted. */
 static int64_t take_rows(const headrace_chunk *chunk, place *at, headrace_rows *to) {
   int64_t end = to->done + at->rows;
   if (end > to->rows) end = to->rows;
+  if (at->is_skipped) {
+    memset(to->levels + to->done, 0, (size_t)(end - to->done));
+    at->rows -= end - to->done;
+    to->done = to->leveled = end;
+    return HEADRACE_DONE;
+  }
   if (to->leveled < end) {
     uint8_t *levels = to->levels + to->leveled;
     const int64_t count = end - to->leveled;
@@ -133,7 +146,7 @@ static bool begin_page(const headrace_chunk *chunk, place *at, const page_header
 }
 
 /* Whether the next page could be read; if not, why. */
-static int64_t next_page(headrace_chunk *chunk, place *at) {
+static int64_t next_page(headrace_chunk *chunk, place *at, const headrace_rows *to) {
   const uint8_t *start = chunk->input + chunk->input_at;
   input from = {start, chunk->input + chunk->input_size}, body;
   page_header header;
@@ -144,6 +157,12 @@ static int64_t next_page(headrace_chunk *chunk, place *at) {
   }
   chunk->wanted = from.at - start + header.compressed_size;
   if (!take(&from, (uint64_t)header.compressed_size, &body)) return HEADRACE_MORE_INPUT;
+  at->is_skipped = may_skip(to, &header);
+  if (at->is_skipped) {
+    at->rows = header.count;
+    chunk->input_at = from.at - chunk->input;
+    return HEADRACE_DONE;
+  }
   const bool is_dictionary = header.kind == DICTIONARY_PAGE;
   uint8_t *room = is_dictionary ? chunk->words : chunk->page;
   chunk->wanted = header.size;
@@ -169,7 +188,7 @@ int64_t headrace_texts(headrace_chunk *chunk, headrace_rows *to) {
   int64_t status = HEADRACE_DONE;
   memcpy(&at, chunk->state, sizeof at);
   while (to->done < to->rows && status == HEADRACE_DONE)
-    status = at.rows ? take_rows(chunk, &at, to) : next_page(chunk, &at);
+    status = at.rows ? take_rows(chunk, &at, to) : next_page(chunk, &at, to);
   memcpy(chunk->state, &at, sizeof at);
   return status;
 }

@@ -60,6 +60,7 @@ class Rows(Structure):
         ("leveled", c_int64),
         ("taken", c_int64),
         ("kept", c_void_p),
+        ("known", c_int64),
         ("levels", c_void_p),
         ("offsets", c_void_p),
         ("out", c_void_p),

@@ -4,7 +4,7 @@ It is a shortcut that may decline at any batch. Arrow then reads the rows that a
 what is wrong with them if something is.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import BinaryIO, TypeAlias, TypeVar
 
@@ -60,7 +60,13 @@ class AddReader(msgspec.Struct, frozen=True, kw_only=True):
             yield cls(source=source, file=file, parquet=parquet, raw=raw, batch_rows=batch_rows)
 
     def batches(
-        self, group: int, columns: tuple[str, ...], *, choose: Choose, late: tuple[str, ...] = ()
+        self,
+        group: int,
+        columns: tuple[str, ...],
+        *,
+        choose: Choose,
+        late: tuple[str, ...] = (),
+        mask: Mask | None = None,
     ) -> Iterator[ColumnBatch]:
         """Some columns of the adds of a row group, piece by piece, as they are chosen.
 
@@ -70,18 +76,23 @@ class AddReader(msgspec.Struct, frozen=True, kw_only=True):
             choose: Says which rows are wanted. It may be asked about the same rows twice.
             late: Columns that `choose` does not look at. Where it costs less, they are decoded
                 afterwards, and only for the rows that are left.
+            mask: False for rows that are not wanted in any case.
         """
+        end = self._footer.rows(group) if mask is None else _end(mask)
         done = 0
-        for rows, batch in _while_usual(self._quick_batches(group, columns, choose, late)):
+        for rows, batch in _while_usual(self._quick_batches(group, columns, choose, late, mask)):
             yield batch
             done += rows
-        if done == self._footer.rows(group):
-            return
-        for rows in self._arrow_batches(group, columns):
-            left = rows.slice(min(done, len(rows)))
-            done -= len(rows) - len(left)
+        position = 0
+        for rows in self._arrow_batches(group, columns) if done < end else ():
+            first, position = max(position, done), position + len(rows)
+            left = rows.slice(max(len(rows) - (position - first), 0))
+            if mask is not None:
+                left = left.filter(pa.array(mask[first:position]))
             if len(left):
                 yield choose(left)
+            if position >= end:
+                return
 
     @property
     def _footer(self) -> Footer:
@@ -93,7 +104,12 @@ class AddReader(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def _quick_batches(
-        self, group: int, columns: tuple[str, ...], choose: Choose, late: tuple[str, ...]
+        self,
+        group: int,
+        columns: tuple[str, ...],
+        choose: Choose,
+        late: tuple[str, ...],
+        mask: Mask | None,
     ) -> Iterator[tuple[int, ColumnBatch]]:
         """The same, each with how many rows it was chosen from; none where it is not quicker.
 
@@ -108,17 +124,18 @@ class AddReader(msgspec.Struct, frozen=True, kw_only=True):
         others = tuple(leaf for leaf in leaves if leaf not in texts)
         self.source.count_read(self.file, group, texts)
         readers = {leaf: self._reader(group, leaf) for leaf in texts}
-        later = {leaf: readers.pop(leaf) for leaf in late if leaf in texts}
-        for rows, adds in self._others(group, others):
-            taken = {leaf: reader.take(rows) for leaf, reader in readers.items()}
-            batch = choose(_joined(footer.adds, adds, taken))
-            is_null = taken[_PATH].levels == 0
-            kept = batch.kept()
-            for leaf, reader in later.items():
-                texts_of_kept = reader.take(rows, kept)
-                _check_nulls(texts_of_kept, is_null)
-                batch = batch.with_field(_name(leaf), texts_of_kept.values)
-            yield rows, batch
+        # With a mask few rows are decoded at all: what is late comes with the others.
+        later = {leaf: readers.pop(leaf) for leaf in late if leaf in texts and mask is None}
+        end = footer.rows(group) if mask is None else _end(mask)
+        position = 0
+        for rows, adds in self._others(group, others) if end else ():
+            wanted = None if mask is None else mask[position:]
+            taken = {leaf: reader.take(rows, wanted) for leaf, reader in readers.items()}
+            batch = choose(_joined(footer.adds, _filtered(adds, wanted), taken))
+            yield rows, _completed(batch, later, rows, is_null=taken[_PATH].levels == 0)
+            position += rows
+            if position >= end:
+                return
 
     def _reader(self, group: int, leaf: str) -> TextColumn:
         footer = self._footer
@@ -185,6 +202,27 @@ def _joined(
         mask=pa.array(is_null) if is_null.any() else None,
     )
     return pa.RecordBatch.from_arrays([adds], schema=pa.schema([field.with_type(adds.type)]))
+
+
+def _completed(
+    batch: ColumnBatch, later: Mapping[str, TextColumn], rows: int, *, is_null: Mask
+) -> ColumnBatch:
+    """A batch of some rows with the columns that come late."""
+    kept = batch.kept() if later else None
+    for leaf, reader in later.items():
+        texts = reader.take(rows, kept)
+        _check_nulls(texts, is_null if kept is None else is_null[kept])
+        batch = batch.with_field(_name(leaf), texts.values)
+    return batch
+
+
+def _filtered(adds: pa.StructArray | None, mask: Mask | None) -> pa.StructArray | None:
+    return adds if adds is None or mask is None else adds.filter(pa.array(mask[: len(adds)]))
+
+
+def _end(mask: Mask) -> int:
+    """How many rows there are up to the last one that is wanted."""
+    return len(mask) - int(mask[::-1].argmax()) if mask.any() else 0
 
 
 def _check_nulls(texts: Texts, is_null: Mask) -> None:

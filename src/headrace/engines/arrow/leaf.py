@@ -65,10 +65,9 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
             if mask is None:
                 yield from reader.batches(group, columns, choose=self._choose(file), late=self.late)
                 return
-            whole = reader.batches(group, columns, choose=partial(_plain, file))
-            rows = (batch.columns for batch in whole)
-            for some in _chosen(rows, mask, batch_rows=self.batch_rows):
-                yield self._kept(_adds(file, some))
+            few = reader.batches(group, columns, choose=partial(_plain, file), mask=mask)
+            for batch in _together(few, batch_rows=self.batch_rows):
+                yield self._kept(_adds(file, batch))
         except (UnicodeDecodeError, pa.ArrowException) as error:
             # Arrow checks texts and codes when they are looked at.
             raise CorruptCheckpointError(path=file.path, reason=str(error)) from error
@@ -134,23 +133,14 @@ def _adds(file: LogFile, batch: pa.RecordBatch) -> ColumnBatch:
     return found.filter(pc.is_valid(adds)) if adds.null_count else found
 
 
-def _chosen(
-    batches: Iterator[pa.RecordBatch], mask: npt.NDArray[np.bool_], *, batch_rows: int
-) -> Iterator[pa.RecordBatch]:
-    """The rows for which the mask is true; a few of each batch together make one batch."""
-    position = rows = 0
-    end = len(mask) - int(mask[::-1].argmax())  # what comes after the last one is not decoded
-    waiting: list[pa.RecordBatch] = []
-    while position < end and (batch := next(batches, None)) is not None:
-        chosen = mask[position : position + len(batch)]
-        position += len(batch)
-        if not chosen.any():
-            continue
-        part = batch if chosen.all() else batch.filter(pa.array(chosen))
-        waiting.append(part)
-        rows += len(part)
+def _together(batches: Iterator[ColumnBatch], *, batch_rows: int) -> Iterator[pa.RecordBatch]:
+    """The same rows: what is few of each batch makes one batch together."""
+    rows, waiting = 0, list[pa.RecordBatch]()
+    for batch in batches:
+        waiting.append(batch.columns)
+        rows += len(batch)
         if rows >= batch_rows:
             yield pa.concat_batches(waiting)
             rows, waiting = 0, []
-    if waiting:
+    if rows:
         yield pa.concat_batches(waiting)

@@ -36,9 +36,7 @@ class Texts(msgspec.Struct, frozen=True):
     """The texts of some rows, and how deep each row is defined."""
 
     values: pa.StringArray
-    """Those of the rows that were kept."""
     levels: npt.NDArray[np.uint8]
-    """Those of all rows."""
 
 
 class TextColumn:
@@ -60,6 +58,11 @@ class TextColumn:
 
     def take(self, rows: int, kept: Mask | None = None) -> Texts:
         """The next rows, or those of them that are kept.
+
+        Args:
+            rows: How many.
+            kept: Whether each is kept. It may tell of later rows too: a page of which no row is
+                kept is not even decompressed.
 
         Raises:
             ValueError: there are fewer, or they are written in a way that is not known here.
@@ -126,9 +129,9 @@ class _Taking:
 
     def __init__(self, rows: int, kept: Mask | None, *, memory: Memory, row_bytes: float) -> None:
         self._memory = memory
-        self._kept = kept
+        self._kept = None if kept is None else kept[:rows]
         self._levels = np.empty(rows, dtype=np.uint8)
-        count = rows if kept is None else int(np.count_nonzero(kept))
+        count = rows if self._kept is None else int(np.count_nonzero(self._kept))
         self._offsets = memory.block((count + 1) * _OFFSET_BYTES)
         self._ends = self._offsets.bytes[: (count + 1) * _OFFSET_BYTES].view(np.int32)
         self._ends[0] = 0
@@ -137,6 +140,7 @@ class _Taking:
         self.state = Rows(
             rows=rows,
             kept=None if kept is None else kept.ctypes.data,
+            known=0 if kept is None else len(kept),
             levels=self._levels.ctypes.data,
             offsets=self._offsets.address,
         )
@@ -163,7 +167,7 @@ class _Taking:
         offsets = self._offsets.buffer(len(self._ends) * _OFFSET_BYTES)
         values = self._bytes.buffer(self._used)
         made = pa.StringArray.from_buffers(len(levels), offsets, values, valid)
-        return Texts(made, self._levels)
+        return Texts(made, levels)
 
     @property
     def _used(self) -> int:
