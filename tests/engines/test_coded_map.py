@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from headrace.compiled.memory import Memory
 from headrace.engines.arrow.coded_map import MapChunks
 from headrace.engines.arrow.footer import Footer
 from headrace.engines.arrow.partition_map import UniformLayout
@@ -56,7 +57,8 @@ def by_code(file: BytesIO) -> list[list[Any] | None]:
         if maps is not None:
             try:
                 width = len(maps.keys.names)
-                rows = [row for page in maps.codes() for row in page.rows(width).tolist()]
+                pages = maps.pages(file, Memory()).codes()
+                rows = [row for page in pages for row in page.rows(width).tolist()]
             except ValueError:
                 continue
             built = iter(

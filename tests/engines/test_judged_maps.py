@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace.compiled.library import is_built
-from headrace.engines.arrow.coded_map import CodedMaps, MapChunks
+from headrace.compiled.memory import Memory
+from headrace.engines.arrow.coded_map import MapChunks, MapPages
 from headrace.engines.arrow.footer import Footer
 from tests.effort import examples
 from tests.engines.test_coded_map import written
@@ -20,34 +21,36 @@ from tests.engines.test_coded_map import written
 pytestmark = pytest.mark.skipif(not is_built(), reason="built without a compiler")
 
 
-def coded(maps: list[Any], **writer: Any) -> CodedMaps:
+def coded(maps: list[Any], **writer: Any) -> MapPages:
     file = written(maps, **writer)
     chunks = MapChunks.of(Footer(pq.read_metadata(file)), 0, "add.partitionValues")
     assert chunks is not None
     found = chunks.read(file)
     assert found is not None
-    return found
+    return found.pages(file, Memory())
 
 
-def by_rows(maps: CodedMaps, verdicts: npt.NDArray[np.uint8]) -> list[bool] | None:
+def by_rows(maps: MapPages, verdicts: npt.NDArray[np.uint8]) -> list[bool] | None:
     """What the codes say, one by one; None where they stand for nothing."""
     values = len(verdicts)
     try:
         rows = [row for page in maps.codes() for row in page.rows(values).tolist()]
     except ValueError:
         return None
-    if len(rows) != maps.keys.count or any(code >= len(maps.texts) for row in rows for code in row):
+    if len(rows) != maps.maps.keys.count or any(
+        code >= len(maps.maps.texts) for row in rows for code in row
+    ):
         return None
     return [all(verdicts[value, code] for value, code in enumerate(row)) for row in rows]
 
 
-def judged(maps: CodedMaps, verdicts: npt.NDArray[np.uint8]) -> list[bool] | None:
+def judged(maps: MapPages, verdicts: npt.NDArray[np.uint8]) -> list[bool] | None:
     found = maps.judged(verdicts)
     return None if found is None else found.tolist()
 
 
-def some_verdicts(maps: CodedMaps, seed: int) -> npt.NDArray[np.uint8]:
-    shape = (len(maps.keys.names), len(maps.texts))
+def some_verdicts(maps: MapPages, seed: int) -> npt.NDArray[np.uint8]:
+    shape = (len(maps.maps.keys.names), len(maps.maps.texts))
     return np.random.default_rng(seed).integers(0, 2, shape, dtype=np.uint8)
 
 
@@ -85,7 +88,7 @@ def test_verdicts_are_those_of_the_codes(  # noqa: PLR0913, PLR0917
 ) -> None:
     maps = coded(uniform(rows, values, distinct, stretch), **writer)
     verdicts = some_verdicts(maps, seed)
-    found, bits = judged(maps, verdicts), (len(maps.texts) - 1).bit_length()
+    found, bits = judged(maps, verdicts), (len(maps.maps.texts) - 1).bit_length()
     # Codes of many bits are left to others. Where a page ends within a map, neither tells.
     assert found == by_rows(maps, verdicts) or (found is None and bits * values > 16)
 
@@ -105,10 +108,10 @@ def test_damage_is_left_to_others_or_tells_the_same(  # noqa: PLR0913
 ) -> None:
     sound = coded(uniform(900, 2, distinct, stretch), compression=compression, data_page_size=200)
     verdicts = some_verdicts(sound, place)
-    pages = bytearray(sound._pages)
+    pages = bytearray(sound.data)
     at = place % len(pages)
     pages[at] ^= flip
-    maps = msgspec.structs.replace(sound, _pages=bytes(pages[:at] if cut else pages))
+    maps = msgspec.structs.replace(sound, data=bytes(pages[:at] if cut else pages))
     found = judged(maps, verdicts)
     assert found is None or found in (by_rows(maps, verdicts), by_rows(sound, verdicts))
 
@@ -128,6 +131,7 @@ def test_values_that_are_not_coded_are_left_to_others() -> None:
 
 def test_a_code_beyond_the_last_text_is_left_to_others() -> None:
     maps = coded(uniform(500, 2, 9, 1))
-    fewer = msgspec.structs.replace(maps, texts=maps.texts[:-1])
+    last = msgspec.structs.replace(maps.maps, texts=maps.maps.texts[:-1])
+    fewer = msgspec.structs.replace(maps, maps=last)
     assert judged(maps, some_verdicts(maps, 1)) is not None
     assert judged(fewer, some_verdicts(fewer, 1)) is None

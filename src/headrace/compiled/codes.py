@@ -1,13 +1,13 @@
 """Judging maps of partition values by the codes that the pages of a row group have for them."""
 
-from ctypes import Structure, byref, c_char_p, c_int32, c_int64, c_void_p
+from ctypes import Structure, byref, c_int32, c_int64, c_void_p
 
 import numpy as np
 import numpy.typing as npt
 
 from headrace.compiled.library import function
 
-_ARGUMENTS = (c_char_p, c_int64, c_void_p)
+_ARGUMENTS = (c_void_p, c_int64, c_void_p)
 _TABLE_BYTES = 1 << 16
 _ROOM_BYTES = 1 << 20
 """For a page of codes: those of paths are of that size, and codes are much smaller."""
@@ -31,7 +31,7 @@ class _Maps(Structure):
 
 
 def judge_maps(
-    pages: bytes,
+    pages: bytes | memoryview,
     verdicts: npt.NDArray[np.uint8],
     *,
     maps: int,
@@ -58,4 +58,5 @@ def judge_maps(
         *(values, level, texts, verdicts.ctypes.data, table.ctypes.data),
         *(is_snappy, _ROOM_BYTES, room.ctypes.data, maps, found.ctypes.data),
     )
-    return None if judge(pages, len(pages), byref(told)) < 0 else found
+    read = np.frombuffer(pages, dtype=np.uint8)
+    return None if judge(read.ctypes.data, len(read), byref(told)) < 0 else found

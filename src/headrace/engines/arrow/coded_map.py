@@ -15,9 +15,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from headrace.compiled.codes import judge_maps
+from headrace.compiled.memory import Block, Memory
 from headrace.engines.arrow.footer import Footer
 from headrace.engines.arrow.hybrid import is_repeated, unpack
-from headrace.engines.arrow.lite.codec import Codec
+from headrace.engines.arrow.lite.codec import Bytes, Codec
 from headrace.engines.arrow.lite.page import (
     BYTE_ARRAY,
     Page,
@@ -53,32 +54,59 @@ class MapKeys(msgspec.Struct, frozen=True):
 
 
 class CodedMaps(msgspec.Struct, frozen=True):
-    """The maps of a row group."""
+    """The maps of a row group, but for their codes, which are most of it."""
 
     keys: MapKeys
     texts: list[str]
     """What the codes stand for."""
-    _pages: bytes
-    """Those of the values, behind the dictionary."""
-    _codec: Codec
-    _definition_level: int
+    codec: Codec
+    definition_level: int
+    """That of a value that is there."""
+    start: int
+    size: int
+    """Where the pages of the codes lie in the file."""
+
+    def pages(self, file: BinaryIO, memory: Memory) -> "MapPages":
+        """The pages, in memory that is used again when they are gone.
+
+        Raises:
+            IndexError: the file ends too early.
+        """
+        block, done = memory.block(self.size), 0
+        room = block.bytes[: self.size].data
+        file.seek(self.start)
+        while done < self.size and (count := file.readinto(room[done:])):  # type: ignore[attr-defined]
+            done += count
+        if done < self.size:
+            raise IndexError("the file ends too early")
+        return MapPages(self, room, block)
+
+
+class MapPages(msgspec.Struct, frozen=True):
+    """The codes of the values of some maps."""
+
+    maps: CodedMaps
+    data: Bytes
+    _memory: Block | None = None
+    """What the data lie in, as long as they are looked at."""
 
     def judged(self, verdicts: npt.NDArray[np.uint8]) -> npt.NDArray[np.bool_] | None:
         """Whether each map may match, by what is said of each value and code; None: see `codes`."""
-        if self._codec.name not in ("SNAPPY", "UNCOMPRESSED"):
+        codec = self.maps.codec.name
+        if codec not in ("SNAPPY", "UNCOMPRESSED"):
             return None
         return judge_maps(
-            self._pages,
+            self.data,
             verdicts,
-            maps=self.keys.count,
-            level=self._definition_level,
-            is_snappy=self._codec.name == "SNAPPY",
+            maps=self.maps.keys.count,
+            level=self.maps.definition_level,
+            is_snappy=codec == "SNAPPY",
         )
 
     def have_no_other_texts(self) -> bool:
         """Whether every text that occurs is among those that have a code."""
         try:
-            return are_all_coded(self._pages)
+            return are_all_coded(self.data)
         except _UNUSUAL:
             return False
 
@@ -89,17 +117,18 @@ class CodedMaps(msgspec.Struct, frozen=True):
             ValueError: some values are null or not coded.
         """
         try:
-            for page in _pages(self._pages, self._codec):
-                yield PageCodes.of(page, _count(page, self._definition_level))
+            for page in _pages(self.data, self.maps.codec):
+                yield PageCodes.of(page, _count(page, self.maps.definition_level))
         except _UNUSUAL as error:
             raise ValueError(str(error)) from error
 
-    def mask_of_rows(self, maps: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    def mask_of_rows(self, mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
         """A mask of maps as one of rows, in which rows without a map are false."""
-        if self.keys.count == len(self.keys.present):
-            return maps
-        rows = np.zeros(len(self.keys.present), dtype=np.bool_)
-        rows[self.keys.present] = maps
+        keys = self.maps.keys
+        if keys.count == len(keys.present):
+            return mask
+        rows = np.zeros(len(keys.present), dtype=np.bool_)
+        rows[keys.present] = mask
         return rows
 
 
@@ -153,14 +182,34 @@ class MapChunks(msgspec.Struct, frozen=True):
         """The maps; None where they are not to be had in this way."""
         key_level, value_level = self.definition_levels
         try:
-            data = _read(file, self.keys, _LARGEST_KEYS_BYTES)
-            keys = _map_keys(data, Codec(self.keys.compression), key_level, self.rows)
-            data = _read(file, self.values, _LARGEST_VALUES_BYTES)
+            keys, head = self._read_heads(file)
             codec = Codec(self.values.compression)
-            first, start = first_page(data, is_repeated=True, decompress=codec.decompress)
-            return CodedMaps(keys, _texts(first), data[start:], codec, value_level)
+            first, size = first_page(head, is_repeated=True, decompress=codec.decompress)
+            return CodedMaps(
+                _map_keys(keys, Codec(self.keys.compression), key_level, self.rows),
+                _texts(first),
+                codec,
+                value_level,
+                _start(self.values) + size,
+                self.values.total_compressed_size - size,
+            )
         except _UNUSUAL:
             return None
+
+    def _read_heads(self, file: BinaryIO) -> tuple[bytes, bytes]:
+        """The chunk of the keys, and the beginning of that of the values: its dictionary."""
+        _check_chunk(self.keys, _LARGEST_KEYS_BYTES)
+        _check_chunk(self.values, _LARGEST_VALUES_BYTES)
+        size = self.keys.total_compressed_size
+        start, other = _start(self.keys), _start(self.values)
+        wanted = min(self.values.data_page_offset - other, self.values.total_compressed_size)
+        file.seek(start)
+        if other == start + size:  # as nearly always
+            both = file.read(size + wanted)
+            return both[:size], both[size:]
+        keys = file.read(size)
+        file.seek(other)
+        return keys, file.read(wanted)
 
 
 @lru_cache(maxsize=8)
@@ -201,14 +250,17 @@ def _repeat(numbers: npt.NDArray[Any], width: int) -> bool:
     return bool((numbers[width:] == numbers[:-width]).all())
 
 
-def _read(file: BinaryIO, chunk: Any, most_bytes: int) -> bytes:
+def _check_chunk(chunk: Any, most_bytes: int) -> None:
     if not chunk.has_dictionary_page or chunk.total_compressed_size > most_bytes:
         raise ValueError("the chunk is not coded, or large")
-    file.seek(min(chunk.dictionary_page_offset, chunk.data_page_offset))
-    return file.read(chunk.total_compressed_size)
 
 
-def _pages(data: bytes, codec: Codec) -> Iterator[Page]:
+def _start(chunk: Any) -> int:
+    start: int = min(chunk.dictionary_page_offset, chunk.data_page_offset)
+    return start
+
+
+def _pages(data: Bytes, codec: Codec) -> Iterator[Page]:
     return read_pages(data, is_repeated=True, decompress=codec.decompress)
 
 

@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from headrace.compiled.memory import Memory
 from headrace.engines.arrow.coded_map import CodedMaps, MapChunks
 from headrace.engines.arrow.column_batch import child
 from headrace.engines.arrow.parquet_source import ParquetSource
@@ -90,15 +91,20 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
         for group, coded in zip(groups, maps, strict=True):
             yield PossibleGroup(group, is_judged=False, maps=coded)
 
-    def judged(self, file: LogFile, possible: PossibleGroup) -> WantedGroup | None:
+    def judged(
+        self, file: LogFile, possible: PossibleGroup, *, raw: BinaryIO, memory: Memory
+    ) -> WantedGroup | None:
         """What is left to read of a group when its partition values have been looked at.
 
-        It holds no lock for most of the time, so that several threads can do it.
+        It holds no lock for most of the time, so that several threads can do it, each with the
+        file open and memory of its own.
         """
         if possible.is_judged:
             return WantedGroup(possible.group)
-        maps = possible.maps
-        mask = None if maps is None else coded_rows_that_may_match(maps, self.verdicts)
+        maps, mask = possible.maps, None
+        if maps is not None:
+            self.source.count_bytes(file, maps.size)
+            mask = coded_rows_that_may_match(maps, self.verdicts, file=raw, memory=memory)
         if maps is None or mask is None:
             mask, adds = self._decoded_mask(file, possible.group)
         else:

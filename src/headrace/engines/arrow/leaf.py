@@ -52,7 +52,7 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
             opened = AddReader.open(self.source, file, codes=codes, batch_rows=self.batch_rows)
             with opened as reader:
                 for possible in chain.from_iterable(map(itemgetter(1), of_file)):
-                    wanted = self.judge.judged(file, possible)
+                    wanted = self.judge.judged(file, possible, raw=reader.raw, memory=reader.memory)
                     if wanted is not None:
                         yield from self._read_group(reader, wanted.group, wanted.mask)
 

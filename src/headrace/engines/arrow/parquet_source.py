@@ -122,7 +122,7 @@ class ParquetSource:
         with parquet:
             if known is None:
                 self._footers.put(file, _checked(Footer(parquet.metadata), file))
-                self._count_local(file, parquet.metadata.serialized_size, files=1)
+                self.count_bytes(file, parquet.metadata.serialized_size, files=1)
             yield parquet
 
     @contextmanager
@@ -131,9 +131,14 @@ class ParquetSource:
         with self._store.open(file.path) as raw:
             yield raw
 
+    def count_bytes(self, file: LogFile, size_bytes: int, *, files: int = 0) -> None:
+        """Count a read. Local files are read behind the store's back; others it counts itself."""
+        if self._store.local_path(file.path) is not None:
+            self._meter.count(bytes_read=size_bytes, requests=1, files_read=files)
+
     def count_read(self, file: LogFile, group: int, leaves: Sequence[str]) -> None:
         """Count the reading of some columns of a row group, unless the store does."""
-        self._count_local(file, self.footer(file).compressed_bytes(group, leaves))
+        self.count_bytes(file, self.footer(file).compressed_bytes(group, leaves))
 
     def batches(
         self,
@@ -172,11 +177,6 @@ class ParquetSource:
             self._met.add(identity)
             self._meter.count(footer_cache_hits=footer is not None)
         return footer
-
-    def _count_local(self, file: LogFile, size_bytes: int, *, files: int = 0) -> None:
-        """Local files are read behind the store's back, so their reads are counted here."""
-        if self._store.local_path(file.path) is not None:
-            self._meter.count(bytes_read=size_bytes, requests=1, files_read=files)
 
 
 def _open_local(path: str, file: LogFile) -> BinaryIO:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from itertools import product
 from math import prod
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
 import numpy as np
@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from headrace.compiled.memory import Memory
 from headrace.engines.arrow.coded_map import CodedMaps, PageCodes
 from headrace.engines.arrow.partition_verdicts import PartitionTexts, PartitionVerdicts
 
@@ -136,22 +137,26 @@ def _checked(texts: pa.StringArray) -> pa.StringArray:
 
 
 def coded_rows_that_may_match(
-    maps: CodedMaps, conjuncts: Sequence[PartitionVerdicts]
+    maps: CodedMaps, conjuncts: Sequence[PartitionVerdicts], *, file: BinaryIO, memory: Memory
 ) -> npt.NDArray[np.bool_] | None:
     """The same for maps that were never built; None where their codes do not tell."""
     coded = CodedPredicate.of(conjuncts, maps.keys.names, (*maps.texts, None))
     if coded is None:
         return None
-    if not coded.can_be_true and maps.have_no_other_texts():
+    try:
+        pages = maps.pages(file, memory)
+    except (OSError, IndexError):  # Arrow will say what is wrong with it
+        return None
+    if not coded.can_be_true and pages.have_no_other_texts():
         return np.zeros(len(maps.keys.present), dtype=np.bool_)
     by_value = coded.by_value()
-    mask = None if by_value is None else maps.judged(by_value)
+    mask = None if by_value is None else pages.judged(by_value)
     if mask is None:
         try:
-            mask = coded.on_pages(maps.codes())
+            mask = coded.on_pages(pages.codes())
         except ValueError:
             return None
-    return maps.mask_of_rows(mask) if len(mask) == maps.keys.count else None
+    return pages.mask_of_rows(mask) if len(mask) == maps.keys.count else None
 
 
 class UniformLayout(msgspec.Struct, frozen=True):

@@ -38,7 +38,7 @@ class Page(msgspec.Struct, frozen=True):
     values: Bytes
 
 
-def read_pages(data: bytes, *, is_repeated: bool, decompress: Decompress) -> Iterator[Page]:
+def read_pages(data: Bytes, *, is_repeated: bool, decompress: Decompress) -> Iterator[Page]:
     """The pages of a chunk, whose bytes these are, in order.
 
     Raises:
@@ -49,7 +49,7 @@ def read_pages(data: bytes, *, is_repeated: bool, decompress: Decompress) -> Ite
         yield read_page(header, data[body], is_repeated=is_repeated, decompress=decompress)
 
 
-def first_page(data: bytes, *, is_repeated: bool, decompress: Decompress) -> tuple[Page, int]:
+def first_page(data: Bytes, *, is_repeated: bool, decompress: Decompress) -> tuple[Page, int]:
     """The first page of a chunk, and where the next one begins.
 
     Raises:
@@ -62,7 +62,7 @@ def first_page(data: bytes, *, is_repeated: bool, decompress: Decompress) -> tup
     return page, end
 
 
-def are_all_coded(data: bytes) -> bool:
+def are_all_coded(data: Bytes) -> bool:
     """Whether every value of a chunk is a code, by the heads of its pages alone.
 
     A writer whose dictionary has grown too large goes on with plain values, which it lacks.
@@ -79,7 +79,7 @@ def are_all_coded(data: bytes) -> bool:
     return True
 
 
-def _headers(data: bytes) -> Iterator[tuple[Header, slice]]:
+def _headers(data: Bytes) -> Iterator[tuple[Header, slice]]:
     """The header of each page, and where its body lies."""
     at = 0
     while at < len(data):
