@@ -14,7 +14,7 @@ from headrace.engines.arrow.group_judge import GroupJudge, PossibleGroup
 from headrace.engines.arrow.json_lines import count_json_rows
 from headrace.engines.arrow.leaf import LeafScan
 from headrace.engines.arrow.parquet_source import FooterCache, ParquetSource
-from headrace.engines.arrow.partition_verdicts import PartitionVerdicts
+from headrace.engines.arrow.partition_verdicts import JudgedPredicate
 from headrace.engines.arrow.plain import plain_batch
 from headrace.engines.arrow.row_skipping import RowSkipping, growing_groups
 from headrace.engines.arrow.workers import in_parallel
@@ -26,7 +26,7 @@ from headrace.plan.seen import FrozenSeen
 from headrace.protocol.key import keys_of
 from headrace.protocol.log_file import LogFile
 from headrace.replay.match import SeenMatcher
-from headrace.replay.skipping import keep_mask, split_predicate
+from headrace.replay.skipping import keep_mask
 from headrace.storage.store import Store
 
 
@@ -36,6 +36,7 @@ class ArrowColumnar:
     def __init__(self, store: Store, *, footers: FooterCache, context: ExecutionContext) -> None:
         self._context = context
         self._source = ParquetSource(store, footers=footers, meter=context.meter)
+        self._judging: JudgedPredicate | None = None
 
     def footer(self, file: LogFile) -> Footer:
         """What the footer of a file tells; it is remembered."""
@@ -83,12 +84,12 @@ class ArrowColumnar:
 
         shape = shapes[0]
         skip = shape.skip
-        predicate = None if skip is None else split_predicate(skip.predicate)
-        by_partition = None if predicate is None else predicate.by_partition
+        judged = None if skip is None else self._judged(skip.predicate)
+        predicate = None if judged is None else judged.split
         judge = GroupJudge(
             source=self._source,
             predicate=predicate,
-            verdicts=PartitionVerdicts.of_conjuncts(by_partition) if by_partition else (),
+            verdicts=() if judged is None else judged.verdicts,
             meter=self._context.meter,
         )
         leaf = LeafScan(
@@ -112,13 +113,19 @@ class ArrowColumnar:
         self, batches: Iterator[ActionBatch], predicate: BoundPredicate
     ) -> Iterator[ActionBatch]:
         """The adds that may hold a matching row, batch by batch."""
-        skipping = RowSkipping(split_predicate(predicate), self._context.meter)
+        skipping = RowSkipping(self._judged(predicate), self._context.meter)
         for group in growing_groups(batches):
             for is_columnar, some in groupby(group, lambda batch: isinstance(batch, ColumnBatch)):
                 if is_columnar:
                     yield from (_kept(predicate, batch) for batch in some)
                 else:
                     yield from skipping.kept([self._adds(batch) for batch in some])
+
+    def _judged(self, predicate: BoundPredicate) -> JudgedPredicate:
+        """A predicate with what it was found to say: the phases of a run ask about the same one."""
+        if self._judging is None or self._judging.split.whole is not predicate:
+            self._judging = JudgedPredicate.of(predicate)
+        return self._judging
 
     def _adds(self, batch: ActionBatch) -> AddBatch:
         """The adds of a batch; one that has not been replayed is counted here."""

@@ -27,7 +27,7 @@ from headrace.replay.skipping import SplitPredicate
 
 PARTITION_VALUES = "add.partitionValues"
 _MASK_BATCH_ROWS = 1 << 15
-_MOST_READ_AT_ONCE = 32
+_FIRST_READ, _MOST_READ_AT_ONCE = 4, 32
 
 
 class PossibleGroup(msgspec.Struct, frozen=True):
@@ -76,7 +76,7 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
         if not footer.leaves((PARTITION_VALUES,)):
             yield from self._judged_without_values(file, kept)
             return
-        start, size = 0, 1
+        start, size = 0, _FIRST_READ
         while start < len(kept):
             yield from self._with_values(file, kept[start : start + size])
             start, size = start + size, min(size * 4, _MOST_READ_AT_ONCE)
@@ -87,7 +87,7 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
             maps = [self._coded_maps(file, raw, group) for group in groups]
         texts = {text for coded in maps if coded is not None for text in coded.texts}
         for part in self.verdicts:
-            part.learn(texts)
+            part.learn({*texts, None})
         for group, coded in zip(groups, maps, strict=True):
             yield PossibleGroup(group, is_judged=False, maps=coded)
 

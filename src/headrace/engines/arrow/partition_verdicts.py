@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from headrace.expr.node import And, BoundPredicate
 from headrace.expr.reference import evaluated_columns
-from headrace.replay.skipping import keep_mask
+from headrace.replay.skipping import SplitPredicate, keep_mask, split_predicate
 
 Combination: TypeAlias = tuple[str | None, ...]
 
@@ -47,11 +47,6 @@ class PartitionVerdicts:
         self.names = tuple(column.physical_path[0] for column in evaluated_columns(predicate))
         self._known: dict[Combination, bool] = {}
 
-    @classmethod
-    def of_conjuncts(cls, predicate: BoundPredicate) -> "tuple[PartitionVerdicts, ...]":
-        """Each conjunct by itself: one column has fewer values than several have combinations."""
-        return tuple(map(cls, predicate.parts if isinstance(predicate, And) else (predicate,)))
-
     def on(self, combinations: Sequence[Combination]) -> list[bool]:
         """Whether files with these values, in the order of the names, may match."""
         known = self._known
@@ -69,7 +64,7 @@ class PartitionVerdicts:
             known.update(zip(ordered, verdicts.to_pylist(), strict=True))
         return [known[combination] for combination in combinations]
 
-    def learn(self, texts: Iterable[str]) -> None:
+    def learn(self, texts: Iterable[str | None]) -> None:
         """Find out at once what is said of these texts, each of which may be met by itself."""
         if len(self.names) == 1:
             self.on([(text,) for text in texts])
@@ -77,3 +72,19 @@ class PartitionVerdicts:
     def on_files(self, texts: PartitionTexts) -> pa.BooleanArray:
         """Whether each file may match, found out for every one of them."""
         return keep_mask(self._predicate, texts)
+
+
+class JudgedPredicate(msgspec.Struct, frozen=True):
+    """A predicate, and what has been found out about the part of it that partitions decide."""
+
+    split: SplitPredicate
+    verdicts: tuple[PartitionVerdicts, ...]
+    """Each conjunct by itself: one column has fewer values than several have combinations."""
+
+    @classmethod
+    def of(cls, predicate: BoundPredicate) -> "JudgedPredicate":
+        """Nothing is known yet."""
+        split = split_predicate(predicate)
+        parts = split.by_partition
+        conjuncts = parts.parts if isinstance(parts, And) else (parts,) if parts else ()
+        return cls(split, tuple(map(PartitionVerdicts, conjuncts)))

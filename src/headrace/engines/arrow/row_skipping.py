@@ -9,12 +9,12 @@ from itertools import compress, islice
 import msgspec
 import pyarrow as pa
 
-from headrace.engines.arrow.partition_verdicts import PartitionVerdicts
+from headrace.engines.arrow.partition_verdicts import JudgedPredicate, PartitionVerdicts
 from headrace.errors import HeadraceError
 from headrace.metrics.meter import Meter
 from headrace.plan.batch import ActionBatch, AddBatch
 from headrace.protocol.action import Add
-from headrace.replay.skipping import SplitPredicate, keep_mask
+from headrace.replay.skipping import keep_mask
 
 _MOST_ROWS = 1 << 12
 _GROWTH = 4
@@ -45,10 +45,9 @@ def growing_groups(batches: Iterator[ActionBatch]) -> Iterator[list[ActionBatch]
 class RowSkipping:
     """One predicate over the adds of many commits."""
 
-    def __init__(self, predicate: SplitPredicate, meter: Meter) -> None:
-        by_partition = predicate.by_partition
-        self._by_partition = PartitionVerdicts.of_conjuncts(by_partition) if by_partition else ()
-        self._rest = predicate.rest
+    def __init__(self, predicate: JudgedPredicate, meter: Meter) -> None:
+        self._by_partition = predicate.verdicts
+        self._rest = predicate.split.rest
         self._meter = meter
 
     def kept(self, batches: Sequence[AddBatch]) -> Sequence[AddBatch]:
