@@ -56,7 +56,7 @@ def written(path: Path, adds: list[Any], kind: pa.DataType = ADD, **options: Any
 def quick(path: Path, columns: tuple[str, ...] = COLUMNS, *, batch_rows: int = 3) -> pa.Table:
     source, file = opened(path)
     with AddReader.open(source, file, codes=(), batch_rows=batch_rows) as reader:
-        groups = range(reader.parquet.metadata.num_row_groups)
+        groups = range(reader.parquet().metadata.num_row_groups)
         return joined(batch for group in groups for batch in all_of(reader, group, columns))
 
 
@@ -163,7 +163,7 @@ def test_only_the_rows_that_were_chosen_are_decoded(
         size = options["row_group_size"]
         batches = [
             batch
-            for group in range(reader.parquet.metadata.num_row_groups)
+            for group in range(reader.parquet().metadata.num_row_groups)
             for batch in reader.batches(
                 group,
                 COLUMNS,

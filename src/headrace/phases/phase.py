@@ -97,6 +97,10 @@ class PartialResult(msgspec.Struct, Generic[T], metaclass=_Abstract, frozen=True
     def next(self) -> "Phase[T]":
         """Where to go once all batches have been given out."""
 
+    def expects(self) -> tuple[LogFile, ...]:
+        """Files that the phases after this one are going to read."""
+        return ()
+
     def failed(self, error: HeadraceError, *, given: int) -> "Phase[T]":  # noqa: ARG002
         """Where to go when the plan failed after `given` batches; raises where there is no way."""
         raise error

@@ -90,6 +90,11 @@ class CommitReplay(Sequential[ScanOutcome], frozen=True, kw_only=True):
             return Terminus(ScanOutcome(request=self.request, seen=seen))
         return replay_checkpoint(self.request, self.segment, seen)
 
+    def expects(self) -> tuple[LogFile, ...]:
+        """The checkpoint."""
+        base = self.segment.checkpoint
+        return () if base is None else base.files
+
     def failed(self, error: HeadraceError, *, given: int) -> Phase[ScanOutcome]:  # noqa: ARG002
         """A compaction file that cannot be used is replaced by the commits that it sums up.
 

@@ -2,10 +2,12 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 from headrace.plan.batch import Batch
 from headrace.plan.context import ExecutionContext
 from headrace.plan.node import Node
+from headrace.protocol.log_file import LogFile
 
 
 class Executor(ABC):
@@ -33,6 +35,14 @@ class Executor(ABC):
 
     def forget(self) -> None:  # noqa: B027  (most engines remember nothing)
         """Let go of all that is remembered from one run to the next, such as footers."""
+
+    def expect(self, files: Sequence[LogFile]) -> AbstractContextManager[None]:  # noqa: ARG002
+        """While this is open, the engine may look at files that are going to be read.
+
+        It is a hint: what cannot be had now fails when it is asked for. Most engines have no use
+        for it.
+        """
+        return nullcontext()
 
     def execute_leaves(self, leaves: Sequence[Node]) -> Iterator[Batch]:
         """Execute independent plans, in any order and on any thread or machine.

@@ -5,6 +5,7 @@ holds the terminal value at the end, and can be closed at any point.
 """
 
 from collections.abc import Callable, Generator, Iterator
+from contextlib import ExitStack
 from typing import Generic, Self, TypeVar
 
 from headrace.errors import HeadraceError, NotTerminalError
@@ -125,15 +126,17 @@ def stream_phase(
     """Yield the batches of a phase that are not empty, and return the phase to go on with."""
     given = 0
     batches = _execute(phase, executor)
-    try:
-        for batch in batches:
-            if len(batch):
-                given += 1
-                yield batch  # type: ignore[misc]
-    except HeadraceError as error:
-        return phase.failed(error, given=given)
-    finally:
-        _close(batches)
+    with ExitStack() as ahead:
+        ahead.callback(_close, batches)
+        try:
+            for batch in batches:
+                if len(batch):
+                    given += 1
+                    yield batch  # type: ignore[misc]
+                    if given == 1:  # who wants one file only has been served
+                        ahead.enter_context(executor.expect(phase.expects()))
+        except HeadraceError as error:
+            return phase.failed(error, given=given)
     return phase.next()
 
 

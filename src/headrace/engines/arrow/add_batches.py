@@ -44,8 +44,9 @@ class AddReader(msgspec.Struct, frozen=True, kw_only=True):
 
     source: ParquetSource
     file: LogFile
-    parquet: pq.ParquetFile
     raw: BinaryIO
+    parquet: Callable[[], pq.ParquetFile]
+    """The same file for Arrow, which is not always needed."""
     batch_rows: int
     memory: Memory = msgspec.field(default_factory=Memory)
     """Its own, since a reader is of one thread."""
@@ -56,7 +57,7 @@ class AddReader(msgspec.Struct, frozen=True, kw_only=True):
         cls, source: ParquetSource, file: LogFile, *, codes: Sequence[str], batch_rows: int
     ) -> Iterator["AddReader"]:
         """Open a file; the columns named in `codes` are read as dictionary codes."""
-        with source.open_with_bytes(file, codes=codes) as (parquet, raw):
+        with source.open_bytes(file, codes=codes) as (raw, parquet):
             yield cls(source=source, file=file, parquet=parquet, raw=raw, batch_rows=batch_rows)
 
     def batches(
@@ -100,7 +101,7 @@ class AddReader(msgspec.Struct, frozen=True, kw_only=True):
 
     def _arrow_batches(self, group: int, columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
         return self.source.batches(
-            self.file, self.parquet, group, columns=columns, batch_rows=self.batch_rows
+            self.file, self.parquet(), group, columns=columns, batch_rows=self.batch_rows
         )
 
     def _quick_batches(

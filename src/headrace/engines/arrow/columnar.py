@@ -1,6 +1,8 @@
 """The half of the engine that needs Arrow: Parquet, skipping, and probing by column."""
 
+import threading
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import reduce
 from itertools import groupby, islice
 from typing import Any
@@ -18,6 +20,7 @@ from headrace.engines.arrow.partition_verdicts import JudgedPredicate
 from headrace.engines.arrow.plain import plain_batch
 from headrace.engines.arrow.row_skipping import RowSkipping, growing_groups
 from headrace.engines.arrow.workers import in_parallel
+from headrace.errors import HeadraceError
 from headrace.expr.node import BoundPredicate
 from headrace.plan.batch import ActionBatch, AddBatch, RowBatch
 from headrace.plan.context import ExecutionContext
@@ -28,6 +31,9 @@ from headrace.protocol.log_file import LogFile
 from headrace.replay.match import SeenMatcher
 from headrace.replay.skipping import keep_mask
 from headrace.storage.store import Store
+
+_MOST_EXPECTED = 4
+"""Footers that are read before they are asked for; of more, some would be forgotten until then."""
 
 
 class ArrowColumnar:
@@ -45,6 +51,28 @@ class ArrowColumnar:
     def remember(self, file: LogFile, footer: Footer) -> None:
         """Take a footer that another process has read."""
         self._source.remember(file, footer)
+
+    @contextmanager
+    def expect(self, files: Sequence[LogFile]) -> Iterator[None]:
+        """While this is open, read the footers of some files in a thread of its own.
+
+        Only those of local files, which takes milliseconds: nobody who closes a scan is to wait
+        for a request.
+        """
+        local = [file for file in files[:_MOST_EXPECTED] if self._source.is_local(file)]
+        reading = threading.Thread(
+            target=self._read_footers, args=(local,), name="headrace-footer", daemon=True
+        )
+        reading.start()
+        try:
+            yield
+        finally:
+            reading.join()
+
+    def _read_footers(self, files: Sequence[LogFile]) -> None:
+        with suppress(HeadraceError):  # it is told when the file is read
+            for file in files:
+                self._source.footer(file)
 
     def scan_parquet(
         self, file: LogFile, *, columns: tuple[str, ...], row_groups: tuple[int, ...] | None

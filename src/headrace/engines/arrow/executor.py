@@ -1,7 +1,7 @@
 """Lowers plan nodes to the embedded engine. This module itself needs no Arrow."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import AbstractContextManager, closing, nullcontext
 from functools import cached_property, partial
 from itertools import compress
 from types import SimpleNamespace
@@ -48,6 +48,9 @@ class Columnar(Protocol):
 
     def remember(self, file: LogFile, footer: Footer) -> None:
         """Take a footer that another process has read: the file is not asked for it again."""
+
+    def expect(self, files: Sequence[LogFile]) -> AbstractContextManager[None]:
+        """While this is open, read the footers of some files in a thread of its own."""
 
     def scan_parquet(
         self, file: LogFile, *, columns: tuple[str, ...], row_groups: tuple[int, ...] | None
@@ -148,6 +151,15 @@ class ArrowExecutor(Executor):
                 yield from self._columnar.skip_files(self._actions(source), predicate)
             case _:
                 assert_never(plan)
+
+    def expect(self, files: Sequence[LogFile]) -> AbstractContextManager[None]:
+        """Read the footers of Parquet files beside what is done meanwhile.
+
+        Not where Arrow has not been asked for yet: perhaps it never is.
+        """
+        if "_columnar" not in self.__dict__:
+            return nullcontext()
+        return self._columnar.expect(files)
 
     def execute_leaves(self, leaves: Sequence[Node]) -> Iterator[Batch]:
         """Execute the leaves of a checkpoint several at a time, others in turn."""

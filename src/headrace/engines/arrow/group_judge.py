@@ -11,7 +11,6 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from headrace.compiled.memory import Memory
 from headrace.engines.arrow.coded_map import CodedMaps, MapChunks
@@ -61,15 +60,14 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
 
         The others are counted and forgotten.
         """
-        with self.source.open(file) as parquet:
-            footer = self.source.footer(file)
-            every = range(parquet.num_row_groups) if some is None else some
-            held = [group for group in every if footer.holds(group, "add")]
-            if self.predicate is None or not held:
-                kept = held
-            else:
-                kept = groups_to_read(self.predicate.whole, footer=footer, groups=held)
-            self._count_rows(file, parquet, every, held, kept)
+        footer = self.source.footer(file)
+        every = range(footer.metadata.num_row_groups) if some is None else some
+        held = [group for group in every if footer.holds(group, "add")]
+        if self.predicate is None or not held:
+            kept = held
+        else:
+            kept = groups_to_read(self.predicate.whole, footer=footer, groups=held)
+        self._count_rows(file, every, held, kept)
         if not self.verdicts:
             yield from map(PossibleGroup, kept)
             return
@@ -120,8 +118,7 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
         if _may_match_without_values(self.verdicts):
             yield from map(PossibleGroup, groups)
             return
-        with self.source.open(file) as parquet:
-            adds = sum(self._actions(file, parquet, group, "add") for group in groups)
+        adds = sum(self._actions(file, group, "add") for group in groups)
         self.meter.count(rows_filtered_by_partition_pruning=adds, row_groups_skipped=len(groups))
 
     def _coded_maps(self, file: LogFile, raw: BinaryIO, group: int) -> CodedMaps | None:
@@ -147,18 +144,13 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
         return mask, sum(count for _, count in found)
 
     def _count_rows(
-        self,
-        file: LogFile,
-        parquet: pq.ParquetFile,
-        every: Sequence[int],
-        held: list[int],
-        kept: list[int],
+        self, file: LogFile, every: Sequence[int], held: list[int], kept: list[int]
     ) -> None:
         """Count the rows of all groups, also of those that will not be read."""
         footer = self.source.footer(file)
         rows = sum(footer.rows(group) for group in every)
-        adds = {group: self._actions(file, parquet, group, "add") for group in every}
-        removes = sum(self._actions(file, parquet, group, "remove") for group in every)
+        adds = {group: self._actions(file, group, "add") for group in every}
+        removes = sum(self._actions(file, group, "remove") for group in every)
         file_actions = sum(adds.values()) + removes
         skipped = sum(adds[group] for group in set(held) - set(kept))
         by_partition = self.predicate is not None and self.predicate.by_partition is not None
@@ -171,7 +163,7 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
             rows_filtered_by_data_skipping=0 if by_partition else skipped,
         )
 
-    def _actions(self, file: LogFile, parquet: pq.ParquetFile, group: int, action: str) -> int:
+    def _actions(self, file: LogFile, group: int, action: str) -> int:
         """How many actions of a kind a group has: from the footer, or its smallest column."""
         footer = self.source.footer(file)
         told = footer.actions(group, action)
@@ -180,10 +172,11 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
         leaf = min(
             footer.leaves((action,)), key=lambda leaf: footer.compressed_bytes(group, [leaf])
         )
-        batches = self.source.batches(
-            file, parquet, group, columns=(leaf,), batch_rows=_MASK_BATCH_ROWS
-        )
-        return sum(len(batch) - batch.column(action).null_count for batch in batches)
+        with self.source.open(file) as parquet:
+            batches = self.source.batches(
+                file, parquet, group, columns=(leaf,), batch_rows=_MASK_BATCH_ROWS
+            )
+            return sum(len(batch) - batch.column(action).null_count for batch in batches)
 
 
 def _evaluated(

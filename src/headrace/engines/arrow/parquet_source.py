@@ -1,7 +1,8 @@
 """Opening Parquet files of a store, remembering their footers, counting what is read."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, nullcontext
+from functools import cache
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -58,6 +59,10 @@ class ParquetSource:
         self._meter = meter
         self._met: set[tuple[str, int, int]] = set()
 
+    def is_local(self, file: LogFile) -> bool:
+        """Whether a file is read from a disk of this machine."""
+        return self._store.local_path(file.path) is not None
+
     def footer(self, file: LogFile) -> Footer:
         """What the file's footer tells."""
         footer = self._known(file)
@@ -88,16 +93,19 @@ class ParquetSource:
             yield parquet
 
     @contextmanager
-    def open_with_bytes(
+    def open_bytes(
         self, file: LogFile, *, codes: Sequence[str] = ()
-    ) -> Iterator[tuple[pq.ParquetFile, BinaryIO]]:
-        """The same, and its bytes. Both seek before they read, so that one may be the other."""
+    ) -> Iterator[tuple[BinaryIO, Callable[[], pq.ParquetFile]]]:
+        """Its bytes, and the same when it is asked for, which takes half a millisecond.
+
+        Both seek before they read, so that one may be the other.
+        """
         local = self._store.local_path(file.path)
-        with (
-            _open_local(local, file) if local else self._store.open(file.path) as raw,
-            self._parquet(file, local or raw, codes) as parquet,
-        ):
-            yield parquet, raw
+        with ExitStack() as opened:
+            raw = opened.enter_context(
+                _open_local(local, file) if local else self._store.open(file.path)
+            )
+            yield raw, cache(lambda: opened.enter_context(self._parquet(file, local or raw, codes)))
 
     @contextmanager
     def _parquet(
@@ -133,7 +141,7 @@ class ParquetSource:
 
     def count_bytes(self, file: LogFile, size_bytes: int, *, files: int = 0) -> None:
         """Count a read. Local files are read behind the store's back; others it counts itself."""
-        if self._store.local_path(file.path) is not None:
+        if self.is_local(file):
             self._meter.count(bytes_read=size_bytes, requests=1, files_read=files)
 
     def count_read(self, file: LogFile, group: int, leaves: Sequence[str]) -> None:

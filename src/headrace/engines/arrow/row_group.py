@@ -11,12 +11,14 @@ import pyarrow as pa
 from headrace.engines.arrow.footer import Footer
 from headrace.expr.evaluate import Bounds, evaluate
 from headrace.expr.node import BoundColumn, BoundPredicate
+from headrace.expr.reference import evaluated_columns
 from headrace.protocol.arrow_schema import arrow_type
 from headrace.protocol.bound import lower_bound, upper_bound
 from headrace.protocol.schema import PrimitiveType
 from headrace.protocol.value import is_ordered
 
 _STATISTICS = ("minValues", "maxValues", "nullCount")
+_PARSED_STATISTICS = "add.stats_parsed."
 _ABOVE = ("add", "stats_parsed", "minValues")
 """What stands above a column's own names in the path of a statistic."""
 _FLOATING = (PrimitiveType("float"), PrimitiveType("double"))
@@ -24,12 +26,22 @@ _FLOATING = (PrimitiveType("float"), PrimitiveType("double"))
 
 def groups_to_read(predicate: BoundPredicate, *, footer: Footer, groups: list[int]) -> list[int]:
     """The row groups that may hold a file with a matching row, as far as the footer tells."""
+    columns = evaluated_columns(predicate)
+    if columns and not any(_tells_of(column, footer) for column in columns):
+        return groups  # to evaluate would take a millisecond and rule out none
     possible = evaluate(predicate, _FooterEvidence(footer, tuple(groups))).can_be_true
     return [group for group, keep in zip(groups, possible.to_pylist(), strict=True) if keep]
 
 
 def _parsed_leaf(column: BoundColumn) -> str:
     return f"add.partitionValues_parsed.{column.physical_path[0]}"
+
+
+def _tells_of(column: BoundColumn, footer: Footer) -> bool:
+    """Whether the footer may say something about a column."""
+    if column.is_partition:
+        return _parsed_leaf(column) in footer.positions
+    return any(leaf.startswith(_PARSED_STATISTICS) for leaf in footer.positions)
 
 
 def _typed_values_tell(column: BoundColumn, footer: Footer, group: int) -> bool:
