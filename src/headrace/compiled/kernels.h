@@ -8,7 +8,7 @@
 
 /* Raised with every function that is added or changed, here and in library.py, which then takes no
    older library. */
-#define HEADRACE_ABI 3
+#define HEADRACE_ABI 4
 
 int32_t headrace_abi(void);
 
@@ -58,6 +58,11 @@ typedef struct {
 
 /* Takes rows, as far as it can; called again when what it lacked is there, it goes on. */
 int64_t headrace_texts(headrace_chunk *chunk, headrace_rows *to);
+
+/* Copies those texts of an Arrow column that are kept, as many as `rows` bytes of `kept` are 1; there
+   is room for all of them. Returns how many bytes they have. */
+int64_t headrace_kept_texts(const int32_t *offsets, const uint8_t *data, const uint8_t *kept,
+                            int64_t rows, int32_t *kept_offsets, uint8_t *out);
 
 /* The rows of a column of paths that a bitmap of keys does not rule out, in order; `found` has room
    for all rows. Returns how many there are. match.py has the same in NumPy, and the reasons. */

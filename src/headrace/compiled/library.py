@@ -8,11 +8,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-_ABI = 3
+_ABI = 4
 """As in kernels.h."""
 _FUNCTIONS = (
     "headrace_leaves",
     "headrace_texts",
+    "headrace_kept_texts",
     "headrace_paths_in_doubt",
     "headrace_judge_maps",
 )

@@ -192,3 +192,22 @@ int64_t headrace_texts(headrace_chunk *chunk, headrace_rows *to) {
   memcpy(chunk->state, &at, sizeof at);
   return status;
 }
+
+int64_t headrace_kept_texts(const int32_t *offsets, const uint8_t *data, const uint8_t *kept,
+                            int64_t rows, int32_t *kept_offsets, uint8_t *out) {
+  int32_t used = 0;
+  int64_t row = 0;
+  *kept_offsets++ = 0;
+  while (row < rows) {
+    const uint8_t *next = memchr(kept + row, 1, (size_t)(rows - row));
+    if (!next) break;
+    const int64_t start = next - kept;
+    next = memchr(next, 0, (size_t)(rows - start));
+    const int64_t end = next ? next - kept : rows;
+    const int32_t shift = used - offsets[start];
+    memcpy(out + used, data + offsets[start], (size_t)(offsets[end] - offsets[start]));
+    for (row = start; row < end; row++) *kept_offsets++ = offsets[row + 1] + shift;
+    used = offsets[end] + shift;
+  }
+  return used;
+}

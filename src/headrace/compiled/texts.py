@@ -3,9 +3,18 @@
 from collections.abc import Callable
 from ctypes import POINTER, Structure, c_int32, c_int64, c_uint64, c_void_p
 from enum import IntEnum
-from typing import Any
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
 
 from headrace.compiled.library import function
+from headrace.compiled.memory import Memory
+
+Mask: TypeAlias = npt.NDArray[np.bool_]
+
+OFFSET_BYTES = 4
 
 _STATE_WORDS = 32
 
@@ -78,3 +87,20 @@ def texts_loop() -> Callable[[Any, Any], int]:
     if found is None:
         raise ValueError("there is no compiled library")
     return found
+
+
+def kept_texts(texts: pa.StringArray, kept: Mask, memory: Memory) -> pa.StringArray:
+    """Those of some texts that are kept."""
+    copy = function("headrace_kept_texts", *(c_void_p,) * 3, c_int64, c_void_p, c_void_p)
+    validity, offsets, data = texts.buffers()
+    if copy is None or validity is not None or texts.offset or data is None:
+        return texts.filter(pa.array(kept))
+    count = int(np.count_nonzero(kept))
+    ends, out = memory.block((count + 1) * OFFSET_BYTES), memory.block(data.size)
+    mask = np.ascontiguousarray(kept)
+    size = copy(
+        *(offsets.address, data.address, mask.ctypes.data, len(texts)), ends.address, out.address
+    )
+    return pa.StringArray.from_buffers(
+        count, ends.buffer((count + 1) * OFFSET_BYTES), out.buffer(size)
+    )

@@ -15,10 +15,11 @@ import pyarrow.parquet as pq
 
 from headrace.compiled.library import is_built
 from headrace.compiled.memory import Memory
+from headrace.compiled.texts import Mask, kept_texts
 from headrace.engines.arrow.column_batch import ColumnBatch
 from headrace.engines.arrow.footer import Footer
 from headrace.engines.arrow.parquet_source import ParquetSource
-from headrace.engines.arrow.text_column import Mask, TextColumn, Texts
+from headrace.engines.arrow.text_column import TextColumn, Texts
 from headrace.protocol.log_file import LogFile
 
 _WORTHWHILE_BYTES = 1 << 18
@@ -133,10 +134,25 @@ class AddReader(msgspec.Struct, frozen=True, kw_only=True):
             wanted = None if mask is None else mask[position:]
             taken = {leaf: reader.take(rows, wanted) for leaf, reader in readers.items()}
             batch = choose(_joined(footer.adds, _filtered(adds, wanted), taken))
-            yield rows, _completed(batch, later, rows, is_null=taken[_PATH].levels == 0)
+            yield rows, self._completed(batch, taken[_PATH], later)
             position += rows
             if position >= end:
                 return
+
+    def _completed(
+        self, batch: ColumnBatch, paths: Texts, later: Mapping[str, TextColumn]
+    ) -> ColumnBatch:
+        """A batch with the columns that come late. Who wants those wants the paths too."""
+        kept = batch.kept() if later else None
+        is_null = paths.levels == 0
+        if kept is not None:
+            batch = batch.with_field("path", kept_texts(paths.values, kept, self.memory))
+            is_null = is_null[kept]
+        for leaf, reader in later.items():
+            texts = reader.take(len(paths.levels), kept)
+            _check_nulls(texts, is_null)
+            batch = batch.with_field(_name(leaf), texts.values)
+        return batch
 
     def _reader(self, group: int, leaf: str) -> TextColumn:
         footer = self._footer
@@ -203,18 +219,6 @@ def _joined(
         mask=pa.array(is_null) if is_null.any() else None,
     )
     return pa.RecordBatch.from_arrays([adds], schema=pa.schema([field.with_type(adds.type)]))
-
-
-def _completed(
-    batch: ColumnBatch, later: Mapping[str, TextColumn], rows: int, *, is_null: Mask
-) -> ColumnBatch:
-    """A batch of some rows with the columns that come late."""
-    kept = batch.kept() if later else None
-    for leaf, reader in later.items():
-        texts = reader.take(rows, kept)
-        _check_nulls(texts, is_null if kept is None else is_null[kept])
-        batch = batch.with_field(_name(leaf), texts.values)
-    return batch
 
 
 def _filtered(adds: pa.StructArray | None, mask: Mask | None) -> pa.StructArray | None:

@@ -30,12 +30,15 @@ def child(structs: pa.StructArray, field: int | str) -> pa.Array:
 
 
 def _with_fields(columns: pa.RecordBatch, more: Mapping[str, pa.Array]) -> pa.RecordBatch:
-    """The same rows with more fields of the adds."""
+    """The same rows with other or further fields of the adds."""
     adds = columns.column("add")
-    arrays = [*(adds.field(index) for index in range(adds.type.num_fields)), *more.values()]
-    fields = [*adds.type, *(pa.field(name, values.type) for name, values in more.items())]
-    mask = adds.is_null() if adds.null_count else None
-    joined = pa.StructArray.from_arrays(arrays, fields=fields, mask=mask)
+    arrays = {field.name: adds.field(field.name) for field in adds.type} | dict(more)
+    fields = {field.name: field for field in adds.type}
+    joined = pa.StructArray.from_arrays(
+        list(arrays.values()),
+        fields=[fields.get(name) or pa.field(name, array.type) for name, array in arrays.items()],
+        mask=adds.is_null() if adds.null_count else None,
+    )
     return columns.set_column(columns.schema.get_field_index("add"), "add", joined)
 
 

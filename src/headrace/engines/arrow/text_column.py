@@ -6,7 +6,7 @@ as decompressing into it.
 """
 
 from ctypes import byref
-from typing import Any, BinaryIO, TypeAlias
+from typing import Any, BinaryIO
 
 import msgspec
 import numpy as np
@@ -14,7 +14,16 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from headrace.compiled.memory import Block, Memory
-from headrace.compiled.texts import CODECS, OTHER_CODEC, Chunk, Rows, Status, texts_loop
+from headrace.compiled.texts import (
+    CODECS,
+    OFFSET_BYTES,
+    OTHER_CODEC,
+    Chunk,
+    Mask,
+    Rows,
+    Status,
+    texts_loop,
+)
 from headrace.engines.arrow.lite.codec import Codec
 
 _READ_BYTES = 1 << 20
@@ -27,9 +36,6 @@ _MOST_BYTES = 2**31 - 1
 """What the offsets of a column reach."""
 _FEWEST_BYTES = 1 << 10
 _MOST_WORDS = 1 << 16
-_OFFSET_BYTES = 4
-
-Mask: TypeAlias = npt.NDArray[np.bool_]
 
 
 class Texts(msgspec.Struct, frozen=True):
@@ -132,8 +138,8 @@ class _Taking:
         self._kept = None if kept is None else kept[:rows]
         self._levels = np.empty(rows, dtype=np.uint8)
         count = rows if self._kept is None else int(np.count_nonzero(self._kept))
-        self._offsets = memory.block((count + 1) * _OFFSET_BYTES)
-        self._ends = self._offsets.bytes[: (count + 1) * _OFFSET_BYTES].view(np.int32)
+        self._offsets = memory.block((count + 1) * OFFSET_BYTES)
+        self._ends = self._offsets.bytes[: (count + 1) * OFFSET_BYTES].view(np.int32)
         self._ends[0] = 0
         expected = min(int(count * row_bytes), _MOST_EXPECTED_BYTES)
         self._bytes = memory.block(max(expected, _FEWEST_BYTES))
@@ -164,7 +170,7 @@ class _Taking:
         levels = self._levels if self._kept is None else self._levels[self._kept]
         present = levels == depth
         valid = None if present.all() else pa.array(present).buffers()[1]
-        offsets = self._offsets.buffer(len(self._ends) * _OFFSET_BYTES)
+        offsets = self._offsets.buffer(len(self._ends) * OFFSET_BYTES)
         values = self._bytes.buffer(self._used)
         made = pa.StringArray.from_buffers(len(levels), offsets, values, valid)
         return Texts(made, levels)
