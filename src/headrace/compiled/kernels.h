@@ -8,7 +8,7 @@
 
 /* Raised with every function that is added or changed, here and in library.py, which then takes no
    older library. */
-#define HEADRACE_ABI 4
+#define HEADRACE_ABI 5
 
 int32_t headrace_abi(void);
 
@@ -63,6 +63,12 @@ int64_t headrace_texts(headrace_chunk *chunk, headrace_rows *to);
    is room for all of them. Returns how many bytes they have. */
 int64_t headrace_kept_texts(const int32_t *offsets, const uint8_t *data, const uint8_t *kept,
                             int64_t rows, int32_t *kept_offsets, uint8_t *out);
+
+/* Writes the words that codes stand for, as an Arrow column; the words are one too. -1: a code stands
+   for nothing, or there is no room. Else how many bytes they have. */
+int64_t headrace_words(const int32_t *codes, int64_t count, const int32_t *word_offsets,
+                       const uint8_t *words, int64_t word_count, int32_t *offsets, uint8_t *out,
+                       int64_t capacity);
 
 /* The rows of a column of paths that a bitmap of keys does not rule out, in order; `found` has room
    for all rows. Returns how many there are. match.py has the same in NumPy, and the reasons. */

@@ -8,12 +8,13 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-_ABI = 4
+_ABI = 5
 """As in kernels.h."""
 _FUNCTIONS = (
     "headrace_leaves",
     "headrace_texts",
     "headrace_kept_texts",
+    "headrace_words",
     "headrace_paths_in_doubt",
     "headrace_judge_maps",
 )

@@ -49,7 +49,7 @@ class Block:
 
 
 class Memory:
-    """Gives out blocks, in one thread; they may be let go of in any."""
+    """Gives out blocks. They may be asked for and let go of in any thread."""
 
     def __init__(self) -> None:
         self._free: deque[npt.NDArray[np.uint8]] = deque(maxlen=_MOST_FREE)
@@ -60,7 +60,10 @@ class Memory:
             return Block(np.empty(size, dtype=np.uint8), None)
         size = -(-size // _GRAIN_BYTES) * _GRAIN_BYTES
         for _ in range(len(self._free)):
-            memory = self._free.popleft()
+            try:
+                memory = self._free.popleft()
+            except IndexError:  # another thread was quicker
+                break
             if size <= len(memory) <= _LARGEST_WASTE * size:
                 return Block(memory, self._free)
             self._free.append(memory)

@@ -8,7 +8,7 @@
 
 #include "varint.h"
 
-enum { LITERAL, NEAR_COPY, COPY, LONG_LITERAL = 60, STRIDE = 16, LONGEST_COPY = 64 };
+enum { LITERAL, NEAR_COPY, COPY, LONG_LITERAL = 60, STRIDE = 16, LONGEST_COPY = 64, SLACK = 80 };
 
 static inline bool copy_literal(input *from, uint8_t **to, const uint8_t *end, uint32_t tag) {
   uint32_t size = tag >> 2;
@@ -37,12 +37,59 @@ static inline bool copy_again(
   return true;
 }
 
+/* Copies so many bytes, at most `LONGEST_COPY`, and perhaps more: by steps, since a step too many
+   costs less than to find out. */
+static inline void copy_steps(uint8_t *to, const uint8_t *from, uint32_t count) {
+  memcpy(to, from, STRIDE);
+  memcpy(to + STRIDE, from + STRIDE, STRIDE);
+  if (count <= 2 * STRIDE) return;
+  memcpy(to + 2 * STRIDE, from + 2 * STRIDE, STRIDE);
+  memcpy(to + 3 * STRIDE, from + 3 * STRIDE, STRIDE);
+}
+
+/* Most of a block: what is short and does not repeat itself, as long as the ends are so far away that
+   no bound of it needs a look. */
+static inline void decompress_usual(
+    input *from, const uint8_t *begin, uint8_t **written, const uint8_t *end) {
+  const uint8_t *at = from->at;
+  uint8_t *to = *written;
+  while (from->end - at > SLACK && end - to > SLACK) {
+    const uint32_t tag = *at;
+    uint32_t offset, count = (tag >> 2) + 1;
+    if ((tag & 3) == LITERAL) {
+      if (count > LONG_LITERAL) break;
+      if (count <= STRIDE)
+        memcpy(to, at + 1, STRIDE);
+      else
+        copy_steps(to, at + 1, count);
+      at += 1 + count;
+    } else if ((tag & 3) == NEAR_COPY) {
+      offset = (tag >> 5) << 8 | at[1];
+      if (offset < STRIDE || offset > (uint64_t)(to - begin)) break;
+      count = (tag >> 2 & 7) + 4;
+      memcpy(to, to - offset, STRIDE);
+      at += 2;
+    } else if ((tag & 3) == COPY) {
+      offset = at[1] | (uint32_t)at[2] << 8;
+      if (offset < STRIDE || offset > (uint64_t)(to - begin)) break;
+      copy_steps(to, to - offset, count);
+      at += 3;
+    } else {
+      break;
+    }
+    to += count;
+  }
+  from->at = at;
+  *written = to;
+}
+
 /* Whether a block is sound and gives as many bytes as expected, which are then in `out`. */
 static inline bool decompress_snappy(input from, uint8_t *out, int64_t expected) {
   uint64_t size;
   if (!read_varint(&from, &size) || size != (uint64_t)expected) return false;
   uint8_t *to = out, *end = out + expected;
   while (from.at < from.end) {
+    decompress_usual(&from, out, &to, end);
     const uint32_t tag = *from.at++;
     uint32_t offset, count = (tag >> 2) + 1;
     bool done;

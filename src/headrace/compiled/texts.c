@@ -211,3 +211,22 @@ int64_t headrace_kept_texts(const int32_t *offsets, const uint8_t *data, const u
   }
   return used;
 }
+
+int64_t headrace_words(const int32_t *codes, int64_t count, const int32_t *word_offsets,
+                       const uint8_t *words, int64_t word_count, int32_t *offsets, uint8_t *out,
+                       int64_t capacity) {
+  const int64_t end = word_offsets[word_count];
+  int64_t used = 0;
+  for (int64_t at = 0; at < count; at++) {
+    const int32_t code = codes[at];
+    if (code < 0 || code >= word_count) return -1;
+    const int32_t start = word_offsets[code];
+    const uint32_t size = (uint32_t)(word_offsets[code + 1] - start);
+    if (size > capacity - used) return -1;
+    copy(out + used, capacity - used, words + start, end - start, size);
+    offsets[at] = (int32_t)used;
+    used += size;
+  }
+  offsets[count] = (int32_t)used;
+  return used;
+}

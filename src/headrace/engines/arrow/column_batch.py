@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from headrace.compiled.memory import Memory
 from headrace.engines.arrow.partition_map import UniformLayout
 from headrace.engines.arrow.plain import is_coded
 from headrace.errors import CorruptCheckpointError
@@ -50,30 +51,42 @@ class ColumnBatch:
     later never had them.
     """
 
-    __slots__ = ("_columns", "_gone", "_later", "_selection", "source")
+    __slots__ = ("_columns", "_gone", "_later", "_memory", "_selection", "source")
 
     def __init__(
-        self,
-        source: LogFile,
-        columns: pa.RecordBatch,
-        selection: pa.BooleanArray | None = None,
-        gone: Rows | None = None,
-        later: Mapping[str, pa.Array] = MappingProxyType({}),
+        self, source: LogFile, columns: pa.RecordBatch, *, memory: Memory | None = None
     ) -> None:
-        """Take some rows, and say which are left: by a mask, or by those that are not.
+        """Take all rows.
 
         Args:
             source: The file that they are from.
             columns: The rows.
-            selection: True for those that are left.
-            gone: Those that are not.
-            later: Further fields of the adds, of the rows that are left alone.
+            memory: Where columns that are made of these may be put.
         """
         self.source = source
         self._columns = columns
-        self._selection = selection
-        self._gone = gone
-        self._later = later
+        self._memory = memory
+        self._selection: pa.BooleanArray | None = None
+        self._gone: Rows | None = None
+        self._later: Mapping[str, pa.Array] = {}
+
+    def _copy(
+        self,
+        *,
+        selection: pa.BooleanArray | None = None,
+        gone: Rows | None = None,
+        later: Mapping[str, pa.Array] = MappingProxyType({}),
+    ) -> "ColumnBatch":
+        """The same rows, of which some are left: by a mask, or by those that are not.
+
+        Args:
+            selection: True for those that are left.
+            gone: Those that are not.
+            later: Fields of the adds, of the rows that are left alone.
+        """
+        made = ColumnBatch(self.source, self._columns, memory=self._memory)
+        made._selection, made._gone, made._later = selection, gone, later
+        return made
 
     def __len__(self) -> int:
         if self._gone is not None:
@@ -100,7 +113,7 @@ class ColumnBatch:
     def with_field(self, name: str, values: pa.Array) -> "ColumnBatch":
         """The same with one more field of the adds, which has the rows that are left."""
         later = {**self._later, name: values}
-        return ColumnBatch(self.source, self._columns, self._selection, self._gone, later)
+        return self._copy(selection=self._selection, gone=self._gone, later=later)
 
     def _mask(self) -> pa.BooleanArray | None:
         if self._selection is None and self._gone is not None:
@@ -120,7 +133,7 @@ class ColumnBatch:
             return None
         edges = [-1, *self._gone.tolist(), self._columns.num_rows]
         found = [(a + 1, b - a - 1) for a, b in pairwise(edges) if b - a > 1]
-        return ColumnBatch(self.source, self._columns), found
+        return self._copy(), found
 
     def actions(self, name: str) -> Sequence[Any]:
         """The actions of that name, decoded."""
@@ -199,7 +212,7 @@ class ColumnBatch:
         own, later = self._mask(), {name: a.filter(mask) for name, a in self._later.items()}
         if own is not None:
             mask = pc.replace_with_mask(own, own, mask)
-        return ColumnBatch(self.source, self._columns, mask, later=later)
+        return self._copy(selection=mask, later=later)
 
     def without(self, rows: Rows) -> "ColumnBatch":
         """The same without a few rows, given in order."""
@@ -207,7 +220,7 @@ class ColumnBatch:
             return self
         if self._later or self._mask() is not None:
             return self.filter(all_but(rows, len(self)))
-        return ColumnBatch(self.source, self._columns, gone=rows)
+        return self._copy(gone=rows)
 
     def field(self, *path: str) -> pa.Array | None:
         """A field of the adds, however deep; None where the file does not have it."""
@@ -222,7 +235,7 @@ class ColumnBatch:
         values = self._unfiltered("partitionValues")
         if values is None or values.null_count or not is_coded(values.type):
             return None
-        layout, mask = UniformLayout.of(values), self._mask()
+        layout, mask = UniformLayout.of(values, self._memory), self._mask()
         return layout if layout is None or mask is None else layout.filter(mask)
 
     def _unfiltered(self, *path: str) -> pa.Array | None:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headrace.engines.arrow.add_batches import AddReader, Choose
+from headrace.engines.arrow.add_batches import AddReader
 from headrace.engines.arrow.column_batch import ColumnBatch, child
 from headrace.engines.arrow.group_judge import PARTITION_VALUES, GroupJudge, PossibleGroup
 from headrace.engines.arrow.parquet_source import ParquetSource
@@ -63,20 +63,18 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
         columns = self._columns_of(file, group)
         try:
             if mask is None:
-                yield from reader.batches(group, columns, choose=self._choose(file), late=self.late)
+                choose = partial(self._chosen, reader)
+                yield from reader.batches(group, columns, choose=choose, late=self.late)
                 return
             few = reader.batches(group, columns, choose=partial(_plain, file), mask=mask)
             for batch in _together(few, batch_rows=self.batch_rows):
-                yield self._kept(_adds(file, batch))
+                yield self._kept(_adds(reader, batch))
         except (UnicodeDecodeError, pa.ArrowException) as error:
             # Arrow checks texts and codes when they are looked at.
             raise CorruptCheckpointError(path=file.path, reason=str(error)) from error
 
-    def _choose(self, file: LogFile) -> Choose:
-        def choose(rows: pa.RecordBatch) -> ColumnBatch:
-            return self._kept(_adds(file, plain_batch(rows, coded="partitionValues")))
-
-        return choose
+    def _chosen(self, reader: AddReader, rows: pa.RecordBatch) -> ColumnBatch:
+        return self._kept(_adds(reader, plain_batch(rows, coded="partitionValues")))
 
     @property
     def late(self) -> tuple[str, ...]:
@@ -118,8 +116,9 @@ def _plain(file: LogFile, rows: pa.RecordBatch) -> ColumnBatch:
     return ColumnBatch(file, plain_batch(rows))
 
 
-def _adds(file: LogFile, batch: pa.RecordBatch) -> ColumnBatch:
+def _adds(reader: AddReader, batch: pa.RecordBatch) -> ColumnBatch:
     """The rows of a batch that are adds."""
+    file = reader.file
     adds = batch.column("add")
     if child(adds, "path").null_count != adds.null_count:
         raise CorruptCheckpointError(path=file.path, reason="an add has no path")
@@ -129,7 +128,7 @@ def _adds(file: LogFile, batch: pa.RecordBatch) -> ColumnBatch:
         if not kind.equals(place):
             reason = "a deletion vector lacks its storage type, or its place"
             raise CorruptCheckpointError(path=file.path, reason=reason)
-    found = ColumnBatch(file, batch)
+    found = ColumnBatch(file, batch, memory=reader.memory)
     return found.filter(pc.is_valid(adds)) if adds.null_count else found
 
 

@@ -16,8 +16,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+from msgspec.structs import replace
 
 from headrace.compiled.memory import Memory
+from headrace.compiled.texts import words_of
 from headrace.engines.arrow.coded_map import CodedMaps, PageCodes
 from headrace.engines.arrow.partition_verdicts import PartitionTexts, PartitionVerdicts
 
@@ -167,9 +169,11 @@ class UniformLayout(msgspec.Struct, frozen=True):
     """A row for each map, and a code for each of its values; -1 is null."""
     texts: pa.StringArray
     """What the codes stand for; the last one is null."""
+    memory: Memory | None = None
+    """What texts may be written to, if something is known that is used again."""
 
     @classmethod
-    def of(cls, values: pa.MapArray) -> "UniformLayout | None":
+    def of(cls, values: pa.MapArray, memory: Memory | None = None) -> "UniformLayout | None":
         """The layout of some maps; None where they differ, or are not coded."""
         keys, items = values.keys, values.items
         width = len(items) // len(values) if len(values) else 0
@@ -192,25 +196,28 @@ class UniformLayout(msgspec.Struct, frozen=True):
             [keys.dictionary[int(code)].as_py() for code in key_codes[:width]],
             codes.reshape(-1, width),
             pa.concat_arrays([texts, pa.nulls(1, pa.string())]),
+            memory,
         )
 
     def filter(self, mask: pa.BooleanArray) -> "UniformLayout":
         """The maps for which the mask is true."""
         rows = np.flatnonzero(mask.to_numpy(zero_copy_only=False))
         # Several times as fast as by a mask.
-        return UniformLayout(self.names, self.codes.take(rows, axis=0), self.texts)
+        return replace(self, codes=self.codes.take(rows, axis=0))
 
     def plain_maps(self) -> pa.MapArray:
         """The same maps with texts in place of codes."""
         size, width = self.codes.shape
-        codes = self.codes.ravel()
-        if (codes < 0).any():
-            codes = codes % len(self.texts)
         return pa.MapArray.from_arrays(
             pa.array(np.arange(0, (size + 1) * width, width, dtype=np.int32)),
             _repeated(tuple(self.names), 1 << size.bit_length()).slice(0, size * width),
-            self.texts.take(pa.array(codes)),
+            self._plain_values(),
         )
+
+    def _plain_values(self) -> pa.StringArray:
+        codes, some = self.codes.ravel(), self.texts[:-1]
+        found = None if self.memory is None else words_of(codes, some, self.memory)
+        return self.texts.take(pa.array(codes % len(self.texts))) if found is None else found
 
 
 @lru_cache(maxsize=2)
