@@ -59,13 +59,29 @@ class Memory:
         if size < _SMALL_BYTES:
             return Block(np.empty(size, dtype=np.uint8), None)
         size = -(-size // _GRAIN_BYTES) * _GRAIN_BYTES
+        memory = self._taken(size)
+        if memory is None:
+            # NumPy would ask for huge pages, which are cleared as a whole.
+            memory = np.frombuffer(mmap(-1, size), dtype=np.uint8)
+        return Block(memory, self._free)
+
+    def _taken(self, size: int) -> npt.NDArray[np.uint8] | None:
+        """A free block that is large enough; if there is none, one that is a little too small goes.
+
+        What is asked for grows now and then: what it has outgrown is not to stay for ever.
+        """
+        outgrown = None
         for _ in range(len(self._free)):
             try:
                 memory = self._free.popleft()
             except IndexError:  # another thread was quicker
                 break
             if size <= len(memory) <= _LARGEST_WASTE * size:
-                return Block(memory, self._free)
-            self._free.append(memory)
-        # NumPy would ask for huge pages, which are cleared as a whole.
-        return Block(np.frombuffer(mmap(-1, size), dtype=np.uint8), self._free)
+                if outgrown is not None:
+                    self._free.append(outgrown)
+                return memory
+            if outgrown is None and len(memory) < size <= _LARGEST_WASTE * len(memory):
+                outgrown = memory
+            else:
+                self._free.append(memory)
+        return None

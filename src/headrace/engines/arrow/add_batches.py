@@ -128,31 +128,15 @@ class AddReader(msgspec.Struct, frozen=True, kw_only=True):
         readers = {leaf: self._reader(group, leaf) for leaf in texts}
         # With a mask few rows are decoded at all: what is late comes with the others.
         later = {leaf: readers.pop(leaf) for leaf in late if leaf in texts and mask is None}
+        columns_of_text = _TextColumns(footer.adds, readers, later, self.memory)
         end = footer.rows(group) if mask is None else _end(mask)
         position = 0
         for rows, adds in self._others(group, others) if end else ():
             wanted = None if mask is None else mask[position:]
-            taken = {leaf: reader.take(rows, wanted) for leaf, reader in readers.items()}
-            batch = choose(_joined(footer.adds, _filtered(adds, wanted), taken))
-            yield rows, self._completed(batch, taken[_PATH], later)
+            yield rows, columns_of_text.batch(rows, _filtered(adds, wanted), wanted, choose)
             position += rows
             if position >= end:
                 return
-
-    def _completed(
-        self, batch: ColumnBatch, paths: Texts, later: Mapping[str, TextColumn]
-    ) -> ColumnBatch:
-        """A batch with the columns that come late. Who wants those wants the paths too."""
-        kept = batch.kept() if later else None
-        is_null = paths.levels == 0
-        if kept is not None:
-            batch = batch.with_field("path", kept_texts(paths.values, kept, self.memory))
-            is_null = is_null[kept]
-        for leaf, reader in later.items():
-            texts = reader.take(len(paths.levels), kept)
-            _check_nulls(texts, is_null)
-            batch = batch.with_field(_name(leaf), texts.values)
-        return batch
 
     def _reader(self, group: int, leaf: str) -> TextColumn:
         footer = self._footer
@@ -170,6 +154,38 @@ class AddReader(msgspec.Struct, frozen=True, kw_only=True):
             rows = self._footer.rows(group)
             for start in range(0, rows, self.batch_rows):
                 yield min(self.batch_rows, rows - start), None
+
+
+class _TextColumns(msgspec.Struct, frozen=True):
+    """The columns of texts of a row group, read beside the others."""
+
+    field: pa.Field
+    """What the adds are."""
+    readers: Mapping[str, TextColumn]
+    later: Mapping[str, TextColumn]
+    memory: Memory
+
+    def batch(
+        self, rows: int, others: pa.StructArray | None, wanted: Mask | None, choose: Choose
+    ) -> ColumnBatch:
+        """The next rows, as far as they are wanted and chosen.
+
+        What is read at first is let go of as soon as something is made of it: it is large.
+        """
+        taken = {leaf: reader.take(rows, wanted) for leaf, reader in self.readers.items()}
+        is_null = taken[_PATH].levels == 0
+        batch = choose(_joined(self.field, others, taken))
+        kept = batch.kept() if self.later else None
+        if kept is not None:
+            # Who wants what comes late wants the paths too.
+            paths = kept_texts(taken[_PATH].values, kept, self.memory)
+            batch, is_null = batch.with_field(_name(_PATH), paths), is_null[kept]
+        del taken
+        for leaf, reader in self.later.items():
+            texts = reader.take(rows, kept)
+            _check_nulls(texts, is_null)
+            batch = batch.with_field(_name(leaf), texts.values)
+        return batch
 
 
 def _while_usual(batches: Iterator[T]) -> Iterator[T]:

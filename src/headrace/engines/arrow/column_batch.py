@@ -43,6 +43,20 @@ def _with_fields(columns: pa.RecordBatch, more: Mapping[str, pa.Array]) -> pa.Re
     return columns.set_column(columns.schema.get_field_index("add"), "add", joined)
 
 
+def _without_field(columns: pa.RecordBatch, name: str) -> pa.RecordBatch:
+    """The same rows without a field of the adds, so that its memory is free."""
+    adds = columns.column("add")
+    kept = [field for field in adds.type if field.name != name]
+    if not kept or len(kept) == adds.type.num_fields:
+        return columns
+    left = pa.StructArray.from_arrays(
+        [adds.field(field.name) for field in kept],
+        fields=kept,
+        mask=adds.is_null() if adds.null_count else None,
+    )
+    return columns.set_column(columns.schema.get_field_index("add"), "add", left)
+
+
 class ColumnBatch:
     """A record batch with one struct column for each action that was asked for.
 
@@ -111,9 +125,10 @@ class ColumnBatch:
         return None if mask is None else mask.to_numpy(zero_copy_only=False)
 
     def with_field(self, name: str, values: pa.Array) -> "ColumnBatch":
-        """The same with one more field of the adds, which has the rows that are left."""
+        """The same with another field of the adds, which has the rows that are left."""
         later = {**self._later, name: values}
-        return self._copy(selection=self._selection, gone=self._gone, later=later)
+        left = ColumnBatch(self.source, _without_field(self._columns, name), memory=self._memory)
+        return left._copy(selection=self._selection, gone=self._gone, later=later)  # noqa: SLF001
 
     def _mask(self) -> pa.BooleanArray | None:
         if self._selection is None and self._gone is not None:

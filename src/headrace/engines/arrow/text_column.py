@@ -26,7 +26,7 @@ from headrace.compiled.texts import (
 )
 from headrace.engines.arrow.lite.codec import Codec
 
-_READ_BYTES = 1 << 20
+_READ_BYTES = 1 << 19
 _SPARE = 1.1
 """Room for rows that are longer than the average one."""
 _MOST_EXPECTED_BYTES = 1 << 26
@@ -106,7 +106,7 @@ class TextColumn:
             raise ValueError("the chunk ends too early")
         ahead = self._input.bytes[state.input_at : state.input_size]
         if len(self._input) < end:
-            self._input = self._room(end)
+            self._input = self._memory.block(_checked(end))
         self._input.bytes[:kept] = ahead
         room = self._input.bytes[:end].data
         self._file.seek(self._position)
@@ -119,15 +119,19 @@ class TextColumn:
         state.input, state.input_size, state.input_at = self._input.address, end, 0
 
     def _room(self, size: int) -> Block:
-        if not 0 <= size <= _LARGEST_PAGE_BYTES:
-            raise ValueError(f"a page of {size} bytes is not for this reader")
-        return self._memory.block(size + size // 2)  # the next page is a little larger
+        return self._memory.block(_checked(size) * 3 // 2)  # the next page is a little larger
 
     def _decompress(self, into: Block) -> None:
         state = self._state
         body = self._input.bytes[state.body_at : state.body_at + state.body_size]
         self._codec.decompress_into(body.data, into.bytes[: state.wanted].data)
         state.is_decompressed = 1
+
+
+def _checked(size: int) -> int:
+    if not 0 <= size <= _LARGEST_PAGE_BYTES:
+        raise ValueError(f"a page of {size} bytes is not for this reader")
+    return size
 
 
 class _Taking:
