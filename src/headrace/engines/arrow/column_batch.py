@@ -128,7 +128,7 @@ class ColumnBatch:
         """The same with another field of the adds, which has the rows that are left."""
         later = {**self._later, name: values}
         left = ColumnBatch(self.source, _without_field(self._columns, name), memory=self._memory)
-        return left._copy(selection=self._selection, gone=self._gone, later=later)  # noqa: SLF001
+        return left._copy(selection=self._selection, gone=self._gone, later=later)
 
     def _mask(self) -> pa.BooleanArray | None:
         if self._selection is None and self._gone is not None:
