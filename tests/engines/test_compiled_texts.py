@@ -1,0 +1,130 @@
+"""Compiled loops copy the texts that Arrow copies, into memory that nobody else writes to."""
+
+import random
+from pathlib import Path
+from string import ascii_lowercase
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from headrace.compiled.library import is_built
+from headrace.compiled.memory import Memory
+from headrace.compiled.texts import kept_texts, words_of
+from headrace.engines.arrow import add_batches
+from tests.effort import examples
+from tests.engines.test_add_batches import by_arrow, quick, written
+
+pytestmark = pytest.mark.skipif(not is_built(), reason="built without a compiler")
+
+texts = st.text(max_size=40)
+
+
+@pytest.mark.property
+@settings(max_examples=examples(200))
+@given(st.lists(st.tuples(texts, st.booleans()), max_size=60), st.integers(0, 9))
+def test_texts_that_are_kept_are_those_of_a_filter(
+    rows: list[tuple[str, bool]], skipped: int
+) -> None:
+    column = pa.array([text for text, _ in rows], pa.string()).slice(skipped)
+    kept = np.array([own for _, own in rows], dtype=np.bool_)[skipped:]
+    found = kept_texts(column, kept, Memory())
+    found.validate(full=True)
+    assert found.equals(column.filter(pa.array(kept)))
+
+
+def test_nulls_are_kept_too() -> None:
+    column, kept = pa.array(["a", None, "b"]), np.array([False, True, True])
+    assert kept_texts(column, kept, Memory()).to_pylist() == [None, "b"]
+
+
+@pytest.mark.property
+@settings(max_examples=examples(200))
+@given(st.lists(texts, min_size=1, max_size=20), st.data())
+def test_words_are_those_that_the_codes_stand_for(words: list[str], data: st.DataObject) -> None:
+    codes = data.draw(st.lists(st.integers(0, len(words) - 1), max_size=90))
+    array = pa.array(words, pa.string())
+    found = words_of(np.array(codes, dtype=np.int32), array, Memory())
+    assert found is not None
+    found.validate(full=True)
+    assert found.equals(array.take(pa.array(codes, pa.int32())))
+
+
+@pytest.mark.parametrize("code", [-1, 2, 1 << 30])
+def test_codes_that_stand_for_nothing_are_left_to_others(code: int) -> None:
+    codes = np.array([0, code], dtype=np.int32)
+    assert words_of(codes, pa.array(["a", "b"]), Memory()) is None
+
+
+def test_words_that_would_take_much_room_are_left_to_others() -> None:
+    codes = np.zeros(1 << 20, dtype=np.int32)
+    assert words_of(codes, pa.array(["a long word"]), Memory()) is None
+
+
+def test_nulls_among_the_words_are_left_to_others() -> None:
+    assert words_of(np.zeros(1, np.int32), pa.array([None, "a"], pa.string()), Memory()) is None
+
+
+@pytest.mark.property
+@settings(
+    max_examples=examples(60),
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    deadline=None,
+)
+@given(seed=st.integers(0, 1 << 30), alphabet=st.integers(1, 30), longest=st.integers(1, 400))
+def test_texts_that_repeat_themselves_are_decompressed(
+    tmp_path: Path, seed: int, alphabet: int, longest: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Near and far repetitions, short and long literals: all that Snappy knows."""
+    monkeypatch.setattr(add_batches, "_WORTHWHILE_BYTES", 0)
+    chance = random.Random(seed)
+    pieces = [
+        "".join(chance.choices(ascii_lowercase, k=chance.randint(1, longest)))
+        for _ in range(alphabet)
+    ]
+    rows = [
+        {
+            "path": f"{number:09}-{chance.getrandbits(64):x}",
+            "size": 1,
+            "partitionValues": [],
+            "stats": "".join(chance.choices(pieces, k=chance.randint(0, 9))),
+        }
+        for number in range(800)
+    ]
+    path = written(tmp_path / "checkpoint.parquet", rows, use_dictionary=False)
+    assert quick(path, batch_rows=300) == by_arrow(path)
+
+
+def test_a_block_is_used_again_when_nobody_looks_at_it() -> None:
+    memory = Memory()
+    block = memory.block(1 << 20)
+    address = block.address
+    buffer = block.buffer(100)
+    del block
+    another = memory.block(1 << 20)
+    assert another.address != address
+    del buffer
+    assert memory.block((1 << 20) - 9).address == address
+
+
+def test_a_block_that_was_outgrown_does_not_stay() -> None:
+    memory = Memory()
+    sizes = [len(memory.block(size << 19)) >> 19 for size in (4, 5, 6, 7, 6, 5, 7)]
+    assert sizes == [4, 5, 6, 7, 7, 7, 7]
+    assert [len(free) >> 19 for free in memory._free] == [7]
+
+
+def test_texts_of_a_batch_stay_as_they_are_while_others_are_made() -> None:
+    memory, kept = Memory(), []
+    for number in range(40):
+        column = pa.array([f"{number}-{row}" for row in range(30_000)])
+        mask = np.arange(30_000) % 3 != number % 3
+        if number % 4:
+            kept_texts(column, mask, memory)
+        else:
+            kept.append((kept_texts(column, mask, memory), column.filter(pa.array(mask))))
+    assert all(own.equals(expected) for own, expected in kept)
+    assert pc.sum(pc.binary_length(kept[0][0])).as_py() > 1 << 17  # large enough to be recycled
