@@ -84,10 +84,10 @@ class SeenMatcher:
 
     def _new_bitmap(self) -> "Bitmap":
         bitmap = Bitmap(min(max(len(self._seen) * _BITS_PER_KEY, _FEWEST_BITS), self._limit_bits))
-        long_paths = (path for path in self._seen.paths() if len(path) >= WINDOW_START)
-        while some := list(islice(long_paths, _KEYS_AT_ONCE)):
+        paths = self._seen.paths()
+        while some := list(islice(paths, _KEYS_AT_ONCE)):
             column = PathColumn(pa.array(some, pa.binary()))
-            bitmap.add(column.windows(slice(None)))
+            bitmap.add(column.windows(np.flatnonzero(column.lengths >= WINDOW_START)))
         return bitmap
 
 

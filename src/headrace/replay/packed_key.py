@@ -4,7 +4,7 @@ A packed key is the UTF-8 of its path; where there is a deletion vector, a separ
 follow. The separators are bytes that UTF-8 never has, so two keys never give the same bytes.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 
 from headrace.protocol.action import Add, Remove
 from headrace.protocol.key import FileKey, key_of
@@ -51,12 +51,12 @@ def unpack(packed: bytes) -> FileKey:
     return FileKey(text, dv_id.decode("utf-8", _ODD_TEXT)) if has_vector else FileKey(text)
 
 
-def paths_of(packed: Iterable[bytes]) -> Iterator[bytes]:
+def paths_of(packed: Sequence[bytes]) -> Sequence[bytes]:
     """The paths of packed keys as they were before they became texts."""
-    return (
-        _path_of(key) if _VECTOR_FOLLOWS in key or _SURROGATE_BEGINS in key else key
-        for key in packed
-    )
+    together = b"".join(packed)  # nearly always the keys are the paths, and this says so at once
+    if _VECTOR_FOLLOWS not in together and _SURROGATE_BEGINS not in together:
+        return packed
+    return [_path_of(key) for key in packed]
 
 
 def _path_of(packed: bytes) -> bytes:

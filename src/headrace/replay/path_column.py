@@ -31,7 +31,7 @@ class PathColumn:
         found: npt.NDArray[np.bool_] = (bytes_of_each == _ESCAPE).any(axis=1)
         return found
 
-    def windows(self, rows: npt.NDArray[np.intp] | slice) -> npt.NDArray[np.uint64]:
+    def windows(self, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.uint64]:
         """The windows of some paths: eight bytes each, as one number, the first byte lowest."""
         return self._pieces(self._ends[rows] - WINDOW_START, "<u8")
 

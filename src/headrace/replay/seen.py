@@ -32,6 +32,7 @@ _FILTER_SHARE = 8
 _LARGEST_FILTER_BYTES = 128 << 20
 _LARGEST_CHUNK = 4096
 _SHIPPED_KEYS = 1 << 16
+_KEYS_AT_ONCE = 1 << 14
 _NOTHING = Holdings()
 
 
@@ -255,7 +256,9 @@ class FrozenSeenSet:
 
     def paths(self) -> Iterator[bytes]:
         """The path of every key, as the bytes that a column of plain paths would have."""
-        return paths_of(self._holdings)
+        keys = iter(self._holdings)
+        while some := list(islice(keys, _KEYS_AT_ONCE)):
+            yield from paths_of(some)
 
     def __len__(self) -> int:
         return len(self._holdings)
