@@ -52,6 +52,20 @@ def test_closing_stops_the_reader_at_once() -> None:
     assert list(pipeline) == []
 
 
+def test_a_pipeline_that_nobody_has_any_more_ends_its_reader() -> None:
+    ended = threading.Event()
+
+    def source() -> Generator[int, None, None]:
+        try:
+            yield from numbers([])
+        finally:
+            ended.set()
+
+    for _ in Pipeline(source):
+        break
+    assert ended.wait(5)
+
+
 def test_an_error_of_the_reader_reaches_the_consumer() -> None:
     def broken() -> Generator[int, None, None]:
         yield 1

@@ -37,10 +37,8 @@ class Pipeline(Generic[R]):
             source: Makes the generator, in the reader's thread.
             to_async: How to iterate in asyncio; without it only `for` is possible.
         """
-        self._source = source
+        self._reader = _Reader(source)
         self._to_async = to_async
-        self._queue: queue.Queue[R | _End] = queue.Queue(_AHEAD)
-        self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
         self._ended = False
 
@@ -56,9 +54,12 @@ class Pipeline(Generic[R]):
         if self._ended:
             raise StopIteration
         if self._thread is None:
-            self._thread = threading.Thread(target=self._read, name="headrace-scan", daemon=True)
+            # The thread knows the reader alone: so a pipeline that nobody has any more can end it.
+            self._thread = threading.Thread(
+                target=self._reader.run, name="headrace-scan", daemon=True
+            )
             self._thread.start()
-        item = self._queue.get()
+        item = self._reader.queue.get()
         if not isinstance(item, _End):
             return item
         self._ended = True
@@ -70,11 +71,11 @@ class Pipeline(Generic[R]):
     def close(self) -> None:
         """Stop reading, and wait until nothing is open any more."""
         self._ended = True
-        self._stopping.set()
+        self._reader.stopping.set()
         thread = self._thread
         while thread is not None and thread.is_alive():
             with suppress(queue.Empty):  # the reader may be waiting for room
-                self._queue.get(timeout=0.005)
+                self._reader.queue.get(timeout=0.005)
 
     def __enter__(self) -> Self:
         return self
@@ -83,14 +84,23 @@ class Pipeline(Generic[R]):
         self.close()
 
     def __del__(self) -> None:
-        self._stopping.set()
+        self._reader.stopping.set()
 
-    def _read(self) -> None:
+
+class _Reader(Generic[R]):
+    """What happens in the thread: the items of a generator go into a short queue."""
+
+    def __init__(self, source: Callable[[], Generator[R, None, None]]) -> None:
+        self._source = source
+        self.queue: queue.Queue[R | _End] = queue.Queue(_AHEAD)
+        self.stopping = threading.Event()
+
+    def run(self) -> None:
         source = self._source()
         try:
             for item in source:
                 self._put(item)
-                if self._stopping.is_set():
+                if self.stopping.is_set():
                     break
         except BaseException as error:  # noqa: BLE001  (whatever it is, the consumer must hear it)
             self._put(_End(error))
@@ -99,7 +109,7 @@ class Pipeline(Generic[R]):
             self._put(_End())
 
     def _put(self, item: R | _End) -> None:
-        while not self._stopping.is_set():
+        while not self.stopping.is_set():
             with suppress(queue.Full):
-                self._queue.put(item, timeout=0.05)
+                self.queue.put(item, timeout=0.05)
                 return
