@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from headrace.compiled.library import is_built
+from headrace.compiled.memory import Memory
 from headrace.engines.arrow import add_batches
 from headrace.engines.arrow.add_batches import AddReader
 from headrace.engines.arrow.column_batch import ColumnBatch
@@ -218,6 +219,50 @@ def test_damage_is_told_as_arrow_tells_it_or_does_not_matter(
     content[start + place % column.total_compressed_size] ^= flip
     path.write_bytes(content)
     assert outcome(quick, path) in (outcome(by_arrow, path), sound)
+
+
+class Damaged:
+    """The metadata of a chunk in which some number is another one."""
+
+    def __init__(self, chunk: Any, name: str, number: int) -> None:
+        self._chunk, self._name, self._number = chunk, name, number
+
+    def __getattr__(self, name: str) -> Any:
+        return self._number if name == self._name else getattr(self._chunk, name)
+
+
+@pytest.mark.parametrize("number", [-(2**40), -202_927, -1, 0, 1, 50, 2**31, 2**40])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "total_compressed_size",
+        "total_uncompressed_size",
+        "num_values",
+        "data_page_offset",
+        "dictionary_page_offset",
+    ],
+)
+@pytest.mark.timeout(60)
+def test_a_footer_may_say_anything(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, number: int
+) -> None:
+    path = written(tmp_path / "checkpoint.parquet", many(400))
+    expected, inner = by_arrow(path), TextColumn.__init__
+
+    def damaged(self: TextColumn, file: Any, chunk: Any, **options: Any) -> None:
+        inner(self, file, Damaged(chunk, name, number), **options)
+
+    monkeypatch.setattr(TextColumn, "__init__", damaged)
+    assert quick(path, batch_rows=100) == expected
+
+
+def test_a_mask_that_is_too_short_is_not_read_beyond_its_end(tmp_path: Path) -> None:
+    path = written(tmp_path / "checkpoint.parquet", many(50))
+    with path.open("rb") as file:
+        chunk = pq.read_metadata(path).row_group(0).column(0)
+        column = TextColumn(file, chunk, depth=2, memory=Memory())
+        with pytest.raises(ValueError, match="unusual"):
+            column.take(50, np.ones(49, dtype=np.bool_))
 
 
 def outcome(

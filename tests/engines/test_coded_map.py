@@ -59,7 +59,7 @@ def by_code(file: BytesIO) -> list[list[Any] | None]:
                 width = len(maps.keys.names)
                 pages = maps.pages(file, Memory()).codes()
                 rows = [row for page in pages for row in page.rows(width).tolist()]
-            except ValueError:
+            except (ValueError, IndexError):
                 continue
             built = iter(
                 [(name, maps.texts[code]) for name, code in zip(maps.keys.names, row, strict=True)]
@@ -151,3 +151,21 @@ def test_a_code_beyond_the_last_text_is_not_taken_for_null(code: int) -> None:
     maps = pa.MapArray.from_arrays(pa.array([0, 1, 2], pa.int32()), keys, items)
     with pytest.raises(pa.ArrowInvalid, match="stands for nothing"):
         UniformLayout.of(maps)
+
+
+@pytest.mark.parametrize("compression", ["none", "snappy"])
+def test_damage_to_the_dictionaries_is_left_to_arrow(compression: str) -> None:
+    """One bit of any byte of the keys, and of the dictionary of the values."""
+    maps = [[("day", f"d{i % 3}"), ("city", f"c{i % 2}")] for i in range(40)]
+    sound = written(maps, compression=compression).getvalue()
+    footer = Footer(pq.read_metadata(BytesIO(sound)))
+    keys, values = (footer.chunk(0, leaf) for leaf in footer.leaves(("add.partitionValues",)))
+    assert keys is not None and values is not None  # noqa: PT018
+    for place in range(keys.dictionary_page_offset, values.data_page_offset):
+        for bit in range(8):
+            damaged = bytearray(sound)
+            damaged[place] ^= 1 << bit
+            chunks = MapChunks.of(footer, 0, "add.partitionValues")
+            assert chunks is not None
+            found = chunks.read(BytesIO(damaged))
+            assert found is None or 0 <= found.size <= values.total_compressed_size

@@ -1,5 +1,6 @@
 """Compiled loops copy the texts that Arrow copies, into memory that nobody else writes to."""
 
+import os
 import random
 from pathlib import Path
 from string import ascii_lowercase
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from headrace.compiled.library import is_built
 from headrace.compiled.memory import Memory
-from headrace.compiled.texts import kept_texts, words_of
+from headrace.compiled.text_copies import kept_texts, words_of
 from headrace.engines.arrow import add_batches
 from tests.effort import examples
 from tests.engines.test_add_batches import by_arrow, quick, written
@@ -128,3 +129,32 @@ def test_texts_of_a_batch_stay_as_they_are_while_others_are_made() -> None:
             kept.append((kept_texts(column, mask, memory), column.filter(pa.array(mask))))
     assert all(own.equals(expected) for own, expected in kept)
     assert pc.sum(pc.binary_length(kept[0][0])).as_py() > 1 << 17  # large enough to be recycled
+
+
+def test_a_forked_process_keeps_what_it_was_handed() -> None:
+    memory = Memory()
+    block = memory.block(1 << 20)
+    block.bytes[:5] = 65
+    held = block.buffer(5)
+    told, tell = os.pipe()
+    go, may_go = os.pipe()
+    child = os.fork()
+    if not child:
+        os.read(go, 1)
+        os.write(tell, held.to_pybytes())
+        os._exit(0)
+    del held, block
+    memory.block(1 << 20).bytes[:5] = 66
+    os.write(may_go, b"!")
+    assert os.read(told, 5) == b"AAAAA"
+    os.waitpid(child, 0)
+
+
+def test_memory_that_is_retired_keeps_nothing() -> None:
+    memory = Memory()
+    block = memory.block(1 << 20)
+    memory.block(1 << 21)
+    assert len(memory._free) == 1
+    memory.retire()
+    del block
+    assert not memory._free

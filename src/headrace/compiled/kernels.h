@@ -1,6 +1,7 @@
 /* The loops that are worth compiling. All of them are pure: they read and write only what they are
-   given, keep nothing, and check every bound, since their input comes from files. Whatever is
-   unusual they leave to the caller, who has a slower way that knows everything. */
+   given, keep nothing but what a caller hands them again, and check every bound, since their input
+   comes from files. Whatever is unusual they leave to the caller, who has a slower way that knows
+   everything. */
 #ifndef HEADRACE_KERNELS_H
 #define HEADRACE_KERNELS_H
 
@@ -26,7 +27,8 @@ enum {
 
 enum { HEADRACE_NO_CODEC, HEADRACE_SNAPPY, HEADRACE_OTHER_CODEC };
 
-/* A column chunk of texts that is being read. */
+/* A column chunk of texts that is being read. `page`, `words` and `word_starts` stay where they are
+   until more of them is asked for: the loop remembers places in them. */
 typedef struct {
   const uint8_t *input; /* bytes of the file */
   int64_t input_size;

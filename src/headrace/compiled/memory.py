@@ -4,8 +4,9 @@ Fresh memory is cleared page by page when it is first written to. For columns of
 that takes as long as to fill them.
 """
 
+import mmap
 from collections import deque
-from mmap import mmap
+from contextlib import suppress
 
 import numpy as np
 import numpy.typing as npt
@@ -23,20 +24,18 @@ _LARGEST_WASTE = 2
 class Block:
     """Some memory. It is free again when this object and the buffers made of it are gone."""
 
-    __slots__ = ("_free", "bytes")
+    __slots__ = ("_home", "bytes")
 
-    def __init__(
-        self, memory: npt.NDArray[np.uint8], free: deque[npt.NDArray[np.uint8]] | None
-    ) -> None:
+    def __init__(self, memory: npt.NDArray[np.uint8], home: "Memory | None") -> None:
         self.bytes = memory
-        self._free = free
+        self._home = home
 
     def __len__(self) -> int:
         return len(self.bytes)
 
     def __del__(self) -> None:
-        if self._free is not None:
-            self._free.append(self.bytes)
+        if self._home is not None:
+            self._home.take_back(self.bytes)
 
     @property
     def address(self) -> int:
@@ -53,6 +52,17 @@ class Memory:
 
     def __init__(self) -> None:
         self._free: deque[npt.NDArray[np.uint8]] = deque(maxlen=_MOST_FREE)
+        self._is_retired = False
+
+    def take_back(self, memory: npt.NDArray[np.uint8]) -> None:
+        """Memory that nobody looks at any more."""
+        if not self._is_retired:
+            self._free.append(memory)
+
+    def retire(self) -> None:
+        """Keep nothing any more: whoever still holds a block holds no others with it."""
+        self._is_retired = True
+        self._free.clear()
 
     def block(self, size: int) -> Block:
         """A block of at least so many bytes, whatever they hold."""
@@ -61,9 +71,8 @@ class Memory:
         size = -(-size // _GRAIN_BYTES) * _GRAIN_BYTES
         memory = self._taken(size)
         if memory is None:
-            # NumPy would ask for huge pages, which are cleared as a whole.
-            memory = np.frombuffer(mmap(-1, size), dtype=np.uint8)
-        return Block(memory, self._free)
+            memory = _fresh(size)
+        return Block(memory, self)
 
     def _taken(self, size: int) -> npt.NDArray[np.uint8] | None:
         """A free block that is large enough; if there is none, one that is a little too small goes.
@@ -85,3 +94,17 @@ class Memory:
             else:
                 self._free.append(memory)
         return None
+
+
+def _fresh(size: int) -> npt.NDArray[np.uint8]:
+    """Memory from the system, of this process alone: a forked one keeps what it has.
+
+    NumPy would ask for huge pages, which are cleared as a whole.
+    """
+    if not hasattr(mmap, "MAP_PRIVATE"):
+        return np.empty(size, dtype=np.uint8)
+    pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    if hasattr(mmap, "MADV_NOHUGEPAGE"):
+        with suppress(OSError):  # a system may know none
+            pages.madvise(mmap.MADV_NOHUGEPAGE)
+    return np.frombuffer(pages, dtype=np.uint8)

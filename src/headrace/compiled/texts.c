@@ -127,9 +127,9 @@ static bool find_words(const headrace_chunk *chunk, place *at, const page_header
 
 /* Makes ready the page that has been decompressed. */
 static bool begin_page(const headrace_chunk *chunk, place *at, const page_header *header) {
-  input page = {chunk->page, chunk->page + header->size}, levels;
   if (header->kind == DICTIONARY_PAGE) return find_words(chunk, at, header);
   if (header->kind != DATA_PAGE || header->count < 0) return false;
+  input page = {chunk->page, chunk->page + header->size}, levels;
   if (chunk->depth) {
     if (header->level_encoding != RLE || !take_levels(&page, &levels)) return false;
     at->levels = (runs){.from = levels, .bits = 32 - __builtin_clz((unsigned)chunk->depth)};
@@ -186,6 +186,8 @@ static int64_t next_page(headrace_chunk *chunk, place *at, const headrace_rows *
 int64_t headrace_texts(headrace_chunk *chunk, headrace_rows *to) {
   place at;
   int64_t status = HEADRACE_DONE;
+  if (chunk->input_at < 0 || chunk->input_at > chunk->input_size) return HEADRACE_UNUSUAL;
+  if (to->kept && to->known < to->rows) return HEADRACE_UNUSUAL;
   memcpy(&at, chunk->state, sizeof at);
   while (to->done < to->rows && status == HEADRACE_DONE)
     status = at.rows ? take_rows(chunk, &at, to) : next_page(chunk, &at, to);

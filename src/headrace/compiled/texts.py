@@ -3,27 +3,11 @@
 from collections.abc import Callable
 from ctypes import POINTER, Structure, c_int32, c_int64, c_uint64, c_void_p
 from enum import IntEnum
-from typing import Any, TypeAlias
-
-import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.compute as pc
+from typing import Any
 
 from headrace.compiled.library import function
-from headrace.compiled.memory import Memory
-
-Mask: TypeAlias = npt.NDArray[np.bool_]
-
-OFFSET_BYTES = 4
-_SLACK_BYTES = 32
-"""Words are copied by steps of so many bytes."""
-_MOST_WORD_BYTES = 1 << 22
 
 _STATE_WORDS = 32
-
-_KEPT = (c_void_p, c_void_p, c_void_p, c_int64, c_void_p, c_void_p)
-_WORDS = (c_void_p, c_int64, c_void_p, c_void_p, c_int64, c_void_p, c_void_p, c_int64)
 
 
 class Status(IntEnum):
@@ -94,44 +78,3 @@ def texts_loop() -> Callable[[Any, Any], int]:
     if found is None:
         raise ValueError("there is no compiled library")
     return found
-
-
-def kept_texts(texts: pa.StringArray, kept: Mask, memory: Memory) -> pa.StringArray:
-    """Those of some texts that are kept."""
-    copy = function("headrace_kept_texts", *_KEPT)
-    validity, offsets, data = texts.buffers()
-    if copy is None or validity is not None or texts.offset or data is None:
-        return texts.filter(pa.array(kept))
-    count = int(np.count_nonzero(kept))
-    ends, out = memory.block((count + 1) * OFFSET_BYTES), memory.block(data.size)
-    mask = np.ascontiguousarray(kept)
-    size = copy(
-        *(offsets.address, data.address, mask.ctypes.data, len(texts)), ends.address, out.address
-    )
-    return pa.StringArray.from_buffers(
-        count, ends.buffer((count + 1) * OFFSET_BYTES), out.buffer(size)
-    )
-
-
-def words_of(
-    codes: npt.NDArray[np.int32], words: pa.StringArray, memory: Memory
-) -> pa.StringArray | None:
-    """The words that codes stand for; None where another must look them up."""
-    write = function("headrace_words", *_WORDS)
-    validity, offsets, data = words.buffers()
-    longest = pc.max(pc.binary_length(words)).as_py() or 0
-    capacity = len(codes) * longest + _SLACK_BYTES
-    if write is None or words.offset or data is None or capacity > _MOST_WORD_BYTES:
-        return None
-    if validity is not None and words.null_count:
-        return None
-    ends, out = memory.block((len(codes) + 1) * OFFSET_BYTES), memory.block(capacity)
-    size = write(
-        *(codes.ctypes.data, len(codes), offsets.address, data.address, len(words)),
-        *(ends.address, out.address, capacity),
-    )
-    if size < 0:
-        return None
-    return pa.StringArray.from_buffers(
-        len(codes), ends.buffer((len(codes) + 1) * OFFSET_BYTES), out.buffer(size)
-    )

@@ -91,9 +91,10 @@ class CommitReplay(Sequential[ScanOutcome], frozen=True, kw_only=True):
         return replay_checkpoint(self.request, self.segment, seen)
 
     def expects(self) -> tuple[LogFile, ...]:
-        """The checkpoint."""
+        """The checkpoint, if it has a footer."""
         base = self.segment.checkpoint
-        return () if base is None else base.files
+        files = () if base is None else base.files
+        return tuple(file for file in files if file.path.endswith(".parquet"))
 
     def failed(self, error: HeadraceError, *, given: int) -> Phase[ScanOutcome]:  # noqa: ARG002
         """A compaction file that cannot be used is replaced by the commits that it sums up.

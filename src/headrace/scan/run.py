@@ -126,15 +126,15 @@ def stream_phase(
     """Yield the batches of a phase that are not empty, and return the phase to go on with."""
     given = 0
     batches = _execute(phase, executor)
-    with ExitStack() as ahead:
-        ahead.callback(_close, batches)
+    with ExitStack() as opened:
+        opened.callback(_close, batches)
         try:
             for batch in batches:
                 if len(batch):
                     given += 1
                     yield batch  # type: ignore[misc]
                     if given == 1:  # who wants one file only has been served
-                        ahead.enter_context(executor.expect(phase.expects()))
+                        opened.enter_context(executor.expect(phase.expects()))
         except HeadraceError as error:
             return phase.failed(error, given=given)
     return phase.next()

@@ -103,7 +103,7 @@ class ChangeReader(SnapshotReader):
     def partitions(self) -> list[InputPartition]:
         """The files that hold them, in groups."""
         plan = StreamPlan(self._pinned, self._options)
-        start, end = plan.first_offset(plan.newest_version()), self._end()
+        start, end = plan.first_offset(self._pinned.version), self._end()
         if start.part is Part.SNAPSHOT:
             reason = "a change feed starts somewhere: say it, or startingTimestamp"
             raise InvalidArgumentError(argument="startingVersion", reason=reason)

@@ -46,8 +46,10 @@ class Offset(msgspec.Struct, frozen=True, kw_only=True):
         return Offset(table=self.table, version=self.version + 1)
 
     def as_dict(self) -> dict[str, Any]:
-        """The values that Spark writes as JSON."""
+        """The values that Spark writes as JSON, and compares as such."""
         written: dict[str, Any] = msgspec.to_builtins(self)
+        if self.first is None:
+            del written["first"]
         return written
 
 

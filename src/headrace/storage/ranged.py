@@ -89,3 +89,16 @@ class RangedFile(io.BufferedIOBase):
 def as_binary(file: RangedFile) -> BinaryIO:
     """The file under the type that callers know: `io` and `typing` do not share one."""
     return cast("BinaryIO", file)
+
+
+def read_into(file: BinaryIO, room: memoryview) -> None:
+    """Fill memory with the next bytes of a file.
+
+    Raises:
+        IndexError: there are fewer.
+    """
+    done = 0
+    while done < len(room) and (count := file.readinto(room[done:])):  # type: ignore[attr-defined]
+        done += count
+    if done < len(room):
+        raise IndexError("the file ends too early")

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from headrace.compiled.library import is_built
 from headrace.compiled.memory import Memory
-from headrace.compiled.texts import Mask, kept_texts
+from headrace.compiled.text_copies import Mask, kept_texts
 from headrace.engines.arrow.column_batch import ColumnBatch
 from headrace.engines.arrow.footer import Footer
 from headrace.engines.arrow.parquet_source import ParquetSource
@@ -50,7 +50,7 @@ class AddReader(msgspec.Struct, frozen=True, kw_only=True):
     """The same file for Arrow, which is not always needed."""
     batch_rows: int
     memory: Memory = msgspec.field(default_factory=Memory)
-    """Its own, since a reader is of one thread."""
+    """Where its columns are put. Who takes its batches asks for memory here, too."""
 
     @classmethod
     @contextmanager
@@ -59,7 +59,11 @@ class AddReader(msgspec.Struct, frozen=True, kw_only=True):
     ) -> Iterator["AddReader"]:
         """Open a file; the columns named in `codes` are read as dictionary codes."""
         with source.open_bytes(file, codes=codes) as (raw, parquet):
-            yield cls(source=source, file=file, parquet=parquet, raw=raw, batch_rows=batch_rows)
+            opened = cls(source=source, file=file, parquet=parquet, raw=raw, batch_rows=batch_rows)
+            try:
+                yield opened
+            finally:
+                opened.memory.retire()
 
     def batches(
         self,

@@ -27,6 +27,7 @@ from headrace.engines.arrow.lite.page import (
     plain_values,
     read_pages,
 )
+from headrace.storage.ranged import read_into
 
 _LARGEST_KEYS_BYTES = 256 << 10
 _LARGEST_VALUES_BYTES = 8 << 20
@@ -72,13 +73,10 @@ class CodedMaps(msgspec.Struct, frozen=True):
         Raises:
             IndexError: the file ends too early.
         """
-        block, done = memory.block(self.size), 0
+        block = memory.block(self.size)
         room = block.bytes[: self.size].data
         file.seek(self.start)
-        while done < self.size and (count := file.readinto(room[done:])):  # type: ignore[attr-defined]
-            done += count
-        if done < self.size:
-            raise IndexError("the file ends too early")
+        read_into(file, room)
         return MapPages(self, room, block)
 
 
@@ -185,6 +183,8 @@ class MapChunks(msgspec.Struct, frozen=True):
             keys, head = self._read_heads(file)
             codec = Codec(self.values.compression)
             first, size = first_page(head, is_repeated=True, decompress=codec.decompress)
+            if size > len(head):
+                raise ValueError("the dictionary reaches beyond its place")
             return CodedMaps(
                 _map_keys(keys, Codec(self.keys.compression), key_level, self.rows),
                 _texts(first),

@@ -30,31 +30,21 @@ def child(structs: pa.StructArray, field: int | str) -> pa.Array:
     return pc.struct_field(structs, [field]) if structs.null_count else structs.field(field)
 
 
-def _with_fields(columns: pa.RecordBatch, more: Mapping[str, pa.Array]) -> pa.RecordBatch:
-    """The same rows with other or further fields of the adds."""
+def _rebuilt(columns: pa.RecordBatch, arrays: Mapping[str, pa.Array]) -> pa.RecordBatch:
+    """The same rows, the adds of which have these fields."""
     adds = columns.column("add")
-    arrays = {field.name: adds.field(field.name) for field in adds.type} | dict(more)
     fields = {field.name: field for field in adds.type}
-    joined = pa.StructArray.from_arrays(
+    made = pa.StructArray.from_arrays(
         list(arrays.values()),
         fields=[fields.get(name) or pa.field(name, array.type) for name, array in arrays.items()],
         mask=adds.is_null() if adds.null_count else None,
     )
-    return columns.set_column(columns.schema.get_field_index("add"), "add", joined)
+    return columns.set_column(columns.schema.get_field_index("add"), "add", made)
 
 
-def _without_field(columns: pa.RecordBatch, name: str) -> pa.RecordBatch:
-    """The same rows without a field of the adds, so that its memory is free."""
+def _fields(columns: pa.RecordBatch) -> dict[str, pa.Array]:
     adds = columns.column("add")
-    kept = [field for field in adds.type if field.name != name]
-    if not kept or len(kept) == adds.type.num_fields:
-        return columns
-    left = pa.StructArray.from_arrays(
-        [adds.field(field.name) for field in kept],
-        fields=kept,
-        mask=adds.is_null() if adds.null_count else None,
-    )
-    return columns.set_column(columns.schema.get_field_index("add"), "add", left)
+    return {field.name: adds.field(field.name) for field in adds.type}
 
 
 class ColumnBatch:
@@ -90,6 +80,7 @@ class ColumnBatch:
         selection: pa.BooleanArray | None = None,
         gone: Rows | None = None,
         later: Mapping[str, pa.Array] = MappingProxyType({}),
+        columns: pa.RecordBatch | None = None,
     ) -> "ColumnBatch":
         """The same rows, of which some are left: by a mask, or by those that are not.
 
@@ -97,8 +88,9 @@ class ColumnBatch:
             selection: True for those that are left.
             gone: Those that are not.
             later: Fields of the adds, of the rows that are left alone.
+            columns: The rows, where they have fewer fields now.
         """
-        made = ColumnBatch(self.source, self._columns, memory=self._memory)
+        made = ColumnBatch(self.source, columns or self._columns, memory=self._memory)
         made._selection, made._gone, made._later = selection, gone, later
         return made
 
@@ -116,7 +108,8 @@ class ColumnBatch:
         if mask is not None:
             self._columns, self._selection, self._gone = self._columns.filter(mask), None, None
         if self._later:
-            self._columns, self._later = _with_fields(self._columns, self._later), {}
+            fields = _fields(self._columns) | dict(self._later)
+            self._columns, self._later = _rebuilt(self._columns, fields), {}
         return self._columns
 
     def kept(self) -> npt.NDArray[np.bool_] | None:
@@ -126,9 +119,10 @@ class ColumnBatch:
 
     def with_field(self, name: str, values: pa.Array) -> "ColumnBatch":
         """The same with another field of the adds, which has the rows that are left."""
-        later = {**self._later, name: values}
-        left = ColumnBatch(self.source, _without_field(self._columns, name), memory=self._memory)
-        return left._copy(selection=self._selection, gone=self._gone, later=later)
+        later, columns, others = {**self._later, name: values}, None, _fields(self._columns)
+        if others.pop(name, None) is not None and others:
+            columns = _rebuilt(self._columns, others)  # so that the memory of the old one is free
+        return self._copy(selection=self._selection, gone=self._gone, later=later, columns=columns)
 
     def _mask(self) -> pa.BooleanArray | None:
         if self._selection is None and self._gone is not None:

@@ -59,10 +59,10 @@ class ArrowColumnar:
         Only those of local files, which takes milliseconds: nobody who closes a scan is to wait
         for a request. And not for who wants one thread: it takes memory that no other one gets.
         """
-        if self._context.settings.leaf_parallelism <= 1:
+        local = [file for file in files[:_MOST_EXPECTED] if self._source.is_local(file)]
+        if not local or self._context.settings.leaf_parallelism <= 1:
             yield
             return
-        local = [file for file in files[:_MOST_EXPECTED] if self._source.is_local(file)]
         reading = threading.Thread(
             target=self._read_footers, args=(local,), name="headrace-footer", daemon=True
         )

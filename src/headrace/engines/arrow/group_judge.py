@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from headrace.compiled.memory import Memory
-from headrace.engines.arrow.coded_map import CodedMaps, MapChunks
+from headrace.engines.arrow.coded_map import CodedMaps, MapChunks, MapPages
 from headrace.engines.arrow.column_batch import child
 from headrace.engines.arrow.parquet_source import ParquetSource
 from headrace.engines.arrow.partition_map import coded_rows_that_may_match, rows_that_may_match
@@ -99,14 +99,23 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
         """
         if possible.is_judged:
             return WantedGroup(possible.group)
-        maps, mask = possible.maps, None
-        if maps is not None:
+
+        def read(maps: CodedMaps) -> MapPages:
+            pages = maps.pages(raw, memory)
             self.source.count_bytes(file, maps.size)
-            mask = coded_rows_that_may_match(maps, self.verdicts, file=raw, memory=memory)
+            return pages
+
+        maps = possible.maps
+        mask = None if maps is None else coded_rows_that_may_match(maps, self.verdicts, read)
         if maps is None or mask is None:
             mask, adds = self._decoded_mask(file, possible.group)
         else:
             adds = maps.keys.count
+        if len(mask) != self.source.footer(file).rows(possible.group):
+            reason = (
+                f"row group {possible.group} has another number of partition values than of rows"
+            )
+            raise CorruptCheckpointError(path=file.path, reason=reason)
         found = int(np.count_nonzero(mask))
         self.meter.count(
             rows_filtered_by_partition_pruning=adds - found, row_groups_skipped=not found

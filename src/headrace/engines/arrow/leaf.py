@@ -64,7 +64,7 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
         try:
             if mask is None:
                 choose = partial(self._chosen, reader)
-                yield from reader.batches(group, columns, choose=choose, late=self.late)
+                yield from reader.batches(group, columns, choose=choose, late=self._late)
                 return
             few = reader.batches(group, columns, choose=partial(_plain, file), mask=mask)
             for batch in _together(few, batch_rows=self.batch_rows):
@@ -77,10 +77,10 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
         return self._kept(_adds(reader, plain_batch(rows, coded="partitionValues")))
 
     @property
-    def late(self) -> tuple[str, ...]:
-        """What is only looked at by those who want the files."""
-        has_no_predicate = self.predicate is None or self.predicate.rest is None
-        return _LATE if has_no_predicate and self.matcher is not None else ()
+    def _late(self) -> tuple[str, ...]:
+        """What decides nothing, and is not wanted of files that are hidden, if some may be."""
+        looks_at_statistics = self.predicate is not None and self.predicate.rest is not None
+        return () if looks_at_statistics or self.matcher is None else _LATE
 
     def _columns_of(self, file: LogFile, group: int) -> tuple[str, ...]:
         """The columns to read, less those of which the footer says that they are null."""

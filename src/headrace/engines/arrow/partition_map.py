@@ -5,11 +5,11 @@ are a few small integers. A predicate is then evaluated once for each text that 
 once for each row.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from itertools import product
 from math import prod
-from typing import Any, BinaryIO
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -19,8 +19,8 @@ import pyarrow.compute as pc
 from msgspec.structs import replace
 
 from headrace.compiled.memory import Memory
-from headrace.compiled.texts import words_of
-from headrace.engines.arrow.coded_map import CodedMaps, PageCodes
+from headrace.compiled.text_copies import words_of
+from headrace.engines.arrow.coded_map import CodedMaps, MapPages, PageCodes
 from headrace.engines.arrow.partition_verdicts import PartitionTexts, PartitionVerdicts
 
 _MOST_COMBINATIONS = 1 << 16
@@ -139,14 +139,17 @@ def _checked(texts: pa.StringArray) -> pa.StringArray:
 
 
 def coded_rows_that_may_match(
-    maps: CodedMaps, conjuncts: Sequence[PartitionVerdicts], *, file: BinaryIO, memory: Memory
+    maps: CodedMaps, conjuncts: Sequence[PartitionVerdicts], read: Callable[[CodedMaps], MapPages]
 ) -> npt.NDArray[np.bool_] | None:
-    """The same for maps that were never built; None where their codes do not tell."""
+    """The same for maps that were never built; None where their codes do not tell.
+
+    `read` is asked for their pages, if those can tell.
+    """
     coded = CodedPredicate.of(conjuncts, maps.keys.names, (*maps.texts, None))
     if coded is None:
         return None
     try:
-        pages = maps.pages(file, memory)
+        pages = read(maps)
     except (OSError, IndexError):  # Arrow will say what is wrong with it
         return None
     if not coded.can_be_true and pages.have_no_other_texts():

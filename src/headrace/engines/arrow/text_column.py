@@ -14,17 +14,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from headrace.compiled.memory import Block, Memory
-from headrace.compiled.texts import (
-    CODECS,
-    OFFSET_BYTES,
-    OTHER_CODEC,
-    Chunk,
-    Mask,
-    Rows,
-    Status,
-    texts_loop,
-)
+from headrace.compiled.text_copies import OFFSET_BYTES, Mask
+from headrace.compiled.texts import CODECS, OTHER_CODEC, Chunk, Rows, Status, texts_loop
 from headrace.engines.arrow.lite.codec import Codec
+from headrace.storage.ranged import read_into
 
 _READ_BYTES = 1 << 19
 _SPARE = 1.1
@@ -72,6 +65,7 @@ class TextColumn:
 
         Raises:
             ValueError: there are fewer, or they are written in a way that is not known here.
+            IndexError: the file ends too early.
         """
         taking = _Taking(rows, kept, memory=self._memory, row_bytes=self._row_bytes)
         loop, state = texts_loop(), self._state
@@ -102,20 +96,16 @@ class TextColumn:
         state = self._state
         kept = state.input_size - state.input_at
         end = kept + min(max(wanted - kept, _READ_BYTES), self._unread)
-        if end == kept:
+        if end <= kept:
             raise ValueError("the chunk ends too early")
-        ahead = self._input.bytes[state.input_at : state.input_size]
-        if len(self._input) < end:
+        before = self._input  # it is not free until what is left of it has been copied
+        if len(before) < end:
             self._input = self._memory.block(_checked(end))
-        self._input.bytes[:kept] = ahead
-        room = self._input.bytes[:end].data
+        self._input.bytes[:kept] = before.bytes[state.input_at : state.input_size]
         self._file.seek(self._position)
-        while kept < end and (count := self._file.readinto(room[kept:])):  # type: ignore[attr-defined]
-            kept += count
-            self._position += count
-            self._unread -= count
-        if kept < end:
-            raise ValueError("the file ends too early")
+        read_into(self._file, self._input.bytes[kept:end].data)
+        self._position += end - kept
+        self._unread -= end - kept
         state.input, state.input_size, state.input_at = self._input.address, end, 0
 
     def _room(self, size: int) -> Block:
@@ -139,6 +129,8 @@ class _Taking:
 
     def __init__(self, rows: int, kept: Mask | None, *, memory: Memory, row_bytes: float) -> None:
         self._memory = memory
+        kept = None if kept is None else np.ascontiguousarray(kept)
+        self._mask = kept  # as long as its address
         self._kept = None if kept is None else kept[:rows]
         self._levels = np.empty(rows, dtype=np.uint8)
         count = rows if self._kept is None else int(np.count_nonzero(self._kept))
