@@ -17,6 +17,7 @@ from headrace.compiled.memory import Memory
 from headrace.engines.arrow import add_batches
 from headrace.engines.arrow.add_batches import AddReader
 from headrace.engines.arrow.column_batch import ColumnBatch
+from headrace.engines.arrow.footer import Footer
 from headrace.engines.arrow.parquet_source import FooterCache, ParquetSource
 from headrace.engines.arrow.plain import plain_batch
 from headrace.engines.arrow.text_column import TextColumn
@@ -254,6 +255,17 @@ def test_a_footer_may_say_anything(
 
     monkeypatch.setattr(TextColumn, "__init__", damaged)
     assert quick(path, batch_rows=100) == expected
+
+
+@pytest.mark.parametrize("columns", [COLUMNS, TEXTS, ("add.path",), ("add.size",)])
+def test_columns_with_fewer_rows_than_the_footer_says_are_damage(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: tuple[str, ...]
+) -> None:
+    path = written(tmp_path / "checkpoint.parquet", many(50))
+    inner = Footer.rows
+    monkeypatch.setattr(Footer, "rows", lambda *args: inner(*args) + 1)
+    with pytest.raises(CorruptCheckpointError, match="lacks 1 of 51 rows"):
+        quick(path, columns)
 
 
 def test_a_mask_that_is_too_short_is_not_read_beyond_its_end(tmp_path: Path) -> None:

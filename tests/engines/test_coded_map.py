@@ -153,6 +153,17 @@ def test_a_code_beyond_the_last_text_is_not_taken_for_null(code: int) -> None:
         UniformLayout.of(maps)
 
 
+@pytest.mark.parametrize("code", [-1, 1, 100])
+def test_a_code_beyond_the_last_name_is_noticed(code: int) -> None:
+    keys, items = (
+        pa.DictionaryArray.from_arrays(pa.array([n, n], pa.int32()), pa.array(["a"]), safe=False)
+        for n in (code, 0)
+    )
+    maps = pa.MapArray.from_arrays(pa.array([0, 1, 2], pa.int32()), keys, items)
+    with pytest.raises(pa.ArrowInvalid, match="stands for nothing"):
+        UniformLayout.of(maps)
+
+
 @pytest.mark.parametrize("compression", ["none", "snappy"])
 def test_damage_to_the_dictionaries_is_left_to_arrow(compression: str) -> None:
     """One bit of any byte of the keys, and of the dictionary of the values."""

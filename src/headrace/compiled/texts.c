@@ -172,7 +172,7 @@ static int64_t next_page(headrace_chunk *chunk, place *at, const headrace_rows *
     if (!decompress_snappy(body, room, header.size)) return HEADRACE_UNUSUAL;
   } else if (chunk->codec == HEADRACE_NO_CODEC) {
     if (header.size != header.compressed_size) return HEADRACE_UNUSUAL;
-    memcpy(room, body.at, (size_t)header.size);
+    if (header.size) memcpy(room, body.at, (size_t)header.size); /* else there may be no room */
   } else if (!chunk->is_decompressed) {
     chunk->body_at = body.at - chunk->input;
     chunk->body_size = header.compressed_size;

@@ -111,11 +111,6 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
             mask, adds = self._decoded_mask(file, possible.group)
         else:
             adds = maps.keys.count
-        if len(mask) != self.source.footer(file).rows(possible.group):
-            reason = (
-                f"row group {possible.group} has another number of partition values than of rows"
-            )
-            raise CorruptCheckpointError(path=file.path, reason=reason)
         found = int(np.count_nonzero(mask))
         self.meter.count(
             rows_filtered_by_partition_pruning=adds - found, row_groups_skipped=not found

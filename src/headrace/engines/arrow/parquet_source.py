@@ -157,7 +157,12 @@ class ParquetSource:
         columns: tuple[str, ...],
         batch_rows: int,
     ) -> Iterator[pa.RecordBatch]:
-        """Some columns of a row group, piece by piece; none where the file has none of them."""
+        """Some columns of a row group, piece by piece; none where the file has none of them.
+
+        Raises:
+            CorruptCheckpointError: they cannot be decoded, or have another number of rows than
+                the footer says: Arrow compares columns, but does not count the rows of one.
+        """
         footer = self._footers.get(file) or Footer(parquet.metadata)
         leaves = footer.leaves(columns)
         if not leaves:
@@ -166,6 +171,7 @@ class ParquetSource:
         found = parquet.iter_batches(
             batch_size=batch_rows, row_groups=[group], columns=leaves, use_threads=False
         )
+        missing = footer.rows(group)
         while True:
             try:
                 batch = next(found, None)
@@ -174,8 +180,12 @@ class ParquetSource:
             except _UNDECODABLE as error:
                 raise CorruptCheckpointError(path=file.path, reason=str(error)) from error
             if batch is None:
-                return
+                break
+            missing -= len(batch)
             yield batch
+        if missing:
+            reason = f"row group {group} lacks {missing} of {footer.rows(group)} rows"
+            raise CorruptCheckpointError(path=file.path, reason=reason)
 
     def _known(self, file: LogFile) -> Footer | None:
         """A footer that is remembered; one of an earlier run is counted when it is first used."""

@@ -193,10 +193,12 @@ class UniformLayout(msgspec.Struct, frozen=True):
         indices = items.indices if not items.null_count else pc.fill_null(items.indices, -1)
         codes = indices.to_numpy(zero_copy_only=False)
         texts = items.dictionary.cast(pa.string())
-        if codes.max(initial=-1) >= len(texts):  # Arrow does not look at what it has decoded
+        named = key_codes[:width]
+        # Arrow does not look at what it has decoded.
+        if codes.max(initial=-1) >= len(texts) or not _are_codes(named, keys.dictionary):
             raise pa.ArrowInvalid("a code stands for nothing")
         return cls(
-            [keys.dictionary[int(code)].as_py() for code in key_codes[:width]],
+            [keys.dictionary[int(code)].as_py() for code in named],
             codes.reshape(-1, width),
             pa.concat_arrays([texts, pa.nulls(1, pa.string())]),
             memory,
@@ -221,6 +223,10 @@ class UniformLayout(msgspec.Struct, frozen=True):
         codes, some = self.codes.ravel(), self.texts[:-1]
         found = None if self.memory is None else words_of(codes, some, self.memory)
         return self.texts.take(pa.array(codes % len(self.texts))) if found is None else found
+
+
+def _are_codes(codes: npt.NDArray[Any], words: pa.Array) -> bool:
+    return bool(((codes >= 0) & (codes < len(words))).all())
 
 
 @lru_cache(maxsize=2)
