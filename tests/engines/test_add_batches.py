@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from headrace.compiled.library import is_built
 from headrace.compiled.memory import Memory
 from headrace.engines.arrow import add_batches
-from headrace.engines.arrow.add_batches import AddReader
+from headrace.engines.arrow.add_batches import AddReader, Wanted
 from headrace.engines.arrow.column_batch import ColumnBatch
 from headrace.engines.arrow.footer import Footer
 from headrace.engines.arrow.parquet_source import FooterCache, ParquetSource
@@ -67,7 +67,7 @@ def all_of(
 ) -> Iterator[pa.RecordBatch]:
     """All rows of a group; their statistics come late."""
     choose = partial(ColumnBatch, reader.file)
-    for batch in reader.batches(group, columns, choose=choose, late=("add.stats",)):
+    for batch in reader.batches(group, Wanted(columns=columns, choose=choose, late=("add.stats",))):
         yield batch.columns
 
 
@@ -168,10 +168,12 @@ def test_only_the_rows_that_were_chosen_are_decoded(
             for group in range(reader.parquet().metadata.num_row_groups)
             for batch in reader.batches(
                 group,
-                COLUMNS,
-                choose=choose,
-                late=("add.stats",),
-                mask=None if mask is None else mask[group * size : (group + 1) * size],
+                Wanted(
+                    columns=COLUMNS,
+                    choose=choose,
+                    late=("add.stats",),
+                    mask=None if mask is None else mask[group * size : (group + 1) * size],
+                ),
             )
         ]
     kept = range(len(rows)) if mask is None else np.flatnonzero(mask)

@@ -40,6 +40,26 @@ Choose: TypeAlias = Callable[[pa.RecordBatch], ColumnBatch]
 """Takes rows of a file, and gives those of them that are wanted."""
 
 
+class Wanted(msgspec.Struct, frozen=True, kw_only=True):
+    """What is wanted of the adds of a row group."""
+
+    columns: tuple[str, ...]
+    """What is read."""
+    choose: Choose
+    """Says which rows are wanted. It may be asked about the same rows twice."""
+    late: tuple[str, ...] = ()
+    """Columns that `choose` does not look at. Where it costs less, they are decoded afterwards, and
+    only for the rows that are left."""
+    mask: Mask | None = None
+    """False for rows that are not wanted in any case."""
+
+    def end(self, rows: int) -> int:
+        """How many of so many rows there are up to the last one that may be wanted."""
+        if self.mask is None:
+            return rows
+        return len(self.mask) - int(self.mask[::-1].argmax()) if self.mask.any() else 0
+
+
 class AddReader(msgspec.Struct, frozen=True, kw_only=True):
     """Reads row groups of one file that is open."""
 
@@ -65,38 +85,19 @@ class AddReader(msgspec.Struct, frozen=True, kw_only=True):
             finally:
                 opened.memory.retire()
 
-    def batches(
-        self,
-        group: int,
-        columns: tuple[str, ...],
-        *,
-        choose: Choose,
-        late: tuple[str, ...] = (),
-        mask: Mask | None = None,
-    ) -> Iterator[ColumnBatch]:
-        """Some columns of the adds of a row group, piece by piece, as they are chosen.
-
-        Args:
-            group: The number of the row group.
-            columns: What is read.
-            choose: Says which rows are wanted. It may be asked about the same rows twice.
-            late: Columns that `choose` does not look at. Where it costs less, they are decoded
-                afterwards, and only for the rows that are left.
-            mask: False for rows that are not wanted in any case.
-        """
-        end = self._footer.rows(group) if mask is None else _end(mask)
-        done = 0
-        for rows, batch in _while_usual(self._quick_batches(group, columns, choose, late, mask)):
+    def batches(self, group: int, wanted: Wanted) -> Iterator[ColumnBatch]:
+        """What is wanted of the adds of a row group, piece by piece."""
+        end, done, position = wanted.end(self._footer.rows(group)), 0, 0
+        for count, batch in _while_usual(self._quick_batches(group, wanted)):
             yield batch
-            done += rows
-        position = 0
-        for rows in self._arrow_batches(group, columns) if done < end else ():
+            done += count
+        for rows in self._arrow_batches(group, wanted.columns) if done < end else ():
             first, position = max(position, done), position + len(rows)
             left = rows.slice(max(len(rows) - (position - first), 0))
-            if mask is not None:
-                left = left.filter(pa.array(mask[first:position]))
+            if wanted.mask is not None:
+                left = left.filter(pa.array(wanted.mask[first:position]))
             if len(left):
-                yield choose(left)
+                yield wanted.choose(left)
             if position >= end:
                 return
 
@@ -109,21 +110,14 @@ class AddReader(msgspec.Struct, frozen=True, kw_only=True):
             self.file, self.parquet(), group, columns=columns, batch_rows=self.batch_rows
         )
 
-    def _quick_batches(
-        self,
-        group: int,
-        columns: tuple[str, ...],
-        choose: Choose,
-        late: tuple[str, ...],
-        mask: Mask | None,
-    ) -> Iterator[tuple[int, ColumnBatch]]:
+    def _quick_batches(self, group: int, wanted: Wanted) -> Iterator[tuple[int, ColumnBatch]]:
         """The same, each with how many rows it was chosen from; none where it is not quicker.
 
         Raises:
             ValueError: the next rows cannot be read in this way. Pages may raise other errors.
         """
-        footer = self._footer
-        leaves = footer.leaves(columns)
+        footer, mask = self._footer, wanted.mask
+        leaves = footer.leaves(wanted.columns)
         texts = [leaf for leaf in leaves if _is_large_text(footer, group, leaf)]
         if not is_built() or _PATH not in texts:
             return
@@ -131,13 +125,12 @@ class AddReader(msgspec.Struct, frozen=True, kw_only=True):
         self.source.count_read(self.file, group, texts)
         readers = {leaf: self._reader(group, leaf) for leaf in texts}
         # With a mask few rows are decoded at all: what is late comes with the others.
-        later = {leaf: readers.pop(leaf) for leaf in late if leaf in texts and mask is None}
-        columns_of_text = _TextColumns(footer.adds, readers, later, self.memory)
-        end = footer.rows(group) if mask is None else _end(mask)
-        position = 0
+        late = {leaf: readers.pop(leaf) for leaf in wanted.late if leaf in texts and mask is None}
+        text_columns = _TextColumns(footer.adds, readers, late, self.memory)
+        end, position = wanted.end(footer.rows(group)), 0
         for rows, adds in self._others(group, others) if end else ():
-            wanted = None if mask is None else mask[position:]
-            yield rows, columns_of_text.batch(rows, _filtered(adds, wanted), wanted, choose)
+            rest = None if mask is None else mask[position:]
+            yield rows, text_columns.batch(rows, _filtered(adds, rest), rest, wanted.choose)
             position += rows
             if position >= end:
                 return
@@ -166,7 +159,7 @@ class _TextColumns(msgspec.Struct, frozen=True):
     field: pa.Field
     """What the adds are."""
     readers: Mapping[str, TextColumn]
-    later: Mapping[str, TextColumn]
+    late: Mapping[str, TextColumn]
     memory: Memory
 
     def batch(
@@ -179,13 +172,13 @@ class _TextColumns(msgspec.Struct, frozen=True):
         taken = {leaf: reader.take(rows, wanted) for leaf, reader in self.readers.items()}
         is_null = taken[_PATH].levels == 0
         batch = choose(_joined(self.field, others, taken))
-        kept = batch.kept() if self.later else None
+        kept = batch.kept() if self.late else None
         if kept is not None:
             # Who wants what comes late wants the paths too.
             paths = kept_texts(taken[_PATH].values, kept, self.memory)
             batch, is_null = batch.with_field(_name(_PATH), paths), is_null[kept]
         del taken
-        for leaf, reader in self.later.items():
+        for leaf, reader in self.late.items():
             texts = reader.take(rows, kept)
             _check_nulls(texts, is_null)
             batch = batch.with_field(_name(leaf), texts.values)
@@ -243,11 +236,6 @@ def _joined(
 
 def _filtered(adds: pa.StructArray | None, mask: Mask | None) -> pa.StructArray | None:
     return adds if adds is None or mask is None else adds.filter(pa.array(mask[: len(adds)]))
-
-
-def _end(mask: Mask) -> int:
-    """How many rows there are up to the last one that is wanted."""
-    return len(mask) - int(mask[::-1].argmax()) if mask.any() else 0
 
 
 def _check_nulls(texts: Texts, is_null: Mask) -> None:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headrace.engines.arrow.add_batches import AddReader
+from headrace.engines.arrow.add_batches import AddReader, Wanted
 from headrace.engines.arrow.column_batch import ColumnBatch, child
 from headrace.engines.arrow.group_judge import PARTITION_VALUES, GroupJudge, PossibleGroup
 from headrace.engines.arrow.parquet_source import ParquetSource
@@ -64,10 +64,11 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
         try:
             if mask is None:
                 choose = partial(self._chosen, reader)
-                yield from reader.batches(group, columns, choose=choose, late=self._late)
+                wanted = Wanted(columns=columns, choose=choose, late=self._late)
+                yield from reader.batches(group, wanted)
                 return
-            few = reader.batches(group, columns, choose=partial(_plain, file), mask=mask)
-            for batch in _together(few, batch_rows=self.batch_rows):
+            few = Wanted(columns=columns, choose=partial(_plain, file), mask=mask)
+            for batch in _together(reader.batches(group, few), batch_rows=self.batch_rows):
                 yield self._kept(_adds(reader, batch))
         except (UnicodeDecodeError, pa.ArrowException) as error:
             # Arrow checks texts and codes when they are looked at.
