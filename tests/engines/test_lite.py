@@ -173,6 +173,20 @@ def test_a_damaged_page_is_left_to_arrow(tmp_path: Path) -> None:
     assert read_actions(BytesIO(content), len(content), ("metaData",)) is None
 
 
+def test_a_damaged_footer_is_left_to_arrow_or_does_not_matter() -> None:
+    protocol = pa.array([{"minReaderVersion": 1, "minWriterVersion": 2}])
+    metadata = pa.array([{"id": "a", "schemaString": "{}", "partitionColumns": ["p"]}])
+    sink = BytesIO()
+    pq.write_table(pa.table({"protocol": protocol, "metaData": metadata}), sink)
+    sound = sink.getvalue()
+    size = int.from_bytes(sound[-8:-4], "little")
+    for place in range(len(sound) - 8 - size, len(sound) - 8):
+        for flip in (1, 4, 0x80):
+            damaged = bytearray(sound)
+            damaged[place] ^= flip
+            read_actions(BytesIO(damaged), len(damaged), NAMES)  # whatever it says, it says
+
+
 def test_a_page_of_negative_size_does_not_go_on_for_ever() -> None:
     header = bytes([0x15, 0x00, 0x15, 0x00, 0x15, 0x0F, 0x00])  # type 0, sizes 0 and -8
     with pytest.raises(ValueError, match="before it begins"):

@@ -5,10 +5,12 @@ import threading
 import time
 from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from headrace import Table
+from headrace.scan.aio import in_bulk, one_by_one
 from headrace.scan.pipeline import Pipeline
 from tests.lake.action import add, opening
 from tests.lake.log import write_history
@@ -64,6 +66,56 @@ def test_a_pipeline_that_nobody_has_any_more_ends_its_reader() -> None:
     for _ in Pipeline(source):
         break
     assert ended.wait(5)
+
+
+def slow(pause_s: float) -> Generator[int, None, None]:
+    for number in range(1000):
+        time.sleep(pause_s)
+        yield number
+
+
+def test_closing_tells_who_waits_for_an_item() -> None:
+    for _ in range(20):
+        pipeline, ended = Pipeline(lambda: slow(0.02)), threading.Event()
+
+        def consume(pipeline: Pipeline[int] = pipeline, ended: threading.Event = ended) -> None:
+            for _ in pipeline:
+                pass
+            ended.set()
+
+        threading.Thread(target=consume, daemon=True).start()
+        time.sleep(0.01)
+        pipeline.close()
+        assert ended.wait(5)
+
+
+def test_several_consumers_share_the_items_and_all_come_to_the_end() -> None:
+    for _ in range(10):
+        pipeline, taken = Pipeline(lambda: numbers([], last=200)), list[int]()
+        consumers = [threading.Thread(target=taken.extend, args=(pipeline,)) for _ in range(4)]
+        for consumer in consumers:
+            consumer.start()
+        for consumer in consumers:
+            consumer.join(5)
+        assert not any(consumer.is_alive() for consumer in consumers)
+        assert sorted(taken) == list(range(200))
+
+
+@pytest.mark.parametrize("iterate", [one_by_one, in_bulk])
+def test_a_timeout_in_asyncio_is_one(iterate: Any) -> None:
+    async def go() -> None:
+        source = slow(0.03)
+        items = iterate(Pipeline(lambda: source) if iterate is one_by_one else source)
+        async for _ in items:
+            pass
+
+    async def timed() -> None:
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(go(), 0.1)
+
+    start = time.monotonic()
+    asyncio.run(timed())
+    assert time.monotonic() - start < 5
 
 
 def test_an_error_of_the_reader_reaches_the_consumer() -> None:

@@ -39,6 +39,7 @@ class Pipeline(Generic[R]):
         """
         self._reader = _Reader(source)
         self._to_async = to_async
+        self._starting = threading.Lock()
         self._thread: threading.Thread | None = None
         self._ended = False
 
@@ -53,29 +54,37 @@ class Pipeline(Generic[R]):
     def __next__(self) -> R:
         if self._ended:
             raise StopIteration
-        if self._thread is None:
-            # The thread knows the reader alone: so a pipeline that nobody has any more can end it.
-            self._thread = threading.Thread(
-                target=self._reader.run, name="headrace-scan", daemon=True
-            )
-            self._thread.start()
+        self._start()
         item = self._reader.queue.get()
         if not isinstance(item, _End):
             return item
+        self._reader.leave(item)  # others may be waiting, too
         self._ended = True
-        self._thread.join()
+        self._join()
         if item.error is not None:
             raise item.error
         raise StopIteration
 
+    def _start(self) -> None:
+        with self._starting:
+            if self._thread is None:
+                # It knows the reader alone: so a pipeline that nobody has any more can end it.
+                self._thread = threading.Thread(
+                    target=self._reader.run, name="headrace-scan", daemon=True
+                )
+                self._thread.start()
+
     def close(self) -> None:
-        """Stop reading, and wait until nothing is open any more."""
+        """Stop reading, and wait until nothing is open any more. Who waits for an item is told."""
         self._ended = True
         self._reader.stopping.set()
+        self._join()
+
+    def _join(self) -> None:
         thread = self._thread
         while thread is not None and thread.is_alive():
-            with suppress(queue.Empty):  # the reader may be waiting for room
-                self._reader.queue.get(timeout=0.005)
+            self._reader.make_room()
+            thread.join(0.005)
 
     def __enter__(self) -> Self:
         return self
@@ -96,17 +105,38 @@ class _Reader(Generic[R]):
         self.stopping = threading.Event()
 
     def run(self) -> None:
-        source = self._source()
+        """Read to the end, or until it is stopped; what is left in the queue then says so."""
+        source, end = self._source(), _End()
         try:
             for item in source:
                 self._put(item)
                 if self.stopping.is_set():
                     break
         except BaseException as error:  # noqa: BLE001  (whatever it is, the consumer must hear it)
-            self._put(_End(error))
+            end = _End(error)
         else:
             source.close()
-            self._put(_End())
+        self._put(end)
+        if self.stopping.is_set():  # then it may not have been put
+            self.leave(end)
+
+    def leave(self, end: _End) -> None:
+        """See to it that whoever asks from now on is told the end."""
+        while True:
+            try:
+                self.queue.put_nowait(end)
+            except queue.Full:
+                with suppress(queue.Empty):
+                    self.queue.get_nowait()  # which nobody wants any more, or is an end as well
+            else:
+                return
+
+    def make_room(self) -> None:
+        """Drop an item that nobody takes: the reader may be waiting for room."""
+        with suppress(queue.Empty):
+            item = self.queue.get_nowait()
+            if isinstance(item, _End):
+                self.leave(item)
 
     def _put(self, item: R | _End) -> None:
         while not self.stopping.is_set():

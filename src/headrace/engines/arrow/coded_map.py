@@ -38,6 +38,7 @@ _UNUSUAL = (
     IndexError,
     KeyError,
     TypeError,
+    AttributeError,
     StopIteration,
     RecursionError,
     OSError,

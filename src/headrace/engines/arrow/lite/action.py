@@ -14,7 +14,7 @@ READABLE = frozenset({"protocol", "metaData"})
 
 _WITNESS = {"protocol": "minReaderVersion", "metaData": "id"}
 _UNUSUAL = (
-    *(ValueError, IndexError, KeyError, TypeError, RecursionError),
+    *(ValueError, IndexError, KeyError, TypeError, AttributeError, RecursionError),
     *(msgspec.MsgspecError, zlib.error),
 )
 
