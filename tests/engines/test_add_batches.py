@@ -26,6 +26,7 @@ from headrace.metrics.meter import Meter
 from headrace.protocol.log_file import LogFile
 from headrace.storage.local import LocalStore
 from tests.effort import examples
+from tests.engines.damage import Damaged
 
 ADD = pa.struct(
     [
@@ -222,16 +223,6 @@ def test_damage_is_told_as_arrow_tells_it_or_does_not_matter(
     content[start + place % column.total_compressed_size] ^= flip
     path.write_bytes(content)
     assert outcome(quick, path) in (outcome(by_arrow, path), sound)
-
-
-class Damaged:
-    """The metadata of a chunk in which some number is another one."""
-
-    def __init__(self, chunk: Any, name: str, number: int) -> None:
-        self._chunk, self._name, self._number = chunk, name, number
-
-    def __getattr__(self, name: str) -> Any:
-        return self._number if name == self._name else getattr(self._chunk, name)
 
 
 @pytest.mark.parametrize("number", [-(2**40), -202_927, -1, 0, 1, 50, 2**31, 2**40])

@@ -14,6 +14,7 @@ from headrace.engines.arrow.coded_map import MapChunks
 from headrace.engines.arrow.footer import Footer
 from headrace.engines.arrow.partition_map import UniformLayout
 from tests.effort import examples
+from tests.engines.damage import Damaged
 
 MAP = pa.map_(pa.string(), pa.string())
 MANY = 3000
@@ -180,3 +181,17 @@ def test_damage_to_the_dictionaries_is_left_to_arrow(compression: str) -> None:
             assert chunks is not None
             found = chunks.read(BytesIO(damaged))
             assert found is None or 0 <= found.size <= values.total_compressed_size
+
+
+@pytest.mark.parametrize("size", [-(2**40), -1])
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_chunk_of_negative_size_is_left_to_arrow(size: int, place: int) -> None:
+    file = written([[("day", "1")], [("day", "2")]])
+    chunks = MapChunks.of(Footer(pq.read_metadata(file)), 0, "add.partitionValues")
+    assert chunks is not None
+    both = [chunks.keys, chunks.values]
+    both[place] = Damaged(both[place], "total_compressed_size", size)
+    keys, values = both
+    damaged = MapChunks(chunks.rows, keys, values, chunks.definition_levels)
+    assert chunks.read(file) is not None
+    assert damaged.read(file) is None

@@ -252,7 +252,7 @@ def _repeat(numbers: npt.NDArray[Any], width: int) -> bool:
 
 
 def _check_chunk(chunk: Any, most_bytes: int) -> None:
-    if not chunk.has_dictionary_page or chunk.total_compressed_size > most_bytes:
+    if not chunk.has_dictionary_page or not 0 <= chunk.total_compressed_size <= most_bytes:
         raise ValueError("the chunk is not coded, or large")
 
 

@@ -90,7 +90,8 @@ class ColumnBatch:
             later: Fields of the adds, of the rows that are left alone.
             columns: The rows, where they have fewer fields now.
         """
-        made = ColumnBatch(self.source, columns or self._columns, memory=self._memory)
+        rows = self._columns if columns is None else columns
+        made = ColumnBatch(self.source, rows, memory=self._memory)
         made._selection, made._gone, made._later = selection, gone, later
         return made
 
