@@ -16,6 +16,7 @@ from headrace.errors import UnsupportedStoreError
 from headrace.expr.node import Basis, BoundPredicate
 from headrace.phases.scan import ScanOutcome
 from headrace.plan.batch import ActionBatch
+from headrace.plan.cancellation import Cancellation
 from headrace.plan.context import ExecutionContext
 from headrace.protocol.schema import StructType
 from headrace.rows.option import RowOptions
@@ -148,11 +149,13 @@ class ScanParts:
 
         return bring_up_to_date(previous, run, context)
 
-    def in_bulk(self, source: Generator[T, None, None]) -> AsyncIterator[T]:
+    def in_bulk(
+        self, source: Generator[T, None, None], cancellation: Cancellation
+    ) -> AsyncIterator[T]:
         """A generator of many small items, for asyncio."""
         from headrace.scan.aio import in_bulk  # noqa: PLC0415
 
-        return in_bulk(source)
+        return in_bulk(source, cancellation)
 
     def one_by_one(self, source: Pipeline[T]) -> AsyncIterator[T]:
         """An iterator of few large items, for asyncio."""

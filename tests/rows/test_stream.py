@@ -6,7 +6,9 @@ from collections.abc import Generator
 
 import pytest
 
-from headrace.rows.stream import OrderedStream
+from headrace.rows.stream import OrderedStream, Pace
+
+FOUR = Pace(at_once=4, ahead=2, start_with=4)
 
 
 class Probe:
@@ -39,7 +41,9 @@ class Probe:
         self, *, at_once: int = 3, ahead: int = 2, start_with: int = 3
     ) -> OrderedStream[int, tuple[int, int]]:
         return OrderedStream(
-            self.numbers(), self.read, at_once=at_once, ahead=ahead, start_with=start_with
+            self.numbers(),
+            self.read,
+            pace=Pace(at_once=at_once, ahead=ahead, start_with=start_with),
         )
 
 
@@ -105,7 +109,7 @@ def test_an_error_comes_in_its_place() -> None:
         if number == 2:
             raise RuntimeError("broken")
 
-    stream = OrderedStream(Probe(9, 0).numbers(), read, at_once=4, ahead=2, start_with=4)
+    stream = OrderedStream(Probe(9, 0).numbers(), read, pace=FOUR)
     assert [next(stream) for _ in range(3)] == [0, 1, 2]
     with pytest.raises(RuntimeError, match="broken"):
         next(stream)
@@ -116,7 +120,7 @@ def test_an_error_in_the_list_of_sources_comes_after_what_was_listed() -> None:
         yield from (0, 1)
         raise RuntimeError("no more")
 
-    stream = OrderedStream(numbers(), Probe(0, 1).read, at_once=4, ahead=2, start_with=4)
+    stream = OrderedStream(numbers(), Probe(0, 1).read, pace=FOUR)
     assert [next(stream) for _ in range(2)] == [(0, 0), (1, 0)]
     with pytest.raises(RuntimeError, match="no more"):
         next(stream)

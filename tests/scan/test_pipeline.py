@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 from headrace import Table
+from headrace.errors import ReaderClosedError
+from headrace.plan.cancellation import Cancellation
 from headrace.scan.aio import in_bulk, one_by_one
 from headrace.scan.pipeline import Pipeline
 from tests.lake.action import add, opening
@@ -51,6 +53,19 @@ def test_closing_stops_the_reader_at_once() -> None:
     pipeline.close()
     assert time.monotonic() - started < 0.5
     assert reader_threads() == []
+
+
+def test_what_was_closed_early_does_not_pass_for_whole() -> None:
+    pipeline = Pipeline(lambda: numbers([], last=5))
+    next(pipeline)
+    pipeline.close()
+    with pytest.raises(ReaderClosedError):
+        list(pipeline)
+
+
+def test_what_was_closed_at_its_end_has_ended() -> None:
+    with Pipeline(lambda: numbers([], last=5)) as pipeline:
+        assert len(list(pipeline)) == 5
     assert list(pipeline) == []
 
 
@@ -79,8 +94,8 @@ def test_closing_tells_who_waits_for_an_item() -> None:
         pipeline, ended = Pipeline(lambda: slow(0.02)), threading.Event()
 
         def consume(pipeline: Pipeline[int] = pipeline, ended: threading.Event = ended) -> None:
-            for _ in pipeline:
-                pass
+            with pytest.raises(ReaderClosedError):
+                list(pipeline)
             ended.set()
 
         threading.Thread(target=consume, daemon=True).start()
@@ -105,7 +120,10 @@ def test_several_consumers_share_the_items_and_all_come_to_the_end() -> None:
 def test_a_timeout_in_asyncio_is_one(iterate: Any) -> None:
     async def go() -> None:
         source = slow(0.03)
-        items = iterate(Pipeline(lambda: source) if iterate is one_by_one else source)
+        if iterate is one_by_one:
+            items = one_by_one(Pipeline(lambda: source))
+        else:
+            items = in_bulk(source, Cancellation())
         async for _ in items:
             pass
 

@@ -243,3 +243,18 @@ def test_closing_a_scan_cancels_its_jobs(spark: SparkSession, tmp_path: Path) ->
     files.close()  # type: ignore[attr-defined]
     assert time.monotonic() - started < 20
     assert tracker.getActiveJobsIds() == []
+
+
+def test_closing_batches_does_not_wait_for_a_job(spark: SparkSession, tmp_path: Path) -> None:
+    [only] = write_large_checkpoint(tmp_path, Shape(form=Form.CLASSIC))
+    store = abroad.SlowAbroad(str(tmp_path), name=only.name, seconds=30)
+    executor = SparkExecutor(spark, embedded=wiring.open_executor(store))
+    batches = headrace.Table(tmp_path, executor=executor).snapshot().scan().batches()
+    next(batches)  # that of the commit
+    tracker = spark.sparkContext.statusTracker()
+    started = time.monotonic()
+    while not tracker.getActiveJobsIds():
+        time.sleep(0.01)
+    batches.close()
+    assert time.monotonic() - started < 20
+    assert tracker.getActiveJobsIds() == []

@@ -89,7 +89,7 @@ class ReaderClosedError(RequestError):
     code = "READER_CLOSED"
 
     def __init__(self) -> None:
-        super().__init__("the reader was closed before its end; ask the snapshot for rows() again")
+        super().__init__("the reader was closed before its end; ask for what is to be read again")
 
 
 class UnknownColumnError(RequestError):

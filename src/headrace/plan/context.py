@@ -1,8 +1,9 @@
-"""What a run tells its engine: how to read, and where to count."""
+"""What a run tells its engine: how to read, where to count, and when to stop."""
 
 import msgspec
 
 from headrace.metrics.meter import Meter
+from headrace.plan.cancellation import Cancellation
 
 
 class ExecutionSettings(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,7 +26,8 @@ class ExecutionSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ExecutionContext(msgspec.Struct, frozen=True, kw_only=True):
-    """One run's settings and its meter."""
+    """One run's settings, its meter, and how it is called off."""
 
     settings: ExecutionSettings = msgspec.field(default_factory=ExecutionSettings)
     meter: Meter = msgspec.field(default_factory=Meter)
+    cancellation: Cancellation = msgspec.field(default_factory=Cancellation)

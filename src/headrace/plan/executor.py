@@ -17,7 +17,8 @@ class Executor(ABC):
 
     - Batches leave in the order that the node promises, lazily: nothing is read before the
       first batch is asked for, and little more than what was asked for.
-    - Closing the iterator stops all work for it and releases what it holds.
+    - Closing the iterator stops all work for it and releases what it holds. An engine that may
+      read for long without giving a batch looks at the `cancellation` of its context as well.
     - A failure is a `HeadraceError`: a missing file `ObjectNotFoundError`, an undecodable one
       `CorruptLogError` or `CorruptCheckpointError`. Never a shorter answer.
     """
@@ -27,7 +28,7 @@ class Executor(ABC):
         """Execute one plan in order."""
 
     def bound(self, context: ExecutionContext) -> "Executor":  # noqa: ARG002
-        """The same engine for one run: with its settings, counting into its meter.
+        """The same engine for one run: with its settings, its meter and its cancellation.
 
         An engine that counts nothing is its own answer.
         """

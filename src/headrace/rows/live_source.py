@@ -5,6 +5,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from headrace.plan.cancellation import Cancellation
 from headrace.protocol.action import DeletionVector
 from headrace.rows.data_file import DataFile
 from headrace.rows.request import RowRequest
@@ -14,14 +15,14 @@ from headrace.scan.scan import Scan
 
 
 def data_files(
-    scan: Scan, context: FileContext, request: RowRequest
+    scan: Scan, context: FileContext, request: RowRequest, cancellation: Cancellation
 ) -> Generator[DataFile, None, None]:
     """What is needed of each live file to read its rows, and no more of the log."""
     columns = ["uri", "deletion_vector"]
     if request.needs_partition:
         columns.append("typed_partition_values")
     given = 0
-    with scan.run(projection=add_fields(columns)) as run:
+    with scan.run(projection=add_fields(columns), cancellation=cancellation) as run:
         for batch in run:
             for file in data_files_of(arrow_files(batch, context, columns)):
                 run.meter.first_file()

@@ -6,13 +6,14 @@ import msgspec
 import pyarrow as pa
 
 from headrace.metrics.meter import Meter
+from headrace.plan.cancellation import Cancellation
 from headrace.rows.data_file import RowSource
 from headrace.rows.live_source import data_files
 from headrace.rows.metrics import RowMetrics
 from headrace.rows.option import RowOptions
 from headrace.rows.reader import Batches, RowReader
 from headrace.rows.request import RowRequest
-from headrace.rows.stream import OrderedStream
+from headrace.rows.stream import OrderedStream, Pace
 from headrace.scan.live_file import FileContext
 from headrace.scan.scan import Scan
 from headrace.storage.counting import CountingStore
@@ -40,27 +41,41 @@ def open_rows(  # noqa: PLR0913  (the parts)
         # Without a condition no row is read in vain, and so none beyond the limit need be.
         rows_per_batch = min(limit, request.rows_per_batch)
         request = msgspec.structs.replace(request, rows_per_batch=rows_per_batch)
-    source = open_source(store, request=request, options=options)
+    cancellation = Cancellation()
+    source = open_source(store, request=request, options=options, cancellation=cancellation)
     stream = OrderedStream(
-        data_files(scan, context, request),
+        data_files(scan, context, request, cancellation),
         source.batches,
-        at_once=options.files_at_once,
-        ahead=options.batches_ahead,
-        start_with=options.files_at_once if limit is None else 1,
+        pace=Pace(
+            at_once=options.files_at_once,
+            ahead=options.batches_ahead,
+            start_with=options.files_at_once if limit is None else 1,
+        ),
+        cancellation=cancellation,
     )
     batches: Batches = stream if limit is None else _Limited(stream, limit)
     return RowReader(request.output_schema, batches, metrics=RowMetrics(scan, source.meter))
 
 
-def open_source(store: Store, *, request: RowRequest, options: RowOptions) -> RowSource:
-    """Data files of a store, whose reads are counted, and tried again."""
+def open_source(
+    store: Store,
+    *,
+    request: RowRequest,
+    options: RowOptions,
+    cancellation: Cancellation | None = None,
+) -> RowSource:
+    """Data files of a store, whose reads are counted, and tried again unless called off."""
     meter = Meter()
     policy = RetryPolicy(
         attempts=options.retry_attempts,
         backoff_ms=options.retry_backoff_ms,
         deadline_ms=options.retry_deadline_ms,
     )
-    retrier = Retrier(policy=policy, on_retry=lambda *_: meter.count(retries=1))
+    retrier = Retrier(
+        policy=policy,
+        on_retry=lambda *_: meter.count(retries=1),
+        sleep=(cancellation or Cancellation()).sleep,
+    )
     reading = RetryingStore(CountingStore(store, meter=meter), retrier=retrier)
     return RowSource(store=reading, request=request, meter=meter)
 

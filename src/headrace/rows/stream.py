@@ -11,8 +11,23 @@ from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
 from typing import Generic, TypeVar
 
+import msgspec
+
+from headrace.plan.cancellation import Cancellation
+
 S = TypeVar("S")
 B = TypeVar("B")
+
+
+class Pace(msgspec.Struct, frozen=True, kw_only=True):
+    """How far the reading may be ahead of the consumer."""
+
+    at_once: int
+    """How many sources may be open, or read but not yet consumed."""
+    ahead: int
+    """How many batches of each may wait to be consumed."""
+    start_with: int
+    """How many sources to begin with; it doubles with each that is consumed."""
 
 
 class _Lane(Generic[B]):
@@ -36,21 +51,18 @@ class OrderedStream(Generic[S, B]):
         sources: Generator[S, None, None],
         read: Callable[[S], Generator[B, None, None]],
         *,
-        at_once: int,
-        ahead: int,
-        start_with: int,
+        pace: Pace,
+        cancellation: Cancellation | None = None,
     ) -> None:
         """Prepare a stream; nothing is read.
 
         Args:
             sources: What is to be read, in order; it is advanced by one thread at a time.
             read: Makes the batches of a source, in a thread.
-            at_once: How many sources may be open, or read but not yet consumed.
-            ahead: How many batches of each may wait to be consumed.
-            start_with: How many sources to begin with; it doubles with each that is consumed.
+            pace: How far to be ahead.
+            cancellation: What the sources look at while they give nothing.
         """
-        self._shared = _Shared(sources, read, ahead=ahead, open_at_most=start_with)
-        self._at_once = at_once
+        self._shared = _Shared(sources, read, pace, cancellation or Cancellation())
         self._threads: list[threading.Thread] = []
         self._lane: _Lane[B] | None = None
 
@@ -66,7 +78,7 @@ class OrderedStream(Generic[S, B]):
                 if batch is not None:
                     return batch
                 self._lane = None
-                self._shared.open_more(most=self._at_once)
+                self._shared.open_more()
         except BaseException:
             self.close()
             raise
@@ -89,8 +101,7 @@ class OrderedStream(Generic[S, B]):
         return self._lane is not None
 
     def _start_threads(self) -> None:
-        wanted = min(self._shared.open_at_most, self._at_once)
-        while len(self._threads) < wanted:
+        while len(self._threads) < self._shared.open_at_most:
             name = f"headrace-rows-{len(self._threads)}"
             thread = threading.Thread(target=self._shared.work, name=name, daemon=True)
             self._threads.append(thread)
@@ -104,25 +115,24 @@ class _Shared(Generic[S, B]):
         self,
         sources: Generator[S, None, None],
         read: Callable[[S], Generator[B, None, None]],
-        *,
-        ahead: int,
-        open_at_most: int,
+        pace: Pace,
+        cancellation: Cancellation,
     ) -> None:
         self.sources = sources
-        self.open_at_most = open_at_most
+        self.open_at_most = min(pace.start_with, pace.at_once)
         self._read = read
-        self._ahead = ahead
+        self._pace = pace
+        self._cancellation = cancellation
         self._changed = threading.Condition()
         self._advancing = threading.Lock()
         self._lanes: deque[_Lane[B]] = deque()
         self._open = 0
         self._is_exhausted = False
-        self._is_stopping = False
 
     def stop(self) -> None:
         """Make every thread end at its next step."""
         with self._changed:
-            self._is_stopping = True
+            self._cancellation.request()
             self._changed.notify_all()
 
     def next_lane(self) -> _Lane[B] | None:
@@ -144,11 +154,11 @@ class _Shared(Generic[S, B]):
                 raise lane.error
             return None
 
-    def open_more(self, *, most: int) -> None:
+    def open_more(self) -> None:
         """A source has been consumed: there is room for another, and after it for twice as many."""
         with self._changed:
             self._open -= 1
-            self.open_at_most = min(2 * self.open_at_most, most)
+            self.open_at_most = min(2 * self.open_at_most, self._pace.at_once)
             self._changed.notify_all()
 
     def work(self) -> None:
@@ -188,12 +198,16 @@ class _Shared(Generic[S, B]):
             for batch in batches:
                 with self._changed:
                     self._changed.wait_for(
-                        lambda: len(lane.ready) < self._ahead or self._is_stopping
+                        lambda: len(lane.ready) < self._pace.ahead or self._is_stopping
                     )
                     if self._is_stopping:
                         return
                     lane.ready.append(batch)
                     self._changed.notify_all()
+
+    @property
+    def _is_stopping(self) -> bool:
+        return self._cancellation.is_requested
 
     def _is_over(self) -> bool:
         return self._is_exhausted or self._is_stopping

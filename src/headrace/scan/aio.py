@@ -1,11 +1,12 @@
 """Scans in asyncio: each step runs in a thread, so that the loop is never blocked."""
 
 import asyncio
-import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import suppress
 from itertools import islice
 from typing import Protocol, TypeVar
+
+from headrace.plan.cancellation import Cancellation, Cancelled
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
@@ -32,17 +33,17 @@ async def one_by_one(source: Closable[R]) -> AsyncIterator[R]:
         await asyncio.to_thread(source.close)
 
 
-async def in_bulk(source: Closable[R]) -> AsyncIterator[R]:
+async def in_bulk(source: Closable[R], cancellation: Cancellation) -> AsyncIterator[R]:
     """The same for many small items: a thread is asked once for a thousand of them.
 
     The first comes alone, since somebody may be waiting for it. The source is a generator, which
-    cannot be closed while it runs: where its step is no longer wanted, its next item is waited for.
+    cannot be closed while it runs: where its step is no longer wanted, it is called off.
     """
-    size, step, stopping = 1, None, threading.Event()
+    size, step = 1, None
     try:
         while True:
             some = islice(source, size)
-            step = asyncio.ensure_future(asyncio.to_thread(_until, stopping, some))
+            step = asyncio.ensure_future(asyncio.to_thread(_until, cancellation, some))
             items = await asyncio.shield(step)
             if not items:
                 return
@@ -50,17 +51,17 @@ async def in_bulk(source: Closable[R]) -> AsyncIterator[R]:
                 yield item
             size = _AT_ONCE
     finally:
-        stopping.set()
+        cancellation.request()
         if step is not None:
-            with suppress(Exception):  # it has been raised already, or nobody wants to hear it
+            with suppress(Exception, Cancelled):  # raised already, or nobody wants to hear it
                 await step
         await asyncio.to_thread(source.close)
 
 
-def _until(stopping: threading.Event, items: Iterator[R]) -> list[R]:
+def _until(cancellation: Cancellation, items: Iterator[R]) -> list[R]:
     taken: list[R] = []
     for item in items:
         taken.append(item)
-        if stopping.is_set():
+        if cancellation.is_requested:
             break
     return taken

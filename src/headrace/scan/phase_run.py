@@ -51,6 +51,7 @@ class PhaseRun:
         self.phase = phase
         self.meter = Meter()
         context = ExecutionContext(settings=settings or ExecutionSettings(), meter=self.meter)
+        self._context = context
         self._executor = executor.bound(context)
         self._reporter = reporter
         self._next: Phase[Any] | None = None
@@ -95,7 +96,9 @@ class PhaseRun:
     def _drive(self) -> Generator[ActionBatch, None, None]:
         phase: PartialResult[Any] = self.phase
         try:
-            self._next = yield from stream_phase(phase, executor=self._executor)
+            self._next = yield from stream_phase(
+                phase, executor=self._executor, cancellation=self._context.cancellation
+            )
         finally:
             self._end()
 

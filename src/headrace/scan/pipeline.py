@@ -10,6 +10,9 @@ from collections.abc import AsyncIterator, Callable, Generator, Iterator
 from contextlib import suppress
 from typing import Generic, Self, TypeVar
 
+from headrace.errors import ReaderClosedError
+from headrace.plan.cancellation import Cancellation, Cancelled
+
 R = TypeVar("R")
 
 _AHEAD = 1
@@ -29,19 +32,22 @@ class Pipeline(Generic[R]):
         self,
         source: Callable[[], Generator[R, None, None]],
         *,
+        cancellation: Cancellation | None = None,
         to_async: Callable[["Pipeline[R]"], AsyncIterator[R]] | None = None,
     ) -> None:
         """Prepare a pipeline; the thread starts with the first item that is asked for.
 
         Args:
             source: Makes the generator, in the reader's thread.
+            cancellation: What the generator looks at while it gives nothing.
             to_async: How to iterate in asyncio; without it only `for` is possible.
         """
-        self._reader = _Reader(source)
+        self._reader = _Reader(source, cancellation or Cancellation())
         self._to_async = to_async
         self._starting = threading.Lock()
         self._thread: threading.Thread | None = None
-        self._ended = False
+        self._has_ended = False
+        self._was_cut = False
 
     def __iter__(self) -> Iterator[R]:
         return self
@@ -52,15 +58,19 @@ class Pipeline(Generic[R]):
         return self._to_async(self)
 
     def __next__(self) -> R:
-        if self._ended:
+        if self._was_cut:
+            raise ReaderClosedError  # an end would pass for that of the source
+        if self._has_ended:
             raise StopIteration
         self._start()
         item = self._reader.queue.get()
         if not isinstance(item, _End):
             return item
         self._reader.leave(item)  # others may be waiting, too
-        self._ended = True
         self._join()
+        if self._was_cut:
+            raise ReaderClosedError
+        self._has_ended = True
         if item.error is not None:
             raise item.error
         raise StopIteration
@@ -75,9 +85,12 @@ class Pipeline(Generic[R]):
                 self._thread.start()
 
     def close(self) -> None:
-        """Stop reading, and wait until nothing is open any more. Who waits for an item is told."""
-        self._ended = True
-        self._reader.stopping.set()
+        """Stop reading, and wait until nothing is open any more.
+
+        Who waits for an item, or asks for one, gets `ReaderClosedError` if the end had not come.
+        """
+        self._was_cut = not self._has_ended
+        self._reader.cancellation.request()
         self._join()
 
     def _join(self) -> None:
@@ -93,16 +106,18 @@ class Pipeline(Generic[R]):
         self.close()
 
     def __del__(self) -> None:
-        self._reader.stopping.set()
+        self._reader.cancellation.request()
 
 
 class _Reader(Generic[R]):
     """What happens in the thread: the items of a generator go into a short queue."""
 
-    def __init__(self, source: Callable[[], Generator[R, None, None]]) -> None:
+    def __init__(
+        self, source: Callable[[], Generator[R, None, None]], cancellation: Cancellation
+    ) -> None:
         self._source = source
         self.queue: queue.Queue[R | _End] = queue.Queue(_AHEAD)
-        self.stopping = threading.Event()
+        self.cancellation = cancellation
 
     def run(self) -> None:
         """Read to the end, or until it is stopped; what is left in the queue then says so."""
@@ -110,14 +125,16 @@ class _Reader(Generic[R]):
         try:
             for item in source:
                 self._put(item)
-                if self.stopping.is_set():
+                if self.cancellation.is_requested:
                     break
+        except Cancelled:
+            pass
         except BaseException as error:  # noqa: BLE001  (whatever it is, the consumer must hear it)
             end = _End(error)
         else:
             source.close()
         self._put(end)
-        if self.stopping.is_set():  # then it may not have been put
+        if self.cancellation.is_requested:  # then it may not have been put
             self.leave(end)
 
     def leave(self, end: _End) -> None:
@@ -139,7 +156,7 @@ class _Reader(Generic[R]):
                 self.leave(item)
 
     def _put(self, item: R | _End) -> None:
-        while not self.stopping.is_set():
+        while not self.cancellation.is_requested:
             with suppress(queue.Full):
                 self.queue.put(item, timeout=0.05)
                 return

@@ -10,10 +10,11 @@ from typing import Generic, Self, TypeVar
 
 from headrace.errors import HeadraceError, NotTerminalError
 from headrace.metrics.event import CheckpointAbandoned, CompactionAbandoned, Event, FellBack
-from headrace.metrics.meter import Meter
 from headrace.metrics.reporter import Reporter, log_event
 from headrace.phases.phase import Consume, Parallel, PartialResult, Phase, Terminus
 from headrace.plan.batch import ActionBatch, Batch
+from headrace.plan.cancellation import Cancellation
+from headrace.plan.context import ExecutionContext
 from headrace.plan.executor import Executor
 
 T = TypeVar("T")
@@ -28,7 +29,7 @@ class Run(Generic[T]):
         *,
         executor: Executor,
         reporter: Reporter = log_event,
-        meter: Meter | None = None,
+        context: ExecutionContext | None = None,
         completed: Callable[[], Event] | None = None,
     ) -> None:
         """Prepare a run; nothing is read.
@@ -37,11 +38,13 @@ class Run(Generic[T]):
             phase: Where the machine starts.
             executor: What executes its plans.
             reporter: Takes the events of which one should hear.
-            meter: Where the run counts.
+            context: How the executor reads, where the run counts, and what can call it off.
             completed: Makes the event that says, once, that the run has ended or was closed.
         """
-        self.meter = meter or Meter()
-        self._executor = executor
+        context = context or ExecutionContext()
+        self.meter = context.meter
+        self._cancellation = context.cancellation
+        self._executor = executor.bound(context)
         self._reporter = reporter
         self._completed = completed
         self._phase = phase
@@ -98,13 +101,15 @@ class Run(Generic[T]):
             if isinstance(phase, Consume):
                 self._phase = self._consume(phase)
             else:
-                self._phase = yield from stream_phase(phase, executor=self._executor)
+                self._phase = yield from stream_phase(
+                    phase, executor=self._executor, cancellation=self._cancellation
+                )
             self._report()
         self._end()
 
     def _consume(self, phase: Consume[T]) -> Phase[T]:
         try:
-            data = list(self._executor.execute(phase.plan()))
+            data = list(_wanted(self._executor.execute(phase.plan()), self._cancellation))
         except HeadraceError as error:
             return phase.failed(error)
         return phase.next(data)
@@ -121,15 +126,19 @@ class Run(Generic[T]):
 
 
 def stream_phase(
-    phase: PartialResult[T], *, executor: Executor
+    phase: PartialResult[T], *, executor: Executor, cancellation: Cancellation
 ) -> Generator[ActionBatch, None, Phase[T]]:
-    """Yield the batches of a phase that are not empty, and return the phase to go on with."""
+    """Yield the batches of a phase that are not empty, and return the phase to go on with.
+
+    Raises:
+        Cancelled: it was called off, perhaps while there was nothing but empty batches.
+    """
     given = 0
     batches = _execute(phase, executor)
     with ExitStack() as opened:
         opened.callback(_close, batches)
         try:
-            for batch in batches:
+            for batch in _wanted(batches, cancellation):
                 if len(batch):
                     given += 1
                     yield batch  # type: ignore[misc]
@@ -144,6 +153,12 @@ def _execute(phase: PartialResult[T], executor: Executor) -> Iterator[Batch]:
     if isinstance(phase, Parallel):
         return executor.execute_leaves(phase.leaves())
     return executor.execute(phase.plan())
+
+
+def _wanted(batches: Iterator[Batch], cancellation: Cancellation) -> Iterator[Batch]:
+    for batch in batches:
+        cancellation.check()
+        yield batch
 
 
 def _close(batches: Iterator[Batch]) -> None:

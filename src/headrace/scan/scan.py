@@ -12,6 +12,7 @@ from headrace.phases.increment import ListIncrement
 from headrace.phases.phase import Phase
 from headrace.phases.scan import ScanOutcome, ScanRequest
 from headrace.plan.batch import ActionBatch
+from headrace.plan.cancellation import Cancellation
 from headrace.plan.context import ExecutionContext
 from headrace.plan.executor import Executor
 from headrace.protocol.action import Checksum
@@ -51,7 +52,9 @@ class LateParts(Protocol):
     ) -> Generator[RecordBatch, None, None]:
         """An older list of files and the commits since, as the newer list."""
 
-    def in_bulk(self, source: Generator[T, None, None]) -> AsyncIterator[T]:
+    def in_bulk(
+        self, source: Generator[T, None, None], cancellation: Cancellation
+    ) -> AsyncIterator[T]:
         """A generator of many small items, for asyncio."""
 
     def one_by_one(self, source: Pipeline[T]) -> AsyncIterator[T]:
@@ -114,18 +117,30 @@ class Scan:
         """The numbers of the iteration that was started last, live while it runs."""
         return self._metrics
 
-    def run(self, *, projection: tuple[str, ...] | None = None) -> Run[ScanOutcome]:
-        """The machine itself, at its start: the batches as phases make them, without the limit."""
-        return self._run(self._first_phase(projection))
+    def run(
+        self,
+        *,
+        projection: tuple[str, ...] | None = None,
+        cancellation: Cancellation | None = None,
+    ) -> Run[ScanOutcome]:
+        """The machine itself, at its start: the batches as phases make them, without the limit.
 
-    def _run(self, phase: Phase[ScanOutcome]) -> Run[ScanOutcome]:
+        Args:
+            projection: The fields of an add that are wanted; by default all.
+            cancellation: Calls it off from another thread, also while no batch comes.
+        """
+        return self._run(self._first_phase(projection), cancellation or Cancellation())
+
+    def _run(self, phase: Phase[ScanOutcome], cancellation: Cancellation) -> Run[ScanOutcome]:
         metrics = self._start_metrics()
-        context = ExecutionContext(settings=self.options, meter=metrics.meter)
+        context = ExecutionContext(
+            settings=self.options, meter=metrics.meter, cancellation=cancellation
+        )
         return Run(
             phase,
-            executor=self._executor.bound(context),
+            executor=self._executor,
+            context=context,
             reporter=self._reporter,
-            meter=metrics.meter,
             completed=lambda: self._completed(metrics),
         )
 
@@ -142,16 +157,17 @@ class Scan:
         return "\n".join([f"strategy: {self.decision}", *phases])
 
     def __iter__(self) -> Iterator[LiveFile]:
-        return self._files()
+        return self._files(Cancellation())
 
     def __aiter__(self) -> AsyncIterator[LiveFile]:
-        return self._late.in_bulk(self._files())
+        cancellation = Cancellation()
+        return self._late.in_bulk(self._files(cancellation), cancellation)
 
-    def _files(self) -> Generator[LiveFile, None, None]:
+    def _files(self, cancellation: Cancellation) -> Generator[LiveFile, None, None]:
         if self.limit == 0:
             return
         files = size_bytes = 0
-        with self.run() as run:
+        with self.run(cancellation=cancellation) as run:
             for batch in run:
                 for file in live_files(batch, self._context):
                     if not files:
@@ -179,12 +195,18 @@ class Scan:
         """
         schema = self._late.files_schema(self._context, columns)
         projection = None if columns is None else self._late.add_fields(schema.names)
+        cancellation = Cancellation()
         return Pipeline(
-            lambda: self._record_batches(columns, projection), to_async=self._late.one_by_one
+            lambda: self._record_batches(columns, projection, cancellation),
+            cancellation=cancellation,
+            to_async=self._late.one_by_one,
         )
 
     def _record_batches(
-        self, columns: Sequence[str] | None, projection: tuple[str, ...] | None
+        self,
+        columns: Sequence[str] | None,
+        projection: tuple[str, ...] | None,
+        cancellation: Cancellation,
     ) -> Generator[RecordBatch, None, None]:
         if self.limit == 0:
             return
@@ -199,7 +221,7 @@ class Scan:
             yield from self._remembered(known)
             return
         recording = self._listings.record(shape)
-        with self.run(projection=projection) as run:
+        with self.run(projection=projection, cancellation=cancellation) as run:
             batches = (
                 files
                 for batch in run
@@ -257,8 +279,12 @@ class Scan:
             reason = f"the old files were listed under {where!r}, not under {self.where!r}"
             raise IncrementRefusedError(table=self.request.table, reason=reason)
         phase = ListIncrement(request=self.request, since=version)
+        cancellation = Cancellation()
         return Pipeline(
-            lambda: self._late.bring_up_to_date(previous, self._run(phase), self._context)
+            lambda: self._late.bring_up_to_date(
+                previous, self._run(phase, cancellation), self._context
+            ),
+            cancellation=cancellation,
         )
 
     def arrow_schema(self, *, columns: Sequence[str] | None = None) -> ArrowSchema:

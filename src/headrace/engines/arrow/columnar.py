@@ -111,6 +111,7 @@ class ArrowColumnar:
         settings = self._context.settings
         files = [(file, shape.scan.row_groups) for shape in shapes for file in shape.scan.files]
         for file, _ in files:
+            self._context.cancellation.check()
             self._source.footer(file)  # a damaged leaf must fail before the first batch
 
         shape = shapes[0]
@@ -130,8 +131,7 @@ class ArrowColumnar:
             wanted=None if skip is None else skip.wanted,
             predicate=predicate,
             matcher=SeenMatcher(shape.seen) if len(shape.seen) else None,
-            batch_rows=settings.batch_rows,
-            meter=self._context.meter,
+            context=self._context,
         )
         pieces = (
             (file, groups)

@@ -114,7 +114,11 @@ class ArrowExecutor(Executor):
             backoff_ms=settings.retry_backoff_ms,
             deadline_ms=settings.retry_deadline_ms,
         )
-        retrier = Retrier(policy=policy, on_retry=lambda *_: meter.count(retries=1))
+        retrier = Retrier(
+            policy=policy,
+            on_retry=lambda *_: meter.count(retries=1),
+            sleep=self._context.cancellation.sleep,
+        )
         return RetryingStore(CountingStore(self._store, meter=meter), retrier=retrier)
 
     @cached_property
@@ -226,6 +230,7 @@ class ArrowExecutor(Executor):
                 raise UnexpectedBatchError(
                     phase=type(plan).__name__, expected="ActionBatch", got=type(batch).__name__
                 )
+            self._context.cancellation.check()  # some plans give nothing until their input ends
             yield batch
 
 

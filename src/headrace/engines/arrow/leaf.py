@@ -18,7 +18,7 @@ from headrace.engines.arrow.group_judge import PARTITION_VALUES, GroupJudge, Pos
 from headrace.engines.arrow.parquet_source import ParquetSource
 from headrace.engines.arrow.plain import plain_batch
 from headrace.errors import CorruptCheckpointError
-from headrace.metrics.meter import Meter
+from headrace.plan.context import ExecutionContext
 from headrace.protocol.log_file import LogFile
 from headrace.replay.match import SeenMatcher
 from headrace.replay.skipping import SplitPredicate, keep_mask
@@ -42,16 +42,16 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
     """What is given on; None: all of it."""
     predicate: SplitPredicate | None
     matcher: SeenMatcher | None
-    batch_rows: int
-    meter: Meter
+    context: ExecutionContext
 
     def read(self, pieces: Iterator[LeafPiece]) -> Iterator[ColumnBatch]:
         """The wanted adds of some pieces; a file stays open as long as they are of it."""
         for file, of_file in groupby(pieces, key=itemgetter(0)):
             codes = self._map_leaves(file)
-            opened = AddReader.open(self.source, file, codes=codes, batch_rows=self.batch_rows)
+            opened = AddReader.open(self.source, file, codes=codes, batch_rows=self._batch_rows)
             with opened as reader:
                 for possible in chain.from_iterable(map(itemgetter(1), of_file)):
+                    self.context.cancellation.check()
                     wanted = self.judge.judged(file, possible, raw=reader.raw, memory=reader.memory)
                     if wanted is not None:
                         yield from self._read_group(reader, wanted.group, wanted.mask)
@@ -68,7 +68,7 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
                 yield from reader.batches(group, wanted)
                 return
             few = Wanted(columns=columns, choose=partial(_plain, file), mask=mask)
-            for batch in _together(reader.batches(group, few), batch_rows=self.batch_rows):
+            for batch in _together(reader.batches(group, few), batch_rows=self._batch_rows):
                 yield self._kept(_adds(reader, batch))
         except (UnicodeDecodeError, pa.ArrowException) as error:
             # Arrow checks texts and codes when they are looked at.
@@ -99,12 +99,16 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
         """The adds that neither statistics nor newer commits rule out."""
         if self.predicate is not None and self.predicate.rest is not None and len(batch):
             kept = keep_mask(self.predicate.rest, batch)
-            self.meter.count(rows_filtered_by_data_skipping=len(kept) - kept.true_count)
+            self.context.meter.count(rows_filtered_by_data_skipping=len(kept) - kept.true_count)
             batch = batch.filter(kept)
         if self.matcher is not None and len(batch):
             paths, vectors = batch.field("path"), batch.field("deletionVector")
             batch = batch.without(self.matcher.seen_rows(paths, vectors))
         return batch
+
+    @property
+    def _batch_rows(self) -> int:
+        return self.context.settings.batch_rows
 
     def _map_leaves(self, file: LogFile) -> list[str]:
         if PARTITION_VALUES not in self.columns:

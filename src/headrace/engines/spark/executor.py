@@ -101,7 +101,10 @@ class SparkExecutor(Executor):
             shipped(self.session, work) as shipment,
             closing(
                 collect_in_waves(
-                    self.session, waves, to_frame=lambda wave: self._frame(shipment, wave)
+                    self.session,
+                    waves,
+                    to_frame=lambda wave: self._frame(shipment, wave),
+                    cancellation=self._context.cancellation,
                 )
             ) as collected,
         ):

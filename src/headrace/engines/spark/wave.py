@@ -21,6 +21,7 @@ from pyspark.util import inheritable_thread_target
 from headrace.engines.spark.lowering import Task
 from headrace.engines.spark.session import cancel_jobs, tag_jobs
 from headrace.errors import EngineFailedError
+from headrace.plan.cancellation import Cancellation
 
 W = TypeVar("W")
 
@@ -28,6 +29,7 @@ ArrowTable: TypeAlias = Any
 """A `pyarrow.Table`."""
 
 _UNDER_WAY = 2
+_LOOK_EVERY_S = 0.02
 _RAISED = re.compile(r"(\w+\.)*\w*(Error|Exception)\b: ")
 _SPARK_ERRORS = (PySparkException, Py4JError)
 
@@ -50,11 +52,16 @@ def waves_of(tasks: Iterable[Task], *, first: int, wave_bytes: int) -> Iterator[
 
 
 def collect_in_waves(
-    session: SparkSession, waves: Iterable[W], *, to_frame: Callable[[W], DataFrame]
+    session: SparkSession,
+    waves: Iterable[W],
+    *,
+    to_frame: Callable[[W], DataFrame],
+    cancellation: Cancellation,
 ) -> Generator[tuple[W, ArrowTable], None, None]:
     """The rows of each wave, in the order of the waves. Closing the iterator cancels the jobs.
 
     Raises:
+        Cancelled: it was called off while a wave was waited for.
         EngineFailedError: Spark could not run a job, after all its tries.
     """
     tag = f"headrace-{uuid.uuid4()}"
@@ -71,15 +78,19 @@ def collect_in_waves(
             for wave in waves:
                 under_way.append((wave, pool.submit(collect, wave)))
                 if len(under_way) == _UNDER_WAY:
-                    yield _taken(under_way)
+                    yield _taken(under_way, cancellation)
             while under_way:
-                yield _taken(under_way)
+                yield _taken(under_way, cancellation)
         finally:
             _cancel(session, tag, [future for _, future in under_way])
 
 
-def _taken(under_way: deque[tuple[W, "Future[ArrowTable]"]]) -> tuple[W, ArrowTable]:
+def _taken(
+    under_way: deque[tuple[W, "Future[ArrowTable]"]], cancellation: Cancellation
+) -> tuple[W, ArrowTable]:
     wave, future = under_way[0]
+    while wait([future], timeout=_LOOK_EVERY_S).not_done:
+        cancellation.check()
     try:
         rows = future.result()
     except _SPARK_ERRORS as error:

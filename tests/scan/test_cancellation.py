@@ -1,0 +1,180 @@
+"""Who closes a scan does not wait for it, also while it finds nothing that it could give."""
+
+import asyncio
+import threading
+import time
+from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headrace import Table, wiring
+from headrace.errors import ReaderClosedError, StoreFailedError
+from headrace.metrics.event import ChecksumMismatched, Event, LogReplayCompleted
+from headrace.plan import DropSeen, ScanParquet
+from headrace.plan.cancellation import Cancellation, Cancelled
+from headrace.plan.context import ExecutionContext, ExecutionSettings
+from headrace.protocol.log_file import LogFile
+from headrace.replay.seen import FrozenSeenSet
+from headrace.scan.pipeline import Pipeline
+from headrace.scan.scan import Scan
+from headrace.storage.local import LocalStore
+from tests.lake.action import add, opening, statistics
+from tests.lake.checkpoint import Form, Shape, write_checkpoint
+from tests.lake.log import state_at, write_checksum, write_history
+from tests.scan.counting import CountingLocalStore
+
+COMMITS = 200
+PAUSE_S = 0.02
+NO_FILE = "id < -5"
+SOON_S = 2.0
+"""Far less than all commits take, and far more than closing does on a busy machine."""
+
+
+class SlowStore(CountingLocalStore):
+    """Takes its time for each commit."""
+
+    def read(self, path: str) -> bytes:
+        time.sleep(PAUSE_S)
+        return super().read(path)
+
+
+class BrokenStore(CountingLocalStore):
+    """Cannot read a commit, though it may be that it could later."""
+
+    def read(self, path: str) -> bytes:
+        if path.endswith("00007.json"):
+            raise StoreFailedError(path=path, reason="busy")
+        return super().read(path)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    stats = statistics(1, low=0, high=9)
+    history = [[add(f"f{v}", stats=stats, partition_values={})] for v in range(COMMITS)]
+    history[0] = [*opening(), *history[0]]
+    table = write_history(tmp_path_factory.mktemp("slow"), history)
+    write_checksum(table, COMMITS - 1, state_at(history, 3))  # which is not true
+    return table
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left() -> Iterator[None]:
+    yield
+    assert [t.name for t in threading.enumerate() if t.name.startswith("headrace")] == []
+
+
+def scan_of(store: CountingLocalStore, folder: Path, events: list[Event], **options: Any) -> Scan:
+    table = Table(folder, executor=wiring.open_executor(store), reporter=events.append)
+    return table.snapshot().scan(where=NO_FILE, commit_parallelism=1, **options)
+
+
+def closed_while_waiting(items: Any) -> float:
+    """How long closing takes while another thread waits for an item that does not come.
+
+    That thread is told that there might have been more.
+    """
+    told = threading.Event()
+
+    def consume() -> None:
+        with pytest.raises(ReaderClosedError):
+            next(items)
+        told.set()
+
+    consumer = threading.Thread(target=consume)
+    consumer.start()
+    time.sleep(0.3)
+    assert consumer.is_alive()
+    started = time.monotonic()
+    items.close()
+    took_s = time.monotonic() - started
+    assert told.wait(5)
+    return took_s
+
+
+@pytest.mark.parametrize("strategy", ["reverse", "forward"])
+def test_closing_ends_a_scan_that_finds_nothing(folder: Path, strategy: str) -> None:
+    events: list[Event] = []
+    store = SlowStore(folder)
+    scan = scan_of(store, folder, events, strategy=strategy)
+    assert closed_while_waiting(scan.batches()) < SOON_S
+    assert len(store.opened) < COMMITS / 2
+    assert sum(isinstance(event, LogReplayCompleted) for event in events) == 1
+
+
+def test_what_was_cut_off_is_neither_remembered_nor_compared(folder: Path) -> None:
+    events: list[Event] = []
+    scan = scan_of(SlowStore(folder), folder, events)
+    closed_while_waiting(scan.batches())
+    assert not any(isinstance(event, ChecksumMismatched) for event in events)
+    found = [batch.num_rows for batch in scan.batches()]
+    assert (found, scan.metrics.counts.listing_cache_hits) == ([], 0)
+
+
+def test_closing_does_not_wait_for_a_store_to_come_back(folder: Path) -> None:
+    patience = {"retry_backoff_ms": 20_000, "retry_deadline_ms": 60_000}
+    scan = scan_of(BrokenStore(folder), folder, [], **patience)
+    batches = scan.batches()
+    assert closed_while_waiting(batches) < SOON_S
+    assert scan.metrics.counts.retries == 1
+
+
+def test_closing_ends_a_list_that_is_brought_up_to_date(folder: Path) -> None:
+    scan = scan_of(SlowStore(folder), folder, [])
+    assert closed_while_waiting(scan.since([], version=0, where=NO_FILE)) < SOON_S
+
+
+def test_closing_ends_rows_whose_files_are_not_found(folder: Path) -> None:
+    table = Table(folder, executor=wiring.open_executor(SlowStore(folder)))
+    rows = table.snapshot().rows(where=NO_FILE, commit_parallelism=1)
+    assert closed_while_waiting(rows) < SOON_S
+
+
+@pytest.mark.parametrize("items", [lambda scan: scan, lambda scan: scan.batches()])
+def test_a_timeout_in_asyncio_ends_a_scan(folder: Path, items: Callable[[Scan], Any]) -> None:
+    scan = scan_of(SlowStore(folder), folder, [])
+
+    async def consume() -> None:
+        async for _ in items(scan):
+            pass
+
+    async def timed() -> float:
+        started = time.monotonic()
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(consume(), 0.3)
+        return time.monotonic() - started
+
+    assert asyncio.run(timed()) < SOON_S
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_leaves_are_called_off_between_row_groups(tmp_path: Path, threads: int) -> None:
+    history = [[*opening(), *(add(f"f{n}") for n in range(40))]]
+    write_history(tmp_path, history)
+    shape = Shape(form=Form.CLASSIC, row_group_rows=2)
+    [path] = write_checkpoint(tmp_path, 0, state_at(history, 0), shape)
+    file = LogFile(path=f"_delta_log/{path.name}", size_bytes=path.stat().st_size)
+    leaf = DropSeen(input=ScanParquet(files=(file,), columns=("add.path",)), seen=FrozenSeenSet([]))
+    cancellation = Cancellation()
+    context = ExecutionContext(
+        settings=ExecutionSettings(leaf_parallelism=threads), cancellation=cancellation
+    )
+    engine = wiring.open_executor(LocalStore(str(tmp_path))).bound(context)
+    batches = engine.execute_leaves([leaf])
+    next(batches)
+    cancellation.request()
+    with pytest.raises(Cancelled):
+        list(batches)
+
+
+def test_a_reader_that_was_called_off_has_not_failed() -> None:
+    cancellation = Cancellation()
+
+    def source() -> Generator[int, None, None]:
+        for _ in range(10_000):
+            cancellation.sleep(0.01)
+        yield 1
+
+    pipeline = Pipeline(source, cancellation=cancellation)
+    assert closed_while_waiting(pipeline) < SOON_S
