@@ -60,13 +60,11 @@ class Pipeline(Generic[R]):
     def __next__(self) -> R:
         if self._was_cut:
             raise ReaderClosedError  # an end would pass for that of the source
-        if self._has_ended:
-            raise StopIteration
         self._start()
         item = self._reader.queue.get()
         if not isinstance(item, _End):
             return item
-        self._reader.leave(item)  # others may be waiting, too
+        self._reader.leave(item)  # for others who wait, and for who asks again
         self._join()
         if self._was_cut:
             raise ReaderClosedError
