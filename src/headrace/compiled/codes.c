@@ -2,6 +2,7 @@
 
 #include "kernels.h"
 #include "page.h"
+#include "runs.h"
 #include "snappy.h"
 
 enum { MOST_BITS = 16, UNKNOWN = 2 };
@@ -44,55 +45,38 @@ static inline void add_code(judge *to, uint32_t code) {
   to->shift = 0;
 }
 
-/* A code from some place on. */
-static inline uint32_t code_at(const input *run, int64_t place, int32_t bits) {
-  const uint8_t *from = run->at + (place >> 3);
-  uint32_t word = 0;
-  memcpy(&word, from, run->end - from < 4 ? (size_t)(run->end - from) : sizeof word);
-  return word >> (place & 7) & ((1u << bits) - 1);
-}
-
-/* Whole maps, as long as a word can be read; it is most of the work. Returns where it stopped. */
-static int64_t take_maps(judge *to, const input *run, int64_t place) {
-  const int64_t bits = (run->end - run->at) * 8 - 32 - place, maps = to->end - to->at;
+/* Whole maps, as long as a word can be read; it is most of the work. */
+static void take_maps(judge *to, runs *codes) {
+  const input run = codes->packed;
+  const int64_t bits = (run.end - run.at) * 8 - 32 - codes->place, maps = to->end - to->at;
   int64_t count = bits < 0 ? 0 : bits / to->width;
   if (count > maps) count = maps;
-  const uint8_t *restrict table = to->maps->table, *restrict codes = run->at;
+  const uint8_t *restrict table = to->maps->table, *restrict from = run.at;
   uint8_t *restrict verdicts = to->at;
   const uint32_t mask = (1u << to->width) - 1;
+  int64_t place = codes->place;
   uint8_t said = 0;
   for (int64_t map = 0; map < count; map++, place += to->width) {
     uint32_t word;
-    memcpy(&word, codes + (place >> 3), sizeof word);
+    memcpy(&word, from + (place >> 3), sizeof word);
     said |= verdicts[map] = table[word >> (place & 7) & mask];
   }
   to->at += count;
   to->said |= said;
-  return place;
+  codes->place = place;
+  codes->left -= (uint64_t)(count * to->maps->values);
 }
 
-static void take_packed(judge *to, const input *run) {
-  const int64_t end = (run->end - run->at) * 8;
-  int64_t place = 0;
-  for (; to->shift && place < end && to->at < to->end; place += to->bits)
-    add_code(to, code_at(run, place, to->bits));
-  for (place = take_maps(to, run, place); place < end && to->at < to->end; place += to->bits)
-    add_code(to, code_at(run, place, to->bits));
-}
-
-/* A run of packed codes, or of one that is repeated. */
-static bool take_run(judge *to, input *from) {
-  uint64_t head;
-  input run;
-  if (!read_varint(from, &head) || head <= 1) return false;
-  if (head & 1) {
-    if (!take(from, (head >> 1) * (uint64_t)to->bits, &run)) return false;
-    take_packed(to, &run);
-    return true;
-  }
+/* The codes of a run: of whole maps at once, of those at its ends one by one. */
+static bool take_run(judge *to, runs *codes) {
   uint32_t code;
-  if (!read_number(from, (to->bits + 7) / 8, &code) || code >> to->bits) return false;
-  for (uint64_t left = head >> 1; left && to->at < to->end; left--) add_code(to, code);
+  if (!begin_run(codes)) return false;
+  while (codes->left && to->at < to->end) {
+    if (codes->is_packed && !to->shift) take_maps(to, codes);
+    if (!codes->left || to->at == to->end) break;
+    next_number(codes, &code);
+    add_code(to, code);
+  }
   return true;
 }
 
@@ -118,8 +102,9 @@ static bool take_codes(judge *to, input page, int32_t count) {
   to->end = to->at + here;
   if (!bits) /* there is but one code, of which nothing is written */
     while (to->at < to->end) say(to, 0);
+  runs codes = {.from = page, .bits = bits};
   while (to->at < to->end)
-    if (!take_run(to, &page)) return false;
+    if (!take_run(to, &codes)) return false;
   return to->said < UNKNOWN && !to->shift;
 }
 
