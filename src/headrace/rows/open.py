@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import msgspec
 import pyarrow as pa
 
-from headrace.metrics.meter import Meter
-from headrace.plan.cancellation import Cancellation
+from headrace.engines.reading import reading_store
+from headrace.plan.context import ExecutionContext
 from headrace.rows.data_file import RowSource
 from headrace.rows.live_source import data_files
 from headrace.rows.metrics import RowMetrics
@@ -16,9 +16,6 @@ from headrace.rows.request import RowRequest
 from headrace.rows.stream import OrderedStream, Pace
 from headrace.scan.live_file import FileContext
 from headrace.scan.scan import Scan
-from headrace.storage.counting import CountingStore
-from headrace.storage.retry import Retrier, RetryPolicy
-from headrace.storage.retrying import RetryingStore
 from headrace.storage.store import Store
 
 
@@ -41,43 +38,26 @@ def open_rows(  # noqa: PLR0913  (the parts)
         # Without a condition no row is read in vain, and so none beyond the limit need be.
         rows_per_batch = min(limit, request.rows_per_batch)
         request = msgspec.structs.replace(request, rows_per_batch=rows_per_batch)
-    cancellation = Cancellation()
-    source = open_source(store, request=request, options=options, cancellation=cancellation)
+    reading = ExecutionContext(settings=options)
+    source = open_source(store, request=request, context=reading)
     stream = OrderedStream(
-        data_files(scan, context, request, cancellation),
+        data_files(scan, context, request, reading.cancellation),
         source.batches,
         pace=Pace(
             at_once=options.files_at_once,
             ahead=options.batches_ahead,
             start_with=options.files_at_once if limit is None else 1,
         ),
-        cancellation=cancellation,
+        cancellation=reading.cancellation,
     )
     batches: Batches = stream if limit is None else _Limited(stream, limit)
     return RowReader(request.output_schema, batches, metrics=RowMetrics(scan, source.meter))
 
 
-def open_source(
-    store: Store,
-    *,
-    request: RowRequest,
-    options: RowOptions,
-    cancellation: Cancellation | None = None,
-) -> RowSource:
-    """Data files of a store, whose reads are counted, and tried again unless called off."""
-    meter = Meter()
-    policy = RetryPolicy(
-        attempts=options.retry_attempts,
-        backoff_ms=options.retry_backoff_ms,
-        deadline_ms=options.retry_deadline_ms,
-    )
-    retrier = Retrier(
-        policy=policy,
-        on_retry=lambda *_: meter.count(retries=1),
-        sleep=(cancellation or Cancellation()).sleep,
-    )
-    reading = RetryingStore(CountingStore(store, meter=meter), retrier=retrier)
-    return RowSource(store=reading, request=request, meter=meter)
+def open_source(store: Store, *, request: RowRequest, context: ExecutionContext) -> RowSource:
+    """The data files of a store, as one run reads them."""
+    reading = reading_store(store, context)
+    return RowSource(store=reading, request=request, meter=context.meter)
 
 
 class _Limited:

@@ -15,6 +15,8 @@ from pyspark.sql import types as spark
 from pyspark.sql.datasource import InputPartition
 from pyspark.sql.pandas.types import to_arrow_schema
 
+from headrace.plan.context import ExecutionContext
+from headrace.rows.data_file import RowSource
 from headrace.rows.live_source import data_files_of
 from headrace.rows.open import open_source
 from headrace.rows.option import RowOptions
@@ -82,15 +84,19 @@ class GroupReader(msgspec.Struct, frozen=True, kw_only=True):
             for batch in self._changes(files) if feed else self._rows(files):
                 yield batch.cast(expected)
 
+    def _source(self, request: RowRequest) -> RowSource:
+        context = ExecutionContext(settings=self.options)
+        return open_source(self.store, request=request, context=context)
+
     def _rows(self, files: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        source = open_source(self.store, request=self.request, options=self.options)
+        source = self._source(self.request)
         for file in data_files_of(files):
             yield from source.batches(file)
 
     def _changes(self, files: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
         """The rows with what became of them, by the file's own account where it has one."""
-        plain = open_source(self.store, request=self.request, options=self.options)
-        told = open_source(self.store, request=with_change_type(self.request), options=self.options)
+        plain = self._source(self.request)
+        told = self._source(with_change_type(self.request))
         columns = (files.column(field.name) for field in FEED_FIELDS)
         for file, kind, version, time in zip(data_files_of(files), *columns, strict=True):
             source = plain if kind.is_valid else told

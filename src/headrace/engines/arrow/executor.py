@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeAlias, assert_never
 from headrace.engines.arrow.json_lines import count_json_rows, scan_json
 from headrace.engines.arrow.lite.action import READABLE, read_actions
 from headrace.engines.arrow.prefetch import fetched_ahead
+from headrace.engines.reading import reading_store
 from headrace.errors import CorruptLogError, ObjectNotFoundError, UnexpectedBatchError
 from headrace.expr.node import BoundPredicate
 from headrace.metrics.meter import Meter
@@ -31,9 +32,6 @@ from headrace.plan.node import (
 )
 from headrace.plan.seen import FrozenSeen, RecordingSeen
 from headrace.protocol.log_file import LogFile
-from headrace.storage.counting import CountingStore
-from headrace.storage.retry import Retrier, RetryPolicy
-from headrace.storage.retrying import RetryingStore
 from headrace.storage.store import Store
 
 Footer: TypeAlias = Any
@@ -107,19 +105,7 @@ class ArrowExecutor(Executor):
 
     @cached_property
     def _reading(self) -> Store:
-        """The store as this run reads it: counted, and tried again."""
-        settings, meter = self._context.settings, self._context.meter
-        policy = RetryPolicy(
-            attempts=settings.retry_attempts,
-            backoff_ms=settings.retry_backoff_ms,
-            deadline_ms=settings.retry_deadline_ms,
-        )
-        retrier = Retrier(
-            policy=policy,
-            on_retry=lambda *_: meter.count(retries=1),
-            sleep=self._context.cancellation.sleep,
-        )
-        return RetryingStore(CountingStore(self._store, meter=meter), retrier=retrier)
+        return reading_store(self._store, self._context)
 
     @cached_property
     def _columnar(self) -> Columnar:
