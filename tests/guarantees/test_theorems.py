@@ -11,11 +11,12 @@ from headrace.errors import HeadraceError, SnapshotExpiredError
 from headrace.scan.options import Strategy
 from tests.effort import examples
 from tests.lake.action import add, remove
-from tests.lake.log import commit_path, write_commit
+from tests.lake.log import commit_path, log_of, write_commit
 from tests.lake.plan import Plan
 from tests.lake.strategies import plans
 from tests.oracle import Key, canonical
 
+CLEANED = ("*.checkpoint.*", "_sidecars/*")
 strategies = st.sampled_from([Strategy.REVERSE, Strategy.FORWARD])
 
 
@@ -72,6 +73,10 @@ def test_vacuum_safety_a_log_that_is_cleaned_gives_all_or_an_error(
         found = [key(file) for file in islice(files, taken)]
         for version in range(data.draw(st.integers(0, plan.latest + 1))):
             commit_path(table, version).unlink(missing_ok=True)
+        # Sidecars go last, when no checkpoint names them any more.
+        for kind in CLEANED[: data.draw(st.integers(0, len(CLEANED)))]:
+            for path in log_of(table).glob(kind):
+                path.unlink()
         try:
             found += [key(file) for file in files]
         except HeadraceError as error:

@@ -120,6 +120,8 @@ class OlderBase(Consume[T], frozen=True, kw_only=True):
 
     resume: Rebasable[T]
     error: HeadraceError
+    too_late: bool = False
+    """Whether files have been given out: then the listing only tells what the error means."""
 
     def plan(self) -> Node:
         """The whole log: a listing that began at the hint does not show older bases."""
@@ -130,6 +132,9 @@ class OlderBase(Consume[T], frozen=True, kw_only=True):
         failed = self.resume.segment
         assert failed.checkpoint is not None
         files = self.listed(data)
+        said = self._said(files, failed.checkpoint)
+        if self.too_late:
+            raise said
         index = index_log(
             files,
             table=self.resume.request.table,
@@ -139,6 +144,14 @@ class OlderBase(Consume[T], frozen=True, kw_only=True):
         try:
             segment = index.segment(failed.version)
         except (LogGapError, TableError) as nowhere:
-            raise meaning(self.error, self.resume) from nowhere
+            raise said from nowhere
         event = CheckpointAbandoned(path=failed.checkpoint.files[0].path, reason=str(self.error))
         return self.resume.rebased(segment, (event,))
+
+    def _said(self, files: Sequence[LogFile], failed: Checkpoint) -> HeadraceError:
+        """What went wrong: a checkpoint that is not listed any more has been cleaned up."""
+        listed = {file.path for file in files}
+        if all(file.path in listed for file in failed.files):
+            return meaning(self.error, self.resume)
+        path = getattr(self.error, "path", failed.files[0].path)
+        return meaning(ObjectNotFoundError(path=path), self.resume)

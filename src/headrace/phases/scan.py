@@ -17,7 +17,7 @@ from headrace.log.segment import Segment
 from headrace.metrics.event import CompactionAbandoned, Event
 from headrace.phases.checkpoint import may_have_sidecars, scan_files
 from headrace.phases.phase import Consume, Parallel, Phase, Sequential, Terminus
-from headrace.phases.recovery import meaning, recover
+from headrace.phases.recovery import OlderBase, meaning, recover
 from headrace.plan.batch import Batch
 from headrace.plan.node import (
     Chain,
@@ -230,9 +230,10 @@ class SidecarReplay(CheckpointReplay, frozen=True, kw_only=True):
     """Reads the adds of a V2 checkpoint from its sidecars."""
 
     def failed(self, error: HeadraceError, *, given: int) -> Phase[ScanOutcome]:
-        """A sidecar that is not there is damage: the checkpoint promised it."""
+        """A sidecar that is not there is damage, unless its checkpoint has been cleaned up too."""
         if isinstance(error, ObjectNotFoundError):
             error = CorruptCheckpointError(path=error.path, reason="the sidecar is missing")
+            return OlderBase(resume=self, error=error, too_late=given > 0)
         return super().failed(error, given=given)
 
 

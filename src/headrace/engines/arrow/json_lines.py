@@ -41,6 +41,8 @@ def scan_json(
                 rows = decoder.decode_lines(lines)
             except _UNDECODABLE as error:
                 raise _corrupt(file, lines, first_line, decoder, error) from error
+            if not rows and file.sums_up is not None:  # it is read whole, so that was all
+                raise CorruptLogError(path=file.path, line=None, reason="it sums up nothing")
             yield RowBatch(file, _held(rows, columns))
 
 

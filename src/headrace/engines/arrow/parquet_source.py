@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from headrace.engines.arrow.add_schema import check_adds
 from headrace.engines.arrow.footer import Footer
-from headrace.errors import CorruptCheckpointError, ObjectNotFoundError, StorageError
+from headrace.errors import CorruptCheckpointError, StorageError
 from headrace.metrics.meter import Meter
 from headrace.protocol.log_file import LogFile
 from headrace.storage.cache import BoundedCache
@@ -123,10 +123,10 @@ class ParquetSource:
                 coerce_int96_timestamp_unit="us",  # nanoseconds end in the year 2262
                 buffer_size=_LOCAL_BUFFER_BYTES if is_local else _BUFFER_BYTES,
             )
-        except FileNotFoundError as error:
-            raise ObjectNotFoundError(path=file.path) from error
+        except StorageError:
+            raise
         except _UNDECODABLE as error:
-            raise CorruptCheckpointError(path=file.path, reason=str(error)) from error
+            raise _failure(file, error) from error
         with parquet:
             if known is None:
                 self._footers.put(file, _checked(Footer(parquet.metadata), file))
@@ -178,7 +178,7 @@ class ParquetSource:
             except StorageError:
                 raise
             except _UNDECODABLE as error:
-                raise CorruptCheckpointError(path=file.path, reason=str(error)) from error
+                raise _failure(file, error) from error
             if batch is None:
                 break
             missing -= len(batch)
@@ -195,6 +195,13 @@ class ParquetSource:
             self._met.add(identity)
             self._meter.count(footer_cache_hits=footer is not None)
         return footer
+
+
+def _failure(file: LogFile, error: Exception) -> StorageError | CorruptCheckpointError:
+    """Arrow's errors of decoding are of the system's type too, but without its number."""
+    if isinstance(error, OSError) and error.errno is not None:
+        return storage_error(file.path, error)
+    return CorruptCheckpointError(path=file.path, reason=str(error))
 
 
 def _open_local(path: str, file: LogFile) -> BinaryIO:
