@@ -57,7 +57,8 @@ class Meter:
 
     def end(self) -> bool:
         """Stop the clock; True the first time."""
-        if self._ended_ns is not None:
-            return False
-        self._ended_ns = time.monotonic_ns()
-        return True
+        with self._lock:
+            if self._ended_ns is not None:
+                return False
+            self._ended_ns = time.monotonic_ns()
+            return True

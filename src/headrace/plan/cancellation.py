@@ -18,16 +18,20 @@ class Cancellation:
     """
 
     def __init__(self) -> None:
-        self._requested = threading.Event()
+        # Re-entrant, unlike an event: what requests it may be collected while its thread waits.
+        self._changed = threading.Condition(threading.RLock())
+        self._is_requested = False
 
     @property
     def is_requested(self) -> bool:
         """Whether the work is to end."""
-        return self._requested.is_set()
+        return self._is_requested
 
     def request(self) -> None:
         """Let the work end."""
-        self._requested.set()
+        with self._changed:
+            self._is_requested = True
+            self._changed.notify_all()
 
     def check(self) -> None:
         """Go on, if the work is still wanted.
@@ -35,7 +39,7 @@ class Cancellation:
         Raises:
             Cancelled: it is not.
         """
-        if self._requested.is_set():
+        if self._is_requested:
             raise Cancelled
 
     def sleep(self, seconds: float) -> None:
@@ -44,5 +48,6 @@ class Cancellation:
         Raises:
             Cancelled: it is not.
         """
-        self._requested.wait(seconds)
+        with self._changed:
+            self._changed.wait_for(lambda: self._is_requested, seconds)
         self.check()

@@ -13,6 +13,7 @@ from headrace.errors import (
     UnsupportedFeatureError,
 )
 from headrace.metrics.meter import Meter
+from headrace.plan.cancellation import Cancellation
 from headrace.protocol.action import DeletionVector
 from headrace.rows.calendar import Calendar
 from headrace.rows.convert import Convert
@@ -42,6 +43,7 @@ class RowSource(msgspec.Struct, frozen=True, kw_only=True):
     store: Store
     request: RowRequest
     meter: Meter
+    cancellation: Cancellation = msgspec.field(default_factory=Cancellation)
 
     def batches(self, file: DataFile) -> Generator[pa.RecordBatch, None, None]:
         """The wanted rows of one file, in its order; no batch is empty.
@@ -78,6 +80,7 @@ class _FileRows:
     ) -> None:
         self._request = source.request
         self._meter = source.meter
+        self._cancellation = source.cancellation
         self._file = file
         self._parquet = parquet
         self._deleted = deleted
@@ -112,6 +115,7 @@ class _FileRows:
         for group in groups:
             row = starts[group]
             for batch in self._stored(group, leaves):
+                self._cancellation.check()
                 rows = self._rows(batch, row)
                 row += batch.num_rows
                 if rows.num_rows:

@@ -56,8 +56,12 @@ def open_rows(  # noqa: PLR0913  (the parts)
 
 def open_source(store: Store, *, request: RowRequest, context: ExecutionContext) -> RowSource:
     """The data files of a store, as one run reads them."""
-    reading = reading_store(store, context)
-    return RowSource(store=reading, request=request, meter=context.meter)
+    return RowSource(
+        store=reading_store(store, context),
+        request=request,
+        meter=context.meter,
+        cancellation=context.cancellation,
+    )
 
 
 class _Limited:

@@ -64,13 +64,17 @@ class OrderedStream(Generic[S, B]):
         """
         self._shared = _Shared(sources, read, pace, cancellation or Cancellation())
         self._threads: list[threading.Thread] = []
+        self._changing = threading.Lock()
         self._lane: _Lane[B] | None = None
+        self._error: BaseException | None = None
 
     def __iter__(self) -> Iterator[B]:
         return self
 
     def __next__(self) -> B:
         # No generator does this: its frame would hold the stream, and nobody could drop it.
+        if self._error is not None:
+            raise self._error  # who asks again must not take it for the end
         try:
             while self._lane is not None or self._to_next_lane():
                 assert self._lane is not None
@@ -79,7 +83,8 @@ class OrderedStream(Generic[S, B]):
                     return batch
                 self._lane = None
                 self._shared.open_more()
-        except BaseException:
+        except BaseException as error:
+            self._error = error
             self.close()
             raise
         self.close()
@@ -88,9 +93,12 @@ class OrderedStream(Generic[S, B]):
     def close(self) -> None:
         """Stop, and wait until nothing is open any more."""
         self._shared.stop()
-        for thread in self._threads:
-            thread.join()
-        self._shared.sources.close()
+        if threading.current_thread() in self._threads:
+            return  # a reporter's wish: this very thread ends with its next step
+        with self._changing:
+            for thread in self._threads:
+                thread.join()
+            self._shared.sources.close()
 
     def __del__(self) -> None:
         self._shared.stop()
@@ -101,11 +109,12 @@ class OrderedStream(Generic[S, B]):
         return self._lane is not None
 
     def _start_threads(self) -> None:
-        while len(self._threads) < self._shared.open_at_most:
-            name = f"headrace-rows-{len(self._threads)}"
-            thread = threading.Thread(target=self._shared.work, name=name, daemon=True)
-            self._threads.append(thread)
-            thread.start()
+        with self._changing:
+            while len(self._threads) < self._shared.open_at_most and not self._shared.is_stopping:
+                name = f"headrace-rows-{len(self._threads)}"
+                thread = threading.Thread(target=self._shared.work, name=name, daemon=True)
+                thread.start()
+                self._threads.append(thread)
 
 
 class _Shared(Generic[S, B]):
@@ -138,14 +147,14 @@ class _Shared(Generic[S, B]):
     def next_lane(self) -> _Lane[B] | None:
         """The lane of the next source; None: there is none left."""
         with self._changed:
-            self._changed.wait_for(lambda: self._lanes or self._is_exhausted or self._is_stopping)
-            return self._lanes.popleft() if self._lanes and not self._is_stopping else None
+            self._changed.wait_for(lambda: self._lanes or self._is_exhausted or self.is_stopping)
+            return self._lanes.popleft() if self._lanes and not self.is_stopping else None
 
     def take(self, lane: _Lane[B]) -> B | None:
         """The next batch of a lane; None: that was the last, or all is being stopped."""
         with self._changed:
-            self._changed.wait_for(lambda: lane.ready or lane.is_done or self._is_stopping)
-            if self._is_stopping:
+            self._changed.wait_for(lambda: lane.ready or lane.is_done or self.is_stopping)
+            if self.is_stopping:
                 return None
             if lane.ready:
                 self._changed.notify_all()
@@ -198,16 +207,16 @@ class _Shared(Generic[S, B]):
             for batch in batches:
                 with self._changed:
                     self._changed.wait_for(
-                        lambda: len(lane.ready) < self._pace.ahead or self._is_stopping
+                        lambda: len(lane.ready) < self._pace.ahead or self.is_stopping
                     )
-                    if self._is_stopping:
+                    if self.is_stopping:
                         return
                     lane.ready.append(batch)
                     self._changed.notify_all()
 
     @property
-    def _is_stopping(self) -> bool:
+    def is_stopping(self) -> bool:
         return self._cancellation.is_requested
 
     def _is_over(self) -> bool:
-        return self._is_exhausted or self._is_stopping
+        return self._is_exhausted or self.is_stopping

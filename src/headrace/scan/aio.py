@@ -21,15 +21,20 @@ class Closable(Iterator[R_co], Protocol[R_co]):
         """Let go of everything."""
 
 
-async def one_by_one(source: Closable[R]) -> AsyncIterator[R]:
-    """The items of an iterator; it is closed when the loop over them ends, however it does.
+class Stoppable(Closable[R_co], Protocol[R_co]):
+    """One that another thread may close, and that can be told so without waiting."""
 
-    It may be closed while another thread waits for an item.
-    """
+    def stop(self) -> None:
+        """Let it end soon."""
+
+
+async def one_by_one(source: Stoppable[R]) -> AsyncIterator[R]:
+    """The items of an iterator; it is closed when the loop over them ends, however it does."""
     try:
         while items := await asyncio.to_thread(list, islice(source, 1)):
             yield items[0]
     finally:
+        source.stop()  # at once: all threads of the loop may be waiting for items
         await asyncio.to_thread(source.close)
 
 

@@ -20,8 +20,9 @@ def bring_up_to_date(
 ) -> Generator[pa.RecordBatch, None, None]:
     """The files that the commits in between added, then the old ones that they did not name."""
     schema = files_schema(context)
-    for batch in run:
-        yield arrow_files(batch, context)
+    with run:
+        for batch in run:
+            yield arrow_files(batch, context)
     seen = run.terminal.seen
     matcher = SeenMatcher(seen)
     for batch in previous:

@@ -7,7 +7,7 @@ queue is short, so a slow consumer holds the reader back, and closing ends both 
 import queue
 import threading
 from collections.abc import AsyncIterator, Callable, Generator, Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from typing import Generic, Self, TypeVar
 
 from headrace.errors import ReaderClosedError
@@ -44,7 +44,7 @@ class Pipeline(Generic[R]):
         """
         self._reader = _Reader(source, cancellation or Cancellation())
         self._to_async = to_async
-        self._starting = threading.Lock()
+        self._changing = threading.RLock()  # a handler of signals may close it at any point
         self._thread: threading.Thread | None = None
         self._has_ended = False
         self._was_cut = False
@@ -58,9 +58,8 @@ class Pipeline(Generic[R]):
         return self._to_async(self)
 
     def __next__(self) -> R:
-        if self._was_cut:
+        if not self._start():
             raise ReaderClosedError  # an end would pass for that of the source
-        self._start()
         item = self._reader.queue.get()
         if not isinstance(item, _End):
             return item
@@ -73,26 +72,35 @@ class Pipeline(Generic[R]):
             raise item.error
         raise StopIteration
 
-    def _start(self) -> None:
-        with self._starting:
-            if self._thread is None:
+    def _start(self) -> bool:
+        """Start the thread, if nobody has; False: it is too late for that."""
+        with self._changing:
+            if self._thread is None and not self._was_cut:
                 # It knows the reader alone: so a pipeline that nobody has any more can end it.
                 self._thread = threading.Thread(
                     target=self._reader.run, name="headrace-scan", daemon=True
                 )
                 self._thread.start()
+            return not self._was_cut
 
     def close(self) -> None:
         """Stop reading, and wait until nothing is open any more.
 
         Who waits for an item, or asks for one, gets `ReaderClosedError` if the end had not come.
         """
-        self._was_cut = not self._has_ended
-        self._reader.cancellation.request()
+        self.stop()
         self._join()
+
+    def stop(self) -> None:
+        """Let the reading end, and wait for nothing."""
+        with self._changing:
+            self._was_cut = not self._has_ended
+        self._reader.cancellation.request()
 
     def _join(self) -> None:
         thread = self._thread
+        if thread is threading.current_thread():
+            return  # a reporter's wish: this very thread ends with its next step
         while thread is not None and thread.is_alive():
             self._reader.make_room()
             thread.join(0.005)
@@ -119,18 +127,17 @@ class _Reader(Generic[R]):
 
     def run(self) -> None:
         """Read to the end, or until it is stopped; what is left in the queue then says so."""
-        source, end = self._source(), _End()
+        end = _End()
         try:
-            for item in source:
-                self._put(item)
-                if self.cancellation.is_requested:
-                    break
+            with closing(self._source()) as source:
+                for item in source:
+                    self._put(item)
+                    if self.cancellation.is_requested:
+                        break
         except Cancelled:
-            pass
+            end = _End(ReaderClosedError())
         except BaseException as error:  # noqa: BLE001  (whatever it is, the consumer must hear it)
             end = _End(error)
-        else:
-            source.close()
         self._put(end)
         if self.cancellation.is_requested:  # then it may not have been put
             self.leave(end)

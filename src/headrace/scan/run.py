@@ -41,10 +41,10 @@ class Run(Generic[T]):
             context: How the executor reads, where the run counts, and what can call it off.
             completed: Makes the event that says, once, that the run has ended or was closed.
         """
+        self._executor = executor if context is None else executor.bound(context)
         context = context or ExecutionContext()
         self.meter = context.meter
         self._cancellation = context.cancellation
-        self._executor = executor.bound(context)
         self._reporter = reporter
         self._completed = completed
         self._phase = phase
@@ -134,11 +134,11 @@ def stream_phase(
         Cancelled: it was called off, perhaps while there was nothing but empty batches.
     """
     given = 0
-    batches = _execute(phase, executor)
+    batches = _wanted(_execute(phase, executor), cancellation)
     with ExitStack() as opened:
-        opened.callback(_close, batches)
+        opened.callback(batches.close)
         try:
-            for batch in _wanted(batches, cancellation):
+            for batch in batches:
                 if len(batch):
                     given += 1
                     yield batch  # type: ignore[misc]
@@ -155,13 +155,13 @@ def _execute(phase: PartialResult[T], executor: Executor) -> Iterator[Batch]:
     return executor.execute(phase.plan())
 
 
-def _wanted(batches: Iterator[Batch], cancellation: Cancellation) -> Iterator[Batch]:
-    for batch in batches:
-        cancellation.check()
-        yield batch
-
-
-def _close(batches: Iterator[Batch]) -> None:
-    close = getattr(batches, "close", None)
-    if close is not None:
-        close()
+def _wanted(batches: Iterator[Batch], cancellation: Cancellation) -> Generator[Batch, None, None]:
+    """The batches, as long as they are; then they are closed: a traceback may hold on to them."""
+    try:
+        for batch in batches:
+            cancellation.check()
+            yield batch
+    finally:
+        close = getattr(batches, "close", None)
+        if close is not None:
+            close()

@@ -14,7 +14,7 @@ from headrace.engines.arrow.column_batch import ColumnBatch
 from headrace.engines.arrow.footer import Footer
 from headrace.engines.arrow.group_judge import GroupJudge, PossibleGroup
 from headrace.engines.arrow.json_lines import count_json_rows
-from headrace.engines.arrow.leaf import LeafScan
+from headrace.engines.arrow.leaf import LeafPiece, LeafScan
 from headrace.engines.arrow.parquet_source import FooterCache, ParquetSource
 from headrace.engines.arrow.partition_verdicts import JudgedPredicate
 from headrace.engines.arrow.plain import plain_batch
@@ -133,12 +133,14 @@ class ArrowColumnar:
             matcher=SeenMatcher(shape.seen) if len(shape.seen) else None,
             context=self._context,
         )
-        pieces = (
-            (file, groups)
-            for file, some in files
-            for groups in _batched(judge.groups(file, some), settings.row_groups_per_batch)
-        )
-        yield from in_parallel(leaf.read, pieces, threads=settings.leaf_parallelism)
+
+        def pieces() -> Iterator[LeafPiece]:
+            for file, some in files:
+                self._context.cancellation.check()
+                for groups in _batched(judge.groups(file, some), settings.row_groups_per_batch):
+                    yield file, groups
+
+        yield from in_parallel(leaf.read, pieces(), threads=settings.leaf_parallelism)
 
     def skip_files(
         self, batches: Iterator[ActionBatch], predicate: BoundPredicate
