@@ -1,5 +1,7 @@
 """Counts against a naive count over the same rows, under pruning, limits and early close."""
 
+import time
+from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
 
@@ -7,12 +9,14 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 
-from headrace import Table
+from headrace import Scan, Table
 from headrace.metrics.counts import Counts
+from headrace.metrics.event import Event, LogReplayCompleted
 from headrace.metrics.meter import Meter
 from tests.effort import examples
 from tests.lake.action import add, opening, remove
-from tests.lake.log import write_history
+from tests.lake.checkpoint import CLASSIC, write_checkpoint
+from tests.lake.log import state_at, write_history
 from tests.lake.plan import Plan
 from tests.lake.strategies import plans
 
@@ -52,6 +56,38 @@ def test_a_limit_counts_what_was_given(table: Table) -> None:
     assert scan.metrics.counts.adds_emitted == 2
     assert scan.count() == 2
     assert scan.metrics.counts.adds_emitted == 2
+
+
+def test_batches_that_nobody_took_do_not_count(tmp_path: Path) -> None:
+    events: list[Event] = []
+    history = [[add(f"{version}-{i}") for i in range(3)] for version in range(9)]
+    write_history(tmp_path, [[*opening()], *history])
+    scan = Table(tmp_path, reporter=events.append).snapshot().scan()
+    with scan.batches() as batches:
+        next(batches)
+        time.sleep(0.2)  # the reader is ahead by now
+        assert scan.metrics.counts.adds_emitted == 3
+    [event] = events
+    assert isinstance(event, LogReplayCompleted)
+    assert event.counts.adds_emitted == 3
+
+
+@pytest.mark.parametrize("how", [list, lambda scan: list(scan.batches()), Scan.count])
+def test_a_scan_for_nothing_is_told_too(table: Table, how: Callable[[Scan], object]) -> None:
+    events: list[Event] = []
+    how(table.snapshot().scan(limit=0, reporter=events.append))
+    [event] = events
+    assert isinstance(event, LogReplayCompleted)
+    assert event.counts.adds_emitted == 0
+
+
+def test_a_base_that_the_snapshot_abandoned_counts_for_its_scans(tmp_path: Path) -> None:
+    write_history(tmp_path, OLDEST_FIRST)
+    [path] = write_checkpoint(tmp_path, 1, state_at(OLDEST_FIRST, 1), CLASSIC)
+    path.write_bytes(b"PAR1 no")
+    scan = Table(tmp_path).snapshot().scan()
+    assert len(list(scan)) == 3
+    assert scan.metrics.counts.fallbacks == 1
 
 
 def test_metrics_are_live_while_the_scan_runs(table: Table) -> None:

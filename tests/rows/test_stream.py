@@ -124,3 +124,32 @@ def test_an_error_in_the_list_of_sources_comes_after_what_was_listed() -> None:
     assert [next(stream) for _ in range(2)] == [(0, 0), (1, 0)]
     with pytest.raises(RuntimeError, match="no more"):
         next(stream)
+
+
+def test_who_asks_again_hears_the_error_again() -> None:
+    def read(number: int) -> Generator[tuple[int, int], None, None]:
+        if number == 0:
+            raise ValueError(number)
+        yield number, 0
+
+    stream = OrderedStream(Probe(1, 0).numbers(), read, pace=FOUR)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="0"):
+            next(stream)
+
+
+def test_a_consumer_and_who_closes_may_meet() -> None:
+    def numbers() -> Generator[int, None, None]:
+        try:
+            yield from range(100)
+        finally:
+            time.sleep(0.01)
+
+    for _ in range(10):
+        stream = OrderedStream(numbers(), Probe(0, 3, delay_s=0.01).read, pace=FOUR)
+        consumer = threading.Thread(target=list, args=(stream,))
+        consumer.start()
+        time.sleep(0.02)
+        stream.close()
+        consumer.join(5)
+        assert not consumer.is_alive()

@@ -7,6 +7,8 @@ from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from headrace import Table, wiring
@@ -121,8 +123,10 @@ def test_closing_does_not_wait_for_a_store_to_come_back(folder: Path) -> None:
 
 
 def test_closing_ends_a_list_that_is_brought_up_to_date(folder: Path) -> None:
-    scan = scan_of(SlowStore(folder), folder, [])
+    events: list[Event] = []
+    scan = scan_of(SlowStore(folder), folder, events)
     assert closed_while_waiting(scan.since([], version=0, where=NO_FILE)) < SOON_S
+    assert sum(isinstance(event, LogReplayCompleted) for event in events) == 1
 
 
 def test_closing_ends_rows_whose_files_are_not_found(folder: Path) -> None:
@@ -146,6 +150,51 @@ def test_a_timeout_in_asyncio_ends_a_scan(folder: Path, items: Callable[[Scan], 
         return time.monotonic() - started
 
     assert asyncio.run(timed()) < SOON_S
+
+
+def test_many_scans_time_out_at_once(folder: Path) -> None:
+    """More of them than the loop has threads: closing one must not wait for another's thread."""
+    scan = scan_of(SlowStore(folder), folder, [])
+
+    async def consume() -> None:
+        async for _ in scan.batches():
+            pass
+
+    async def timed() -> float:
+        started = time.monotonic()
+        waiting = (asyncio.wait_for(consume(), 0.3) for _ in range(40))
+        ended = await asyncio.gather(*waiting, return_exceptions=True)
+        assert {type(error) for error in ended} == {TimeoutError}
+        return time.monotonic() - started
+
+    assert asyncio.run(timed()) < SOON_S
+
+
+@pytest.mark.parametrize("kind", ["batches", "rows"])
+def test_a_reporter_may_close_what_it_hears_of(folder: Path, kind: str) -> None:
+    heard: list[Event] = []
+    opened: list[Any] = []
+
+    def close(event: Event) -> None:
+        heard.append(event)
+        for reader in opened:
+            reader.close()
+
+    snapshot = Table(folder, reporter=close).snapshot()
+    if kind == "rows":
+        opened.append(snapshot.rows(where=NO_FILE))
+    else:
+        opened.append(snapshot.scan(where=NO_FILE).batches())
+    with pytest.raises(ReaderClosedError):
+        list(opened[0])
+    assert sum(isinstance(event, LogReplayCompleted) for event in heard) == 1
+
+
+def test_closing_ends_rows_of_which_none_matches(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"id": range(0, 400_000, 2)}), tmp_path / "f")
+    write_history(tmp_path, [[*opening(), add("f", size=1, partition_values={"part": "x"})]])
+    rows = Table(tmp_path).snapshot().rows(where="id = 200001", rows_per_batch=1)
+    assert closed_while_waiting(rows) < SOON_S
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -176,5 +225,5 @@ def test_a_reader_that_was_called_off_has_not_failed() -> None:
             cancellation.sleep(0.01)
         yield 1
 
-    pipeline = Pipeline(source, cancellation=cancellation)
+    pipeline = Pipeline(source(), cancellation=cancellation)
     assert closed_while_waiting(pipeline) < SOON_S

@@ -1,6 +1,8 @@
 """An older list and the commits since give what a new scan gives."""
 
+import asyncio
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -8,6 +10,7 @@ from hypothesis import given, settings
 
 from headrace import Table
 from headrace.errors import IncrementRefusedError, InvalidArgumentError
+from headrace.metrics.event import Event, LogReplayCompleted
 from tests.effort import examples
 from tests.lake.action import add, opening, remove
 from tests.lake.log import commit_path, write_history
@@ -107,3 +110,33 @@ def test_any_history_can_be_brought_up_to_date_or_is_refused(plan: Plan) -> None
             except IncrementRefusedError:
                 continue
             assert rows(listed) == rows(list(newest.scan().batches()))
+
+
+def test_what_an_increment_gives_is_counted_and_told(table: Path) -> None:
+    events: list[Event] = []
+    source = Table(table, reporter=events.append)
+    old = list(source.snapshot(version=1).scan().batches())
+    scan = source.snapshot().scan()
+    events.clear()
+    assert sum(batch.num_rows for batch in scan.since(old, version=1)) == 2
+    [event] = events
+    assert isinstance(event, LogReplayCompleted)
+    assert (event.counts.adds_emitted, scan.metrics.counts.adds_emitted) == (2, 2)
+    assert event.time_to_first_file_ns is not None
+
+
+def test_an_increment_can_be_iterated_in_asyncio(table: Path) -> None:
+    source = Table(table)
+    old = list(source.snapshot(version=1).scan().batches())
+
+    async def count() -> int:
+        scan = source.snapshot().scan()
+        return sum([batch.num_rows async for batch in scan.since(old, version=1)])
+
+    assert asyncio.run(count()) == 2
+
+
+@pytest.mark.parametrize("version", ["1", 1.0, None, True])
+def test_a_version_is_a_whole_number(table: Path, version: Any) -> None:
+    with pytest.raises(InvalidArgumentError, match="version"):
+        Table(table).snapshot().scan().since([], version=version)

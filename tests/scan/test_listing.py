@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 
 from headrace import Scan, Table
-from headrace.errors import InvalidArgumentError
+from headrace.errors import FallbackForbiddenError, InvalidArgumentError
 from headrace.metrics.event import Event, LogReplayCompleted, ReplayPhase
 from tests.effort import examples
 from tests.lake.action import Line, add, opening, remove
 from tests.lake.checkpoint import CLASSIC, write_checkpoint
-from tests.lake.log import commit_path, log_of, state_at, write_history
+from tests.lake.log import commit_path, log_of, state_at, write_commit, write_history
 from tests.lake.plan import Plan
 from tests.lake.strategies import WELL_FORMED, plans
 from tests.scan.counting import counting_executor
@@ -155,11 +155,28 @@ def test_commits_of_a_catalog_have_no_time_so_nothing_is_remembered(tmp_path: Pa
 
 
 def test_a_large_listing_is_not_remembered(folder: Path) -> None:
-    table = Table(folder, cache_bytes=4000)
+    table = Table(folder, cache_bytes=10_000)
     assert [hits(table.snapshot().scan()) for _ in range(2)] == [0, 0]
     small = {"columns": ["size_bytes"]}
     where = {"where": "part = 'x'"}
     assert [hits(table.snapshot().scan(**where), **small) for _ in range(2)] == [0, 1]  # type: ignore[arg-type]
+
+
+def test_empty_listings_do_not_pile_up(folder: Path) -> None:
+    table = Table(folder, cache_bytes=10_000)
+    for n in range(50):
+        assert hits(table.snapshot().scan(where=f"part = 'nowhere {n}'")) == 0
+    assert hits(table.snapshot().scan(where="part = 'nowhere 49'")) == 1
+    assert hits(table.snapshot().scan(where="part = 'nowhere 1'")) == 0
+
+
+def test_what_a_tripwire_would_change_is_another_listing(folder: Path) -> None:
+    write_commit(folder, 3, [{"txn": {"appId": "x", "version": 1}}])
+    snapshot = Table(folder).snapshot()
+    assert hits(snapshot.scan()) == 0
+    assert hits(snapshot.scan(tripwire="strict")) == 0
+    with pytest.raises(FallbackForbiddenError):
+        hits(snapshot.scan(tripwire="strict", fallback="forbidden"))
 
 
 def test_without_room_nothing_is_remembered(folder: Path) -> None:

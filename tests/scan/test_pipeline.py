@@ -29,25 +29,25 @@ def numbers(made: list[int], *, last: int = 1000) -> Generator[int, None, None]:
 
 
 def test_everything_arrives_in_order() -> None:
-    assert list(Pipeline(lambda: numbers([], last=50))) == list(range(50))
+    assert list(Pipeline(numbers([], last=50))) == list(range(50))
 
 
 def test_nothing_is_read_before_the_first_item_is_asked_for() -> None:
     made: list[int] = []
-    Pipeline(lambda: numbers(made))
+    Pipeline(numbers(made))
     assert made == []
 
 
 def test_a_slow_consumer_holds_the_reader_back() -> None:
     made: list[int] = []
-    with Pipeline(lambda: numbers(made)) as pipeline:
+    with Pipeline(numbers(made)) as pipeline:
         next(pipeline)
         time.sleep(0.1)
         assert len(made) <= 5
 
 
 def test_closing_stops_the_reader_at_once() -> None:
-    pipeline = Pipeline(lambda: numbers([]))
+    pipeline = Pipeline(numbers([]))
     next(pipeline)
     started = time.monotonic()
     pipeline.close()
@@ -56,7 +56,7 @@ def test_closing_stops_the_reader_at_once() -> None:
 
 
 def test_what_was_closed_early_does_not_pass_for_whole() -> None:
-    pipeline = Pipeline(lambda: numbers([], last=5))
+    pipeline = Pipeline(numbers([], last=5))
     next(pipeline)
     pipeline.close()
     with pytest.raises(ReaderClosedError):
@@ -64,7 +64,7 @@ def test_what_was_closed_early_does_not_pass_for_whole() -> None:
 
 
 def test_what_was_closed_at_its_end_has_ended() -> None:
-    with Pipeline(lambda: numbers([], last=5)) as pipeline:
+    with Pipeline(numbers([], last=5)) as pipeline:
         assert len(list(pipeline)) == 5
     assert list(pipeline) == []
 
@@ -78,7 +78,7 @@ def test_a_pipeline_that_nobody_has_any_more_ends_its_reader() -> None:
         finally:
             ended.set()
 
-    for _ in Pipeline(source):
+    for _ in Pipeline(source()):
         break
     assert ended.wait(5)
 
@@ -91,7 +91,7 @@ def slow(pause_s: float) -> Generator[int, None, None]:
 
 def test_closing_tells_who_waits_for_an_item() -> None:
     for _ in range(20):
-        pipeline, ended = Pipeline(lambda: slow(0.02)), threading.Event()
+        pipeline, ended = Pipeline(slow(0.02)), threading.Event()
 
         def consume(pipeline: Pipeline[int] = pipeline, ended: threading.Event = ended) -> None:
             with pytest.raises(ReaderClosedError):
@@ -106,7 +106,7 @@ def test_closing_tells_who_waits_for_an_item() -> None:
 
 def test_several_consumers_share_the_items_and_all_come_to_the_end() -> None:
     for _ in range(10):
-        pipeline, taken = Pipeline(lambda: numbers([], last=200)), list[int]()
+        pipeline, taken = Pipeline(numbers([], last=200)), list[int]()
         consumers = [threading.Thread(target=taken.extend, args=(pipeline,)) for _ in range(4)]
         for consumer in consumers:
             consumer.start()
@@ -121,7 +121,7 @@ def test_a_timeout_in_asyncio_is_one(iterate: Any) -> None:
     async def go() -> None:
         source = slow(0.03)
         if iterate is one_by_one:
-            items = one_by_one(Pipeline(lambda: source))
+            items = one_by_one(Pipeline(source))
         else:
             items = in_bulk(source, Cancellation())
         async for _ in items:
@@ -141,7 +141,7 @@ def test_an_error_of_the_reader_reaches_the_consumer() -> None:
         yield 1
         raise ValueError("broken")
 
-    pipeline = Pipeline(broken)
+    pipeline = Pipeline(broken())
     assert next(pipeline) == 1
     for _ in range(2):  # who asks again must not take it for the end
         with pytest.raises(ValueError, match="broken"):

@@ -6,6 +6,7 @@ from examples.memory_executor import MemoryExecutor, two_commits
 from headrace.phases import ReadHint, SnapshotRequest
 from headrace.phases.scan import ScanOutcome
 from headrace.plan import Batch, Node, ScanJson
+from headrace.plan.context import ExecutionContext
 from headrace.scan.run import Run
 from headrace.table import Table
 
@@ -72,3 +73,19 @@ def test_a_limit_reads_no_further_commit() -> None:
 def test_a_scan_can_be_iterated_again() -> None:
     scan = Table("/nowhere", executor=Watched()).snapshot().scan()
     assert [f.path for f in scan] == [f.path for f in scan]
+
+
+class Bound(Watched):
+    """Tells whether it was bound to a context."""
+
+    was_bound = False
+
+    def bound(self, context: ExecutionContext) -> "Bound":  # noqa: ARG002
+        self.was_bound = True
+        return self
+
+
+def test_an_executor_keeps_its_own_settings_where_a_run_has_none() -> None:
+    executor = Bound()
+    Run(ReadHint(request=SnapshotRequest(table="m")), executor=executor).run_to_terminal()
+    assert not executor.was_bound

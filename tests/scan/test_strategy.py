@@ -95,6 +95,9 @@ def test_the_strict_tripwire_falls_back_before_the_first_file(tmp_path: Path) ->
     assert next(f.path for f in list(scan)) == "c"
     assert [type(event) for event in events if isinstance(event, FellBack)] == [FellBack]
     assert scan.metrics.counts.fallbacks == 1
+    shown = scan.metrics.as_dict()
+    assert (shown["strategy"], shown["rule"]) == ("forward", "tripwire")
+    assert events[-1].strategy == "forward"  # type: ignore[union-attr]
 
 
 def test_the_strict_tripwire_lets_plain_commits_pass(table: Path) -> None:

@@ -28,6 +28,8 @@ class Segment(msgspec.Struct, frozen=True, kw_only=True):
     """The commit file of `version` itself, also where a checkpoint makes it unnecessary."""
     excluded: frozenset[str] = frozenset()
     """Checkpoint files that turned out to be unreadable."""
+    abandoned: int = 0
+    """How often something that could not be read was replaced on the way to this segment."""
 
     @property
     def replay_newest_first(self) -> tuple[LogFile, ...]:
@@ -62,7 +64,7 @@ class Segment(msgspec.Struct, frozen=True, kw_only=True):
 
     def without_compactions(self) -> "Segment":
         """The same version, read commit by commit."""
-        return msgspec.structs.replace(self, compactions=())
+        return msgspec.structs.replace(self, compactions=(), abandoned=self.abandoned + 1)
 
 
 class LogIndex(msgspec.Struct, frozen=True, kw_only=True):

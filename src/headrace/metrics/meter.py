@@ -20,6 +20,9 @@ class Meter:
         """The keys in the seen set: a size, shared by all workers, so it is never added up."""
         self.files_given = 0
         """The files that have reached the caller, set by the one thread that gives them."""
+        self.fell_back: str | None = None
+        """Why the scan took the forward way, where it had meant to go the other."""
+        self._has_given_all = False
 
     @property
     def counts(self) -> Counts:
@@ -49,6 +52,25 @@ class Meter:
         """Take in what a worker has counted, from zero."""
         with self._lock:
             self._counts.add(other)
+
+    def start(self) -> None:
+        """Let the clock begin here."""
+        self._started_ns = time.monotonic_ns()
+
+    def give(self, files: int) -> None:
+        """Count files that a thread hands to the caller, while another one makes more."""
+        self.first_file()
+        with self._lock:
+            if not self._has_given_all:
+                self.files_given += files
+
+    def give_all(self, files: int) -> None:
+        """Count all files: the caller may not have taken the last of them yet, but will."""
+        if files:
+            self.first_file()
+        with self._lock:
+            self._has_given_all = True
+            self.files_given = files
 
     def first_file(self) -> None:
         """Note that a file is about to reach the caller; only the first time counts."""

@@ -8,6 +8,8 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol, TypeVar
 
+from msgspec.structs import replace
+
 from headrace.errors import (
     CorruptCheckpointError,
     CorruptLogError,
@@ -146,6 +148,7 @@ class OlderBase(Consume[T], frozen=True, kw_only=True):
         except (LogGapError, TableError) as nowhere:
             raise said from nowhere
         event = CheckpointAbandoned(path=failed.checkpoint.files[0].path, reason=str(self.error))
+        segment = replace(segment, abandoned=failed.abandoned + 1)
         return self.resume.rebased(segment, (event,))
 
     def _said(self, files: Sequence[LogFile], failed: Checkpoint) -> HeadraceError:

@@ -246,7 +246,7 @@ class KeyCollection(Consume[ScanOutcome], frozen=True, kw_only=True):
 
     def plan(self) -> Node:
         """Every commit, of which only the keys are kept."""
-        commits = self.segment.without_compactions().commits_newest_first
+        commits = self.segment.commits_newest_first
         files = ScanJson(files=commits, columns=KEY_COLUMNS)
         return CollectKeys(input=files, seen=self.seen)
 

@@ -1,6 +1,10 @@
 """Calling off work that other threads do."""
 
 import threading
+from collections.abc import Generator, Iterable
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 class Cancelled(BaseException):
@@ -41,6 +45,21 @@ class Cancellation:
         """
         if self._is_requested:
             raise Cancelled
+
+    def watched(self, items: Iterable[T]) -> Generator[T, None, None]:
+        """The items, as long as they are wanted; what can be closed is closed at the end.
+
+        Raises:
+            Cancelled: they are not wanted any more.
+        """
+        try:
+            for item in items:
+                self.check()
+                yield item
+        finally:  # and not whenever nobody holds on to it: a traceback may
+            close = getattr(items, "close", None)
+            if close is not None:
+                close()
 
     def sleep(self, seconds: float) -> None:
         """Wait, as long as the work is wanted.

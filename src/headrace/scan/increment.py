@@ -20,12 +20,12 @@ def bring_up_to_date(
 ) -> Generator[pa.RecordBatch, None, None]:
     """The files that the commits in between added, then the old ones that they did not name."""
     schema = files_schema(context)
-    with run:
-        for batch in run:
-            yield arrow_files(batch, context)
+    for batch in run:
+        yield arrow_files(batch, context)
     seen = run.terminal.seen
     matcher = SeenMatcher(seen)
     for batch in previous:
+        run.cancellation.check()
         if batch.schema.names != schema.names:
             reason = "the old list must have all the columns of Scan.batches()"
             raise InvalidArgumentError(argument="previous", reason=reason)

@@ -21,6 +21,8 @@ Listing: TypeAlias = tuple[RecordBatch, ...]
 
 _LARGEST_SHARE = 4
 """A listing may take one part in so many of the cache, lest it push out all others."""
+_KEY_BYTES, _FILE_BYTES = 1 << 9, 1 << 8
+"""What it takes to know a listing, and for each file of its log: an empty one takes it too."""
 
 
 class ListingShape(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,6 +31,8 @@ class ListingShape(msgspec.Struct, frozen=True, kw_only=True):
     where: str | None
     columns: tuple[str, ...] | None
     strategy: str
+    tripwire: str
+    fallback: str
     batch_rows: int
 
 
@@ -66,7 +70,8 @@ class SnapshotListings:
         if shape.where is None and self._log_bytes() > limit_bytes:
             # A list of all files takes about as much as its log: do not even start.
             limit_bytes = 0
-        return Recording(self, shape, limit_bytes=limit_bytes)
+        key_bytes = _KEY_BYTES + len(shape.where or "") + _FILE_BYTES * len(self._segment.files)
+        return Recording(self, shape, limit_bytes=limit_bytes, key_bytes=key_bytes)
 
     def put(self, shape: ListingShape, listing: Listing, *, size_bytes: int) -> None:
         """Remember a listing that is complete."""
@@ -91,13 +96,18 @@ class Recording:
     """A listing in the making. It is remembered if it comes to its end, and is small enough."""
 
     def __init__(
-        self, listings: SnapshotListings, shape: ListingShape, *, limit_bytes: int
+        self,
+        listings: SnapshotListings,
+        shape: ListingShape,
+        *,
+        limit_bytes: int,
+        key_bytes: int,
     ) -> None:
         """Start without a batch."""
         self._listings = listings
         self._shape = shape
         self._limit_bytes = limit_bytes
-        self._size_bytes = 0
+        self._size_bytes = key_bytes
         self._batches: list[RecordBatch] = []
 
     def watch(self, batches: Iterable[RecordBatch]) -> Iterator[RecordBatch]:

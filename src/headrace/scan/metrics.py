@@ -7,6 +7,7 @@ import msgspec
 from headrace.metrics.counts import Counts
 from headrace.metrics.event import LogReplayCompleted, ReplayPhase
 from headrace.metrics.meter import Meter
+from headrace.scan.options import Strategy
 from headrace.scan.strategy import Decision
 
 
@@ -14,7 +15,19 @@ class ScanMetrics(msgspec.Struct, frozen=True, kw_only=True):
     """The numbers of one iteration of a scan; they grow while it runs."""
 
     meter: Meter
-    decision: Decision
+    planned: Decision
+
+    @property
+    def decision(self) -> Decision:
+        """Which strategy the scan has taken, and why."""
+        if self.meter.fell_back is None:
+            return self.planned
+        return msgspec.structs.replace(
+            self.planned,
+            strategy=Strategy.FORWARD,
+            rule="tripwire",
+            because=self.meter.fell_back,
+        )
 
     @property
     def counts(self) -> Counts:
@@ -44,6 +57,7 @@ class ScanMetrics(msgspec.Struct, frozen=True, kw_only=True):
             **msgspec.structs.asdict(counts),
             "dedup_hashmap_size": self.dedup_hashmap_size,
             "duration_ms": self.duration_ns / 1e6,
+            **msgspec.structs.asdict(self.decision),
             "strategy": self.decision.strategy.value,
             "delta.lazy.commits_scanned": counts.commits_scanned,
             "delta.lazy.files_emitted": counts.adds_emitted,

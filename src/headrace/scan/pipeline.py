@@ -30,19 +30,22 @@ class Pipeline(Generic[R]):
 
     def __init__(
         self,
-        source: Callable[[], Generator[R, None, None]],
+        source: Generator[R, None, None],
         *,
         cancellation: Cancellation | None = None,
+        taken: Callable[[R], None] | None = None,
         to_async: Callable[["Pipeline[R]"], AsyncIterator[R]] | None = None,
     ) -> None:
         """Prepare a pipeline; the thread starts with the first item that is asked for.
 
         Args:
-            source: Makes the generator, in the reader's thread.
-            cancellation: What the generator looks at while it gives nothing.
+            source: Makes the items, in the reader's thread; it must not have begun.
+            cancellation: What the source looks at while it gives nothing.
+            taken: Hears of every item that is handed to a consumer.
             to_async: How to iterate in asyncio; without it only `for` is possible.
         """
         self._reader = _Reader(source, cancellation or Cancellation())
+        self._taken = taken
         self._to_async = to_async
         self._changing = threading.RLock()  # a handler of signals may close it at any point
         self._thread: threading.Thread | None = None
@@ -62,6 +65,8 @@ class Pipeline(Generic[R]):
             raise ReaderClosedError  # an end would pass for that of the source
         item = self._reader.queue.get()
         if not isinstance(item, _End):
+            if self._taken is not None:
+                self._taken(item)
             return item
         self._reader.leave(item)  # for others who wait, and for who asks again
         self._join()
@@ -118,9 +123,7 @@ class Pipeline(Generic[R]):
 class _Reader(Generic[R]):
     """What happens in the thread: the items of a generator go into a short queue."""
 
-    def __init__(
-        self, source: Callable[[], Generator[R, None, None]], cancellation: Cancellation
-    ) -> None:
+    def __init__(self, source: Generator[R, None, None], cancellation: Cancellation) -> None:
         self._source = source
         self.queue: queue.Queue[R | _End] = queue.Queue(_AHEAD)
         self.cancellation = cancellation
@@ -129,8 +132,8 @@ class _Reader(Generic[R]):
         """Read to the end, or until it is stopped; what is left in the queue then says so."""
         end = _End()
         try:
-            with closing(self._source()) as source:
-                for item in source:
+            with closing(self._source):
+                for item in self._source:
                     self._put(item)
                     if self.cancellation.is_requested:
                         break

@@ -40,11 +40,12 @@ class Run(Generic[T]):
             reporter: Takes the events of which one should hear.
             context: How the executor reads, where the run counts, and what can call it off.
             completed: Makes the event that says, once, that the run has ended or was closed.
+                Without it the meter's clock runs on.
         """
         self._executor = executor if context is None else executor.bound(context)
         context = context or ExecutionContext()
         self.meter = context.meter
-        self._cancellation = context.cancellation
+        self.cancellation = context.cancellation
         self._reporter = reporter
         self._completed = completed
         self._phase = phase
@@ -102,14 +103,14 @@ class Run(Generic[T]):
                 self._phase = self._consume(phase)
             else:
                 self._phase = yield from stream_phase(
-                    phase, executor=self._executor, cancellation=self._cancellation
+                    phase, executor=self._executor, cancellation=self.cancellation
                 )
             self._report()
         self._end()
 
     def _consume(self, phase: Consume[T]) -> Phase[T]:
         try:
-            data = list(_wanted(self._executor.execute(phase.plan()), self._cancellation))
+            data = list(self.cancellation.watched(self._executor.execute(phase.plan())))
         except HeadraceError as error:
             return phase.failed(error)
         return phase.next(data)
@@ -118,10 +119,12 @@ class Run(Generic[T]):
         for event in self._phase.events:
             if isinstance(event, CheckpointAbandoned | CompactionAbandoned | FellBack):
                 self.meter.count(fallbacks=1)
+            if isinstance(event, FellBack):
+                self.meter.fell_back = event.reason
             self._reporter(event)
 
     def _end(self) -> None:
-        if self.meter.end() and self._completed is not None:
+        if self._completed is not None and self.meter.end():
             self._reporter(self._completed())
 
 
@@ -134,7 +137,7 @@ def stream_phase(
         Cancelled: it was called off, perhaps while there was nothing but empty batches.
     """
     given = 0
-    batches = _wanted(_execute(phase, executor), cancellation)
+    batches = cancellation.watched(_execute(phase, executor))
     with ExitStack() as opened:
         opened.callback(batches.close)
         try:
@@ -153,15 +156,3 @@ def _execute(phase: PartialResult[T], executor: Executor) -> Iterator[Batch]:
     if isinstance(phase, Parallel):
         return executor.execute_leaves(phase.leaves())
     return executor.execute(phase.plan())
-
-
-def _wanted(batches: Iterator[Batch], cancellation: Cancellation) -> Generator[Batch, None, None]:
-    """The batches, as long as they are; then they are closed: a traceback may hold on to them."""
-    try:
-        for batch in batches:
-            cancellation.check()
-            yield batch
-    finally:
-        close = getattr(batches, "close", None)
-        if close is not None:
-            close()

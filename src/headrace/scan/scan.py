@@ -1,6 +1,7 @@
 """A scan: the live files of one snapshot, given as they are found."""
 
 from collections.abc import AsyncIterator, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from headrace.errors import IncrementRefusedError, InvalidArgumentError
@@ -17,7 +18,7 @@ from headrace.plan.context import ExecutionContext
 from headrace.plan.executor import Executor
 from headrace.protocol.action import Checksum
 from headrace.scan.explain import explain_machine
-from headrace.scan.listing import Listing, ListingShape, SnapshotListings
+from headrace.scan.listing import ListingShape, SnapshotListings
 from headrace.scan.live_file import FileContext, LiveFile, live_files
 from headrace.scan.metrics import ScanMetrics
 from headrace.scan.options import ScanOptions
@@ -100,7 +101,7 @@ class Scan:
         self._late = late
         self._checksum = checksum
         self._listings = listings
-        self._metrics = ScanMetrics(meter=Meter(), decision=self.decision)
+        self._metrics = ScanMetrics(meter=Meter(), planned=self.decision)
 
     @property
     def context(self) -> FileContext:
@@ -129,24 +130,38 @@ class Scan:
             projection: The fields of an add that are wanted; by default all.
             cancellation: Calls it off from another thread, also while no batch comes.
         """
-        return self._run(self._first_phase(projection), cancellation or Cancellation())
-
-    def _run(self, phase: Phase[ScanOutcome], cancellation: Cancellation) -> Run[ScanOutcome]:
-        metrics = self._start_metrics()
-        context = ExecutionContext(
-            settings=self.options, meter=metrics.meter, cancellation=cancellation
+        reading = ExecutionContext(
+            settings=self.options, cancellation=cancellation or Cancellation()
         )
+        return self._run(reading, projection)
+
+    def _run(
+        self, reading: ExecutionContext, projection: tuple[str, ...] | None
+    ) -> Run[ScanOutcome]:
+        metrics = self._start(reading.meter)
         return Run(
-            phase,
+            self._first_phase(projection),
             executor=self._executor,
-            context=context,
+            context=reading,
             reporter=self._reporter,
             completed=lambda: self._completed(metrics),
         )
 
-    def _start_metrics(self) -> ScanMetrics:
-        self._metrics = ScanMetrics(meter=Meter(), decision=self.decision)
+    def _start(self, meter: Meter) -> ScanMetrics:
+        meter.start()
+        meter.count(fallbacks=self.segment.abandoned)
+        self._metrics = ScanMetrics(meter=meter, planned=self.decision)
         return self._metrics
+
+    @contextmanager
+    def _reported(self, meter: Meter) -> Iterator[None]:
+        """For what is no run from beginning to end: say that it is over, however it ends."""
+        metrics = self._start(meter)
+        try:
+            yield
+        finally:
+            meter.end()
+            self._reporter(self._completed(metrics))
 
     def _completed(self, metrics: ScanMetrics) -> LogReplayCompleted:
         return metrics.completed(table=self.request.table, version=self.request.version)
@@ -165,7 +180,8 @@ class Scan:
 
     def _files(self, cancellation: Cancellation) -> Generator[LiveFile, None, None]:
         if self.limit == 0:
-            return
+            with self._reported(Meter()):
+                return
         files = size_bytes = 0
         with self.run(cancellation=cancellation) as run:
             for batch in run:
@@ -195,10 +211,16 @@ class Scan:
         """
         schema = self._late.files_schema(self._context, columns)
         projection = None if columns is None else self._late.add_fields(schema.names)
-        cancellation = Cancellation()
+        reading = ExecutionContext(settings=self.options)
+        return self._pipeline(self._record_batches(columns, projection, reading), reading)
+
+    def _pipeline(
+        self, batches: Generator[RecordBatch, None, None], reading: ExecutionContext
+    ) -> Pipeline[RecordBatch]:
         return Pipeline(
-            lambda: self._record_batches(columns, projection, cancellation),
-            cancellation=cancellation,
+            batches,
+            cancellation=reading.cancellation,
+            taken=lambda batch: reading.meter.give(batch.num_rows),
             to_async=self._late.one_by_one,
         )
 
@@ -206,22 +228,27 @@ class Scan:
         self,
         columns: Sequence[str] | None,
         projection: tuple[str, ...] | None,
-        cancellation: Cancellation,
+        reading: ExecutionContext,
     ) -> Generator[RecordBatch, None, None]:
         if self.limit == 0:
-            return
+            with self._reported(reading.meter):
+                return
         shape = ListingShape(
             where=self.where,
             columns=None if columns is None else tuple(columns),
             strategy=self.decision.strategy,
+            tripwire=self.options.tripwire,
+            fallback=self.options.fallback,
             batch_rows=self.options.batch_rows,
         )
         known = self._listings.find(shape)
         if known is not None:
-            yield from self._remembered(known)
+            with self._reported(reading.meter):
+                reading.meter.count(listing_cache_hits=1)
+                yield from self._given(known, reading.meter)
             return
         recording = self._listings.record(shape)
-        with self.run(projection=projection, cancellation=cancellation) as run:
+        with self._run(reading, projection) as run:
             batches = (
                 files
                 for batch in run
@@ -232,28 +259,21 @@ class Scan:
             self._compare(files, None)
             recording.complete()
 
-    def _remembered(self, listing: Listing) -> Generator[RecordBatch, None, None]:
-        metrics = self._start_metrics()
-        metrics.meter.count(listing_cache_hits=1)
-        try:
-            yield from self._given(listing, metrics.meter)
-        finally:
-            metrics.meter.end()
-            self._reporter(self._completed(metrics))
-
     def _given(
         self, batches: Iterable[RecordBatch], meter: Meter
     ) -> Generator[RecordBatch, None, int]:
-        """Batches up to the limit, counted as they leave; returns how many files they had."""
+        """Batches up to the limit; returns how many files they had.
+
+        They are counted as they are taken, which the last ones may be only after the end.
+        """
         files = 0
         for batch in batches:
             given = batch if self.limit is None else batch.slice(0, self.limit - files)
-            meter.first_file()
             files += given.num_rows
-            meter.files_given = files
             yield given
             if files == self.limit:
                 break
+        meter.give_all(files)
         return files
 
     def since(
@@ -272,20 +292,26 @@ class Scan:
         """
         if self.limit is not None:
             raise InvalidArgumentError(argument="limit", reason="an increment takes all files")
+        if type(version) is not int:  # callers without a type checker come here too
+            reason = f"it must be a whole number, not {version!r}"
+            raise InvalidArgumentError(argument="version", reason=reason)
         if not 0 <= version <= self.request.version:
             reason = f"version {version} is not older than {self.request.version}"
             raise IncrementRefusedError(table=self.request.table, reason=reason)
         if where != self.where:
             reason = f"the old files were listed under {where!r}, not under {self.where!r}"
             raise IncrementRefusedError(table=self.request.table, reason=reason)
+        reading = ExecutionContext(settings=self.options)
+        return self._pipeline(self._brought_up_to_date(previous, version, reading), reading)
+
+    def _brought_up_to_date(
+        self, previous: Iterable[RecordBatch], version: int, reading: ExecutionContext
+    ) -> Generator[RecordBatch, None, None]:
         phase = ListIncrement(request=self.request, since=version)
-        cancellation = Cancellation()
-        return Pipeline(
-            lambda: self._late.bring_up_to_date(
-                previous, self._run(phase, cancellation), self._context
-            ),
-            cancellation=cancellation,
-        )
+        run = Run(phase, executor=self._executor, context=reading, reporter=self._reporter)
+        with self._reported(reading.meter), run:
+            batches = self._late.bring_up_to_date(previous, run, self._context)
+            yield from self._given(batches, reading.meter)
 
     def arrow_schema(self, *, columns: Sequence[str] | None = None) -> ArrowSchema:
         """The `pyarrow.Schema` of the batches."""
@@ -294,7 +320,8 @@ class Scan:
     def count(self) -> int:
         """How many files there are, without making a value of each."""
         if self.limit == 0:
-            return 0
+            with self._reported(Meter()):
+                return 0
         files = 0
         with self.run(projection=("path",)) as run:
             for batch in run:
