@@ -22,7 +22,7 @@ class ExecutionSettings(msgspec.Struct, frozen=True, kw_only=True):
     retry_backoff_ms: int = 50
     """How long to wait before the second try; it doubles from there."""
     retry_deadline_ms: int = 30_000
-    """How long a read may take with all its tries."""
+    """No try of a read starts later than this after the first; one that hangs is not broken off."""
 
 
 class ExecutionContext(msgspec.Struct, frozen=True, kw_only=True):

@@ -31,7 +31,7 @@ class ScanOptions(ExecutionSettings, frozen=True, kw_only=True):
     strategy: Strategy = Strategy.AUTO
     """`reverse`: newest files first; `forward`: the checkpoint first; `auto`: by the rules."""
     tripwire: Tripwire = Tripwire.LENIENT
-    """`lenient`: everything is handled newest first; `strict`: only plain adds and removes are."""
+    """`lenient`: everything is handled newest first; `strict`: only adds and removes are."""
     fallback: Fallback = Fallback.ALLOWED
     """Whether the tripwire may send a scan the forward way, or makes it fail."""
     memory_limit_bytes: int = 64 << 20
