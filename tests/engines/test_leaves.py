@@ -1,14 +1,16 @@
 """Leaves of a checkpoint are pruned and read together, and never at exactness' cost."""
 
+import errno
 import json
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
 
 from headrace import Table
-from headrace.errors import HeadraceError
+from headrace.errors import HeadraceError, StoreFailedError
 from headrace.metrics.counts import Counts
 from headrace.plan import DropSeen, ScanParquet
 from headrace.plan.context import ExecutionContext
@@ -183,3 +185,20 @@ def test_damaged_codes_of_partition_values_are_told_as_damage(tmp_path: Path) ->
             except HeadraceError:
                 told += 1
     assert told
+
+
+def test_a_system_that_fails_is_not_taken_for_a_damaged_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Damage would send the scan to an older base, and its user to delete a sound file."""
+    history = [partitioned([{"day": "2026-01-01", "city": "Bern"}] * 2), []]
+    write_history(tmp_path, history)
+    write_checkpoint(tmp_path, 1, state_at(history, 1), Shape(form=Form.CLASSIC))
+    snapshot = Table(tmp_path, cache_bytes=0).snapshot()
+
+    def no_room(*_: object, **__: object) -> None:
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(pq, "ParquetFile", no_room)
+    with pytest.raises(StoreFailedError, match="Too many open files"):
+        list(snapshot.scan())
