@@ -72,6 +72,18 @@ def test_batches_that_nobody_took_do_not_count(tmp_path: Path) -> None:
     assert event.counts.adds_emitted == 3
 
 
+def test_the_event_of_a_whole_scan_has_all_files(tmp_path: Path) -> None:
+    events: list[Event] = []
+    history = [[add(f"{version}-{i}") for i in range(3)] for version in range(9)]
+    write_history(tmp_path, [[*opening()], *history])
+    scan = Table(tmp_path, reporter=events.append).snapshot().scan()
+    for _ in scan.batches():
+        time.sleep(0.01)  # slower than the reader
+    [event] = events
+    assert isinstance(event, LogReplayCompleted)
+    assert (event.counts.adds_emitted, scan.metrics.counts.adds_emitted) == (27, 27)
+
+
 @pytest.mark.parametrize("how", [list, lambda scan: list(scan.batches()), Scan.count])
 def test_a_scan_for_nothing_is_told_too(table: Table, how: Callable[[Scan], object]) -> None:
     events: list[Event] = []

@@ -133,11 +133,6 @@ class Scan:
         reading = ExecutionContext(
             settings=self.options, cancellation=cancellation or Cancellation()
         )
-        return self._run(reading, projection)
-
-    def _run(
-        self, reading: ExecutionContext, projection: tuple[str, ...] | None
-    ) -> Run[ScanOutcome]:
         metrics = self._start(reading.meter)
         return Run(
             self._first_phase(projection),
@@ -155,7 +150,7 @@ class Scan:
 
     @contextmanager
     def _reported(self, meter: Meter) -> Iterator[None]:
-        """For what is no run from beginning to end: say that it is over, however it ends."""
+        """For what is more than a run, or none at all: say that it is over, however it ends."""
         metrics = self._start(meter)
         try:
             yield
@@ -212,13 +207,18 @@ class Scan:
         schema = self._late.files_schema(self._context, columns)
         projection = None if columns is None else self._late.add_fields(schema.names)
         reading = ExecutionContext(settings=self.options)
-        return self._pipeline(self._record_batches(columns, projection, reading), reading)
+        phase = self._first_phase(projection)
+        return self._pipeline(self._record_batches(columns, phase, reading), reading)
 
     def _pipeline(
-        self, batches: Generator[RecordBatch, None, None], reading: ExecutionContext
+        self, batches: Generator[RecordBatch, None, int], reading: ExecutionContext
     ) -> Pipeline[RecordBatch]:
+        def reported() -> Generator[RecordBatch, None, None]:
+            with self._reported(reading.meter):
+                reading.meter.give_all((yield from batches))
+
         return Pipeline(
-            batches,
+            reported(),
             cancellation=reading.cancellation,
             taken=lambda batch: reading.meter.give(batch.num_rows),
             to_async=self._late.one_by_one,
@@ -227,12 +227,11 @@ class Scan:
     def _record_batches(
         self,
         columns: Sequence[str] | None,
-        projection: tuple[str, ...] | None,
+        phase: Phase[ScanOutcome],
         reading: ExecutionContext,
-    ) -> Generator[RecordBatch, None, None]:
+    ) -> Generator[RecordBatch, None, int]:
         if self.limit == 0:
-            with self._reported(reading.meter):
-                return
+            return 0
         shape = ListingShape(
             where=self.where,
             columns=None if columns is None else tuple(columns),
@@ -243,29 +242,27 @@ class Scan:
         )
         known = self._listings.find(shape)
         if known is not None:
-            with self._reported(reading.meter):
-                reading.meter.count(listing_cache_hits=1)
-                yield from self._given(known, reading.meter)
-            return
+            reading.meter.count(listing_cache_hits=1)
+            return (yield from self._up_to_limit(known))
         recording = self._listings.record(shape)
-        with self._run(reading, projection) as run:
+        with self._part(phase, reading) as run:
             batches = (
                 files
                 for batch in run
                 for files in self._late.files_batches(batch, self._context, columns)
             )
-            files = yield from self._given(recording.watch(batches), run.meter)
+            files = yield from self._up_to_limit(recording.watch(batches))
         if files != self.limit:
             self._compare(files, None)
             recording.complete()
+        return files
 
-    def _given(
-        self, batches: Iterable[RecordBatch], meter: Meter
-    ) -> Generator[RecordBatch, None, int]:
-        """Batches up to the limit; returns how many files they had.
+    def _part(self, phase: Phase[ScanOutcome], reading: ExecutionContext) -> Run[ScanOutcome]:
+        """A run of whose end its caller tells."""
+        return Run(phase, executor=self._executor, context=reading, reporter=self._reporter)
 
-        They are counted as they are taken, which the last ones may be only after the end.
-        """
+    def _up_to_limit(self, batches: Iterable[RecordBatch]) -> Generator[RecordBatch, None, int]:
+        """Batches up to the limit; returns how many files they had."""
         files = 0
         for batch in batches:
             given = batch if self.limit is None else batch.slice(0, self.limit - files)
@@ -273,7 +270,6 @@ class Scan:
             yield given
             if files == self.limit:
                 break
-        meter.give_all(files)
         return files
 
     def since(
@@ -301,17 +297,19 @@ class Scan:
         if where != self.where:
             reason = f"the old files were listed under {where!r}, not under {self.where!r}"
             raise IncrementRefusedError(table=self.request.table, reason=reason)
+        phase = ListIncrement(request=self.request, since=version)
         reading = ExecutionContext(settings=self.options)
-        return self._pipeline(self._brought_up_to_date(previous, version, reading), reading)
+        return self._pipeline(self._brought_up_to_date(previous, phase, reading), reading)
 
     def _brought_up_to_date(
-        self, previous: Iterable[RecordBatch], version: int, reading: ExecutionContext
-    ) -> Generator[RecordBatch, None, None]:
-        phase = ListIncrement(request=self.request, since=version)
-        run = Run(phase, executor=self._executor, context=reading, reporter=self._reporter)
-        with self._reported(reading.meter), run:
+        self,
+        previous: Iterable[RecordBatch],
+        phase: Phase[ScanOutcome],
+        reading: ExecutionContext,
+    ) -> Generator[RecordBatch, None, int]:
+        with self._part(phase, reading) as run:
             batches = self._late.bring_up_to_date(previous, run, self._context)
-            yield from self._given(batches, reading.meter)
+            return (yield from self._up_to_limit(batches))
 
     def arrow_schema(self, *, columns: Sequence[str] | None = None) -> ArrowSchema:
         """The `pyarrow.Schema` of the batches."""
