@@ -14,8 +14,8 @@ from headrace.metrics.counts import Counts
 from headrace.metrics.event import Event, LogReplayCompleted
 from headrace.metrics.meter import Meter
 from tests.effort import examples
-from tests.lake.action import add, opening, remove
-from tests.lake.checkpoint import CLASSIC, write_checkpoint
+from tests.lake.action import Line, add, opening, remove, statistics
+from tests.lake.checkpoint import CLASSIC, Form, Shape, Statistics, TypedValues, write_checkpoint
 from tests.lake.log import state_at, write_history
 from tests.lake.plan import Plan
 from tests.lake.strategies import plans
@@ -100,6 +100,52 @@ def test_a_base_that_the_snapshot_abandoned_counts_for_its_scans(tmp_path: Path)
     scan = Table(tmp_path).snapshot().scan()
     assert len(list(scan)) == 3
     assert scan.metrics.counts.fallbacks == 1
+
+
+def of_two_rows_a_group(table: Path, adds: list[Line]) -> Table:
+    """A table whose checkpoint has a first row group without adds, then two adds a row group."""
+    history = [[*opening(), *adds]]
+    write_history(table, history)
+    shape = Shape(
+        form=Form.CLASSIC,
+        row_group_rows=2,
+        statistics=Statistics.STRUCT,
+        typed_values=TypedValues.ALL,
+    )
+    write_checkpoint(table, 0, state_at(history, 0), shape)
+    return Table(table)
+
+
+def test_a_limit_counts_the_row_groups_that_were_reached(tmp_path: Path) -> None:
+    table = of_two_rows_a_group(tmp_path, [add(name) for name in "abcdefgh"])
+    scan = table.snapshot().scan(limit=3, leaf_parallelism=1)
+    list(scan)
+    counts = scan.metrics.counts
+    assert (counts.total_metadata_rows, counts.rows_from_checkpoint) == (6, 6)
+    assert (counts.non_file_action_rows, counts.row_groups_skipped) == (2, 1)
+
+
+def test_row_groups_behind_an_early_close_are_not_counted_as_skipped(tmp_path: Path) -> None:
+    known = [add(str(i), stats=statistics(1, low=i, high=i)) for i in range(8)]
+    table = of_two_rows_a_group(tmp_path, known)
+    scan = table.snapshot().scan(where="id = 2", leaf_parallelism=1)
+    next(iter(scan))
+    counts = scan.metrics.counts
+    assert (counts.rows_from_checkpoint, counts.rows_filtered_by_data_skipping) == (6, 3)
+
+
+def test_a_row_group_counts_for_what_has_ruled_it_out(tmp_path: Path) -> None:
+    files = [("y", 1), ("y", 2), ("x", 101), ("x", 102), ("x", 1), ("y", 2), ("x", 1), ("x", 102)]
+    adds = [
+        add(str(place), partition_values={"part": part}, stats=statistics(1, low=low, high=low))
+        for place, (part, low) in enumerate(files)
+    ]
+    scan = of_two_rows_a_group(tmp_path, adds).snapshot().scan(where="part = 'x' AND id < 100")
+    assert scan.count() == 2
+    counts = scan.metrics.counts
+    assert counts.rows_filtered_by_partition_pruning == 3
+    assert counts.rows_filtered_by_data_skipping == 3
+    assert counts.row_groups_skipped == 3
 
 
 def test_metrics_are_live_while_the_scan_runs(table: Table) -> None:

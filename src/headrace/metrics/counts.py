@@ -7,17 +7,19 @@ class Counts(msgspec.Struct, kw_only=True):
     """How much was looked at, dropped and given out, and what reading it took."""
 
     total_metadata_rows: int = 0
-    """Action rows that were processed."""
+    """Action rows that were processed: those of commits, and those of checkpoints."""
     rows_from_json: int = 0
     """Rows of commits, compaction files and JSON manifests."""
     rows_from_checkpoint: int = 0
-    """Rows of Parquet checkpoints and sidecars."""
+    """Rows of Parquet checkpoints and sidecars, by row groups: a row group counts when it is taken
+    for reading, or when it is ruled out in its turn. Threads take some ahead of the caller."""
     non_file_action_rows: int = 0
     """Rows that are neither an add nor a remove."""
     rows_filtered_by_partition_pruning: int = 0
     """Adds that their partition values rule out."""
     rows_filtered_by_data_skipping: int = 0
-    """Adds that their statistics rule out."""
+    """Adds that their statistics rule out. Where the statistics of a whole row group rule it out,
+    all its adds count here: their partition values are then not read."""
     adds_emitted: int = 0
     """Adds that were given to the caller."""
     removes_processed: int = 0

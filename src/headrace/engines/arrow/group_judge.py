@@ -15,6 +15,7 @@ import pyarrow as pa
 from headrace.compiled.memory import Memory
 from headrace.engines.arrow.coded_map import CodedMaps, MapChunks, MapPages
 from headrace.engines.arrow.column_batch import child
+from headrace.engines.arrow.footer import Footer
 from headrace.engines.arrow.parquet_source import ParquetSource
 from headrace.engines.arrow.partition_map import coded_rows_that_may_match, rows_that_may_match
 from headrace.engines.arrow.partition_verdicts import PartitionVerdicts
@@ -58,25 +59,46 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
     def groups(self, file: LogFile, some: tuple[int, ...] | None = None) -> Iterator[PossibleGroup]:
         """The row groups, or those of some, that may hold a wanted add.
 
-        The others are counted and forgotten.
+        The others are counted when their turn comes, and forgotten.
         """
         footer = self.source.footer(file)
         every = range(footer.metadata.num_row_groups) if some is None else some
         held = [group for group in every if footer.holds(group, "add")]
-        if self.predicate is None or not held:
-            kept = held
-        else:
-            kept = groups_to_read(self.predicate.whole, footer=footer, groups=held)
-        self._count_rows(file, every, held, kept)
-        if not self.verdicts:
-            yield from map(PossibleGroup, kept)
-            return
-        if not footer.leaves((PARTITION_VALUES,)):
-            yield from self._judged_without_values(file, kept)
+        by_partition = self._left_by_partition(footer, held)
+        by_statistics = self._left_by_statistics(footer, by_partition)
+        possible = self._possible(file, by_statistics)
+        left, kept = set(by_partition), set(by_statistics)
+        for group in every:
+            if group in kept:
+                yield next(possible)
+            else:
+                self._count_skipped(file, group, left_by_partition=left)
+
+    def _left_by_partition(self, footer: Footer, groups: list[int]) -> list[int]:
+        """The groups that partition values do not rule out, as far as the footer tells."""
+        predicate = None if self.predicate is None else self.predicate.by_partition
+        if predicate is None or not groups:
+            return groups
+        lacks_values = not footer.leaves((PARTITION_VALUES,))
+        if lacks_values and not _may_match_without_values(self.verdicts):
+            return []
+        return groups_to_read(predicate, footer=footer, groups=groups)
+
+    def _left_by_statistics(self, footer: Footer, groups: list[int]) -> list[int]:
+        """Of these groups, those that statistics do not rule out, as far as the footer tells."""
+        predicate = None if self.predicate is None else self.predicate.rest
+        if predicate is None or not groups:
+            return groups
+        return groups_to_read(predicate, footer=footer, groups=groups)
+
+    def _possible(self, file: LogFile, groups: list[int]) -> Iterator[PossibleGroup]:
+        """Each of these groups, with its partition values if they are still to be looked at."""
+        if not self.verdicts or not self.source.footer(file).leaves((PARTITION_VALUES,)):
+            yield from map(PossibleGroup, groups)
             return
         start, size = 0, _FIRST_READ
-        while start < len(kept):
-            yield from self._with_values(file, kept[start : start + size])
+        while start < len(groups):
+            yield from self._with_values(file, groups[start : start + size])
             start, size = start + size, min(size * 4, _MOST_READ_AT_ONCE)
 
     def _with_values(self, file: LogFile, groups: list[int]) -> Iterator[PossibleGroup]:
@@ -94,9 +116,10 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
     ) -> WantedGroup | None:
         """What is left to read of a group when its partition values have been looked at.
 
-        It holds no lock for most of the time, so that several threads can do it, each with the
-        file open and memory of its own.
+        Now it is taken, and so its rows are counted. It holds no lock for most of the time, so that
+        several threads can do it, each with the file open and memory of its own.
         """
+        self._count_rows(file, possible.group)
         if possible.is_judged:
             return WantedGroup(possible.group)
 
@@ -116,14 +139,6 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
             rows_filtered_by_partition_pruning=adds - found, row_groups_skipped=not found
         )
         return WantedGroup(possible.group, mask) if found else None
-
-    def _judged_without_values(self, file: LogFile, groups: list[int]) -> Iterator[PossibleGroup]:
-        """The same where the file does not have the values: each is null then, in every add."""
-        if _may_match_without_values(self.verdicts):
-            yield from map(PossibleGroup, groups)
-            return
-        adds = sum(self._actions(file, group, "add") for group in groups)
-        self.meter.count(rows_filtered_by_partition_pruning=adds, row_groups_skipped=len(groups))
 
     def _coded_maps(self, file: LogFile, raw: BinaryIO, group: int) -> CodedMaps | None:
         """The partition values of a group by code, if just its adds have some."""
@@ -147,25 +162,24 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
         mask = np.concatenate([empty, *(part for part, _ in found)])
         return mask, sum(count for _, count in found)
 
-    def _count_rows(
-        self, file: LogFile, every: Sequence[int], held: list[int], kept: list[int]
-    ) -> None:
-        """Count the rows of all groups, also of those that will not be read."""
-        footer = self.source.footer(file)
-        rows = sum(footer.rows(group) for group in every)
-        adds = {group: self._actions(file, group, "add") for group in every}
-        removes = sum(self._actions(file, group, "remove") for group in every)
-        file_actions = sum(adds.values()) + removes
-        skipped = sum(adds[group] for group in set(held) - set(kept))
-        by_partition = self.predicate is not None and self.predicate.by_partition is not None
+    def _count_rows(self, file: LogFile, group: int) -> int:
+        """Count the rows of a group, and tell how many of them are adds."""
+        rows = self.source.footer(file).rows(group)
+        adds, removes = (self._actions(file, group, action) for action in ("add", "remove"))
         self.meter.count(
             total_metadata_rows=rows,
             rows_from_checkpoint=rows,
-            non_file_action_rows=rows - file_actions,
-            row_groups_skipped=len(every) - len(kept),
-            rows_filtered_by_partition_pruning=skipped if by_partition else 0,
-            rows_filtered_by_data_skipping=0 if by_partition else skipped,
+            non_file_action_rows=rows - adds - removes,
         )
+        return adds
+
+    def _count_skipped(self, file: LogFile, group: int, *, left_by_partition: set[int]) -> None:
+        """Count a group that is not read, and its adds for what has ruled them out."""
+        adds = self._count_rows(file, group)
+        if group in left_by_partition:
+            self.meter.count(row_groups_skipped=1, rows_filtered_by_data_skipping=adds)
+        else:
+            self.meter.count(row_groups_skipped=1, rows_filtered_by_partition_pruning=adds)
 
     def _actions(self, file: LogFile, group: int, action: str) -> int:
         """How many actions of a kind a group has: from the footer, or its smallest column."""
