@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -14,7 +15,7 @@ from headrace.metrics.counts import Counts
 from headrace.metrics.event import Event, LogReplayCompleted
 from headrace.metrics.meter import Meter
 from tests.effort import examples
-from tests.lake.action import Line, add, opening, remove, statistics
+from tests.lake.action import Line, add, commit_info, opening, remove, statistics
 from tests.lake.checkpoint import CLASSIC, Form, Shape, Statistics, TypedValues, write_checkpoint
 from tests.lake.log import state_at, write_history
 from tests.lake.plan import Plan
@@ -146,6 +147,30 @@ def test_a_row_group_counts_for_what_has_ruled_it_out(tmp_path: Path) -> None:
     assert counts.rows_filtered_by_partition_pruning == 3
     assert counts.rows_filtered_by_data_skipping == 3
     assert counts.row_groups_skipped == 3
+
+
+def replayed(scan: Scan) -> tuple[int, ...]:
+    """What a scan tells of the commits whose keys it knows."""
+    list(scan)
+    counts = scan.metrics.counts
+    return (
+        counts.rows_from_json,
+        counts.removes_processed,
+        counts.spilled_keys,
+        scan.metrics.dedup_hashmap_size,
+    )
+
+
+@pytest.mark.parametrize("asked", [{"strategy": "forward"}, {"tripwire": "strict"}])
+@pytest.mark.parametrize("limit", [None, 1])
+def test_keys_that_are_collected_first_count_once_and_at_once(
+    tmp_path: Path, asked: dict[str, Any], limit: int | None
+) -> None:
+    history = [[*opening(), add("a"), add("b")], [commit_info(), remove("a"), add("c")], [add("d")]]
+    write_history(tmp_path, history)
+    write_checkpoint(tmp_path, 0, state_at(history, 0), Shape(form=Form.MULTI_PART))
+    scan = Table(tmp_path).snapshot().scan(limit=limit, memory_limit_bytes=1, **asked)
+    assert replayed(scan) == (4, 1, 3, 3)
 
 
 def test_metrics_are_live_while_the_scan_runs(table: Table) -> None:

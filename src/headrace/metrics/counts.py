@@ -23,7 +23,7 @@ class Counts(msgspec.Struct, kw_only=True):
     adds_emitted: int = 0
     """Adds that were given to the caller."""
     removes_processed: int = 0
-    """Removes of commits that entered the seen set."""
+    """Removes of commits that entered the seen set; once, as the rows that hold them."""
     commits_scanned: int = 0
     """Commits and compaction files that were opened."""
     files_read: int = 0
@@ -43,7 +43,7 @@ class Counts(msgspec.Struct, kw_only=True):
     fallbacks: int = 0
     """Times that another way had to be taken: an older base, another strategy."""
     spilled_keys: int = 0
-    """Keys of the seen set that went to disk."""
+    """Keys of the seen set that went to disk; once, though a forward scan fills the set twice."""
 
     def add(self, other: "Counts") -> None:
         """Take in the counts of another replay, such as a worker's."""

@@ -90,6 +90,8 @@ class ArrowExecutor(Executor):
         self._store = store
         self._load_columnar = load_columnar
         self._context = context or ExecutionContext()
+        self._collected: set[str] = set()
+        """The files whose keys this run has collected: they are read again for their adds."""
 
     def bound(self, context: ExecutionContext) -> "ArrowExecutor":
         """The same store for one run, with its settings and its meter."""
@@ -129,11 +131,10 @@ class ArrowExecutor(Executor):
             case FirstOfEach(input=source, columns=columns):
                 yield from _first_of_each(self._actions(source), columns)
             case RecordSeen(input=source, seen=recording):
-                for batch in self._actions(source):
-                    yield _record(batch, recording, self._context.meter)
+                yield from self._recorded(source, recording)
             case CollectKeys(input=source, seen=recording):
-                for batch in self._actions(source):
-                    _record(batch, recording, Meter())  # counted when the adds are given out
+                for adds in self._recorded(source, recording):
+                    self._collected.add(adds.source.path)
             case DropSeen(input=source, seen=frozen):
                 for batch in self._actions(source):
                     yield self._columnar.drop_seen(batch, frozen)
@@ -209,6 +210,13 @@ class ArrowExecutor(Executor):
         except ObjectNotFoundError:
             return
         yield Document(path, content)
+
+    def _recorded(self, source: Node, seen: RecordingSeen) -> Iterator[AddBatch]:
+        """The adds that nothing newer hides; what was collected before counts no second time."""
+        counted = frozenset(self._collected)
+        for batch in self._actions(source):
+            meter = Meter() if batch.source.path in counted else self._context.meter
+            yield _record(batch, seen, meter)
 
     def _actions(self, plan: Node) -> Iterator[ActionBatch]:
         for batch in self.execute(plan):
