@@ -1,16 +1,17 @@
 """The rules of `auto`, one by one, and that every strategy gives the same files."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from headrace import Table
 from headrace.errors import FallbackForbiddenError, InvalidArgumentError
-from headrace.metrics.event import Event, FellBack
+from headrace.metrics.event import CompactionAbandoned, Event, FellBack
 from headrace.scan.options import ScanOptions, Strategy, Tripwire
 from tests.lake.action import Line, add, opening, remove
 from tests.lake.checkpoint import Form, Shape, write_checkpoint
-from tests.lake.log import commit_path, state_at, write_history
+from tests.lake.log import commit_path, state_at, write_compaction, write_history, write_lines
 
 HISTORY: list[list[Line]] = [
     [*opening(), add("a"), add("b")],
@@ -44,6 +45,31 @@ def test_a_rule_decides(
     assert (decision.rule, decision.strategy) == (rule, strategy)
     assert decision.commit_files == 1
     assert decision.checkpoint_bytes > 0
+
+
+@pytest.mark.parametrize(
+    ("asked", "files", "opened"),
+    [({}, 2, 2), ({"strategy": "forward"}, 2, 4), ({"tripwire": "strict"}, 4, 5)],
+)
+def test_the_decision_announces_the_files_that_are_read(
+    table: Path, asked: dict[str, Any], files: int, opened: int
+) -> None:
+    history = [*HISTORY, [add("e")], [add("f")]]
+    write_history(table, history)
+    write_compaction(table, 2, 3, history)
+    scan = Table(table).snapshot().scan(**asked)
+    list(scan)
+    assert (scan.decision.commit_files, scan.metrics.counts.commits_scanned) == (files, opened)
+
+
+def test_forward_reads_commits_where_a_compaction_is_damaged(table: Path) -> None:
+    history = [*HISTORY, [add("e")]]
+    write_history(table, history)
+    write_lines(write_compaction(table, 2, 3, history), [add("d"), add("d")])
+    events: list[Event] = []
+    scan = Table(table, reporter=events.append).snapshot().scan(strategy="forward")
+    assert [file.path for file in scan] == ["c", "e", "d", "b"]
+    assert [type(event) for event in events[:1]] == [CompactionAbandoned]
 
 
 def test_without_a_checkpoint_the_newest_come_first(tmp_path: Path) -> None:

@@ -245,9 +245,8 @@ class KeyCollection(Consume[ScanOutcome], frozen=True, kw_only=True):
     seen: SeenSet = msgspec.field(default_factory=SeenSet)
 
     def plan(self) -> Node:
-        """Every commit, of which only the keys are kept."""
-        commits = self.segment.commits_newest_first
-        files = ScanJson(files=commits, columns=KEY_COLUMNS)
+        """The files that are replayed later, of which only the keys are kept."""
+        files = ScanJson(files=self.segment.replay_newest_first, columns=KEY_COLUMNS)
         return CollectKeys(input=files, seen=self.seen)
 
     def next(self, data: Sequence[Batch]) -> Phase[ScanOutcome]:  # noqa: ARG002  (there is none)
@@ -256,12 +255,12 @@ class KeyCollection(Consume[ScanOutcome], frozen=True, kw_only=True):
         return replay_checkpoint(self.request, self.segment, seen, Afterwards.COMMITS)
 
     def failed(self, error: HeadraceError) -> Phase[ScanOutcome]:
-        """Commits have no other source."""
-        raise meaning(error, self)
+        """A compaction file is replaced by its commits, which have no other source."""
+        return recover(self, error)
 
     def rebased(self, segment: Segment, events: tuple[Event, ...]) -> Phase[ScanOutcome]:
-        """Start again."""
-        return msgspec.structs.replace(plan_scan(self.request, segment), events=events)
+        """Start again: nothing has been given out."""
+        return plan_forward_scan(self.request, segment, events=events)
 
 
 def plan_scan(request: ScanRequest, segment: Segment) -> CommitReplay:

@@ -7,6 +7,7 @@ from headrace.metrics.counts import counted
 from headrace.phases.phase import Phase
 from headrace.phases.scan import ScanOutcome, ScanRequest, plan_forward_scan, plan_scan
 from headrace.phases.tripwire import CheckTripwire
+from headrace.protocol.log_file import LogFile
 from headrace.scan.options import ScanOptions, Strategy, Tripwire
 
 
@@ -18,6 +19,8 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     """The name of the rule that decided."""
     because: str
     commit_files: int
+    """The commits and compaction files that are to be read. Each is one, though a forward scan and
+    the strict tripwire open files a second time."""
     commit_bytes: int
     checkpoint_files: int
     checkpoint_bytes: int
@@ -38,7 +41,7 @@ def decide(
     """Choose a strategy by the first rule that fits."""
     strategy, rule, because = _rule(options, segment=segment, limit=limit, request=request)
     base = segment.checkpoint
-    commits = segment.replay_newest_first
+    commits = _commits_to_read(strategy, options.tripwire, segment=segment)
     return Decision(
         strategy=strategy,
         rule=rule,
@@ -48,6 +51,16 @@ def decide(
         checkpoint_files=0 if base is None else len(base.files),
         checkpoint_bytes=0 if base is None else base.size_bytes,
     )
+
+
+def _commits_to_read(
+    strategy: Strategy, tripwire: Tripwire, *, segment: Segment
+) -> tuple[LogFile, ...]:
+    """What is replayed; and every single commit, if a tripwire is to look at what is in it."""
+    replayed = segment.replay_newest_first
+    if strategy is Strategy.FORWARD or tripwire is Tripwire.LENIENT:
+        return replayed
+    return tuple(dict.fromkeys((*segment.commits_newest_first, *replayed)))
 
 
 def first_phase(
