@@ -59,9 +59,19 @@ def test_bytes_and_requests_are_counted_wherever_they_come_from(table: Path) -> 
         list(scan)
         counts = scan.metrics.counts
         assert counts.commits_scanned == COMMITS - 4
-        assert counts.files_read >= COMMITS - 4
         assert counts.bytes_read > 1000
         assert counts.requests >= counts.commits_scanned
+
+
+@pytest.mark.parametrize("strategy", ["reverse", "forward"])
+def test_a_file_counts_once_a_scan_wherever_it_comes_from(table: Path, strategy: str) -> None:
+    remote, _ = counting_executor(table)
+    for executor in (None, remote):
+        snapshot = Table(table, executor=executor).snapshot()
+        for _ in range(2):
+            scan = snapshot.scan(strategy=strategy, where="part IS NULL")
+            list(scan)
+            assert scan.metrics.counts.files_read == COMMITS - 4 + 1
 
 
 class FailingOnce:

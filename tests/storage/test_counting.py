@@ -50,6 +50,13 @@ def test_a_stream_that_is_left_early_counts_by_what_it_gave() -> None:
     assert faulty.open_files == 0
 
 
+def test_a_file_that_is_read_again_is_a_request_but_no_other_file() -> None:
+    store, meter = counted()
+    store.read("log/a")
+    assert sum(map(len, store.read_chunks("log/a", chunk_bytes=999))) == len(DATA)
+    assert tally(meter) == (2, 1, 2 * len(DATA))
+
+
 def test_every_range_of_an_open_file_is_a_request() -> None:
     store, meter = counted()
     with store.open("log/a") as file:
@@ -57,7 +64,7 @@ def test_every_range_of_an_open_file_is_a_request() -> None:
         assert file.read(20_000) == DATA[-20_000:]
         file.seek(50_000)
         assert file.read(30_000) == DATA[50_000:80_000]
-    assert tally(meter) == (2, 1, 50_000)
+    assert tally(meter) == (2, 0, 50_000)
 
 
 def test_an_open_file_ends_where_it_ends() -> None:

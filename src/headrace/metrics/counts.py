@@ -27,7 +27,8 @@ class Counts(msgspec.Struct, kw_only=True):
     commits_scanned: int = 0
     """Commits and compaction files that were opened."""
     files_read: int = 0
-    """Files of the log that were opened."""
+    """Files of the log that were read, each once; of a checkpoint file the footer is enough, also
+    one that is remembered."""
     requests: int = 0
     """Reads that were asked of the store."""
     bytes_read: int = 0

@@ -14,6 +14,7 @@ class RowMetrics(msgspec.Struct, frozen=True):
 
     source: Scan
     data: Meter
+    """What the data files have taken; `files_read` leaves out those of deletion vectors."""
 
     @property
     def scan(self) -> ScanMetrics:

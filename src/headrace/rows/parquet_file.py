@@ -51,8 +51,8 @@ def open_parquet(store: Store, path: str, *, meter: Meter) -> Iterator[pq.Parque
             page_checksum_verification=True,
         )
         with parquet:
+            meter.count(files_read=1)
             if local:
                 # Arrow reads local files behind the store's back.
-                footer_bytes = parquet.metadata.serialized_size
-                meter.count(files_read=1, requests=1, bytes_read=footer_bytes)
+                meter.count(requests=1, bytes_read=parquet.metadata.serialized_size)
             yield parquet

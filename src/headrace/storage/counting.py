@@ -12,7 +12,10 @@ from headrace.storage.store import ObjectMeta, Store, release_chunks
 class CountingStore:
     """Counts requests, files and bytes of another store into a meter.
 
-    A listing, a read, a stream of chunks and every range of an open file are one request each.
+    A listing, a read, a stream of chunks and every range of an open file are one request each. A
+    file that is read whole counts once, however often that is; one to seek in does not count
+    here, but where it is known what it is opened for.
+
     What failed is not counted: where it is tried again, that has a count of its own. So this
     store stands inside of one that retries.
 
@@ -23,6 +26,7 @@ class CountingStore:
     def __init__(self, inner: Store, *, meter: Meter) -> None:
         self._inner = inner
         self._meter = meter
+        self._files: set[str] = set()
 
     @property
     def root(self) -> str:
@@ -38,7 +42,8 @@ class CountingStore:
     def read(self, path: str) -> bytes:
         """An object, whole."""
         data = self._inner.read(path)
-        self._meter.count(requests=1, files_read=1, bytes_read=len(data))
+        self._count_file(path)
+        self._meter.count(requests=1, bytes_read=len(data))
         return data
 
     def read_chunks(self, path: str, *, chunk_bytes: int) -> Iterator[bytes]:
@@ -46,7 +51,8 @@ class CountingStore:
         chunks = self._inner.read_chunks(path, chunk_bytes=chunk_bytes)
         try:
             chunk = next(chunks, None)
-            self._meter.count(requests=1, files_read=1)
+            self._count_file(path)
+            self._meter.count(requests=1)
             while chunk is not None:
                 self._meter.count(bytes_read=len(chunk))
                 yield chunk
@@ -56,9 +62,12 @@ class CountingStore:
 
     def open(self, path: str) -> BinaryIO:
         """An object to seek in; every range that is fetched counts."""
-        file = self._inner.open(path)
-        self._meter.count(files_read=1)
-        return as_binary(_CountingFile(file, meter=self._meter))
+        return as_binary(_CountingFile(self._inner.open(path), meter=self._meter))
+
+    def _count_file(self, path: str) -> None:
+        if path not in self._files:
+            self._files.add(path)
+            self._meter.count(files_read=1)
 
     def local_path(self, path: str) -> str | None:
         """The inner store's."""

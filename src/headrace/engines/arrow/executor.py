@@ -191,6 +191,7 @@ class ArrowExecutor(Executor):
             with self._reading.open(file.path) as handle:
                 found = read_actions(handle, file.size_bytes, columns)
             if found is not None:
+                self._context.meter.count(files_read=1)
                 yield RowBatch(file, [SimpleNamespace(**found)])
                 return
         yield from self._columnar.scan_parquet(file, columns=columns, row_groups=row_groups)

@@ -130,7 +130,8 @@ class ParquetSource:
         with parquet:
             if known is None:
                 self._footers.put(file, _checked(Footer(parquet.metadata), file))
-                self.count_bytes(file, parquet.metadata.serialized_size, files=1)
+                self.count_bytes(file, parquet.metadata.serialized_size)
+                self._meet(file)
             yield parquet
 
     @contextmanager
@@ -139,10 +140,10 @@ class ParquetSource:
         with self._store.open(file.path) as raw:
             yield raw
 
-    def count_bytes(self, file: LogFile, size_bytes: int, *, files: int = 0) -> None:
+    def count_bytes(self, file: LogFile, size_bytes: int) -> None:
         """Count a read. Local files are read behind the store's back; others it counts itself."""
         if self.is_local(file):
-            self._meter.count(bytes_read=size_bytes, requests=1, files_read=files)
+            self._meter.count(bytes_read=size_bytes, requests=1)
 
     def count_read(self, file: LogFile, group: int, leaves: Sequence[str]) -> None:
         """Count the reading of some columns of a row group, unless the store does."""
@@ -190,11 +191,16 @@ class ParquetSource:
     def _known(self, file: LogFile) -> Footer | None:
         """A footer that is remembered; one of an earlier run is counted when it is first used."""
         footer = self._footers.get(file)
+        if footer is not None:
+            self._meet(file, footer_cache_hits=1)
+        return footer
+
+    def _meet(self, file: LogFile, *, footer_cache_hits: int = 0) -> None:
+        """Count a file when its footer is first there: it is opened again for each thread."""
         identity = _identity(file)
         if identity not in self._met:
             self._met.add(identity)
-            self._meter.count(footer_cache_hits=footer is not None)
-        return footer
+            self._meter.count(files_read=1, footer_cache_hits=footer_cache_hits)
 
 
 def _failure(file: LogFile, error: Exception) -> StorageError | CorruptCheckpointError:
