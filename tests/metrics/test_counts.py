@@ -214,3 +214,18 @@ def test_rows_add_up_for_any_history(plan: Plan) -> None:
         assert counts.rows_filtered_by_partition_pruning == 0
         assert counts.rows_filtered_by_data_skipping == 0
         assert counts.non_file_action_rows <= counts.total_metadata_rows - files
+
+
+@pytest.mark.property
+@given(plans())
+@settings(max_examples=examples(40))
+def test_both_strategies_count_the_same_rows_keys_and_files(plan: Plan) -> None:
+    with plan.on_disk() as table:
+        snapshot = Table(table).snapshot()
+        counted = [_counted(snapshot.scan(strategy=way)) for way in ("reverse", "forward")]
+    assert counted[0] == counted[1]
+
+
+def _counted(scan: Scan) -> tuple[int, ...]:
+    rows, counts = replayed(scan), scan.metrics.counts
+    return *rows, counts.total_metadata_rows, counts.non_file_action_rows, counts.files_read

@@ -9,12 +9,14 @@ class Counts(msgspec.Struct, kw_only=True):
     total_metadata_rows: int = 0
     """Action rows that were processed: those of commits, and those of checkpoints."""
     rows_from_json: int = 0
-    """Rows of commits, compaction files and JSON manifests."""
+    """Rows of commits, compaction files and JSON checkpoints that were replayed; each once, though
+    a forward scan reads commits twice. A manifest that only names sidecars is not replayed: its
+    rows, be they JSON or Parquet, are not counted."""
     rows_from_checkpoint: int = 0
     """Rows of Parquet checkpoints and sidecars, by row groups: a row group counts when it is taken
     for reading, or when it is ruled out in its turn. Threads take some ahead of the caller."""
     non_file_action_rows: int = 0
-    """Rows that are neither an add nor a remove."""
+    """Counted rows that are neither an add nor a remove."""
     rows_filtered_by_partition_pruning: int = 0
     """Adds that their partition values rule out."""
     rows_filtered_by_data_skipping: int = 0

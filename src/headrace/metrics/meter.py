@@ -17,7 +17,8 @@ class Meter:
         self._first_file_ns: int | None = None
         self._ended_ns: int | None = None
         self.dedup_hashmap_size = 0
-        """The keys in the seen set: a size, shared by all workers, so it is never added up."""
+        """The keys in the seen set: a size, shared by all workers, so it is never added up.
+        A forward scan fills the set twice with the same keys: it is full from the first time on."""
         self.files_given = 0
         """The files that have reached the caller, set by the one thread that gives them."""
         self.fell_back: str | None = None

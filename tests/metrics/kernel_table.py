@@ -1,0 +1,96 @@
+"""The tables of `kernel_metrics.csv`: as they are, or made where the fixture tables lack one.
+
+Some differ from a table that is there in the format of the checkpoint alone. Others are so small
+that their counts say what they hold.
+"""
+
+import json
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from tests.lake.action import add, commit_info, metadata, protocol, remove
+from tests.lake.checkpoint import write_checkpoint
+from tests.lake.log import commit_path, log_of, state_at, write_history, write_lines
+
+_LIKE_IN_PARQUET = {
+    "v2-checkpoints-json-with-sidecars": "v2-checkpoints-parquet-with-sidecars",
+    "v2-checkpoints-json-without-sidecars": "v2-checkpoints-parquet-without-sidecars",
+}
+
+
+def find_table(name: str, *, tables: Path, workspace: Path) -> Path | None:
+    """The table of that name, or one that is made in the workspace; None: it cannot be made."""
+    if (tables / name).exists():
+        return tables / name
+    like = _LIKE_IN_PARQUET.get(name)
+    if like is not None and (tables / like).exists():
+        return _with_json_checkpoint(tables / like, workspace / name)
+    make = _SMALL.get(name)
+    return None if make is None else make(workspace / name)
+
+
+def manifest_rows(table: Path) -> int:
+    """The rows of the newest checkpoint, if it names sidecars."""
+    if not (log_of(table) / "_sidecars").exists():
+        return 0
+    return len(_rows(_newest_checkpoint(table)))
+
+
+def _newest_checkpoint(table: Path) -> Path:
+    return max(log_of(table).glob("[0-9]*.checkpoint.*"))
+
+
+def _rows(checkpoint: Path) -> list[dict[str, Any]]:
+    if checkpoint.suffix == ".json":
+        return [json.loads(line) for line in checkpoint.read_text(encoding="utf-8").splitlines()]
+    rows: list[dict[str, Any]] = pq.read_table(checkpoint).to_pylist(maps_as_pydicts="strict")
+    return rows
+
+
+def _with_json_checkpoint(source: Path, table: Path) -> Path:
+    """The same log, with the newest checkpoint as JSON."""
+    shutil.copytree(source, table)
+    (log_of(table) / "_last_checkpoint").unlink(missing_ok=True)  # it names the other file
+    checkpoint = _newest_checkpoint(table)
+    write_lines(checkpoint.with_suffix(".json"), [_without_nulls(row) for row in _rows(checkpoint)])
+    checkpoint.unlink()
+    return table
+
+
+def _without_nulls(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: _without_nulls(value) if isinstance(value, dict) else value
+        for name, value in fields.items()
+        if value is not None
+    }
+
+
+def _partitioned(table: Path) -> Path:
+    """Six files in two commits, two of which are of one letter."""
+    made = metadata(columns={"letter": "string", "n": "long"}, partition_columns=["letter"])
+    adds = [add(f"{i}", size=751, partition_values={"letter": x}) for i, x in enumerate("abcade")]
+    history = [[commit_info(), protocol(), made, *adds[:3]], [commit_info(), *adds[3:]]]
+    return write_history(table, history)
+
+
+def _with_checkpoint(table: Path) -> Path:
+    """One file in a checkpoint, which later commits replace by another."""
+    history = [
+        [protocol(), metadata(), add("a", size=1)],
+        [commit_info(), remove("a")],
+        [commit_info(), add("b", size=1010)],
+    ]
+    write_history(table, history)
+    write_checkpoint(table, 0, state_at(history, 0))
+    commit_path(table, 0).unlink()
+    return table
+
+
+_SMALL: dict[str, Callable[[Path], Path]] = {
+    "basic_partitioned": _partitioned,
+    "with_checkpoint_no_last_checkpoint": _with_checkpoint,
+}
