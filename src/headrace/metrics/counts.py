@@ -27,7 +27,7 @@ class Counts(msgspec.Struct, kw_only=True):
     removes_processed: int = 0
     """Removes of commits that entered the seen set; once, as the rows that hold them."""
     commits_scanned: int = 0
-    """Commits and compaction files that were opened."""
+    """Commits and compaction files that were opened, as often as they were."""
     files_read: int = 0
     """Files of the log that were read, each once; of a checkpoint file the footer is enough, also
     one that is remembered."""
