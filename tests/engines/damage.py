@@ -1,6 +1,13 @@
-"""What a footer may say that is not so."""
+"""What a footer may say that is not so, and bytes of pages that are not what was written."""
 
+from collections import defaultdict
+from io import BytesIO
 from typing import Any
+
+import pyarrow.parquet as pq
+
+from headrace.engines.arrow.lite.page import body_size
+from headrace.engines.arrow.lite.thrift import read_struct
 
 
 class Damaged:
@@ -11,3 +18,26 @@ class Damaged:
 
     def __getattr__(self, name: str) -> Any:
         return self._number if name == self._name else getattr(self._chunk, name)
+
+
+def page_bodies(content: bytes) -> dict[str, list[range]]:
+    """Where what follows the header of each page lies in a Parquet file, by leaf column."""
+    footer = pq.read_metadata(BytesIO(content))
+    found: dict[str, list[range]] = defaultdict(list)
+    for group in map(footer.row_group, range(footer.num_row_groups)):
+        for chunk in map(group.column, range(group.num_columns)):
+            at = chunk.dictionary_page_offset or chunk.data_page_offset
+            end = at + chunk.total_compressed_size
+            while at < end:
+                header, start = read_struct(content, at)
+                at = start + body_size(header)
+                if at > start:  # the dictionary of nothing has no bytes
+                    found[chunk.path_in_schema].append(range(start, at))
+    return found
+
+
+def flipped(content: bytes, place: int) -> bytes:
+    """The same with one bit of a byte changed, another one from byte to byte."""
+    damaged = bytearray(content)
+    damaged[place] ^= 1 << place % 8
+    return bytes(damaged)

@@ -122,6 +122,7 @@ class ParquetSource:
                 pre_buffer=False,
                 coerce_int96_timestamp_unit="us",  # nanoseconds end in the year 2262
                 buffer_size=_LOCAL_BUFFER_BYTES if is_local else _BUFFER_BYTES,
+                page_checksum_verification=True,
             )
         except StorageError:
             raise

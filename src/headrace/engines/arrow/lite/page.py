@@ -1,5 +1,6 @@
 """The pages of a column chunk: their heads, levels and values, decompressed."""
 
+import zlib
 from collections.abc import Callable, Iterator
 from typing import Any, TypeAlias
 
@@ -19,7 +20,7 @@ _DATA_PAGE, _DICTIONARY_PAGE, _DATA_PAGE_V2 = 0, 2, 3
 _INT32, _INT64 = 1, 2
 
 # Field ids of Parquet's page header, where they are used.
-_TYPE, _PLAIN_SIZE, _SIZE = 1, 2, 3
+_TYPE, _PLAIN_SIZE, _SIZE, _CHECKSUM = 1, 2, 3, 4
 _V1, _DICTIONARY, _V2 = 5, 7, 8
 _COUNT, _ENCODING, _ENCODING_V2 = 1, 2, 4
 _DEFINITION_SIZE, _REPETITION_SIZE, _IS_COMPRESSED = 5, 6, 7
@@ -129,6 +130,7 @@ def read_page(header: Header, body: Bytes, *, is_repeated: bool, decompress: Dec
     Raises:
         ValueError: it is damaged, or of a kind that this reader does not know.
     """
+    _check_sum(header, body)
     kind, plain_size = header[_TYPE], header[_PLAIN_SIZE]
     if kind == _DATA_PAGE:
         head, plain, at = header[_V1], decompress(body, plain_size), 0
@@ -152,6 +154,13 @@ def read_page(header: Header, body: Bytes, *, is_repeated: bool, decompress: Dec
         plain = decompress(body, plain_size)
         return Page(True, header[_DICTIONARY][_COUNT], False, b"", b"", plain)
     raise ValueError(f"a page of type {kind} is not for this reader")
+
+
+def _check_sum(header: Header, body: Bytes) -> None:
+    """Compare a body with its checksum, where the writer has given one; it is told as signed."""
+    told = header.get(_CHECKSUM)
+    if told is not None and zlib.crc32(body) != told % 2**32:
+        raise ValueError("a page does not have its checksum")
 
 
 def _is_coded(encoding: int) -> bool:

@@ -1,0 +1,127 @@
+"""Where a page has a checksum, no reader of pages takes a byte of it that has changed."""
+
+from collections.abc import Iterator
+from io import BytesIO
+from itertools import chain
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from headrace.compiled.memory import Memory
+from headrace.engines.arrow.coded_map import CodedMaps, MapChunks
+from headrace.engines.arrow.footer import Footer
+from headrace.engines.arrow.lite.action import read_actions
+from headrace.errors import CorruptCheckpointError
+from tests.engines.damage import flipped, page_bodies
+from tests.engines.test_add_batches import by_arrow, many, written
+from tests.engines.test_coded_map import written as written_maps
+from tests.engines.test_lite import METADATA, NAMES, PROTOCOL
+
+ROWS = 60
+NAMES_OF_MAPS = ("day", "city")
+KEYS, VALUES = (f"add.partitionValues.key_value.{kind}" for kind in ("key", "value"))
+every_codec = pytest.mark.parametrize("codec", ["none", "snappy", "zstd"])
+every_version = pytest.mark.parametrize("version", ["1.0", "2.0"])
+coded_or_not = pytest.mark.parametrize("is_coded", [True, False], ids=["coded", "plain"])
+
+
+def places(pages: list[range]) -> Iterator[int]:
+    return chain.from_iterable(pages)
+
+
+def checkpoint(tmp_path: Path, *, codec: str, is_coded: bool, version: str = "1.0") -> bytes:
+    """Adds in several pages a column, all of which have a checksum."""
+    return written(
+        tmp_path / "checkpoint.parquet",
+        [*many(ROWS), None],
+        compression=codec,
+        use_dictionary=is_coded,
+        data_page_version=version,
+        write_batch_size=20,
+        data_page_size=100,
+        write_page_checksum=True,
+    ).read_bytes()
+
+
+@every_version
+@coded_or_not
+@every_codec
+def test_arrow_is_asked_to_check_every_page(
+    tmp_path: Path, codec: str, version: str, *, is_coded: bool
+) -> None:
+    sound = checkpoint(tmp_path, codec=codec, is_coded=is_coded, version=version)
+    path = tmp_path / "changed.parquet"
+    for page in chain.from_iterable(page_bodies(sound).values()):
+        path.write_bytes(flipped(sound, page[len(page) // 2]))
+        with pytest.raises(CorruptCheckpointError, match="checksum"):
+            by_arrow(path)
+
+
+def maps_of(content: bytes) -> CodedMaps | None:
+    chunks = MapChunks.of(Footer(pq.read_metadata(BytesIO(content))), 0, "add.partitionValues")
+    return None if chunks is None else chunks.read(BytesIO(content))
+
+
+def maps(codec: str, version: str) -> bytes:
+    rows = [[(name, f"{name}{n % 5}") for name in NAMES_OF_MAPS] for n in range(ROWS)]
+    return written_maps(
+        rows, compression=codec, data_page_version=version, write_page_checksum=True
+    ).getvalue()
+
+
+@every_version
+@every_codec
+def test_names_and_texts_of_maps_are_not_taken_from_a_changed_page(
+    codec: str, version: str
+) -> None:
+    sound = maps(codec, version)
+    found = maps_of(sound)
+    assert found is not None
+    assert found.keys.names == NAMES_OF_MAPS
+    pages = page_bodies(sound)
+    for place in places([*pages[KEYS], pages[VALUES][0]]):
+        assert maps_of(flipped(sound, place)) is None
+
+
+@every_version
+@every_codec
+def test_codes_of_maps_are_not_taken_from_a_changed_page(codec: str, version: str) -> None:
+    sound = maps(codec, version)
+    found = maps_of(sound)
+    assert found is not None
+    for place in places(page_bodies(sound)[VALUES][1:]):
+        pages = found.pages(BytesIO(flipped(sound, place)), Memory())
+        with pytest.raises(ValueError, match="checksum"):
+            list(pages.codes())
+
+
+@every_version
+@coded_or_not
+@every_codec
+def test_protocol_and_metadata_are_not_taken_from_a_changed_page(
+    codec: str, version: str, *, is_coded: bool
+) -> None:
+    protocol = {"minReaderVersion": 3, "minWriterVersion": 7, "readerFeatures": ["a", "b"]}
+    metadata = {"id": "m", "schemaString": "{}", "partitionColumns": ["p"], "createdTime": 5}
+    columns = {
+        "protocol": pa.array([protocol, None], PROTOCOL),
+        "metaData": pa.array([None, metadata | {"configuration": [("k", "v")]}], METADATA),
+    }
+    plain, summed = BytesIO(), BytesIO()
+    for sink, has_sums in ((plain, False), (summed, True)):
+        pq.write_table(
+            pa.table(columns),
+            sink,
+            compression=codec,
+            use_dictionary=is_coded,
+            data_page_version=version,
+            write_page_checksum=has_sums,
+        )
+    sound = summed.getvalue()
+    expected = read_actions(plain, len(plain.getvalue()), NAMES)
+    assert expected is not None
+    assert read_actions(summed, len(sound), NAMES) == expected
+    for place in places([*chain.from_iterable(page_bodies(sound).values())]):
+        assert read_actions(BytesIO(flipped(sound, place)), len(sound), NAMES) is None
