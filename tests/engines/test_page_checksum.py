@@ -1,18 +1,26 @@
 """Where a page has a checksum, no reader of pages takes a byte of it that has changed."""
 
+import zlib
 from collections.abc import Iterator
+from ctypes import c_char_p, c_int64
 from io import BytesIO
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from headrace.compiled.library import function, is_built
 from headrace.compiled.memory import Memory
 from headrace.engines.arrow.coded_map import CodedMaps, MapChunks
 from headrace.engines.arrow.footer import Footer
 from headrace.engines.arrow.lite.action import read_actions
+from headrace.engines.arrow.text_column import TextColumn
 from headrace.errors import CorruptCheckpointError
 from tests.engines.damage import flipped, page_bodies
 from tests.engines.test_add_batches import by_arrow, many, written
@@ -22,6 +30,7 @@ from tests.engines.test_lite import METADATA, NAMES, PROTOCOL
 ROWS = 60
 NAMES_OF_MAPS = ("day", "city")
 KEYS, VALUES = (f"add.partitionValues.key_value.{kind}" for kind in ("key", "value"))
+needs_library = pytest.mark.skipif(not is_built(), reason="built without a compiler")
 every_codec = pytest.mark.parametrize("codec", ["none", "snappy", "zstd"])
 every_version = pytest.mark.parametrize("version", ["1.0", "2.0"])
 coded_or_not = pytest.mark.parametrize("is_coded", [True, False], ids=["coded", "plain"])
@@ -29,6 +38,14 @@ coded_or_not = pytest.mark.parametrize("is_coded", [True, False], ids=["coded", 
 
 def places(pages: list[range]) -> Iterator[int]:
     return chain.from_iterable(pages)
+
+
+@needs_library
+@given(st.binary(max_size=200), st.integers(0, 3))
+def test_the_compiled_checksum_is_that_of_zlib(data: bytes, times: int) -> None:
+    checksum = function("headrace_crc32", c_char_p, c_int64)
+    assert checksum is not None
+    assert checksum(data * 9**times, len(data) * 9**times) == zlib.crc32(data * 9**times)
 
 
 def checkpoint(tmp_path: Path, *, codec: str, is_coded: bool, version: str = "1.0") -> bytes:
@@ -43,6 +60,39 @@ def checkpoint(tmp_path: Path, *, codec: str, is_coded: bool, version: str = "1.
         data_page_size=100,
         write_page_checksum=True,
     ).read_bytes()
+
+
+def paths(content: bytes, kept: Any = None) -> list[str | None]:
+    chunk = pq.read_metadata(BytesIO(content)).row_group(0).column(0)
+    column = TextColumn(BytesIO(content), chunk, depth=2, memory=Memory())
+    found: list[str | None] = column.take(ROWS + 1, kept).values.to_pylist()
+    return found
+
+
+@needs_library
+@coded_or_not
+@every_codec
+def test_compiled_texts_are_not_taken_from_a_changed_page(
+    tmp_path: Path, codec: str, *, is_coded: bool
+) -> None:
+    sound = checkpoint(tmp_path, codec=codec, is_coded=is_coded)
+    assert paths(sound) == [*(add["path"] for add in many(ROWS)), None]
+    pages = page_bodies(sound)["add.path"]
+    assert len(pages) > 3
+    for place in places(pages):
+        with pytest.raises(ValueError, match="damaged"):
+            paths(flipped(sound, place))
+
+
+@needs_library
+@every_codec
+def test_a_changed_page_of_which_nothing_is_wanted_does_not_matter(
+    tmp_path: Path, codec: str
+) -> None:
+    sound = checkpoint(tmp_path, codec=codec, is_coded=False)
+    first, *_ = page_bodies(sound)["add.path"]
+    kept = np.arange(ROWS + 1) == ROWS - 1
+    assert paths(flipped(sound, first[0]), kept) == [many(ROWS)[-1]["path"]]
 
 
 @every_version
@@ -91,8 +141,10 @@ def test_codes_of_maps_are_not_taken_from_a_changed_page(codec: str, version: st
     sound = maps(codec, version)
     found = maps_of(sound)
     assert found is not None
+    verdicts = np.ones((len(NAMES_OF_MAPS), len(found.texts)), dtype=np.uint8)
     for place in places(page_bodies(sound)[VALUES][1:]):
         pages = found.pages(BytesIO(flipped(sound, place)), Memory())
+        assert pages.judged(verdicts) is None
         with pytest.raises(ValueError, match="checksum"):
             list(pages.codes())
 

@@ -115,6 +115,7 @@ static bool take_page(judge *to, input *from) {
   if (!read_header(from, &header) || header.kind != DATA_PAGE || header.count < 0) return false;
   if (!is_coded(&header)) return false;
   if (!take(from, (uint64_t)header.compressed_size, &body)) return false;
+  if (!is_sound(&header, body)) return false;
   if (!maps->is_snappy) return take_codes(to, body, header.count);
   if (header.size > maps->room_size) return false;
   if (!decompress_snappy(body, maps->room, header.size)) return false;

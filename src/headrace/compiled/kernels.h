@@ -9,9 +9,12 @@
 
 /* Raised with every function that is added or changed, here and in library.py, which then takes no
    older library. */
-#define HEADRACE_ABI 5
+#define HEADRACE_ABI 6
 
 int32_t headrace_abi(void);
+
+/* The CRC-32 of some bytes, which is what zlib says, too. The loops that read pages check it. */
+int64_t headrace_crc32(const uint8_t *data, int64_t size);
 
 /* Why a loop has stopped. */
 enum {

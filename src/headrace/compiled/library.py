@@ -8,9 +8,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-_ABI = 5
+_ABI = 6
 """As in kernels.h."""
 _FUNCTIONS = (
+    "headrace_crc32",
     "headrace_leaves",
     "headrace_texts",
     "headrace_kept_texts",

@@ -4,15 +4,18 @@
 
 #include <stddef.h>
 
+#include "kernels.h"
 #include "varint.h"
 
 enum { DATA_PAGE = 0, DICTIONARY_PAGE = 2 };
 enum { PLAIN = 0, PLAIN_DICTIONARY = 2, RLE = 3, RLE_DICTIONARY = 8 };
 enum { T_TRUE = 1, T_FALSE, T_BYTE, T_I16, T_I32, T_I64, T_DOUBLE, T_BINARY, T_STRUCT = 12 };
-enum { FIELDS = 4, DATA_PAGE_HEADER = 5, DICTIONARY_PAGE_HEADER = 7, DEEPEST_STRUCT = 4 };
+enum { FIELDS = 5, DATA_PAGE_HEADER = 5, DICTIONARY_PAGE_HEADER = 7, DEEPEST_STRUCT = 4 };
+
+#define ABSENT INT64_MIN /* no field of a header has such a value */
 
 typedef struct {
-  int32_t kind, size, compressed_size, count, encoding, level_encoding;
+  int64_t kind, size, compressed_size, checksum, count, encoding, level_encoding;
 } page_header;
 
 static inline bool is_coded(const page_header *header) {
@@ -27,7 +30,7 @@ static inline bool read_field(input *from, int32_t *id, int32_t *type) {
   return !*type || head >> 4; /* ids that are far apart are not expected */
 }
 
-static inline bool read_integer(input *from, int32_t *number) {
+static inline bool read_integer(input *from, int64_t *number) {
   uint64_t coded;
   if (!read_varint(from, &coded)) return false;
   *number = (int32_t)(coded >> 1) ^ -(int32_t)(coded & 1);
@@ -61,7 +64,7 @@ static inline bool skip_field(input *from, int32_t type, int depth) {
 
 /* Reads a struct: the first fields, which are integers, into `fields` by their ids; `inner` takes
    those of the header of its own kind. All else is skipped. */
-static inline bool read_struct(input *from, int32_t *fields, int32_t *inner) {
+static inline bool read_struct(input *from, int64_t *fields, int64_t *inner) {
   int32_t id = 0, type;
   while (read_field(from, &id, &type)) {
     bool done;
@@ -78,10 +81,17 @@ static inline bool read_struct(input *from, int32_t *fields, int32_t *inner) {
 }
 
 static inline bool read_header(input *from, page_header *header) {
-  int32_t outer[FIELDS] = {-1, -1, -1, -1}, inner[FIELDS] = {-1, -1, -1, -1};
+  int64_t outer[FIELDS], inner[FIELDS];
+  for (int id = 0; id < FIELDS; id++) outer[id] = inner[id] = ABSENT;
   if (!read_struct(from, outer, inner)) return false;
-  *header = (page_header){outer[1], outer[2], outer[3], inner[1], inner[2], inner[3]};
+  *header = (page_header){outer[1], outer[2], outer[3], outer[4], inner[1], inner[2], inner[3]};
   return header->size >= 0 && header->compressed_size >= 0;
+}
+
+/* Whether a page, as it stands in the file, has the checksum that its header says, if it says one. */
+static inline bool is_sound(const page_header *header, input body) {
+  return header->checksum == ABSENT ||
+         (uint32_t)header->checksum == headrace_crc32(body.at, body.end - body.at);
 }
 
 /* The levels of a page, which stand before its values, behind their size. */

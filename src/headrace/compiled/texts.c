@@ -168,6 +168,7 @@ static int64_t next_page(headrace_chunk *chunk, place *at, const headrace_rows *
   chunk->wanted = header.size;
   if (header.size > (is_dictionary ? chunk->words_room : chunk->page_room))
     return is_dictionary ? HEADRACE_MORE_WORDS : HEADRACE_MORE_PAGE;
+  if (!chunk->is_decompressed && !is_sound(&header, body)) return HEADRACE_UNUSUAL;
   if (chunk->codec == HEADRACE_SNAPPY) {
     if (!decompress_snappy(body, room, header.size)) return HEADRACE_UNUSUAL;
   } else if (chunk->codec == HEADRACE_NO_CODEC) {
