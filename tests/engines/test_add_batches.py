@@ -110,6 +110,7 @@ writers = st.fixed_dictionaries(
         "data_page_size": st.integers(1, 300),
         "write_batch_size": st.integers(1, 9),
         "row_group_size": st.integers(1, 40),
+        "write_page_checksum": st.booleans(),
     }
 )
 
@@ -201,6 +202,7 @@ def many(count: int, **changed: Any) -> list[Any]:
             "compression": st.sampled_from(["snappy", "none", "zstd"]),
             "use_dictionary": st.booleans(),
             "data_page_version": st.sampled_from(["1.0", "2.0"]),
+            "write_page_checksum": st.booleans(),
         }
     ),
     st.integers(0, 10**6),

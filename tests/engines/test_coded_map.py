@@ -29,6 +29,7 @@ writers = st.fixed_dictionaries(
         "use_dictionary": st.sampled_from([True, True, True, False]),
         "dictionary_pagesize_limit": st.sampled_from([1 << 20, 1 << 20, 16]),
         "row_group_size": st.sampled_from([7, 1000, 1 << 20]),
+        "write_page_checksum": st.booleans(),
     }
 )
 

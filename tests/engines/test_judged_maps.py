@@ -69,6 +69,7 @@ writers = st.fixed_dictionaries(
         "compression": st.sampled_from(["none", "snappy"]),
         "data_page_size": st.sampled_from([64, 4096, 1 << 20]),
         "write_batch_size": st.sampled_from([8, 1000]),
+        "write_page_checksum": st.booleans(),
     }
 )
 

@@ -87,6 +87,7 @@ METADATA = pa.struct(
             "use_dictionary": st.booleans(),
             "data_page_version": st.sampled_from(["1.0", "2.0"]),
             "row_group_size": st.integers(1, 20),
+            "write_page_checksum": st.booleans(),
         }
     ),
 )

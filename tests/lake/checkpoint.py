@@ -64,6 +64,7 @@ class Encoding(Enum):
     CROWDED = "many small pages, dictionaries that are given up, gzip"
     BROTLI = "brotli"
     LZ4 = "lz4, with a page index"
+    SUMMED = "a checksum in every page"
 
 
 _ENCODINGS: dict[Encoding, dict[str, Any]] = {
@@ -79,6 +80,7 @@ _ENCODINGS: dict[Encoding, dict[str, Any]] = {
     },
     Encoding.BROTLI: {"compression": "brotli"},
     Encoding.LZ4: {"compression": "lz4", "write_page_index": True},
+    Encoding.SUMMED: {"write_page_checksum": True},
 }
 
 
