@@ -64,7 +64,7 @@ class OrderedStream(Generic[S, B]):
         """
         self._shared = _Shared(sources, read, pace, cancellation or Cancellation())
         self._threads: list[threading.Thread] = []
-        self._changing = threading.Lock()
+        self._changing = threading.RLock()  # a handler of signals may close it at any point
         self._lane: _Lane[B] | None = None
         self._error: BaseException | None = None
 
