@@ -8,7 +8,8 @@
 
 #include "varint.h"
 
-enum { LITERAL, NEAR_COPY, COPY, LONG_LITERAL = 60, STRIDE = 16, LONGEST_COPY = 64, SLACK = 80 };
+enum { LITERAL, NEAR_COPY, COPY, FAR_COPY };
+enum { LONG_LITERAL = 60, STRIDE = 16, LONGEST_COPY = 64, SLACK = 80 };
 
 static inline bool copy_literal(input *from, uint8_t **to, const uint8_t *end, uint32_t tag) {
   uint32_t size = tag >> 2;
@@ -37,47 +38,32 @@ static inline bool copy_again(
   return true;
 }
 
-/* Copies so many bytes, at most `LONGEST_COPY`, and perhaps more: by steps, since a step too many
-   costs less than to find out. */
-static inline void copy_steps(uint8_t *to, const uint8_t *from, uint32_t count) {
-  memcpy(to, from, STRIDE);
-  memcpy(to + STRIDE, from + STRIDE, STRIDE);
-  if (count <= 2 * STRIDE) return;
-  memcpy(to + 2 * STRIDE, from + 2 * STRIDE, STRIDE);
-  memcpy(to + 3 * STRIDE, from + 3 * STRIDE, STRIDE);
-}
-
 /* Most of a block: what is short and does not repeat itself, as long as the ends are so far away that
-   no bound of it needs a look. */
+   no bound of it needs a look. Nobody can foretell whether a literal or a copy comes next, and of
+   which size: so nothing branches on it, as many bytes are copied as there can be at the most, and
+   the next tag is read both ways before it is known which one it is. */
 static inline void decompress_usual(
     input *from, const uint8_t *begin, uint8_t **written, const uint8_t *end) {
+  static const uint32_t offset_bits[] = {[NEAR_COPY] = 0xff, [COPY] = 0xffff, [FAR_COPY] = 0};
   const uint8_t *at = from->at;
   uint8_t *to = *written;
+  if (to - begin < STRIDE) return;
+  uint64_t tag = *at;
   while (from->end - at > SLACK && end - to > SLACK) {
-    const uint32_t tag = *at;
-    uint32_t offset, count = (tag >> 2) + 1;
-    if ((tag & 3) == LITERAL) {
-      if (count > LONG_LITERAL) break;
-      if (count <= STRIDE)
-        memcpy(to, at + 1, STRIDE);
-      else
-        copy_steps(to, at + 1, count);
-      at += 1 + count;
-    } else if ((tag & 3) == NEAR_COPY) {
-      offset = (tag >> 5) << 8 | at[1];
-      if (offset < STRIDE || offset > (uint64_t)(to - begin)) break;
-      count = (tag >> 2 & 7) + 4;
-      memcpy(to, to - offset, STRIDE);
-      at += 2;
-    } else if ((tag & 3) == COPY) {
-      offset = at[1] | (uint32_t)at[2] << 8;
-      if (offset < STRIDE || offset > (uint64_t)(to - begin)) break;
-      copy_steps(to, to - offset, count);
-      at += 3;
-    } else {
-      break;
-    }
-    to += count;
+    const uint64_t kind = tag & 3, size = (tag >> 2) + 1, near_size = (tag >> 2 & 7) + 4;
+    const uint64_t if_literal = -(uint64_t)(kind == LITERAL), if_near = -(uint64_t)(kind == NEAR_COPY);
+    uint32_t behind;
+    memcpy(&behind, at + 1, sizeof behind); /* little-endian, as the machine must be */
+    const uint64_t offset = (behind & offset_bits[kind]) | ((tag >> 5) << 8 & if_near);
+    const uint64_t most_offset = (uint64_t)(to - begin);
+    if ((size & if_literal) > LONG_LITERAL) break;
+    if (((offset - STRIDE) & ~if_literal) > most_offset - STRIDE) break; /* or it is below STRIDE */
+    const uint8_t *const sources[] = {to - offset, at + 1}, *source = sources[kind == LITERAL];
+    const uint64_t behind_literal = at[1 + size], behind_copy = at[1 + kind];
+    tag = kind == LITERAL ? behind_literal : behind_copy;
+    at += 1 + (kind | (size & if_literal));
+    for (int done = 0; done < LONGEST_COPY; done += STRIDE) memcpy(to + done, source + done, STRIDE);
+    to += (near_size & if_near) | (size & ~if_near);
   }
   from->at = at;
   *written = to;
