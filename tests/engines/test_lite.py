@@ -59,8 +59,8 @@ PROTOCOL = pa.struct(
 )
 METADATA = pa.struct(
     [
-        ("id", pa.string()),
         ("schemaString", pa.string()),
+        ("id", pa.string()),  # by which it is found, and columns stand on both sides
         ("partitionColumns", pa.list_(pa.string())),
         ("configuration", pa.map_(pa.string(), pa.string())),
         ("createdTime", pa.int64()),

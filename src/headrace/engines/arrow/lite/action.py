@@ -38,14 +38,15 @@ def _read_action(file: BinaryIO, footer: LiteFooter, name: str) -> dict[str, Any
     witness = next((leaf for leaf in leaves if leaf.path == (name, _WITNESS[name])), None)
     if witness is None:
         return {}
-    for group, place in enumerate(footer.places(witness)):
+    places = footer.places(witness)
+    for group, place in enumerate(places):
         empty = is_empty(footer.chunk_at(place))
         if empty is None:
             raise ValueError("the footer does not say where the action is")
         if not empty:
-            chunks = {leaf: footer.chunk_at(footer.places(leaf)[group]) for leaf in leaves}
+            found = {leaf: footer.place_beside(leaf, witness, places, group) for leaf in leaves}
             return _assembled(
-                {leaf: read_chunk(file, chunk, leaf) for leaf, chunk in chunks.items()}
+                {leaf: read_chunk(file, footer.chunk_at(at), leaf) for leaf, at in found.items()}
             )
     return {}
 

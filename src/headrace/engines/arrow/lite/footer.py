@@ -49,15 +49,30 @@ class LiteFooter(msgspec.Struct, frozen=True):
         Raises:
             ValueError: the name does not stand once in each row group.
         """
+        return self._places(leaf, 0, len(self._row_groups), count=self.group_count)
+
+    def place_beside(self, leaf: Leaf, known: Leaf, places: list[int], group: int) -> int:
+        """The same in one row group, where the places of another leaf are known.
+
+        The chunks of a group stand in the order of the schema: so this one is between the known one
+        and that of the group before, or after. The rest of a large footer need not be looked at.
+        """
+        if leaf == known:
+            return places[group]
+        bounds = [0, *places, len(self._row_groups)]
+        first = group + (self.leaves.index(leaf) > self.leaves.index(known))
+        return self._places(leaf, bounds[first], bounds[first + 1], count=1)[0]
+
+    def _places(self, leaf: Leaf, start: int, end: int, *, count: int) -> list[int]:
         name = list_of_texts(leaf.path)
         found = []
-        at = self._row_groups.find(name)
+        at = self._row_groups.find(name, start, end)
         while at >= 0:
             at += len(name)
             found.append(at)
-            at = self._row_groups.find(name, at)
-        if len(found) != self.group_count:
-            raise ValueError(f"{leaf.path} stands {len(found)} times in {self.group_count} groups")
+            at = self._row_groups.find(name, at, end)
+        if len(found) != count:
+            raise ValueError(f"{leaf.path} stands {len(found)} times where {count} were expected")
         return found
 
     def chunk_at(self, place: int) -> dict[int, Any]:
