@@ -7,7 +7,7 @@ or a SQL parser is paid for by those who use it.
 
 import os
 import sys
-from collections.abc import AsyncIterator, Generator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -151,7 +151,7 @@ class ScanParts:
 
     def in_bulk(
         self, source: Generator[T, None, None], cancellation: Cancellation
-    ) -> AsyncIterator[T]:
+    ) -> AsyncGenerator[T, None]:
         """A generator of many small items, for asyncio."""
         from headrace.scan.aio import in_bulk  # noqa: PLC0415
 

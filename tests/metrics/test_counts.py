@@ -1,5 +1,6 @@
 """Counts against a naive count over the same rows, under pruning, limits and early close."""
 
+import asyncio
 import time
 from collections.abc import Callable
 from itertools import islice
@@ -85,7 +86,32 @@ def test_the_event_of_a_whole_scan_has_all_files(tmp_path: Path) -> None:
     assert (event.counts.adds_emitted, scan.metrics.counts.adds_emitted) == (27, 27)
 
 
-@pytest.mark.parametrize("how", [list, lambda scan: list(scan.batches()), Scan.count])
+def test_files_that_nobody_took_in_asyncio_do_not_count(table: Table) -> None:
+    events: list[Event] = []
+
+    async def take_two(scan: Scan) -> None:
+        taken = 0
+        async for _ in scan:
+            taken += 1
+            if taken == 2:
+                break
+
+    asyncio.run(take_two(table.snapshot().scan(reporter=events.append)))
+    [event] = events
+    assert isinstance(event, LogReplayCompleted)
+    assert event.counts.adds_emitted == 2
+    assert event.time_to_first_file_ns is not None
+
+
+async def _to_the_end(scan: Scan) -> None:
+    async for _ in scan:
+        pass
+
+
+@pytest.mark.parametrize(
+    "how",
+    [list, lambda scan: list(scan.batches()), Scan.count, lambda s: asyncio.run(_to_the_end(s))],
+)
 def test_a_scan_for_nothing_is_told_too(table: Table, how: Callable[[Scan], object]) -> None:
     events: list[Event] = []
     how(table.snapshot().scan(limit=0, reporter=events.append))

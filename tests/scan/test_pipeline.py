@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 
 from headrace import Table
-from headrace.errors import ReaderClosedError
+from headrace.errors import CorruptLogError, ReaderClosedError
 from headrace.plan.cancellation import Cancellation
 from headrace.scan.aio import in_bulk, one_by_one
 from headrace.scan.pipeline import Pipeline
 from tests.lake.action import add, opening
-from tests.lake.log import write_history
+from tests.lake.log import commit_path, write_history
 
 
 def reader_threads() -> list[str]:
@@ -191,3 +191,17 @@ def test_asyncio_can_stop_early(table: Table) -> None:
         raise AssertionError
 
     assert asyncio.run(first()) == "19-0"
+
+
+def test_asyncio_gives_the_files_before_a_failure_as_a_loop_does(table: Table) -> None:
+    snapshot = table.snapshot()
+    commit_path(Path(table.uri), 3).write_bytes(b"{")
+    found: list[str] = []
+
+    async def collect() -> None:
+        async for file in snapshot.scan():
+            found.append(file.path)  # noqa: PERF401  (what came before the error is wanted)
+
+    with pytest.raises(CorruptLogError):
+        asyncio.run(collect())
+    assert found == [f"{version}-{i}" for version in range(19, 3, -1) for i in range(20)]

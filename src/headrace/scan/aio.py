@@ -1,7 +1,7 @@
 """Scans in asyncio: each step runs in a thread, so that the loop is never blocked."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import suppress
 from itertools import islice
 from typing import Protocol, TypeVar
@@ -38,7 +38,7 @@ async def one_by_one(source: Stoppable[R]) -> AsyncIterator[R]:
         await asyncio.to_thread(source.close)
 
 
-async def in_bulk(source: Closable[R], cancellation: Cancellation) -> AsyncIterator[R]:
+async def in_bulk(source: Closable[R], cancellation: Cancellation) -> AsyncGenerator[R, None]:
     """The same for many small items: a thread is asked once for a thousand of them.
 
     The first comes alone, since somebody may be waiting for it. The source is a generator, which
@@ -49,11 +49,13 @@ async def in_bulk(source: Closable[R], cancellation: Cancellation) -> AsyncItera
         while True:
             some = islice(source, size)
             step = asyncio.ensure_future(asyncio.to_thread(_until, cancellation, some))
-            items = await asyncio.shield(step)
-            if not items:
-                return
+            items, error = await asyncio.shield(step)
             for item in items:
                 yield item
+            if error is not None:
+                raise error
+            if not items:
+                return
             size = _AT_ONCE
     finally:
         cancellation.request()
@@ -63,10 +65,14 @@ async def in_bulk(source: Closable[R], cancellation: Cancellation) -> AsyncItera
         await asyncio.to_thread(source.close)
 
 
-def _until(cancellation: Cancellation, items: Iterator[R]) -> list[R]:
+def _until(cancellation: Cancellation, items: Iterator[R]) -> tuple[list[R], Exception | None]:
+    """The items as long as they are wanted, and the error that comes after them."""
     taken: list[R] = []
-    for item in items:
-        taken.append(item)
-        if cancellation.is_requested:
-            break
-    return taken
+    try:
+        for item in items:
+            taken.append(item)
+            if cancellation.is_requested:
+                break
+    except Exception as error:  # noqa: BLE001  (whatever it is, the items before it come first)
+        return taken, error
+    return taken, None

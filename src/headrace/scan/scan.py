@@ -1,7 +1,14 @@
 """A scan: the live files of one snapshot, given as they are found."""
 
-from collections.abc import AsyncIterator, Generator, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Generator,
+    Iterable,
+    Iterator,
+    Sequence,
+)
+from contextlib import aclosing, closing, contextmanager
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from headrace.errors import IncrementRefusedError, InvalidArgumentError
@@ -55,7 +62,7 @@ class LateParts(Protocol):
 
     def in_bulk(
         self, source: Generator[T, None, None], cancellation: Cancellation
-    ) -> AsyncIterator[T]:
+    ) -> AsyncGenerator[T, None]:
         """A generator of many small items, for asyncio."""
 
     def one_by_one(self, source: Pipeline[T]) -> AsyncIterator[T]:
@@ -167,25 +174,34 @@ class Scan:
         return "\n".join([f"strategy: {self.decision}", *phases])
 
     def __iter__(self) -> Iterator[LiveFile]:
-        return self._files(Cancellation())
+        reading = ExecutionContext(settings=self.options)
+        meter = reading.meter
+        with self._reported(meter), closing(self._files(reading)) as found:
+            for files, file in enumerate(found, start=1):
+                if files == 1:
+                    meter.first_file()
+                meter.files_given = files
+                yield file
 
-    def __aiter__(self) -> AsyncIterator[LiveFile]:
-        cancellation = Cancellation()
-        return self._late.in_bulk(self._files(cancellation), cancellation)
+    async def __aiter__(self) -> AsyncIterator[LiveFile]:
+        reading = ExecutionContext(settings=self.options)
+        found = self._late.in_bulk(self._files(reading), reading.cancellation)
+        with self._reported(reading.meter):
+            async with aclosing(found):
+                async for file in found:
+                    reading.meter.give(1)
+                    yield file
 
-    def _files(self, cancellation: Cancellation) -> Generator[LiveFile, None, None]:
+    def _files(self, reading: ExecutionContext) -> Generator[LiveFile, None, None]:
+        """The files, up to the limit; whoever hands them over counts them."""
         if self.limit == 0:
-            with self._reported(Meter()):
-                return
+            return
         files = size_bytes = 0
-        with self.run(cancellation=cancellation) as run:
+        with self._part(self._first_phase(None), reading) as run:
             for batch in run:
                 for file in live_files(batch, self._context):
-                    if not files:
-                        run.meter.first_file()
                     files += 1
                     size_bytes += file.size_bytes
-                    run.meter.files_given = files
                     yield file
                     if files == self.limit:
                         return
