@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 
@@ -84,6 +86,29 @@ def test_the_event_of_a_whole_scan_has_all_files(tmp_path: Path) -> None:
     [event] = events
     assert isinstance(event, LogReplayCompleted)
     assert (event.counts.adds_emitted, scan.metrics.counts.adds_emitted) == (27, 27)
+
+
+def test_a_run_counts_the_batches_that_it_gives(table: Table) -> None:
+    events: list[Event] = []
+    with table.snapshot().scan(reporter=events.append).run() as run:
+        given = [len(next(run)), len(next(run))]
+    [event] = events
+    assert isinstance(event, LogReplayCompleted)
+    assert (given, event.counts.adds_emitted) == ([2, 1], 3)
+    assert 0 < (event.time_to_first_file_ns or 0) <= event.duration_ns
+
+
+def test_rows_tell_of_the_files_that_they_were_read_from(tmp_path: Path) -> None:
+    events: list[Event] = []
+    commits = [[add(f"{version}-{i}") for i in range(9)] for version in range(2)]
+    write_history(tmp_path, [opening(), *commits])
+    for path in (action["add"]["path"] for commit in commits for action in commit):
+        pq.write_table(pa.table({"id": [1]}), tmp_path / path)
+    reader = Table(tmp_path).snapshot().rows(limit=1, reporter=events.append)
+    assert reader.read_all().num_rows == 1
+    [event] = events
+    assert isinstance(event, LogReplayCompleted)
+    assert event.counts.adds_emitted == 1
 
 
 def test_files_that_nobody_took_in_asyncio_do_not_count(table: Table) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import pyarrow as pa
 
 from headrace.plan.cancellation import Cancellation
+from headrace.plan.context import ExecutionContext
 from headrace.protocol.action import DeletionVector
 from headrace.rows.data_file import DataFile
 from headrace.rows.request import RowRequest
@@ -21,13 +22,11 @@ def data_files(
     columns = ["uri", "deletion_vector"]
     if request.needs_partition:
         columns.append("typed_partition_values")
-    given = 0
-    with scan.run(projection=add_fields(columns), cancellation=cancellation) as run:
+    reading = ExecutionContext(settings=scan.options, cancellation=cancellation)
+    with scan.replay(reading, projection=add_fields(columns)) as run:
         for batch in run:
             for file in data_files_of(arrow_files(batch, context, columns)):
-                run.meter.first_file()
-                given += 1
-                run.meter.files_given = given
+                reading.meter.give(1)
                 yield file
 
 

@@ -83,8 +83,7 @@ class PhaseRun:
 
     def __next__(self) -> ActionBatch:
         batch = next(self._batches)
-        self.meter.first_file()
-        self.meter.files_given += len(batch)
+        self.meter.give(len(batch))
         return batch
 
     def __enter__(self) -> Self:

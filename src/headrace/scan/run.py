@@ -39,8 +39,8 @@ class Run(Generic[T]):
             executor: What executes its plans.
             reporter: Takes the events of which one should hear.
             context: How the executor reads, where the run counts, and what can call it off.
-            completed: Makes the event that says, once, that the run has ended or was closed.
-                Without it the meter's clock runs on.
+            completed: Makes the event that says, once, that the run has ended or was closed, and
+                how many files it gave. Without it the caller counts, and stops the meter's clock.
         """
         self._executor = executor if context is None else executor.bound(context)
         context = context or ExecutionContext()
@@ -87,7 +87,10 @@ class Run(Generic[T]):
         return self
 
     def __next__(self) -> ActionBatch:
-        return next(self._batches)
+        batch = next(self._batches)
+        if self._completed is not None:
+            self.meter.give(len(batch))
+        return batch
 
     def __enter__(self) -> Self:
         return self

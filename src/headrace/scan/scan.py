@@ -133,6 +133,8 @@ class Scan:
     ) -> Run[ScanOutcome]:
         """The machine itself, at its start: the batches as phases make them, without the limit.
 
+        Every file of a batch counts as given when the batch is.
+
         Args:
             projection: The fields of an add that are wanted; by default all.
             cancellation: Calls it off from another thread, also while no batch comes.
@@ -148,6 +150,22 @@ class Scan:
             reporter=self._reporter,
             completed=lambda: self._completed(metrics),
         )
+
+    @contextmanager
+    def replay(
+        self, reading: ExecutionContext, *, projection: tuple[str, ...] | None = None
+    ) -> Iterator[Run[ScanOutcome]]:
+        """The same for those who hand over the files of a batch by and by, and may leave some.
+
+        Args:
+            reading: How to read, what calls it off, and the meter where the caller counts files.
+            projection: As for `run`.
+        """
+        with (
+            self._reported(reading.meter),
+            self._part(self._first_phase(projection), reading) as run,
+        ):
+            yield run
 
     def _start(self, meter: Meter) -> ScanMetrics:
         meter.start()
@@ -333,21 +351,15 @@ class Scan:
 
     def count(self) -> int:
         """How many files there are, without making a value of each."""
-        if self.limit == 0:
-            with self._reported(Meter()):
-                return 0
+        reading = ExecutionContext(settings=self.options)
         files = 0
-        with self.run(projection=("path",)) as run:
-            for batch in run:
-                run.meter.first_file()
-                files += len(batch)
-                if self.limit is not None and files >= self.limit:
-                    files = self.limit
-                    run.meter.files_given = files
-                    break
-                run.meter.files_given = files
-            else:
-                self._compare(files, None)
+        with self.replay(reading, projection=("path",)) as run:
+            while files != self.limit and (batch := next(run, None)) is not None:
+                given = len(batch) if self.limit is None else min(len(batch), self.limit - files)
+                reading.meter.give(given)
+                files += given
+        if files != self.limit:
+            self._compare(files, None)
         return files
 
     def _first_phase(self, projection: tuple[str, ...] | None) -> Phase[ScanOutcome]:
