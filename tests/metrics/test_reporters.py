@@ -1,11 +1,14 @@
 """Reporters show the counts of a replay under the names that people look for."""
 
 import logging
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
+import msgspec
 import pytest
 from opentelemetry.sdk.metrics import MeterProvider
-from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader, NumberDataPoint
 
 from headrace import Table
 from headrace.metrics.event import ChecksumIgnored, Event, LogReplayCompleted, ReplayPhase
@@ -53,28 +56,61 @@ def test_prometheus_text_has_the_counts(table: Table) -> None:
         reporter(event)
     text = reporter.text()
     assert f'delta_lazy_files_emitted_total{{table="{table.uri}"}} 2.0' in text
-    assert 'headrace_removes_processed_total{phase="scan"' in text
+    assert f'headrace_removes_processed_total{{phase="scan",table="{table.uri}"}} 1.0' in text
     assert 'headrace_events_total{event="ChecksumIgnored"} 1.0' in text
+    assert f'headrace_scans_total{{strategy="reverse",table="{table.uri}"}} 1.0' in text
 
 
-def test_opentelemetry_has_the_names_of_the_design(table: Table) -> None:
+def recorded(events: Iterable[Event]) -> dict[str, tuple[float, dict[str, Any]]]:
+    """What OpenTelemetry has of some events: a value (of a histogram the sum) and its labels."""
     reader = InMemoryMetricReader()
     provider = MeterProvider(metric_readers=[reader])
     reporter = OpenTelemetryReporter(provider)
-    for event in events_of(table):
+    for event in events:
         reporter(event)
     data = reader.get_metrics_data()
+    provider.shutdown()
     assert data is not None
     [scope] = data.resource_metrics[0].scope_metrics
-    names = {metric.name for metric in scope.metrics}
-    provider.shutdown()
-    assert names >= {
-        "delta.lazy.commits_scanned",
-        "delta.lazy.files_emitted",
-        "delta.lazy.fallback_triggered",
-        "delta.lazy.remove_set_size",
-        "delta.lazy.time_to_first_file_ms",
+    found = {}
+    for metric in scope.metrics:
+        [point] = metric.data.data_points
+        value = point.value if isinstance(point, NumberDataPoint) else point.sum
+        found[metric.name] = (value, dict(point.attributes or {}))
+    return found
+
+
+def test_opentelemetry_has_the_values_under_the_names_of_the_design(table: Table) -> None:
+    [event] = events_of(table)
+    assert isinstance(event, LogReplayCompleted)
+    found = recorded([event, ChecksumIgnored(path="x", reason="y")])
+    of_table = {"table": table.uri}
+    of_phase = of_table | {"phase": "scan"}
+    assert event.time_to_first_file_ns is not None
+    assert found == {
+        "delta.lazy.commits_scanned": (2, of_table),
+        "delta.lazy.files_emitted": (2, of_table),
+        "delta.lazy.fallback_triggered": (0, of_table),
+        "delta.lazy.remove_set_size": (3, of_table),
+        "delta.lazy.time_to_first_file_ms": (event.time_to_first_file_ns / 1e6, of_table),
+        "headrace.replay.duration": (event.duration_ns / 1e6, of_phase),
+        "headrace.scans": (1, of_table | {"strategy": "reverse"}),
+        "headrace.events": (1, {"event": "ChecksumIgnored"}),
+        **{
+            f"headrace.{name}": (count, of_phase)
+            for name, count in msgspec.structs.asdict(event.counts).items()
+        },
     }
+
+
+def test_a_phase_by_itself_is_no_scan_of_any_strategy(table: Table) -> None:
+    [event] = events_of(table)
+    assert isinstance(event, LogReplayCompleted)
+    part = msgspec.structs.replace(event, phase=ReplayPhase.PARALLEL, strategy=None)
+    reporter = PrometheusReporter()
+    reporter(part)
+    assert "headrace_scans_total{" not in reporter.text()
+    assert "headrace.scans" not in recorded([part])
 
 
 def test_logging_warns_of_what_was_survived_and_whispers_the_rest(

@@ -22,6 +22,7 @@ class OpenTelemetryReporter:
         self._seen = meter.create_histogram("delta.lazy.remove_set_size", unit="{key}")
         self._first = meter.create_histogram("delta.lazy.time_to_first_file_ms", unit="ms")
         self._duration = meter.create_histogram("headrace.replay.duration", unit="ms")
+        self._scans = meter.create_counter("headrace.scans")
         self._events = meter.create_counter("headrace.events")
 
     def __call__(self, event: Event) -> None:
@@ -38,5 +39,7 @@ class OpenTelemetryReporter:
         self._files.add(event.counts.adds_emitted, of_table)
         self._fallbacks.add(event.counts.fallbacks, of_table)
         self._seen.record(event.dedup_hashmap_size, of_table)
+        if event.strategy is not None:
+            self._scans.add(1, of_table | {"strategy": event.strategy})
         if event.time_to_first_file_ns is not None:
             self._first.record(event.time_to_first_file_ns / 1e6, of_table)

@@ -47,6 +47,12 @@ class PrometheusReporter:
             buckets=_SECONDS,
             registry=self.registry,
         )
+        self._scans = Counter(
+            "headrace_scans",
+            "Scans, by the strategy that they took",
+            ("table", "strategy"),
+            registry=self.registry,
+        )
         self._events = Counter(
             "headrace_events", "What a careful reader survived", ("event",), registry=self.registry
         )
@@ -64,6 +70,8 @@ class PrometheusReporter:
         self._lazy["files_emitted"].labels(table).inc(event.counts.adds_emitted)
         self._lazy["fallback_triggered"].labels(table).inc(event.counts.fallbacks)
         self._seen.labels(table).set(event.dedup_hashmap_size)
+        if event.strategy is not None:
+            self._scans.labels(table, event.strategy).inc()
         if event.time_to_first_file_ns is not None:
             self._first.labels(table).observe(event.time_to_first_file_ns / 1e9)
 
