@@ -13,7 +13,7 @@ import pytest
 
 from headrace import __version__
 from tests.lake.action import add, opening, remove
-from tests.lake.log import commit_path, write_history
+from tests.lake.log import commit_path, log_of, write_history
 
 HEADRACE = [sys.executable, "-m", "headrace"]
 
@@ -71,6 +71,37 @@ def test_arrow_of_an_empty_table_is_still_a_stream(tmp_path: Path) -> None:
         [*HEADRACE, "files", str(table), "--format", "arrow"], check=True, capture_output=True
     )
     assert pa.ipc.open_stream(done.stdout).read_all().num_rows == 0
+
+
+def test_metrics_are_a_document_beside_the_files(table: str) -> None:
+    done = headrace("files", table, "--format", "paths", "--metrics", "json")
+    assert len(done.stdout.splitlines()) == 2
+    told = json.loads(done.stderr)
+    wanted = {
+        "adds_emitted": 2,
+        "delta.lazy.files_emitted": 2,
+        "total_metadata_rows": 6,
+        "non_file_action_rows": 2,
+        "removes_processed": 1,
+        "commits_scanned": 2,
+        "dedup_hashmap_size": 3,
+        "strategy": "reverse",
+        "rule": "no-checkpoint",
+        "commit_files": 2,
+        "commit_bytes": sum(path.stat().st_size for path in log_of(Path(table)).iterdir()),
+    }
+    assert wanted.items() <= told.items()
+    assert 0 < told["delta.lazy.time_to_first_file_ms"] <= told["duration_ms"]
+
+
+def test_metrics_for_people_tell_what_was_really_done(table: str) -> None:
+    done = headrace("files", table, "--metrics", "table", "-o", "tripwire=strict")
+    title, rows = done.stderr.split("┏", maxsplit=1)
+    cells = [line.split("│")[1:3] for line in rows.splitlines() if line.startswith("│")]
+    told = {name.strip(): value.strip() for name, value in cells if name.strip()}
+    assert "\nforward by rule tripwire: " in title  # below the line of the event
+    assert (told["strategy"], told["rule"]) == ("forward", "tripwire")
+    assert (told["adds_emitted"], told["fallbacks"]) == ("2", "1")
 
 
 def test_limit_and_version_narrow_the_list(table: str) -> None:

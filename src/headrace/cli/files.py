@@ -70,7 +70,7 @@ def files(  # noqa: PLR0913  (one parameter an option)
         with reading_shown("listing files", lambda: scan.metrics.counts.adds_emitted):
             _write(scan, output)
     finally:
-        write_metrics(scan.metrics.as_dict(), metrics, title=str(scan.decision))
+        write_metrics(scan.metrics.as_dict(), metrics, title=str(scan.metrics.decision))
 
 
 def _write(scan: Scan, output: Format) -> None:
