@@ -20,7 +20,7 @@ from headrace.metrics.meter import Meter
 from tests.effort import examples
 from tests.lake.action import Line, add, commit_info, opening, remove, statistics
 from tests.lake.checkpoint import CLASSIC, Form, Shape, Statistics, TypedValues, write_checkpoint
-from tests.lake.log import state_at, write_history
+from tests.lake.log import state_at, write_commit, write_history
 from tests.lake.plan import Plan
 from tests.lake.strategies import plans
 
@@ -152,6 +152,28 @@ def test_a_base_that_the_snapshot_abandoned_counts_for_its_scans(tmp_path: Path)
     scan = Table(tmp_path).snapshot().scan()
     assert len(list(scan)) == 3
     assert scan.metrics.counts.fallbacks == 1
+
+
+def test_a_base_that_was_abandoned_counts_after_a_refresh_until_there_is_a_newer_one(
+    tmp_path: Path,
+) -> None:
+    history = [*OLDEST_FIRST]
+    write_history(tmp_path, history)
+    [path] = write_checkpoint(tmp_path, 1, state_at(history, 1), CLASSIC)
+    path.write_bytes(b"PAR1 no")
+    snapshot = Table(tmp_path).snapshot()
+    counted = []
+    for version in (3, 4):
+        history.append([add(f"of {version}")])
+        write_commit(tmp_path, version, history[-1])
+        if version == 4:
+            write_checkpoint(tmp_path, 4, state_at(history, 4), CLASSIC)
+        snapshot = snapshot.refresh()
+        scan = snapshot.scan()
+        assert snapshot.version == version
+        assert len(list(scan)) == version + 1
+        counted.append(scan.metrics.counts.fallbacks)
+    assert counted == [1, 0]
 
 
 def of_two_rows_a_group(table: Path, adds: list[Line]) -> Table:

@@ -2,6 +2,8 @@
 
 from collections.abc import Sequence
 
+import msgspec
+
 from headrace.errors import LogGapError, TableNotFoundError
 from headrace.log.name import LOG_DIRECTORY, first_name
 from headrace.log.segment import LogIndex, index_log
@@ -49,6 +51,8 @@ class RefreshLog(Consume[TableVersion], frozen=True, kw_only=True):
             return ReadHint(request=request, events=(event,))
         if segment.version == old.segment.version:
             return Terminus(old)
+        if segment.checkpoint == old.segment.checkpoint:  # else what was missed is summed up anew
+            segment = msgspec.structs.replace(segment, abandoned=old.segment.abandoned)
         base = -1 if segment.checkpoint is None else segment.checkpoint.version
         known = Known(version=old.segment.version, protocol=old.protocol, metadata=old.metadata)
         # A base newer than the old version stands between it and the new commits.
