@@ -11,9 +11,11 @@ from hypothesis import given, settings
 from headrace import Table
 from headrace.errors import IncrementRefusedError, InvalidArgumentError
 from headrace.metrics.event import Event, LogReplayCompleted
+from headrace.scan.options import Strategy
 from tests.effort import examples
 from tests.lake.action import add, opening, remove
-from tests.lake.log import commit_path, write_history
+from tests.lake.checkpoint import CLASSIC, write_checkpoint
+from tests.lake.log import commit_path, state_at, write_history
 from tests.lake.plan import Plan
 from tests.lake.strategies import WELL_FORMED, plans
 from tests.listing import COLUMNS
@@ -123,6 +125,23 @@ def test_what_an_increment_gives_is_counted_and_told(table: Path) -> None:
     assert isinstance(event, LogReplayCompleted)
     assert (event.counts.adds_emitted, scan.metrics.counts.adds_emitted) == (2, 2)
     assert event.time_to_first_file_ns is not None
+
+
+@pytest.mark.parametrize("base", [None, 0, 2])
+def test_an_increment_tells_of_the_commits_that_it_reads(tmp_path: Path, base: int | None) -> None:
+    history = [[*opening(), add("a"), add("b")], [remove("a")], [add("c"), add("b")]]
+    table = write_history(tmp_path, history)
+    if base is not None:
+        write_checkpoint(table, base, state_at(history, base), CLASSIC)
+    source = Table(table)
+    old = list(source.snapshot(version=1).scan().batches())
+    scan = source.snapshot().scan(strategy="forward")
+    list(scan.since(old, version=1))
+    decision = scan.metrics.decision
+    assert (decision.strategy, decision.rule) == (Strategy.REVERSE, "increment")
+    assert (decision.commit_files, decision.checkpoint_files) == (1, 0)
+    known = 0 if base == 2 else commit_path(table, 2).stat().st_size
+    assert (decision.commit_bytes, decision.checkpoint_bytes) == (known, 0)
 
 
 def test_an_increment_can_be_iterated_in_asyncio(table: Path) -> None:

@@ -31,7 +31,7 @@ from headrace.scan.metrics import ScanMetrics
 from headrace.scan.options import ScanOptions
 from headrace.scan.pipeline import Pipeline
 from headrace.scan.run import Run
-from headrace.scan.strategy import Decision, decide, first_phase
+from headrace.scan.strategy import Decision, decide, decide_increment, first_phase
 
 T = TypeVar("T")
 
@@ -142,7 +142,7 @@ class Scan:
         reading = ExecutionContext(
             settings=self.options, cancellation=cancellation or Cancellation()
         )
-        metrics = self._start(reading.meter)
+        metrics = self._start(reading.meter, self.decision)
         return Run(
             self._first_phase(projection),
             executor=self._executor,
@@ -167,16 +167,16 @@ class Scan:
         ):
             yield run
 
-    def _start(self, meter: Meter) -> ScanMetrics:
+    def _start(self, meter: Meter, planned: Decision) -> ScanMetrics:
         meter.start()
         meter.count(fallbacks=self.segment.abandoned)
-        self._metrics = ScanMetrics(meter=meter, planned=self.decision)
+        self._metrics = ScanMetrics(meter=meter, planned=planned)
         return self._metrics
 
     @contextmanager
-    def _reported(self, meter: Meter) -> Iterator[None]:
+    def _reported(self, meter: Meter, *, planned: Decision | None = None) -> Iterator[None]:
         """For what is more than a run, or none at all: say that it is over, however it ends."""
-        metrics = self._start(meter)
+        metrics = self._start(meter, planned or self.decision)
         try:
             yield
         finally:
@@ -242,13 +242,18 @@ class Scan:
         projection = None if columns is None else self._late.add_fields(schema.names)
         reading = ExecutionContext(settings=self.options)
         phase = self._first_phase(projection)
-        return self._pipeline(self._record_batches(columns, phase, reading), reading)
+        batches = self._record_batches(columns, phase, reading)
+        return self._pipeline(batches, reading, planned=self.decision)
 
     def _pipeline(
-        self, batches: Generator[RecordBatch, None, int], reading: ExecutionContext
+        self,
+        batches: Generator[RecordBatch, None, int],
+        reading: ExecutionContext,
+        *,
+        planned: Decision,
     ) -> Pipeline[RecordBatch]:
         def reported() -> Generator[RecordBatch, None, None]:
-            with self._reported(reading.meter):
+            with self._reported(reading.meter, planned=planned):
                 reading.meter.give_all((yield from batches))
 
         return Pipeline(
@@ -333,7 +338,9 @@ class Scan:
             raise IncrementRefusedError(table=self.request.table, reason=reason)
         phase = ListIncrement(request=self.request, since=version)
         reading = ExecutionContext(settings=self.options)
-        return self._pipeline(self._brought_up_to_date(previous, phase, reading), reading)
+        batches = self._brought_up_to_date(previous, phase, reading)
+        planned = decide_increment(self.segment, since=version)
+        return self._pipeline(batches, reading, planned=planned)
 
     def _brought_up_to_date(
         self,

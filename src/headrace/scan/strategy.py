@@ -22,6 +22,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     """The commits and compaction files that are to be read. Each is one, though a forward scan and
     the strict tripwire open files a second time."""
     commit_bytes: int
+    """Their size, as far as the segment knows it: an increment may read commits that are older."""
     checkpoint_files: int
     checkpoint_bytes: int
 
@@ -50,6 +51,20 @@ def decide(
         commit_bytes=sum(file.size_bytes for file in commits),
         checkpoint_files=0 if base is None else len(base.files),
         checkpoint_bytes=0 if base is None else base.size_bytes,
+    )
+
+
+def decide_increment(segment: Segment, *, since: int) -> Decision:
+    """What an increment is to read: there is nothing to choose, but something to tell."""
+    newer = [file for file in segment.commits_newest_first if (file.version or 0) > since]
+    return Decision(
+        strategy=Strategy.REVERSE,
+        rule="increment",
+        because=f"the files of version {since} are known",
+        commit_files=segment.version - since,
+        commit_bytes=sum(file.size_bytes for file in newer),
+        checkpoint_files=0,
+        checkpoint_bytes=0,
     )
 
 
