@@ -18,6 +18,7 @@ from headrace.argument import (
 from headrace.errors import InvalidArgumentError, InvalidTableError
 from headrace.expr.node import Basis, BoundPredicate
 from headrace.log.segment import Segment
+from headrace.metrics.counts import Counts
 from headrace.metrics.reporter import Reporter, log_event
 from headrace.phases.changes import ChangeRequest
 from headrace.phases.phase import Phase
@@ -26,6 +27,7 @@ from headrace.phases.scan import ScanRequest
 from headrace.phases.snapshot import ReadHint, SnapshotRequest, TableVersion
 from headrace.phases.table_state import ReadTableState, TableState
 from headrace.phases.time_travel import ListCommitTimes, ReadCommitTime
+from headrace.plan.context import ExecutionContext
 from headrace.plan.executor import Executor
 from headrace.protocol.action import DomainMetadata, Metadata, Protocol, Txn
 from headrace.protocol.schema import StructType, parse_schema, physical_schema
@@ -117,14 +119,17 @@ class Table:
             InvalidArgumentError: an argument is wrong, or both `version` and `as_of` are given.
         """
         tail = None if log_tail is None else ratified_tail(log_tail)
+        counts = Counts()
         if as_of is not None:
             if version is not None:
                 raise InvalidArgumentError(argument="as_of", reason="give it or version, not both")
-            newest = self._run(ReadHint(request=SnapshotRequest(table=self.uri, tail=tail)))
-            version = self._run(ListCommitTimes(newest=newest, timestamp_ms=milliseconds(as_of)))
+            request = SnapshotRequest(table=self.uri, tail=tail)
+            newest = self._run(ReadHint(request=request), counts)
+            times = ListCommitTimes(newest=newest, timestamp_ms=milliseconds(as_of))
+            version = self._run(times, counts)
         wanted = None if version is None else whole_number("version", version)
         request = SnapshotRequest(table=self.uri, version=wanted, tail=tail)
-        return Snapshot(self, self._run(ReadHint(request=request)))
+        return Snapshot(self, self._run(ReadHint(request=request), counts), counts)
 
     def changes(
         self, start: int, end: int | None = None, *, log_tail: Sequence[str] | None = None
@@ -161,17 +166,25 @@ class Table:
         phase = ReadHint(request=SnapshotRequest(table=self.uri, version=version, tail=tail))
         return "\n".join(explain_machine(phase, executor=self.executor))
 
-    def _run(self, phase: "Phase[Any]") -> Any:
-        return Run(phase, executor=self.executor, reporter=self.reporter).run_to_terminal()
+    def _run(self, phase: "Phase[Any]", counts: Counts) -> Any:
+        """Run a machine to its end, and add to the counts what that took."""
+        reading = ExecutionContext()
+        run = Run(phase, executor=self.executor, reporter=self.reporter, context=reading)
+        try:
+            return run.run_to_terminal()
+        finally:
+            counts.add(reading.meter.counts)
 
 
 class Snapshot:
     """One version of a table, pinned: later commits do not change it."""
 
-    def __init__(self, table: Table, state: TableVersion) -> None:
+    def __init__(self, table: Table, state: TableVersion, counts: Counts) -> None:
         """Wrap what the machine found; users get snapshots from `Table.snapshot`."""
         self.table = table
         self.state = state
+        self.counts = counts
+        """What it took: to find it, and whatever it has been asked since. Scans have their own."""
 
     def __repr__(self) -> str:
         return f"Snapshot({self.table.uri!r}, version={self.version})"
@@ -245,7 +258,7 @@ class Snapshot:
         if carried is None or self.version < carried.since_version:
             return commit.modified_ms or None  # a commit of a catalog's list has no file time
         phase = ReadCommitTime(table=self.table.uri, commit=commit)
-        return int(self.table._run(phase))  # noqa: SLF001
+        return int(self.table._run(phase, self.counts))  # noqa: SLF001
 
     @property
     def txns(self) -> dict[str, Txn]:
@@ -390,8 +403,9 @@ class Snapshot:
             TableError, DamageError, InvalidArgumentError: as for `Table.snapshot`.
         """
         tail = self.state.tail if log_tail is None else ratified_tail(log_tail)
-        state = self.table._run(RefreshLog(old=self.state, tail=tail))  # noqa: SLF001
-        return self if state is self.state else Snapshot(self.table, state)
+        counts = Counts()
+        state = self.table._run(RefreshLog(old=self.state, tail=tail), counts)  # noqa: SLF001
+        return self if state is self.state else Snapshot(self.table, state, counts)
 
     def _bound(self, where: str | None, *, basis: Basis) -> BoundPredicate | None:
         if where is None:
@@ -413,7 +427,7 @@ class Snapshot:
     def _beside(self) -> TableState:
         request = SnapshotRequest(table=self.table.uri, version=self.version, tail=self.state.tail)
         phase = ReadTableState(request=request, segment=self.segment)
-        found: TableState = self.table._run(phase)  # noqa: SLF001
+        found: TableState = self.table._run(phase, self.counts)  # noqa: SLF001
         return found
 
     @cached_property

@@ -1,14 +1,23 @@
 """What is read for an answer, seen from the store."""
 
+import gc
 from pathlib import Path
 
 import pytest
 
 from headrace import Table, wiring
 from headrace.errors import StoreFailedError
+from headrace.storage.counting import CountingStore
 from tests.lake.action import add, opening
 from tests.lake.checkpoint import Form, Shape, write_checkpoint
-from tests.lake.log import commit_path, log_of, state_at, write_checksum, write_history
+from tests.lake.log import (
+    commit_path,
+    log_of,
+    state_at,
+    write_checksum,
+    write_commit,
+    write_history,
+)
 from tests.scan.counting import CountingLocalStore, counting_executor
 
 COMMITS = 30
@@ -108,6 +117,33 @@ def test_what_fails_in_passing_is_read_again_and_counted(table: Path) -> None:
     scan = Table(table, executor=executor).snapshot().scan(retry_backoff_ms=0)
     assert sorted(f.path for f in scan) == sorted(f.path for f in Table(table).snapshot().scan())
     assert scan.metrics.counts.retries > 0
+
+
+def test_retries_of_a_snapshot_are_told_by_it(table: Path) -> None:
+    executor = wiring.open_executor(FailingOnce(table))  # type: ignore[arg-type]
+    old = Table(table, executor=executor).snapshot()
+    assert (old.counts.retries, old.counts.files_read) == (2, 1)  # a hint is asked for in vain
+    write_commit(table, COMMITS, [add("new")])
+    new = old.refresh()
+    assert (new.counts.retries, new.counts.files_read, new.counts.commits_scanned) == (1, 1, 1)
+    assert new.domains == {}  # for which the other commits are read, and the checkpoint
+    assert new.counts.retries == 1 + (COMMITS - 4) + 1
+    assert (old.counts.retries, old.refresh().counts.retries) == (2, 0)
+
+
+def test_what_was_counted_is_forgotten_when_a_run_is_over(table: Path) -> None:
+    source = Table(table)
+    snapshot = source.snapshot()
+    write_commit(table, COMMITS, [add("new")])
+    newer = snapshot.refresh()
+    assert newer.txns == {}
+    list(source.changes(4))
+    source.explain()
+    newer.scan().explain()
+    list(newer.scan())
+    gc.collect()
+    counting = [o for o in gc.get_objects() if isinstance(o, CountingStore)]
+    assert [store for store in counting if store.root == source.uri] == []
 
 
 def test_what_keeps_failing_is_a_typed_error(table: Path) -> None:

@@ -8,6 +8,7 @@ import msgspec
 
 from headrace.metrics.reporter import Reporter
 from headrace.phases.changes import ChangeRequest, ListChanges
+from headrace.plan.context import ExecutionContext
 from headrace.plan.executor import Executor
 from headrace.protocol.action import DeletionVector
 from headrace.scan.run import Run
@@ -62,7 +63,8 @@ class Changes:
 
     def _changes(self) -> Generator[FileChange, None, None]:
         phase = ListChanges(request=self.request)
-        with Run(phase, executor=self._executor, reporter=self._reporter) as run:
+        reading = ExecutionContext()
+        with Run(phase, executor=self._executor, reporter=self._reporter, context=reading) as run:
             for batch in run:
                 for name, kind in _KINDS.items():
                     for action in batch.actions(name):

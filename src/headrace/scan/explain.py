@@ -5,6 +5,7 @@ from typing import TypeVar
 
 from headrace.errors import HeadraceError
 from headrace.phases.phase import Consume, Parallel, Phase, Terminus
+from headrace.plan.context import ExecutionContext
 from headrace.plan.executor import Executor
 from headrace.plan.explain import explain_plan
 
@@ -17,12 +18,13 @@ def explain_machine(phase: Phase[T], *, executor: Executor) -> Generator[str, No
     Consuming phases are executed, since their data decides what comes next. Partial results
     are not: what follows them depends on the log's shape alone.
     """
+    engine = executor.bound(ExecutionContext())
     while not isinstance(phase, Terminus):
         plan = phase.plan()
         yield f"{type(phase).__name__} ({_kind(phase)})\n{_indent(explain_plan(plan))}"
         if isinstance(phase, Consume):
             try:
-                data = list(executor.execute(plan))
+                data = list(engine.execute(plan))
             except HeadraceError as error:
                 phase = phase.failed(error)
             else:

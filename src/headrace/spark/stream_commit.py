@@ -6,6 +6,7 @@ import msgspec
 
 from headrace.phases.changes import ChangeRequest, ListChanges
 from headrace.plan.batch import ActionBatch
+from headrace.plan.context import ExecutionContext
 from headrace.protocol.action import Add, Cdc, CommitInfo, Metadata, Protocol, Remove
 from headrace.scan.run import Run
 from headrace.table import Table
@@ -37,7 +38,8 @@ def read_commits(table: Table, start: int, end: int) -> Generator[Commit, None, 
         return
     request = ChangeRequest(table=table.uri, start=start, end=end, columns=_COLUMNS)
     version, batches = start, list[ActionBatch]()
-    with Run(ListChanges(request=request), executor=table.executor) as run:
+    phase, reading = ListChanges(request=request), ExecutionContext()
+    with Run(phase, executor=table.executor, context=reading) as run:
         for batch in run:
             found = batch.source.version
             assert found is not None
