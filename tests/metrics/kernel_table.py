@@ -21,9 +21,13 @@ _LIKE_IN_PARQUET = {
     "v2-checkpoints-json-without-sidecars": "v2-checkpoints-parquet-without-sidecars",
 }
 
+_ALIKE = {"v2-classic-checkpoint-parquet": "v2-classic-checkpoint-json"}
+"""A checkpoint with a classic name is Parquet whatever format its writer was told to use."""
+
 
 def find_table(name: str, *, tables: Path, workspace: Path) -> Path | None:
     """The table of that name, or one that is made in the workspace; None: it cannot be made."""
+    name = name if (tables / name).exists() else _ALIKE.get(name, name)
     if (tables / name).exists():
         return tables / name
     like = _LIKE_IN_PARQUET.get(name)
