@@ -8,7 +8,7 @@ import pytest
 from headrace import Table, wiring
 from headrace.errors import StoreFailedError
 from headrace.storage.counting import CountingStore
-from tests.lake.action import add, opening
+from tests.lake.action import add, opening, statistics
 from tests.lake.checkpoint import Form, Shape, write_checkpoint
 from tests.lake.log import (
     commit_path,
@@ -44,6 +44,23 @@ def test_once_a_limit_is_reached_nothing_more_is_read(table: Path, ahead: int) -
     assert needed <= len(opened) <= needed + ahead
     sizes = [path.stat().st_size for path in log_of(table).glob("*.json")]
     assert scan.metrics.counts.bytes_read <= (needed + ahead) * max(sizes)
+
+
+@pytest.mark.parametrize("name", ["f{}", "again"])
+def test_a_limit_is_reached_soon_after_a_match_however_many_commits_have_none(
+    tmp_path: Path, name: str
+) -> None:
+    """Also where all that the newer commits add is hidden, so that they have no file to judge."""
+    commits, match = 1000, 600
+    none = statistics(1, low=0, high=9)
+    history = [[add(name.format(v), stats=none)] for v in range(commits)]
+    history[match] = [add("match", stats=statistics(1, low=50, high=60))]
+    history[0] = [*opening(), *history[0]]
+    executor, opened = counting_executor(write_history(tmp_path, history))
+    snapshot = Table(tmp_path, executor=executor).snapshot()
+    opened.clear()
+    assert [file.path for file in snapshot.scan(where="id > 20", limit=1)] == ["match"]
+    assert len(opened) <= commits - match + 80
 
 
 def test_a_checksum_file_spares_reading_the_commits(table: Path) -> None:

@@ -17,23 +17,26 @@ from headrace.protocol.action import Add
 from headrace.replay.skipping import keep_mask
 
 _MOST_ROWS = 1 << 12
+_MOST_BATCHES = 64
 _GROWTH = 4
 
 
 def growing_groups(batches: Iterator[ActionBatch]) -> Iterator[list[ActionBatch]]:
-    """The batches in order: the first by itself, then a few times as many at once, and so on.
+    """The batches in order: the first by itself, then a few times as many at once, up to a bound.
 
-    So the first files are not kept waiting, and many small commits cost few calls of Arrow. What
-    has been read before a failure is given before it.
+    So the first files are not kept waiting, many small commits cost few calls of Arrow, and a file
+    is given before much more than its commit has been read. What has been read before a failure is
+    given before it.
     """
     group: list[ActionBatch] = []
-    wanted = 1
+    rows, wanted = 0, 1
     try:
         for batch in batches:
             group.append(batch)
-            if len(group) >= wanted or sum(map(len, group)) >= _MOST_ROWS:
+            rows += len(batch)
+            if len(group) >= wanted or rows >= _MOST_ROWS:
                 yield group
-                group, wanted = [], wanted * _GROWTH
+                group, rows, wanted = [], 0, min(wanted * _GROWTH, _MOST_BATCHES)
     except HeadraceError:
         if group:
             yield group
