@@ -6,6 +6,7 @@ import pytest
 
 import headrace
 from examples.memory_executor import MemoryExecutor, two_commits
+from headrace import wiring
 from headrace.errors import NotFrozenError, NotTerminalError, UnexpectedBatchError
 from headrace.phases import (
     CheckpointReplay,
@@ -28,7 +29,7 @@ from headrace.protocol.schema import StructType
 from headrace.replay.projection import ADD_FIELDS
 from headrace.replay.seen import FrozenSeenSet
 from headrace.scan.run import Run
-from tests.lake.action import add, opening
+from tests.lake.action import add, commit_info, opening, txn
 from tests.lake.log import write_history
 
 V2_CHECKPOINT = (
@@ -129,6 +130,15 @@ def test_keys_are_collected_from_keys_alone(tmp_path: Path) -> None:
     explained = explain_plan(KeyCollection(request=scan_request(), segment=segment).plan())
     keys = "[add.path, add.deletionVector, remove.path, remove.deletionVector]"
     assert explained.endswith(keys)
+
+
+def test_a_tripwire_is_handed_the_newest_of_each_action_alone(tmp_path: Path) -> None:
+    history = [[add(f"{v}"), commit_info(), txn("app", v)] for v in range(40)]
+    table = write_history(tmp_path, [opening(), *history])
+    phase = headrace.Table(str(table)).snapshot().scan(tripwire="strict").run().phase
+    executor = wiring.open_executor(wiring.open_store(str(table)))
+    sources = [batch.source.version for batch in executor.execute(phase.plan())]  # type: ignore[union-attr]
+    assert sources == [40, 0]
 
 
 def test_sequential_and_parallel_are_types() -> None:

@@ -15,7 +15,7 @@ from headrace.phases.phase import Consume, Phase
 from headrace.phases.recovery import meaning
 from headrace.phases.scan import ScanOutcome, ScanRequest, plan_forward_scan, plan_scan
 from headrace.plan.batch import Batch
-from headrace.plan.node import Node, ScanJson
+from headrace.plan.node import FirstOfEach, Node, ScanJson
 from headrace.protocol.action import ACTION_TYPES
 
 _OTHER_ACTIONS = tuple(name for name in ACTION_TYPES if name not in {"add", "remove"})
@@ -36,8 +36,9 @@ class CheckTripwire(Consume[ScanOutcome], frozen=True, kw_only=True):
     fallback: Fallback
 
     def plan(self) -> Node:
-        """Every commit, of which only the other actions matter."""
-        return ScanJson(files=self.segment.commits_newest_first, columns=_OTHER_ACTIONS)
+        """Every commit, of which only the newest of the other actions matter."""
+        commits = ScanJson(files=self.segment.commits_newest_first, columns=_OTHER_ACTIONS)
+        return FirstOfEach(input=commits, columns=_OTHER_ACTIONS)
 
     def next(self, data: Sequence[Batch]) -> Phase[ScanOutcome]:
         """Newest first where nothing was found, else forward."""
