@@ -41,14 +41,18 @@ class VersionRequest(Protocol):
     def tail(self) -> tuple[LogFile, ...] | None: ...  # noqa: D102
 
 
-class Rebasable(Protocol[T]):
-    """A phase that reads a segment and can go on with another one of the same version."""
+class SegmentPhase(Protocol):
+    """A phase that reads a segment."""
 
     @property
     def request(self) -> VersionRequest: ...  # noqa: D102
 
     @property
     def segment(self) -> Segment: ...  # noqa: D102
+
+
+class Rebasable(SegmentPhase, Protocol[T]):
+    """One that can go on with another segment of the same version."""
 
     def rebased(self, segment: Segment, events: tuple[Event, ...]) -> Phase[T]:
         """The phase to go on with, on that segment."""
@@ -94,7 +98,7 @@ def contradiction(
     return None
 
 
-def meaning(error: HeadraceError, phase: Rebasable[Any]) -> HeadraceError:
+def meaning(error: HeadraceError, phase: SegmentPhase) -> HeadraceError:
     """What an error says to someone who holds a snapshot.
 
     A file that vanished has expired it; a line that cannot be decoded is a damaged checkpoint

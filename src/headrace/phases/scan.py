@@ -115,10 +115,6 @@ class CommitReplay(Sequential[ScanOutcome], frozen=True, kw_only=True):
                 )
         raise meaning(error, self)
 
-    def rebased(self, segment: Segment, events: tuple[Event, ...]) -> Phase[ScanOutcome]:
-        """Start again: only what has given nothing out is rebased."""
-        return msgspec.structs.replace(plan_scan(self.request, segment), events=events)
-
 
 class Afterwards(Enum):
     """What follows the checkpoint."""

@@ -10,7 +10,7 @@ from enum import StrEnum
 
 from headrace.errors import FallbackForbiddenError, HeadraceError
 from headrace.log.segment import Segment
-from headrace.metrics.event import Event, FellBack
+from headrace.metrics.event import FellBack
 from headrace.phases.phase import Consume, Phase
 from headrace.phases.recovery import meaning
 from headrace.phases.scan import ScanOutcome, ScanRequest, plan_forward_scan, plan_scan
@@ -51,12 +51,6 @@ class CheckTripwire(Consume[ScanOutcome], frozen=True, kw_only=True):
     def failed(self, error: HeadraceError) -> Phase[ScanOutcome]:
         """Commits have no other source."""
         raise meaning(error, self)
-
-    def rebased(self, segment: Segment, events: tuple[Event, ...]) -> Phase[ScanOutcome]:
-        """Look through the other segment."""
-        return CheckTripwire(
-            request=self.request, segment=segment, fallback=self.fallback, events=events
-        )
 
     def _fall_back(self, reason: str) -> Phase[ScanOutcome]:
         if self.fallback is Fallback.FORBIDDEN:
