@@ -17,8 +17,10 @@ class CountingLocalStore:
         self._inner = LocalStore(str(root))
         self.root = self._inner.root
         self.opened: list[str] = []
+        self.listings = 0
 
     def list(self, directory: str, *, start_from: str = "") -> list[ObjectMeta]:
+        self.listings += 1
         return self._inner.list(directory, start_from=start_from)
 
     def read(self, path: str) -> bytes:

@@ -8,18 +8,20 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 
-from headrace import Table
-from headrace.errors import IncrementRefusedError, InvalidArgumentError
+from headrace import Table, wiring
+from headrace.errors import IncrementRefusedError, InvalidArgumentError, SnapshotExpiredError
 from headrace.metrics.event import Event, LogReplayCompleted
 from headrace.scan.options import Strategy
 from tests.effort import examples
 from tests.lake.action import add, opening, remove
-from tests.lake.checkpoint import CLASSIC, write_checkpoint
+from tests.lake.checkpoint import CLASSIC, Form, Shape, write_checkpoint
 from tests.lake.log import commit_path, state_at, write_history
 from tests.lake.plan import Plan
 from tests.lake.strategies import WELL_FORMED, plans
 from tests.listing import COLUMNS
-from tests.scan.counting import counting_executor
+from tests.scan.counting import CountingLocalStore, counting_executor
+
+HISTORY = [[*opening(), add("a"), add("b")], [remove("a")], [add("c"), add("b")]]
 
 
 def rows(batches: "list[pa.RecordBatch]") -> list[str]:
@@ -31,9 +33,7 @@ def rows(batches: "list[pa.RecordBatch]") -> list[str]:
 
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
-    return write_history(
-        tmp_path, [[*opening(), add("a"), add("b")], [remove("a")], [add("c"), add("b")]]
-    )
+    return write_history(tmp_path, HISTORY)
 
 
 def test_only_the_commits_in_between_are_read(table: Path) -> None:
@@ -76,11 +76,42 @@ def test_a_newer_list_is_refused(table: Path) -> None:
         Table(table).snapshot(version=1).scan().since([], version=2)
 
 
-def test_a_commit_that_is_gone_is_refused(table: Path) -> None:
-    snapshot = Table(table).snapshot()
-    commit_path(table, 1).unlink()
+@pytest.fixture
+def summed_up(table: Path) -> Path:
+    """The same table with a checkpoint, so that a snapshot knows none of the older commits."""
+    write_checkpoint(table, 2, state_at(HISTORY, 2), Shape(form=Form.CLASSIC))
+    return table
+
+
+def test_a_commit_that_is_gone_is_refused(summed_up: Path) -> None:
+    snapshot = Table(summed_up).snapshot()
+    commit_path(summed_up, 1).unlink()
     with pytest.raises(IncrementRefusedError, match="commit 1"):
         list(snapshot.scan().since([], version=0))
+
+
+def test_a_commit_that_goes_before_it_is_read_has_expired_the_snapshot(table: Path) -> None:
+    snapshot = Table(table).snapshot()
+    commit_path(table, 1).unlink()
+    with pytest.raises(SnapshotExpiredError):
+        list(snapshot.scan().since([], version=0))
+
+
+def test_a_table_that_was_made_anew_is_refused(summed_up: Path) -> None:
+    source = Table(summed_up)
+    old = list(source.snapshot(version=0).scan().batches())
+    snapshot = source.snapshot()
+    write_history(summed_up, [[*opening(), add("x")], [add("y")], [add("z", size=1000)]])
+    with pytest.raises(IncrementRefusedError, match="commit 2 was written anew"):
+        list(snapshot.scan().since(old, version=0))
+
+
+def test_commits_that_a_snapshot_knows_are_not_listed_again(table: Path) -> None:
+    store = CountingLocalStore(table)
+    snapshot = Table(table, executor=wiring.open_executor(store)).snapshot()
+    store.listings = 0
+    list(snapshot.scan().since([], version=0))
+    assert store.listings == 0
 
 
 def test_changed_metadata_is_refused(tmp_path: Path) -> None:

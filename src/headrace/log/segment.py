@@ -1,6 +1,6 @@
 """The segment: the base and the commits after it that make up one version of a table."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
@@ -61,6 +61,12 @@ class Segment(msgspec.Struct, frozen=True, kw_only=True):
         single = (file for file in (self.checksum, self.commit) if file is not None)
         base = () if self.checkpoint is None else self.checkpoint.files
         return (*self.commits_newest_first, *self.compactions, *base, *single)
+
+    def rewritten(self, listed: Mapping[int, LogFile]) -> LogFile | None:
+        """A commit that a listing shows otherwise: the log at this place is another one by now."""
+        known = (*self.commits_newest_first, *(() if self.commit is None else (self.commit,)))
+        others = (file for file in known if listed.get(file.version or 0, file) != file)
+        return next(others, None)
 
     def without_compactions(self) -> "Segment":
         """The same version, read commit by commit."""

@@ -16,7 +16,7 @@ from headrace.log.segment import Segment
 from headrace.metrics.event import ChecksumMismatched, LogReplayCompleted
 from headrace.metrics.meter import Meter
 from headrace.metrics.reporter import Reporter
-from headrace.phases.increment import ListIncrement
+from headrace.phases.increment import plan_increment
 from headrace.phases.phase import Phase
 from headrace.phases.scan import ScanOutcome, ScanRequest
 from headrace.plan.batch import ActionBatch
@@ -336,7 +336,7 @@ class Scan:
         if where != self.where:
             reason = f"the old files were listed under {where!r}, not under {self.where!r}"
             raise IncrementRefusedError(table=self.request.table, reason=reason)
-        phase = ListIncrement(request=self.request, since=version)
+        phase = plan_increment(self.request, self.segment, since=version)
         reading = ExecutionContext(settings=self.options)
         batches = self._brought_up_to_date(previous, phase, reading)
         planned = decide_increment(self.segment, since=version)
