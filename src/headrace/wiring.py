@@ -76,8 +76,9 @@ class ColumnarLoader:
         return ColumnarLoader, (self._cache_bytes,)
 
     def clear(self) -> None:
-        """Forget the footers."""
-        self._footers = None
+        """Forget the footers, also for the runs that have them."""
+        if self._footers is not None:
+            self._footers.clear()
 
 
 def open_executor(store: Store, *, cache_bytes: int = DEFAULT_CACHE_BYTES) -> ArrowExecutor:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 
-from headrace import Scan, Table
+from headrace import Scan, Table, wiring
 from headrace.errors import FallbackForbiddenError, InvalidArgumentError
 from headrace.metrics.event import Event, LogReplayCompleted, ReplayPhase
 from tests.effort import examples
@@ -18,7 +18,7 @@ from tests.lake.checkpoint import CLASSIC, write_checkpoint
 from tests.lake.log import commit_path, log_of, state_at, write_commit, write_history
 from tests.lake.plan import Plan
 from tests.lake.strategies import WELL_FORMED, plans
-from tests.scan.counting import counting_executor
+from tests.scan.counting import CountingLocalStore, counting_executor
 
 HISTORY: list[list[Line]] = [
     [*opening(), *(add(f"f{i}", partition_values={"part": "x", "n": "1"}) for i in range(6))],
@@ -196,6 +196,18 @@ def test_clearing_forgets_listings_and_footers(folder: Path) -> None:
     table.clear_cache()
     assert hits(scan) == 0
     assert scan.metrics.counts.footer_cache_hits == 0
+
+
+def test_clearing_forgets_footers_also_of_an_engine_that_is_in_use(folder: Path) -> None:
+    store = CountingLocalStore(folder)
+    engine = wiring.open_executor(store)
+    base = Table(folder).snapshot().segment.checkpoint
+    assert base is not None
+    for _ in range(2):
+        store.opened.clear()
+        engine.footer(base.files[0])
+        assert store.opened == [base.files[0].path]
+        engine.forget()
 
 
 def test_a_pickled_table_remembers_nothing(folder: Path) -> None:
