@@ -7,14 +7,6 @@ from os import PathLike, fsdecode
 from typing import Any, TypeAlias
 
 from headrace import wiring
-from headrace.argument import (
-    chosen_options,
-    column_names,
-    condition,
-    milliseconds,
-    ratified_tail,
-    whole_number,
-)
 from headrace.errors import InvalidArgumentError, InvalidTableError
 from headrace.expr.node import Basis, BoundPredicate
 from headrace.log.segment import Segment
@@ -35,6 +27,14 @@ from headrace.protocol.timestamp import in_commit_timestamps
 from headrace.protocol.widening import check_followed
 from headrace.replay.projection import ADD_FIELDS
 from headrace.rows.option import RowOptions
+from headrace.scan.argument import (
+    chosen_options,
+    column_names,
+    condition,
+    milliseconds,
+    ratified_tail,
+    whole_number,
+)
 from headrace.scan.changes import Changes
 from headrace.scan.explain import explain_machine
 from headrace.scan.listing import ListingCache, SnapshotListings

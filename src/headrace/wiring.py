@@ -7,7 +7,7 @@ or a SQL parser is paid for by those who use it.
 
 import os
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -143,7 +143,7 @@ class ScanParts:
         return add_fields(columns)
 
     def bring_up_to_date(
-        self, previous: Iterable[Any], run: Run[ScanOutcome], context: FileContext
+        self, previous: Any, run: Run[ScanOutcome], context: FileContext
     ) -> Generator[Any, None, None]:
         """An older Arrow list of files and the commits since, as the newer list."""
         from headrace.scan.increment import bring_up_to_date  # noqa: PLC0415

@@ -13,7 +13,7 @@ STEPS: tuple[frozenset[str], ...] = tuple(
         "pipeline",
         "spark",
         "table",
-        "argument wiring",
+        "wiring",
         "maintain",
         "rows",
         "scan",

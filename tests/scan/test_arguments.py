@@ -42,6 +42,20 @@ def test_what_is_not_of_its_type_is_refused(table: Table, wrong: dict[str, Any])
         table.snapshot().rows(**wrong)
 
 
+@pytest.mark.parametrize("columns", [5, "path", b"path", [5], [None]], ids=str)
+def test_columns_of_files_are_a_list_of_names(table: Table, columns: Any) -> None:
+    scan = table.snapshot().scan()
+    for ask in (scan.batches, scan.arrow_schema):
+        with pytest.raises(InvalidArgumentError, match="columns"):
+            ask(columns=columns)
+
+
+def test_columns_of_files_may_come_one_by_one(table: Table) -> None:
+    names: Any = iter(["size_bytes", "path"])
+    batches = table.snapshot().scan().batches(columns=names)
+    assert {tuple(batch.schema.names) for batch in batches} == {("size_bytes", "path")}
+
+
 @pytest.mark.parametrize("version", [-1, "1", 1.0, True, 1 << 63])
 def test_a_version_is_a_whole_number(table: Table, version: Any) -> None:
     with pytest.raises(InvalidArgumentError, match="version"):

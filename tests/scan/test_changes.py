@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from headrace import Table
-from headrace.errors import InvalidArgumentError, LogGapError
+from headrace.errors import InvalidArgumentError, LogGapError, UnsafePathError
 from headrace.scan.changes import ChangeKind
 from tests.lake.action import add, opening, remove
 from tests.lake.log import commit_path, write_history
@@ -54,3 +54,11 @@ def test_a_commit_that_is_gone_is_named(table: Path) -> None:
 def test_a_start_beyond_the_end_is_refused(table: Path) -> None:
     with pytest.raises(InvalidArgumentError, match="between 0 and 2"):
         Table(table).changes(3)
+
+
+def test_a_path_that_climbs_out_is_told_when_its_address_is_asked_for(tmp_path: Path) -> None:
+    write_history(tmp_path, [[*opening(), add("../a"), add("b")]])
+    climbing, safe = Table(tmp_path).changes(0)
+    assert safe.uri.endswith("/b")
+    with pytest.raises(UnsafePathError):
+        _ = climbing.uri

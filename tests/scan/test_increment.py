@@ -4,6 +4,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
@@ -184,6 +185,35 @@ def test_an_increment_can_be_iterated_in_asyncio(table: Path) -> None:
         return sum([batch.num_rows async for batch in scan.since(old, version=1)])
 
     assert asyncio.run(count()) == 2
+
+
+@pytest.mark.parametrize("form", [pa.Table.from_batches, lambda batches: batches[0], iter])
+def test_an_older_list_may_be_a_table_or_a_batch(table: Path, form: Any) -> None:
+    source = Table(table)
+    old = list(source.snapshot(version=0).scan().batches())
+    scan = source.snapshot().scan()
+    version: Any = np.int64(0)
+    assert rows(list(scan.since(form(old), version=version))) == rows(list(scan.batches()))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [5, None, [5], "text", {"path": ["a"]}, [pa.nulls(3)], pa.table({"path": ["a"]})],
+    ids=lambda wrong: type(wrong).__name__,
+)
+def test_what_is_no_list_of_files_is_refused(table: Path, wrong: Any) -> None:
+    scan = Table(table).snapshot().scan()
+    with pytest.raises(InvalidArgumentError, match="previous"):
+        list(scan.since(wrong, version=2))
+
+
+@pytest.mark.parametrize("other", [["x"], [[1]], [None]], ids=str)
+def test_a_list_of_other_types_is_refused(table: Path, other: list[Any]) -> None:
+    scan = Table(table).snapshot().scan()
+    old = pa.Table.from_batches(list(scan.batches())).slice(0, 1)
+    place = old.schema.get_field_index("size_bytes")
+    with pytest.raises(InvalidArgumentError, match="types"):
+        list(scan.since(old.set_column(place, "size_bytes", [other]), version=2))
 
 
 @pytest.mark.parametrize("version", ["1", 1.0, None, True])

@@ -34,14 +34,23 @@ class FileChange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     kind: ChangeKind
     path: str
     """The path as the log has it."""
-    uri: str
-    """The address under which one opens the file."""
     size_bytes: int | None
     partition_values: dict[str, str | None] | None
     """By the columns' physical names, as the log has them."""
     deletion_vector: DeletionVector | None = None
     data_change: bool = True
     """False where rows only moved, as in a compaction."""
+    root: str
+    """Where the table is."""
+
+    @property
+    def uri(self) -> str:
+        """The address under which one opens the file: decoded and absolute.
+
+        Raises:
+            UnsafePathError: the path leads out of the table.
+        """
+        return resolve(self.root, self.path)
 
     @property
     def dv_id(self) -> str | None:
@@ -75,9 +84,9 @@ class Changes:
             version=version,
             kind=kind,
             path=action.path,
-            uri=resolve(self.request.table, action.path),
             size_bytes=action.size,
             partition_values=action.partition_values,
             deletion_vector=getattr(action, "deletion_vector", None),
             data_change=getattr(action, "data_change", False),
+            root=self.request.table,
         )

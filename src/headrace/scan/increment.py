@@ -1,6 +1,7 @@
 """Bringing an Arrow list of live files up to date."""
 
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Iterator
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,7 +17,7 @@ _VECTOR_NAMES = {"storage_type": "storageType", "path_or_inline_dv": "pathOrInli
 
 
 def bring_up_to_date(
-    previous: Iterable[pa.RecordBatch], run: Run[ScanOutcome], context: FileContext
+    previous: Any, run: Run[ScanOutcome], context: FileContext
 ) -> Generator[pa.RecordBatch, None, None]:
     """The files that the commits in between added, then the old ones that they did not name."""
     schema = files_schema(context)
@@ -24,16 +25,38 @@ def bring_up_to_date(
         yield arrow_files(batch, context)
     seen = run.terminal.seen
     matcher = SeenMatcher(seen)
-    for batch in previous:
+    for batch in _batches(previous):
         run.cancellation.check()
-        if batch.schema.names != schema.names:
-            reason = "the old list must have all the columns of Scan.batches()"
-            raise InvalidArgumentError(argument="previous", reason=reason)
-        old = batch.cast(schema)
+        old = _cast(batch, schema)
         gone = matcher.seen_rows(old.column("path"), _vectors(old))
         kept = old.filter(all_but(gone, len(old))) if len(gone) else old
         if kept.num_rows:
             yield kept
+
+
+def _batches(previous: Any) -> Iterator[Any]:
+    """The batches of a table, of a reader, or of any library that speaks Arrow's protocol."""
+    if hasattr(previous, "__arrow_c_stream__"):
+        previous = pa.RecordBatchReader.from_stream(previous)
+    if not isinstance(previous, Iterable):
+        raise _refused(f"it must be a table or a list of batches, not {previous!r}")
+    yield from previous
+
+
+def _cast(batch: Any, schema: pa.Schema) -> pa.RecordBatch:
+    """An old batch in the types of the new ones."""
+    if not isinstance(batch, pa.RecordBatch):
+        raise _refused(f"it must have record batches, not {batch!r}")
+    if batch.schema.names != schema.names:
+        raise _refused("the old list must have all the columns of Scan.batches()")
+    try:
+        return batch.cast(schema)
+    except (ValueError, pa.ArrowException) as error:
+        raise _refused(f"its columns must be of the types of Scan.batches(): {error}") from error
+
+
+def _refused(reason: str) -> InvalidArgumentError:
+    return InvalidArgumentError(argument="previous", reason=reason)
 
 
 def _vectors(batch: pa.RecordBatch) -> pa.StructArray:

@@ -24,6 +24,7 @@ from headrace.plan.cancellation import Cancellation
 from headrace.plan.context import ExecutionContext
 from headrace.plan.executor import Executor
 from headrace.protocol.action import Checksum
+from headrace.scan.argument import column_names, whole_number
 from headrace.scan.explain import explain_machine
 from headrace.scan.listing import ListingShape, SnapshotListings
 from headrace.scan.live_file import FileContext, LiveFile, live_files
@@ -37,6 +38,8 @@ T = TypeVar("T")
 
 RecordBatch: TypeAlias = Any
 """A `pyarrow.RecordBatch`, named so that this module does not import Arrow."""
+ArrowBatches: TypeAlias = Any
+"""A `pyarrow.Table`, or anything else that is or gives record batches, likewise."""
 ArrowSchema: TypeAlias = Any
 """A `pyarrow.Schema`, likewise."""
 
@@ -56,7 +59,7 @@ class LateParts(Protocol):
         """The fields of an add that these Arrow columns are made of."""
 
     def bring_up_to_date(
-        self, previous: Iterable[RecordBatch], run: Run[ScanOutcome], context: FileContext
+        self, previous: ArrowBatches, run: Run[ScanOutcome], context: FileContext
     ) -> Generator[RecordBatch, None, None]:
         """An older list of files and the commits since, as the newer list."""
 
@@ -234,15 +237,16 @@ class Scan:
             columns: The columns wanted, by name; by default all, with the content of `LiveFile`.
 
         Raises:
-            InvalidArgumentError: there is no such column.
+            InvalidArgumentError: it is no list of names, or there is no such column.
             UnsafePathError, PartitionValueError: by the batches: a path leads out of the table,
                 or a partition value is not of its column's type.
         """
-        schema = self._late.files_schema(self._context, columns)
-        projection = None if columns is None else self._late.add_fields(schema.names)
+        names = None if columns is None else column_names(columns)
+        schema = self._late.files_schema(self._context, names)
+        projection = None if names is None else self._late.add_fields(schema.names)
         reading = ExecutionContext(settings=self.options)
         phase = self._first_phase(projection)
-        batches = self._record_batches(columns, phase, reading)
+        batches = self._record_batches(names, phase, reading)
         return self._pipeline(batches, reading, planned=self.decision)
 
     def _pipeline(
@@ -265,7 +269,7 @@ class Scan:
 
     def _record_batches(
         self,
-        columns: Sequence[str] | None,
+        columns: tuple[str, ...] | None,
         phase: Phase[ScanOutcome],
         reading: ExecutionContext,
     ) -> Generator[RecordBatch, None, int]:
@@ -273,7 +277,7 @@ class Scan:
             return 0
         shape = ListingShape(
             where=self.where,
-            columns=None if columns is None else tuple(columns),
+            columns=columns,
             strategy=self.decision.strategy,
             tripwire=self.options.tripwire,
             fallback=self.options.fallback,
@@ -312,25 +316,24 @@ class Scan:
         return files
 
     def since(
-        self, previous: Iterable[RecordBatch], *, version: int, where: str | None = None
+        self, previous: ArrowBatches, *, version: int, where: str | None = None
     ) -> Pipeline[RecordBatch]:
         """The same files as `batches()`, from those of an older version and the commits since.
 
         Args:
-            previous: The batches of the older version, with all columns.
+            previous: The batches of the older version, with all columns; or a table of them.
             version: The version that they are of.
             where: The condition that they were listed under: it must be that of this scan.
 
         Raises:
             IncrementRefusedError: that cannot be exact, now or when the batches are read.
-            InvalidArgumentError: the scan has a limit.
+            InvalidArgumentError: the scan has a limit, or by the batches: `previous` is no list of
+                files.
         """
         if self.limit is not None:
             raise InvalidArgumentError(argument="limit", reason="an increment takes all files")
-        if type(version) is not int:  # callers without a type checker come here too
-            reason = f"it must be a whole number, not {version!r}"
-            raise InvalidArgumentError(argument="version", reason=reason)
-        if not 0 <= version <= self.request.version:
+        version = whole_number("version", version)
+        if version > self.request.version:
             reason = f"version {version} is not older than {self.request.version}"
             raise IncrementRefusedError(table=self.request.table, reason=reason)
         if where != self.where:
@@ -344,7 +347,7 @@ class Scan:
 
     def _brought_up_to_date(
         self,
-        previous: Iterable[RecordBatch],
+        previous: ArrowBatches,
         phase: Phase[ScanOutcome],
         reading: ExecutionContext,
     ) -> Generator[RecordBatch, None, int]:
@@ -354,7 +357,8 @@ class Scan:
 
     def arrow_schema(self, *, columns: Sequence[str] | None = None) -> ArrowSchema:
         """The `pyarrow.Schema` of the batches."""
-        return self._late.files_schema(self._context, columns)
+        names = None if columns is None else column_names(columns)
+        return self._late.files_schema(self._context, names)
 
     def count(self) -> int:
         """How many files there are, without making a value of each."""

@@ -58,9 +58,10 @@ def condition(where: Any) -> str:
     return where
 
 
-def column_names(columns: Any) -> list[str]:
+def column_names(columns: Any) -> tuple[str, ...]:
     """A list of names, and no single one, which is a list of letters."""
-    names = None if isinstance(columns, str) or not isinstance(columns, Iterable) else list(columns)
+    listed = isinstance(columns, Iterable) and not isinstance(columns, str)
+    names = tuple(columns) if listed else None
     if names is None or not all(isinstance(name, str) for name in names):
         reason = f"it must be a list of names, such as ['id'], not {columns!r}"
         raise InvalidArgumentError(argument="columns", reason=reason)
