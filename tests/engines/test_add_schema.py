@@ -8,8 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from headrace.errors import CorruptCheckpointError
-from tests.lake.action import add, opening
-from tests.lake.log import commit_path, log_of, write_history
+from tests.lake.action import add, opening, remove
+from tests.lake.log import commit_path, log_of, write_commit, write_history
 from tests.listing import open_snapshot, paths_of
 
 TEXT, LONG = pa.string(), pa.int64()
@@ -108,6 +108,24 @@ def test_an_add_without_a_path_is_damage_also_where_it_is_alone(
         scan.count()
     with pytest.raises(CorruptCheckpointError):
         list(scan.batches(columns=["size_bytes"]))
+
+
+@pytest.mark.parametrize("where", [None, "part IS NULL", "id IS NULL OR id > 0"])
+def test_an_add_without_a_size_sends_the_scan_to_the_commits(
+    tmp_path: Path, where: str | None
+) -> None:
+    table = write_table(tmp_path, struct(), VALUES | {"size": None})
+    scan = open_snapshot(table).scan(where=where)
+    assert sorted(file.path for file in scan) == ["a", "b"]
+    batches = scan.batches(columns=["path", "size_bytes"])
+    assert sum(batch.num_rows for batch in batches) == 2
+
+
+def test_an_add_without_a_size_does_no_harm_where_it_is_hidden(tmp_path: Path) -> None:
+    table = write_table(tmp_path, struct(), VALUES | {"size": None})
+    write_commit(table, 2, [remove("a")])
+    commit_path(table, 0).unlink()
+    assert paths_of(table) == ["b"]
 
 
 def test_a_sidecar_without_a_path_is_damage(tmp_path: Path) -> None:

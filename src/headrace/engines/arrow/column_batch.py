@@ -240,6 +240,14 @@ class ColumnBatch:
         mask = self._mask()
         return array if array is None or mask is None else array.filter(mask)
 
+    def lacks(self, name: str) -> bool:
+        """Whether an add has no such field; of one that was not read, nothing is known."""
+        every = self._unfiltered(name)
+        if every is None or every.null_count == self._columns.column("add").null_count:
+            return False
+        left = self.field(name)
+        return left is not None and left.null_count > 0
+
     def partition_layout(self) -> UniformLayout | None:
         """The partition values by code; None where the maps differ, or are not coded."""
         values = self._unfiltered("partitionValues")

@@ -104,6 +104,8 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
         if self.matcher is not None and len(batch):
             paths, vectors = batch.field("path"), batch.field("deletionVector")
             batch = batch.without(self.matcher.seen_rows(paths, vectors))
+        if batch.lacks("size"):  # once a file has been made of it, no older base can be used
+            raise CorruptCheckpointError(path=batch.source.path, reason="an add has no size")
         return batch
 
     @property
