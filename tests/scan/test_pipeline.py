@@ -1,9 +1,12 @@
 """Batches are read ahead, but never far; closing ends the reading."""
 
 import asyncio
+import queue
+import sys
 import threading
 import time
 from collections.abc import Generator, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +15,7 @@ import pytest
 from headrace import Table
 from headrace.errors import CorruptLogError, ReaderClosedError
 from headrace.plan.cancellation import Cancellation
+from headrace.scan import pipeline as pipeline_module
 from headrace.scan.aio import in_bulk, one_by_one
 from headrace.scan.pipeline import Pipeline
 from tests.lake.action import add, opening
@@ -102,6 +106,38 @@ def test_closing_tells_who_waits_for_an_item() -> None:
         time.sleep(0.01)
         pipeline.close()
         assert ended.wait(5)
+
+
+def test_a_handler_of_signals_may_close_it_at_any_line() -> None:
+    """A tracer stands for the handler: it too runs between two steps of the consumer."""
+    ours = (pipeline_module.__file__, queue.__file__)
+
+    def consume(pipeline: Pipeline[int], line: int) -> None:
+        passed = 0
+
+        def interrupt(frame: Any, event: str, _: Any) -> Any:
+            nonlocal passed
+            if frame.f_code.co_filename not in ours:
+                return None
+            passed += event == "line"
+            if passed == line:
+                sys.settrace(None)
+                pipeline.close()
+            return interrupt
+
+        sys.settrace(interrupt)
+        with suppress(ReaderClosedError):
+            list(pipeline)
+        sys.settrace(None)
+        pipeline.close()
+
+    for line in range(1, 60):
+        consumer = threading.Thread(
+            target=consume, args=(Pipeline(numbers([], last=3)), line), daemon=True
+        )
+        consumer.start()
+        consumer.join(10)
+        assert not consumer.is_alive()
 
 
 def test_several_consumers_share_the_items_and_all_come_to_the_end() -> None:

@@ -4,10 +4,10 @@ The log is read and turned into Arrow while the consumer works on what it alread
 queue is short, so a slow consumer holds the reader back, and closing ends both at once.
 """
 
-import queue
 import threading
 from collections.abc import AsyncIterator, Callable, Generator, Iterator
-from contextlib import closing, suppress
+from contextlib import closing
+from queue import SimpleQueue
 from typing import Generic, Self, TypeVar
 
 from headrace.errors import ReaderClosedError
@@ -47,7 +47,7 @@ class Pipeline(Generic[R]):
         self._reader = _Reader(source, cancellation or Cancellation())
         self._taken = taken
         self._to_async = to_async
-        self._changing = threading.RLock()  # a handler of signals may close it at any point
+        self._changing = threading.RLock()  # a handler of signals may close it meanwhile
         self._thread: threading.Thread | None = None
         self._has_ended = False
         self._was_cut = False
@@ -63,12 +63,11 @@ class Pipeline(Generic[R]):
     def __next__(self) -> R:
         if not self._start():
             raise ReaderClosedError  # an end would pass for that of the source
-        item = self._reader.queue.get()
+        item = self._reader.take()
         if not isinstance(item, _End):
             if self._taken is not None:
                 self._taken(item)
             return item
-        self._reader.leave(item)  # for others who wait, and for who asks again
         self._join()
         if self._was_cut:
             raise ReaderClosedError
@@ -82,10 +81,11 @@ class Pipeline(Generic[R]):
         with self._changing:
             if self._thread is None and not self._was_cut:
                 # It knows the reader alone: so a pipeline that nobody has any more can end it.
-                self._thread = threading.Thread(
+                thread = threading.Thread(
                     target=self._reader.run, name="headrace-scan", daemon=True
                 )
-                self._thread.start()
+                thread.start()
+                self._thread = thread  # not before: one that has not started cannot be joined
             return not self._was_cut
 
     def close(self) -> None:
@@ -100,15 +100,14 @@ class Pipeline(Generic[R]):
         """Let the reading end, and wait for nothing."""
         with self._changing:
             self._was_cut = not self._has_ended
-        self._reader.cancellation.request()
+        self._reader.stop()
 
     def _join(self) -> None:
         thread = self._thread
         if thread is threading.current_thread():
             return  # a reporter's wish: this very thread ends with its next step
-        while thread is not None and thread.is_alive():
-            self._reader.make_room()
-            thread.join(0.005)
+        if thread is not None:
+            thread.join()
 
     def __enter__(self) -> Self:
         return self
@@ -117,54 +116,48 @@ class Pipeline(Generic[R]):
         self.close()
 
     def __del__(self) -> None:
-        self._reader.cancellation.request()
+        self._reader.stop()
 
 
 class _Reader(Generic[R]):
-    """What happens in the thread: the items of a generator go into a short queue."""
+    """What happens in the thread: the items of a generator go where consumers take them.
+
+    Both queues are of the kind that a handler of signals may use whatever it interrupts.
+    """
 
     def __init__(self, source: Generator[R, None, None], cancellation: Cancellation) -> None:
         self._source = source
-        self.queue: queue.Queue[R | _End] = queue.Queue(_AHEAD)
-        self.cancellation = cancellation
+        self._cancellation = cancellation
+        self._made: SimpleQueue[R | _End] = SimpleQueue()
+        self._room: SimpleQueue[None] = SimpleQueue()
+        for _ in range(_AHEAD):
+            self._room.put(None)
 
     def run(self) -> None:
-        """Read to the end, or until it is stopped; what is left in the queue then says so."""
+        """Read to the end, or until it is stopped; the end always has room."""
         end = _End()
         try:
             with closing(self._source):
                 for item in self._source:
-                    self._put(item)
-                    if self.cancellation.is_requested:
+                    self._room.get()
+                    if self._cancellation.is_requested:
                         break
+                    self._made.put(item)
         except Cancelled:
             end = _End(ReaderClosedError())
         except BaseException as error:  # noqa: BLE001  (whatever it is, the consumer must hear it)
             end = _End(error)
-        self._put(end)
-        if self.cancellation.is_requested:  # then it may not have been put
-            self.leave(end)
+        self._made.put(end)
 
-    def leave(self, end: _End) -> None:
-        """See to it that whoever asks from now on is told the end."""
-        while True:
-            try:
-                self.queue.put_nowait(end)
-            except queue.Full:
-                with suppress(queue.Empty):
-                    self.queue.get_nowait()  # which nobody wants any more, or is an end as well
-            else:
-                return
+    def take(self) -> R | _End:
+        """The next item, as soon as it is there; the end is given to all who ask."""
+        self._room.put(None)
+        item = self._made.get()
+        if isinstance(item, _End):
+            self._made.put(item)
+        return item
 
-    def make_room(self) -> None:
-        """Drop an item that nobody takes: the reader may be waiting for room."""
-        with suppress(queue.Empty):
-            item = self.queue.get_nowait()
-            if isinstance(item, _End):
-                self.leave(item)
-
-    def _put(self, item: R | _End) -> None:
-        while not self.cancellation.is_requested:
-            with suppress(queue.Full):
-                self.queue.put(item, timeout=0.05)
-                return
+    def stop(self) -> None:
+        """Let the thread end, also while it waits for room."""
+        self._cancellation.request()
+        self._room.put(None)
