@@ -25,6 +25,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     """Their size, as far as the segment knows it: an increment may read commits that are older."""
     checkpoint_files: int
     checkpoint_bytes: int
+    """The size of those files: of a V2 checkpoint that of the manifest, without its sidecars."""
 
     def __str__(self) -> str:
         commits = counted(self.commit_files, "commit")
