@@ -1,21 +1,28 @@
 """The three guarantees of docs/guarantees.md, each as a property over random histories."""
 
+from hashlib import sha512
 from itertools import islice
+from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headrace import Table
+from headrace import Table, wiring
 from headrace.errors import HeadraceError, SnapshotExpiredError
 from headrace.scan.options import Strategy
 from tests.effort import examples
-from tests.lake.action import add, remove
-from tests.lake.log import commit_path, log_of, write_commit
+from tests.lake.action import add, opening, remove, statistics
+from tests.lake.checkpoint import Form, Shape, write_checkpoint
+from tests.lake.log import commit_path, log_of, state_at, write_commit, write_history
 from tests.lake.plan import Plan
 from tests.lake.strategies import plans
 from tests.oracle import Key, canonical
+from tests.scan.counting import CountingLocalStore, counting_executor
 
+JUDGED_TOGETHER = 64
+"""Under a predicate the files of so many commits are looked at together."""
 CLEANED = ("*.checkpoint.*", "_sidecars/*")
 strategies = st.sampled_from([Strategy.REVERSE, Strategy.FORWARD])
 
@@ -59,6 +66,63 @@ def test_early_termination_any_prefix_is_live_and_distinct(
         assert set(found) <= truth
 
 
+threads_and_conditions = pytest.mark.parametrize(
+    ("threads", "where"), [(1, None), (2, None), (1, "id >= 0"), (2, "id >= 0")]
+)
+
+
+@threads_and_conditions
+def test_early_termination_few_commits_are_read_ahead(
+    tmp_path: Path, threads: int, where: str | None
+) -> None:
+    commits, taken = 400, 100
+    history = [[add(f"{v}", stats=statistics(1))] for v in range(commits)]
+    write_history(tmp_path, [opening(), *history])
+    executor, opened = counting_executor(tmp_path)
+    snapshot = Table(tmp_path, executor=executor).snapshot()
+    opened.clear()
+    files = iter(snapshot.scan(where=where, commit_parallelism=threads))
+    assert len(list(islice(files, taken))) == taken
+    files.close()  # type: ignore[attr-defined]
+    together = 1 if where is None else JUDGED_TOGETHER
+    assert len(opened) <= taken + together + threads
+
+
+@threads_and_conditions
+def test_early_termination_few_row_groups_are_read_ahead(
+    tmp_path: Path, threads: int, where: str | None
+) -> None:
+    """Of a thread one is ready and one is being made; so it is of the one that makes batches."""
+    groups, rows, taken = 30, 300, 3
+    # Long names that cannot be compressed: so the footer is far from all but the last groups.
+    names = [sha512(str(n).encode()).hexdigest() for n in range(groups * rows)]
+    history = [[*opening(), *(add(name, stats=statistics(1)) for name in names)]]
+    write_history(tmp_path, history)
+    shape = Shape(form=Form.CLASSIC, row_group_rows=rows)
+    [path] = write_checkpoint(tmp_path, 0, state_at(history, 0), shape)
+    store = CountingLocalStore(tmp_path)
+    snapshot = Table(tmp_path, executor=wiring.open_executor(store)).snapshot()
+    store.ranges.clear()
+    with snapshot.scan(where=where, leaf_parallelism=threads).batches() as batches:
+        assert len(list(islice(batches, taken))) == taken
+    of_leaves = 0 if threads == 1 else 2 * threads
+    assert taken <= len(groups_read(path, store.ranges)) <= taken + of_leaves + 2
+
+
+def groups_read(path: Path, ranges: list[range]) -> set[int]:
+    """The row groups of whose paths something was read."""
+    footer = pq.read_metadata(path)
+    starts = {
+        footer.row_group(group).column(column).data_page_offset: group
+        for group in range(footer.num_row_groups)
+        for column in range(footer.num_columns)
+        if footer.row_group(group).column(column).path_in_schema == "add.path"
+    }
+    data_ends = path.stat().st_size - footer.serialized_size
+    read = [part for part in ranges if part.stop <= data_ends]
+    return {group for start, group in starts.items() if any(start in part for part in read)}
+
+
 @pytest.mark.property
 @given(plans(), strategies, st.integers(0, 3), st.data())
 @settings(max_examples=examples(120))
@@ -78,9 +142,10 @@ def test_vacuum_safety_a_log_that_is_cleaned_gives_all_or_an_error(
             for path in log_of(table).glob(kind):
                 path.unlink()
         try:
-            found += [key(file) for file in files]
+            found.extend(key(file) for file in files)
         except HeadraceError as error:
             assert isinstance(error, SnapshotExpiredError)  # noqa: PT017  (or no error at all)
             assert set(found) <= truth
         else:
             assert set(found) == truth
+        assert len(found) == len(set(found))

@@ -1,5 +1,6 @@
 """A store that remembers what was asked of it, and has no local files to read behind its back."""
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -7,6 +8,7 @@ from typing import BinaryIO
 from headrace import wiring
 from headrace.plan.executor import Executor
 from headrace.storage.local import LocalStore
+from headrace.storage.ranged import RangedFile, as_binary
 from headrace.storage.store import ObjectMeta
 
 
@@ -18,6 +20,8 @@ class CountingLocalStore:
         self.root = self._inner.root
         self.opened: list[str] = []
         self.listings = 0
+        self.ranges: list[range] = []
+        """What was read of files that were opened to seek in."""
 
     def list(self, directory: str, *, start_from: str = "") -> list[ObjectMeta]:
         self.listings += 1
@@ -33,10 +37,31 @@ class CountingLocalStore:
 
     def open(self, path: str) -> BinaryIO:
         self.opened.append(path)
-        return self._inner.open(path)
+        return as_binary(_RememberingFile(self._inner.open(path), self.ranges))
 
     def local_path(self, path: str) -> None:
         """There is none."""
+
+
+class _RememberingFile(RangedFile):
+    """An open file that remembers which of its bytes were read."""
+
+    def __init__(self, file: BinaryIO, ranges: list[range]) -> None:
+        super().__init__()
+        self._file = file
+        self._ranges = ranges
+
+    def read_at(self, position: int, size: int) -> bytes:
+        self._file.seek(position)
+        data = self._file.read(size)
+        self._ranges.append(range(position, position + len(data)))
+        return data
+
+    def size_bytes(self) -> int:
+        return self._file.seek(0, os.SEEK_END)
+
+    def release(self) -> None:
+        self._file.close()
 
 
 def counting_executor(root: Path) -> tuple[Executor, list[str]]:
