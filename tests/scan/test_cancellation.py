@@ -52,7 +52,7 @@ class BrokenStore(CountingLocalStore):
     """Cannot read a commit, though it may be that it could later."""
 
     def read(self, path: str) -> bytes:
-        if path.endswith("00007.json"):
+        if path.endswith(f"{COMMITS - 2:020}.json"):  # so that it is met soon
             raise StoreFailedError(path=path, reason="busy")
         return super().read(path)
 
