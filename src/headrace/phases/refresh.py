@@ -67,9 +67,7 @@ class RefreshLog(Consume[TableVersion], frozen=True, kw_only=True):
         old = self.old.segment
         if old.commit is None or self.tail is not None:
             return None
-        now = listed.commits.get(old.version)
-        if now is None:
+        if old.version not in listed.commits:
             return f"commit {old.version} is gone"
-        if (now.size_bytes, now.modified_ms) != (old.commit.size_bytes, old.commit.modified_ms):
-            return f"commit {old.version} was written anew"
-        return None
+        anew = old.rewritten(listed.commits)
+        return None if anew is None else f"commit {anew.version} was written anew"
