@@ -20,6 +20,7 @@ from headrace.plan.cancellation import Cancellation
 from headrace.plan.context import ExecutionContext
 from headrace.protocol.schema import StructType
 from headrace.rows.option import RowOptions
+from headrace.scan.label import ListLabel
 from headrace.scan.live_file import FileContext
 from headrace.scan.pipeline import Pipeline
 from headrace.scan.run import Run
@@ -143,12 +144,12 @@ class ScanParts:
         return add_fields(columns)
 
     def bring_up_to_date(
-        self, previous: Any, run: Run[ScanOutcome], context: FileContext
+        self, previous: Any, run: Run[ScanOutcome], context: FileContext, label: ListLabel
     ) -> Generator[Any, None, None]:
         """An older Arrow list of files and the commits since, as the newer list."""
         from headrace.scan.increment import bring_up_to_date  # noqa: PLC0415
 
-        return bring_up_to_date(previous, run, context)
+        return bring_up_to_date(previous, run, context, label)
 
     def in_bulk(
         self, source: Generator[T, None, None], cancellation: Cancellation

@@ -1,11 +1,13 @@
 """An older list and the commits since give what a new scan gives."""
 
 import asyncio
+import shutil
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 
@@ -220,3 +222,58 @@ def test_a_list_of_other_types_is_refused(table: Path, other: list[Any]) -> None
 def test_a_version_is_a_whole_number(table: Path, version: Any) -> None:
     with pytest.raises(InvalidArgumentError, match="version"):
         Table(table).snapshot().scan().since([], version=version)
+
+
+@pytest.mark.parametrize(
+    ("options", "version", "told"),
+    [
+        ({}, 0, "version is 1, not 0"),
+        ({"where": "id = 1"}, 1, "where is 'id = 1', not None"),
+        ({"limit": 1}, 1, "limit is 1, not None"),
+    ],
+)
+def test_a_list_that_is_not_what_its_holder_says_is_refused(
+    table: Path, options: dict[str, Any], version: int, told: str
+) -> None:
+    source = Table(table)
+    old = list(source.snapshot(version=1).scan(**options).batches())
+    with pytest.raises(IncrementRefusedError, match=told):
+        list(source.snapshot().scan().since(old, version=version))
+
+
+def test_the_list_of_another_table_is_refused(table: Path, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    shutil.copytree(table / "_delta_log", elsewhere / "_delta_log")
+    old = list(Table(elsewhere).snapshot(version=1).scan().batches())
+    with pytest.raises(IncrementRefusedError, match="root is"):
+        list(Table(table).snapshot().scan().since(old, version=1))
+
+
+def test_a_list_keeps_its_label_in_a_file(table: Path, tmp_path: Path) -> None:
+    scan = Table(table).snapshot(version=1).scan(where="id = 1")
+    kept = tmp_path / "files.parquet"
+    pq.write_table(pa.Table.from_batches(scan.batches(), schema=scan.arrow_schema()), kept)
+    with pytest.raises(IncrementRefusedError, match="where is 'id = 1'"):
+        list(Table(table).snapshot().scan().since(pq.read_table(kept), version=1))
+
+
+def test_a_list_without_a_label_is_what_its_holder_says(table: Path) -> None:
+    source = Table(table)
+    old = [batch.replace_schema_metadata() for batch in source.snapshot(version=1).scan().batches()]
+    scan = source.snapshot().scan()
+    assert rows(list(scan.since(old, version=1))) == rows(list(scan.batches()))
+
+
+def test_a_label_that_cannot_be_read_is_refused(table: Path) -> None:
+    scan = Table(table).snapshot().scan()
+    odd = [batch.replace_schema_metadata({"headrace.files": "{"}) for batch in scan.batches()]
+    with pytest.raises(InvalidArgumentError, match="label"):
+        list(scan.since(odd, version=2))
+
+
+def test_a_list_that_was_brought_up_to_date_can_be_so_again(table: Path) -> None:
+    source = Table(table)
+    first = list(source.snapshot(version=0).scan().batches())
+    second = list(source.snapshot(version=1).scan().since(first, version=0))
+    scan = source.snapshot().scan()
+    assert rows(list(scan.since(second, version=1))) == rows(list(scan.batches()))

@@ -6,10 +6,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headrace.errors import InvalidArgumentError
+from headrace.errors import IncrementRefusedError, InvalidArgumentError
 from headrace.phases.scan import ScanOutcome
 from headrace.replay.match import SeenMatcher, all_but
 from headrace.scan.arrow_files import arrow_files, files_schema
+from headrace.scan.label import ListLabel
 from headrace.scan.live_file import FileContext
 from headrace.scan.run import Run
 
@@ -17,9 +18,14 @@ _VECTOR_NAMES = {"storage_type": "storageType", "path_or_inline_dv": "pathOrInli
 
 
 def bring_up_to_date(
-    previous: Any, run: Run[ScanOutcome], context: FileContext
+    previous: Any, run: Run[ScanOutcome], context: FileContext, label: ListLabel
 ) -> Generator[pa.RecordBatch, None, None]:
-    """The files that the commits in between added, then the old ones that they did not name."""
+    """The files that the commits in between added, then the old ones that they did not name.
+
+    Raises:
+        IncrementRefusedError: the old list says that it is not what the label says.
+        InvalidArgumentError: it is no list of files.
+    """
     schema = files_schema(context)
     for batch in run:
         yield arrow_files(batch, context)
@@ -28,6 +34,7 @@ def bring_up_to_date(
     for batch in _batches(previous):
         run.cancellation.check()
         old = _cast(batch, schema)
+        _check_label(batch, label)
         gone = matcher.seen_rows(old.column("path"), _vectors(old))
         kept = old.filter(all_but(gone, len(old))) if len(gone) else old
         if kept.num_rows:
@@ -53,6 +60,17 @@ def _cast(batch: Any, schema: pa.Schema) -> pa.RecordBatch:
         return batch.cast(schema)
     except (ValueError, pa.ArrowException) as error:
         raise _refused(f"its columns must be of the types of Scan.batches(): {error}") from error
+
+
+def _check_label(batch: pa.RecordBatch, expected: ListLabel) -> None:
+    try:
+        found = ListLabel.of(batch.schema.metadata)
+    except ValueError as error:
+        raise _refused(f"its label cannot be read: {error}") from error
+    difference = None if found is None else found.difference(expected)
+    if difference is not None:
+        reason = f"the old list says of itself that {difference}"
+        raise IncrementRefusedError(table=expected.root, reason=reason)
 
 
 def _refused(reason: str) -> InvalidArgumentError:

@@ -55,7 +55,7 @@ class SnapshotListings:
         """Say whose listings these are; nothing is looked up."""
         self._cache = cache
         self._segment = segment
-        self._table_id = table_id
+        self.table_id = table_id
 
     def find(self, shape: ListingShape) -> Listing | None:
         """The listing of that shape, if it is remembered."""
@@ -84,7 +84,7 @@ class SnapshotListings:
         log = segment.files
         if not all(file.modified_ms for file in log):
             return None
-        return ListingKey(table_id=self._table_id, version=segment.version, log=log, shape=shape)
+        return ListingKey(table_id=self.table_id, version=segment.version, log=log, shape=shape)
 
     def _log_bytes(self) -> int:
         base = self._segment.checkpoint

@@ -11,6 +11,8 @@ from collections.abc import (
 from contextlib import aclosing, closing, contextmanager
 from typing import Any, Protocol, TypeAlias, TypeVar
 
+from msgspec.structs import replace
+
 from headrace.errors import IncrementRefusedError, InvalidArgumentError
 from headrace.log.segment import Segment
 from headrace.metrics.event import ChecksumMismatched, LogReplayCompleted
@@ -26,6 +28,7 @@ from headrace.plan.executor import Executor
 from headrace.protocol.action import Checksum
 from headrace.scan.argument import column_names, whole_number
 from headrace.scan.explain import explain_machine
+from headrace.scan.label import ListLabel
 from headrace.scan.listing import ListingShape, SnapshotListings
 from headrace.scan.live_file import FileContext, LiveFile, live_files
 from headrace.scan.metrics import ScanMetrics
@@ -59,7 +62,11 @@ class LateParts(Protocol):
         """The fields of an add that these Arrow columns are made of."""
 
     def bring_up_to_date(
-        self, previous: ArrowBatches, run: Run[ScanOutcome], context: FileContext
+        self,
+        previous: ArrowBatches,
+        run: Run[ScanOutcome],
+        context: FileContext,
+        label: ListLabel,
     ) -> Generator[RecordBatch, None, None]:
         """An older list of files and the commits since, as the newer list."""
 
@@ -305,12 +312,12 @@ class Scan:
         return Run(phase, executor=self._executor, context=reading, reporter=self._reporter)
 
     def _up_to_limit(self, batches: Iterable[RecordBatch]) -> Generator[RecordBatch, None, int]:
-        """Batches up to the limit; returns how many files they had."""
-        files = 0
+        """Batches up to the limit, with their label; returns how many files they had."""
+        files, label = 0, self._label.to_metadata()
         for batch in batches:
             given = batch if self.limit is None else batch.slice(0, self.limit - files)
             files += given.num_rows
-            yield given
+            yield given.replace_schema_metadata(label)
             if files == self.limit:
                 break
         return files
@@ -321,7 +328,8 @@ class Scan:
         """The same files as `batches()`, from those of an older version and the commits since.
 
         Args:
-            previous: The batches of the older version, with all columns; or a table of them.
+            previous: The batches of the older version, with all columns; or a table of them. They
+                say what they are a list of, as long as the metadata of their schema is kept.
             version: The version that they are of.
             where: The condition that they were listed under: it must be that of this scan.
 
@@ -337,28 +345,33 @@ class Scan:
             reason = f"version {version} is not older than {self.request.version}"
             raise IncrementRefusedError(table=self.request.table, reason=reason)
         if where != self.where:
-            reason = f"the old files were listed under {where!r}, not under {self.where!r}"
+            reason = (
+                f"where={where!r} says what the old files were listed under, not {self.where!r}"
+            )
             raise IncrementRefusedError(table=self.request.table, reason=reason)
         phase = plan_increment(self.request, self.segment, since=version)
         reading = ExecutionContext(settings=self.options)
-        batches = self._brought_up_to_date(previous, phase, reading)
+        label = replace(self._label, version=version)
+        batches = self._brought_up_to_date(previous, label, phase, reading)
         planned = decide_increment(self.segment, since=version)
         return self._pipeline(batches, reading, planned=planned)
 
     def _brought_up_to_date(
         self,
         previous: ArrowBatches,
+        label: ListLabel,
         phase: Phase[ScanOutcome],
         reading: ExecutionContext,
     ) -> Generator[RecordBatch, None, int]:
         with self._part(phase, reading) as run:
-            batches = self._late.bring_up_to_date(previous, run, self._context)
+            batches = self._late.bring_up_to_date(previous, run, self._context, label)
             return (yield from self._up_to_limit(batches))
 
     def arrow_schema(self, *, columns: Sequence[str] | None = None) -> ArrowSchema:
         """The `pyarrow.Schema` of the batches."""
         names = None if columns is None else column_names(columns)
-        return self._late.files_schema(self._context, names)
+        schema = self._late.files_schema(self._context, names)
+        return schema.with_metadata(self._label.to_metadata())
 
     def count(self) -> int:
         """How many files there are, without making a value of each."""
@@ -372,6 +385,17 @@ class Scan:
         if files != self.limit:
             self._compare(files, None)
         return files
+
+    @property
+    def _label(self) -> ListLabel:
+        """What lists of this scan's files say of themselves."""
+        return ListLabel(
+            table_id=self._listings.table_id,
+            root=self._context.root,
+            version=self.request.version,
+            where=self.where,
+            limit=self.limit,
+        )
 
     def _first_phase(self, projection: tuple[str, ...] | None) -> Phase[ScanOutcome]:
         request = self.request if projection is None else self.request.projected(projection)
