@@ -71,3 +71,9 @@ def test_numbers_of_numpy_are_whole_numbers(table: Table) -> None:
 def test_an_address_may_be_bytes_as_paths_may_be(table: Table) -> None:
     address: Any = table.uri.encode()
     assert Table(address).uri == table.uri
+
+
+def test_a_scan_shows_what_was_asked_of_it(tmp_path: Path) -> None:
+    snapshot = Table(write_history(tmp_path, [[*opening(), add("a")]])).snapshot()
+    assert repr(snapshot.scan()) == f"Scan({snapshot.table.uri!r}, version=0)"
+    assert repr(snapshot.scan(where="id = 1", limit=2)).endswith("where='id = 1', limit=2)")

@@ -1,15 +1,7 @@
 """A scan: the live files of one snapshot, given as they are found."""
 
-from collections.abc import (
-    AsyncGenerator,
-    AsyncIterator,
-    Generator,
-    Iterable,
-    Iterator,
-    Sequence,
-)
+from collections.abc import AsyncIterator, Generator, Iterable, Iterator, Sequence
 from contextlib import aclosing, closing, contextmanager
-from typing import Any, Protocol, TypeAlias, TypeVar
 
 from msgspec.structs import replace
 
@@ -21,7 +13,6 @@ from headrace.metrics.reporter import Reporter
 from headrace.phases.increment import plan_increment
 from headrace.phases.phase import Phase
 from headrace.phases.scan import ScanOutcome, ScanRequest
-from headrace.plan.batch import ActionBatch
 from headrace.plan.cancellation import Cancellation
 from headrace.plan.context import ExecutionContext
 from headrace.plan.executor import Executor
@@ -29,6 +20,7 @@ from headrace.protocol.action import Checksum
 from headrace.scan.argument import column_names, whole_number
 from headrace.scan.explain import explain_machine
 from headrace.scan.label import ListLabel
+from headrace.scan.late import ArrowBatches, ArrowSchema, LateParts, RecordBatch
 from headrace.scan.listing import ListingShape, SnapshotListings
 from headrace.scan.live_file import FileContext, LiveFile, live_files
 from headrace.scan.metrics import ScanMetrics
@@ -36,47 +28,6 @@ from headrace.scan.options import ScanOptions
 from headrace.scan.pipeline import Pipeline
 from headrace.scan.run import Run
 from headrace.scan.strategy import Decision, decide, decide_increment, first_phase
-
-T = TypeVar("T")
-
-RecordBatch: TypeAlias = Any
-"""A `pyarrow.RecordBatch`, named so that this module does not import Arrow."""
-ArrowBatches: TypeAlias = Any
-"""A `pyarrow.Table`, or anything else that is or gives record batches, likewise."""
-ArrowSchema: TypeAlias = Any
-"""A `pyarrow.Schema`, likewise."""
-
-
-class LateParts(Protocol):
-    """What a scan needs only when it is asked for: nobody else pays for importing it."""
-
-    def files_schema(self, context: FileContext, columns: Sequence[str] | None) -> ArrowSchema:
-        """The Arrow columns of live files."""
-
-    def files_batches(
-        self, batch: ActionBatch, context: FileContext, columns: Sequence[str] | None
-    ) -> Sequence[RecordBatch]:
-        """The adds of a batch as Arrow."""
-
-    def add_fields(self, columns: Sequence[str]) -> tuple[str, ...]:
-        """The fields of an add that these Arrow columns are made of."""
-
-    def bring_up_to_date(
-        self,
-        previous: ArrowBatches,
-        run: Run[ScanOutcome],
-        context: FileContext,
-        label: ListLabel,
-    ) -> Generator[RecordBatch, None, None]:
-        """An older list of files and the commits since, as the newer list."""
-
-    def in_bulk(
-        self, source: Generator[T, None, None], cancellation: Cancellation
-    ) -> AsyncGenerator[T, None]:
-        """A generator of many small items, for asyncio."""
-
-    def one_by_one(self, source: Pipeline[T]) -> AsyncIterator[T]:
-        """An iterator of few large items, for asyncio."""
 
 
 class Scan:
@@ -119,6 +70,11 @@ class Scan:
         self._checksum = checksum
         self._listings = listings
         self._metrics = ScanMetrics(meter=Meter(), planned=self.decision)
+
+    def __repr__(self) -> str:
+        asked = {"version": self.request.version, "where": self.where, "limit": self.limit}
+        given = (f"{name}={value!r}" for name, value in asked.items() if value is not None)
+        return f"Scan({self.request.table!r}, {', '.join(given)})"
 
     @property
     def context(self) -> FileContext:
