@@ -52,12 +52,12 @@ def test_a_scan_that_is_left_early_is_one_event_too(table: Table) -> None:
 
 def test_prometheus_text_has_the_counts(table: Table) -> None:
     reporter = PrometheusReporter()
-    for event in (*events_of(table), ChecksumIgnored(path="x", reason="y")):
+    for event in (*events_of(table), ChecksumIgnored(table="t", path="x", reason="y")):
         reporter(event)
     text = reporter.text()
     assert f'delta_lazy_files_emitted_total{{table="{table.uri}"}} 2.0' in text
     assert f'headrace_removes_processed_total{{phase="scan",table="{table.uri}"}} 1.0' in text
-    assert 'headrace_events_total{event="ChecksumIgnored"} 1.0' in text
+    assert 'headrace_events_total{event="ChecksumIgnored",table="t"} 1.0' in text
     assert f'headrace_scans_total{{strategy="reverse",table="{table.uri}"}} 1.0' in text
 
 
@@ -83,7 +83,7 @@ def recorded(events: Iterable[Event]) -> dict[str, tuple[float, dict[str, Any]]]
 def test_opentelemetry_has_the_values_under_the_names_of_the_design(table: Table) -> None:
     [event] = events_of(table)
     assert isinstance(event, LogReplayCompleted)
-    found = recorded([event, ChecksumIgnored(path="x", reason="y")])
+    found = recorded([event, ChecksumIgnored(table="t", path="x", reason="y")])
     of_table = {"table": table.uri}
     of_phase = of_table | {"phase": "scan"}
     assert event.time_to_first_file_ns is not None
@@ -95,7 +95,7 @@ def test_opentelemetry_has_the_values_under_the_names_of_the_design(table: Table
         "delta.lazy.time_to_first_file_ms": (event.time_to_first_file_ns / 1e6, of_table),
         "headrace.replay.duration": (event.duration_ns / 1e6, of_phase),
         "headrace.scans": (1, of_table | {"strategy": "reverse"}),
-        "headrace.events": (1, {"event": "ChecksumIgnored"}),
+        "headrace.events": (1, {"table": "t", "event": "ChecksumIgnored"}),
         **{
             f"headrace.{name}": (count, of_phase)
             for name, count in msgspec.structs.asdict(event.counts).items()
@@ -117,7 +117,7 @@ def test_logging_warns_of_what_was_survived_and_whispers_the_rest(
     table: Table, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.DEBUG, logger="headrace"):
-        log_event(ChecksumIgnored(path="x", reason="y"))
+        log_event(ChecksumIgnored(table="t", path="x", reason="y"))
         for event in events_of(table):
             log_event(event)
     assert [record.levelname for record in caplog.records] == ["WARNING", "DEBUG"]

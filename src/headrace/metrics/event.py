@@ -12,27 +12,32 @@ import msgspec
 from headrace.metrics.counts import Counts
 
 
-class HintIgnored(msgspec.Struct, frozen=True, kw_only=True):
-    """`_last_checkpoint` was of no use, so the whole log was listed."""
+class TableEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """What every event says: the table it is of. Other paths are relative to it."""
 
     table: str
+
+
+class HintIgnored(TableEvent, frozen=True, kw_only=True):
+    """`_last_checkpoint` was of no use, so the whole log was listed."""
+
     reason: str
 
     def __str__(self) -> str:
         return f"{self.table}: _last_checkpoint was ignored: {self.reason}"
 
 
-class ChecksumIgnored(msgspec.Struct, frozen=True, kw_only=True):
+class ChecksumIgnored(TableEvent, frozen=True, kw_only=True):
     """A `.crc` file could not be decoded, or believed, so the log itself was read."""
 
     path: str
     reason: str
 
     def __str__(self) -> str:
-        return f"{self.path} was ignored: {self.reason}"
+        return f"{self.table}: {self.path} was ignored: {self.reason}"
 
 
-class ChecksumMismatched(msgspec.Struct, frozen=True, kw_only=True):
+class ChecksumMismatched(TableEvent, frozen=True, kw_only=True):
     """A `.crc` file claims another content than the log has; the log is right."""
 
     path: str
@@ -41,33 +46,35 @@ class ChecksumMismatched(msgspec.Struct, frozen=True, kw_only=True):
     found: int
 
     def __str__(self) -> str:
-        return f"{self.path} claims {self.field} = {self.claimed}, but the log has {self.found}"
+        claim = f"{self.path} claims {self.field} = {self.claimed}"
+        return f"{self.table}: {claim}, but the log has {self.found}"
 
 
-class CheckpointAbandoned(msgspec.Struct, frozen=True, kw_only=True):
+class CheckpointAbandoned(TableEvent, frozen=True, kw_only=True):
     """A checkpoint could not be read, so an older base and its commits were used instead."""
 
     path: str
     reason: str
 
     def __str__(self) -> str:
-        return f"{self.path} cannot be read ({self.reason}); going on from an older base"
+        unread = f"{self.path} cannot be read ({self.reason})"
+        return f"{self.table}: {unread}; going on from an older base"
 
 
-class CompactionAbandoned(msgspec.Struct, frozen=True, kw_only=True):
+class CompactionAbandoned(TableEvent, frozen=True, kw_only=True):
     """A log-compaction file could not be read, so the commits it sums up were used instead."""
 
     path: str
     reason: str
 
     def __str__(self) -> str:
-        return f"{self.path} cannot be read ({self.reason}); reading its commits one by one"
+        unread = f"{self.path} cannot be read ({self.reason})"
+        return f"{self.table}: {unread}; reading its commits one by one"
 
 
-class RefreshRestarted(msgspec.Struct, frozen=True, kw_only=True):
+class RefreshRestarted(TableEvent, frozen=True, kw_only=True):
     """An incremental refresh was not possible, so the snapshot was taken anew."""
 
-    table: str
     reason: str
 
     def __str__(self) -> str:
@@ -82,10 +89,9 @@ class ReplayPhase(Enum):
     SCAN = "scan"
 
 
-class LogReplayCompleted(msgspec.Struct, frozen=True, kw_only=True):
+class LogReplayCompleted(TableEvent, frozen=True, kw_only=True):
     """A replay came to its end, or was closed before it; said once."""
 
-    table: str
     version: int
     phase: ReplayPhase
     duration_ns: int
@@ -102,10 +108,9 @@ class LogReplayCompleted(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-class FellBack(msgspec.Struct, frozen=True, kw_only=True):
+class FellBack(TableEvent, frozen=True, kw_only=True):
     """A scan took the forward way, because the policy asks for it here."""
 
-    table: str
     reason: str
 
     def __str__(self) -> str:

@@ -28,7 +28,7 @@ class OpenTelemetryReporter:
     def __call__(self, event: Event) -> None:
         """Record an event."""
         if not isinstance(event, LogReplayCompleted):
-            self._events.add(1, {"event": type(event).__name__})
+            self._events.add(1, {"table": event.table, "event": type(event).__name__})
             return
         of_phase = {"table": event.table, "phase": event.phase.value}
         of_table = {"table": event.table}

@@ -54,13 +54,16 @@ class PrometheusReporter:
             registry=self.registry,
         )
         self._events = Counter(
-            "headrace_events", "What a careful reader survived", ("event",), registry=self.registry
+            "headrace_events",
+            "What a careful reader survived",
+            ("table", "event"),
+            registry=self.registry,
         )
 
     def __call__(self, event: Event) -> None:
         """Count an event."""
         if not isinstance(event, LogReplayCompleted):
-            self._events.labels(type(event).__name__).inc()
+            self._events.labels(event.table, type(event).__name__).inc()
             return
         table, phase = event.table, event.phase.value
         for name, number in msgspec.structs.asdict(event.counts).items():

@@ -70,11 +70,17 @@ def recover(phase: Rebasable[T], error: HeadraceError) -> Phase[T]:
     if not damaged or path is None:
         raise error
     if any(path == file.path for file in segment.compactions):
-        event = CompactionAbandoned(path=path, reason=str(error))
+        table = phase.request.table
+        event = CompactionAbandoned(table=table, path=path, reason=reason_beside(path, error))
         return phase.rebased(segment.without_compactions(), (event,))
     if segment.checkpoint is None or any(path == f.path for f in segment.commits_newest_first):
         raise meaning(error, phase)
     return OlderBase(resume=phase, error=error)
+
+
+def reason_beside(name: str, error: Exception) -> str:
+    """What an error says, for an event that has the name with which the error begins."""
+    return str(error).removeprefix(f"{name}: ").removeprefix(f"{name} ")
 
 
 def contradiction(
@@ -151,7 +157,10 @@ class OlderBase(Consume[T], frozen=True, kw_only=True):
             segment = index.segment(failed.version)
         except (LogGapError, TableError) as nowhere:
             raise said from nowhere
-        event = CheckpointAbandoned(path=failed.checkpoint.files[0].path, reason=str(self.error))
+        path = failed.checkpoint.files[0].path
+        event = CheckpointAbandoned(
+            table=self.resume.request.table, path=path, reason=reason_beside(path, self.error)
+        )
         segment = replace(segment, abandoned=failed.abandoned + 1)
         return self.resume.rebased(segment, (event,))
 

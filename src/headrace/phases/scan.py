@@ -17,7 +17,7 @@ from headrace.log.segment import Segment
 from headrace.metrics.event import CompactionAbandoned, Event
 from headrace.phases.checkpoint import may_have_sidecars, scan_files
 from headrace.phases.phase import Consume, Parallel, Phase, Sequential, Terminus
-from headrace.phases.recovery import OlderBase, meaning, recover
+from headrace.phases.recovery import OlderBase, meaning, reason_beside, recover
 from headrace.plan.batch import Batch
 from headrace.plan.node import (
     Chain,
@@ -106,12 +106,15 @@ class CommitReplay(Sequential[ScanOutcome], frozen=True, kw_only=True):
             if file.path == path and file.sums_up is not None:
                 _, last = file.sums_up
                 older = self.segment.commits_newest_first
+                event = CompactionAbandoned(
+                    table=self.request.table, path=path, reason=reason_beside(path, error)
+                )
                 return CommitReplay(
                     request=self.request,
                     segment=self.segment.without_compactions(),
                     commits=tuple(c for c in older if (c.version or 0) <= last),
                     seen=self.seen.without(path),
-                    events=(CompactionAbandoned(path=path, reason=str(error)),),
+                    events=(event,),
                 )
         raise meaning(error, self)
 

@@ -18,7 +18,7 @@ from headrace.log.segment import Segment, index_log
 from headrace.metrics.event import ChecksumIgnored, Event, HintIgnored
 from headrace.phases.checkpoint import scan_checkpoint
 from headrace.phases.phase import Consume, Phase, Terminus
-from headrace.phases.recovery import contradiction, recover
+from headrace.phases.recovery import contradiction, reason_beside, recover
 from headrace.plan.batch import Batch
 from headrace.plan.node import Chain, FirstOfEach, ListFiles, Node, ReadDocument, ScanJson
 from headrace.protocol.action import Checksum, LastCheckpoint, Metadata, Protocol
@@ -148,10 +148,10 @@ class ReadChecksum(Consume[TableVersion], frozen=True, kw_only=True):
 
     def failed(self, error: HeadraceError) -> Phase[TableVersion]:
         """The log has it all."""
-        return self._ignored(str(error))
+        return self._ignored(reason_beside(self.file.path, error))
 
     def _ignored(self, reason: str) -> Phase[TableVersion]:
-        event = ChecksumIgnored(path=self.file.path, reason=reason)
+        event = ChecksumIgnored(table=self.request.table, path=self.file.path, reason=reason)
         return ReadProtocolAndMetadata(request=self.request, segment=self.segment, events=(event,))
 
 
@@ -232,8 +232,10 @@ class ReadProtocolAndMetadata(Consume[TableVersion], frozen=True, kw_only=True):
     def _ask_the_log(self, refusal: Exception) -> Phase[TableVersion]:
         """A table is refused for what its log says, never for the word of a checksum file."""
         assert self.segment.checksum is not None
-        reason = f"the table would be refused for it, and its log says otherwise ({refusal})"
-        doubted = ChecksumIgnored(path=self.segment.checksum.path, reason=reason)
+        table = self.request.table
+        said = reason_beside(table, refusal)
+        reason = f"the table would be refused for it, and its log says otherwise ({said})"
+        doubted = ChecksumIgnored(table=table, path=self.segment.checksum.path, reason=reason)
         return ReadProtocolAndMetadata(request=self.request, segment=self.segment, doubted=doubted)
 
     def failed(self, error: HeadraceError) -> Phase[TableVersion]:

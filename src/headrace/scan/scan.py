@@ -369,5 +369,11 @@ class Scan:
         for name, claimed, found in claims:
             if claimed is not None and found is not None and claimed != found:
                 self._reporter(
-                    ChecksumMismatched(path=source.path, field=name, claimed=claimed, found=found)
+                    ChecksumMismatched(
+                        table=self.request.table,
+                        path=source.path,
+                        field=name,
+                        claimed=claimed,
+                        found=found,
+                    )
                 )
