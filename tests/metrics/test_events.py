@@ -7,7 +7,7 @@ from typing import TypeAlias, get_args
 import pytest
 
 from headrace import Table
-from headrace.errors import ObjectNotFoundError
+from headrace.errors import LogGapError, ObjectNotFoundError
 from headrace.metrics.event import Event, TableEvent
 from headrace.phases.snapshot import ReadChecksum, SnapshotRequest
 from tests.lake.action import add, opening, protocol
@@ -15,6 +15,7 @@ from tests.lake.checkpoint import Form, Shape, write_checkpoint
 from tests.lake.log import (
     state_at,
     write_checksum,
+    write_commit,
     write_compaction,
     write_history,
     write_lines,
@@ -97,6 +98,18 @@ def test_a_checksum_that_vanishes_is_named_once(tmp_path: Path) -> None:
     reading = ReadChecksum(request=request, segment=segment, file=segment.checksum)
     [event] = reading.failed(ObjectNotFoundError(path=path)).events
     assert str(event) == f"t: {path} was ignored: no such object"
+
+
+def test_a_refresh_that_starts_again_names_its_table_once(tmp_path: Path) -> None:
+    write_history(tmp_path, HISTORY[:1])
+    events: list[Event] = []
+    table = Table(tmp_path, reporter=events.append)
+    snapshot = table.snapshot()
+    write_commit(tmp_path, 2, HISTORY[2])
+    with pytest.raises(LogGapError):
+        snapshot.refresh()
+    [event] = events
+    assert str(event).startswith(f"{table.uri}: the snapshot was taken anew: commit 1 is missing")
 
 
 def test_every_event_says_of_which_table_it_is() -> None:
