@@ -192,6 +192,21 @@ def test_damage_has_a_status_of_its_own(table: str) -> None:
     assert "CORRUPT_LOG" in done.stderr
 
 
+@pytest.mark.parametrize("command", ["files", "rows", "snapshot", "explain"])
+def test_damage_names_the_table_once(table: str, command: str) -> None:
+    commit_path(Path(table), 0).write_text('{"add": {"path"')
+    done = headrace(command, table)
+    assert f"error CORRUPT_LOG: {table}: _delta_log/" in done.stderr
+    assert done.stderr.count(table) == 1
+
+
+def test_a_gap_names_the_table_once(table: str) -> None:
+    commit_path(Path(table), 0).unlink()
+    done = headrace("files", table)
+    assert "error LOG_GAP" in done.stderr
+    assert done.stderr.count(table) == 1
+
+
 def test_snapshot_tells_version_and_log_health(table: str) -> None:
     facts = json.loads(headrace("snapshot", table, "--format", "json").stdout)
     assert facts["version"] == 1

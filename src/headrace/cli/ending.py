@@ -52,13 +52,16 @@ def ends_well(command: Callable[P, None]) -> Callable[P, None]:
             command(*args, **kwargs)
             sys.stdout.flush()
         except (HeadraceError, OSError, KeyboardInterrupt) as error:
-            raise typer.Exit(end(error)) from error
+            raise typer.Exit(end(error, table=kwargs.get("table"))) from error
 
     return wrapped
 
 
-def end(error: Ending) -> int:
-    """Tell of an error, if anyone should hear of it, and give the exit status."""
+def end(error: Ending, *, table: object = None) -> int:
+    """Tell of an error, if anyone should hear of it, and give the exit status.
+
+    `table` is what the command reads: damage may name a file by its path below it alone.
+    """
     match error:
         case KeyboardInterrupt():
             return INTERRUPTED
@@ -67,7 +70,7 @@ def end(error: Ending) -> int:
             _forget_output()
             return 0
         case HeadraceError():
-            return _tell(error)
+            return _tell(error, table=table)
         case OSError():
             # What is read comes with typed errors, so this is about what is written.
             _forget_output()
@@ -80,11 +83,13 @@ def status_of(error: HeadraceError) -> int:
     return next(status for family, status, _ in STATUSES if isinstance(error, family))
 
 
-def _tell(error: HeadraceError) -> int:
+def _tell(error: HeadraceError, *, table: object = None) -> int:
+    unnamed = table and isinstance(error, DamageError) and "table" not in error.fields
+    text = f"{table}: {error}" if unnamed else str(error)
     # Where standard error cannot be written to either, the status still tells.
     with contextlib.suppress(OSError):
         console = Console(stderr=True, soft_wrap=True, highlight=False)
-        console.print(f"[bold red]error[/] [bold]{error.code}[/]: {escape(str(error))}")
+        console.print(f"[bold red]error[/] [bold]{error.code}[/]: {escape(text)}")
     return status_of(error)
 
 
