@@ -51,6 +51,13 @@ def test_the_table_format_has_a_head_and_a_line_a_file(table: str) -> None:
     assert [line.split()[-1] for line in lines] == ["d.parquet", "b%20c.parquet"]
 
 
+@pytest.mark.parametrize("command", ["files", "explain"])
+def test_a_part_of_a_condition_that_is_not_evaluated_is_named(table: str, command: str) -> None:
+    done = headrace(command, table, "--where", "id > 1 AND abs(id) = 2")
+    told = [line for line in (done.stdout + done.stderr).splitlines() if "not evaluated" in line]
+    assert [("ABS(id) = 2" in line, "id > 1" in line) for line in told] == [(True, False)]
+
+
 def test_jsonl_is_one_document_a_line(table: str) -> None:
     first = json.loads(headrace("files", table, "--format", "jsonl").stdout.splitlines()[0])
     assert first["path"] == "d.parquet"

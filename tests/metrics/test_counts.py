@@ -3,6 +3,7 @@
 import asyncio
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -14,13 +15,14 @@ import pytest
 from hypothesis import given, settings
 
 from headrace import Scan, Table
+from headrace.errors import CorruptLogError
 from headrace.metrics.counts import Counts
 from headrace.metrics.event import Event, LogReplayCompleted
 from headrace.metrics.meter import Meter
 from tests.effort import examples
 from tests.lake.action import Line, add, commit_info, opening, remove, statistics
 from tests.lake.checkpoint import CLASSIC, Form, Shape, Statistics, TypedValues, write_checkpoint
-from tests.lake.log import state_at, write_commit, write_history
+from tests.lake.log import commit_path, state_at, write_commit, write_history
 from tests.lake.plan import Plan
 from tests.lake.strategies import plans
 
@@ -86,6 +88,25 @@ def test_the_event_of_a_whole_scan_has_all_files(tmp_path: Path) -> None:
     [event] = events
     assert isinstance(event, LogReplayCompleted)
     assert (event.counts.adds_emitted, scan.metrics.counts.adds_emitted) == (27, 27)
+
+
+def test_the_event_of_a_scan_that_fails_has_the_files_before_the_failure(tmp_path: Path) -> None:
+    events: list[Event] = []
+    history = [[add(f"{version}-{i}") for i in range(3)] for version in range(9)]
+    write_history(tmp_path, [[*opening()], *history])
+    scan = Table(tmp_path, reporter=events.append).snapshot().scan()
+    commit_path(tmp_path, 2).write_bytes(b"{")
+    taken = 0
+    batches = scan.batches()
+    with suppress(CorruptLogError):
+        for batch in batches:
+            time.sleep(0.01)  # slower than the reader
+            taken += batch.num_rows
+    with pytest.raises(CorruptLogError):
+        next(batches)
+    [event] = events
+    assert isinstance(event, LogReplayCompleted)
+    assert (event.counts.adds_emitted, scan.metrics.counts.adds_emitted) == (taken, taken)
 
 
 def test_a_run_counts_the_batches_that_it_gives(table: Table) -> None:

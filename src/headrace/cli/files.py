@@ -66,6 +66,8 @@ def files(  # noqa: PLR0913  (one parameter an option)
     """
     snapshot = Table(table).snapshot(version=version, as_of=as_of, log_tail=log_tail)
     scan = snapshot.scan(where=where, limit=limit, **parse_options(option))
+    for part in scan.not_evaluated:
+        sys.stderr.write(f"note: {part} is not evaluated, and rules out no file\n")
     try:
         with reading_shown("listing files", lambda: scan.metrics.counts.adds_emitted):
             _write(scan, output)

@@ -47,6 +47,20 @@ def needs_statistics(predicate: BoundPredicate) -> bool:
     return bool(statistics_leaves(predicate))
 
 
+def opaque_parts(predicate: BoundPredicate) -> Iterator[Opaque]:
+    """The parts that are not evaluated, which therefore rule out nothing."""
+    match predicate:
+        case And(parts) | Or(parts):
+            for part in parts:
+                yield from opaque_parts(part)
+        case Not(part):
+            yield from opaque_parts(part)
+        case Opaque():
+            yield predicate
+        case _:
+            return
+
+
 class _Asked(Flag):
     """What a predicate asks about a column."""
 

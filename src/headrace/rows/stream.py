@@ -13,6 +13,7 @@ from typing import Generic, TypeVar
 
 import msgspec
 
+from headrace.engines.background import Background
 from headrace.plan.cancellation import Cancellation
 
 S = TypeVar("S")
@@ -63,7 +64,7 @@ class OrderedStream(Generic[S, B]):
             cancellation: What the sources look at while they give nothing.
         """
         self._shared = _Shared(sources, read, pace, cancellation or Cancellation())
-        self._threads: list[threading.Thread] = []
+        self._workers: list[Background] = []
         self._changing = threading.RLock()  # a handler of signals may close it at any point
         self._lane: _Lane[B] | None = None
         self._error: BaseException | None = None
@@ -76,6 +77,7 @@ class OrderedStream(Generic[S, B]):
         if self._error is not None:
             raise self._error  # who asks again must not take it for the end
         try:
+            self._start_workers()
             while self._lane is not None or self._to_next_lane():
                 assert self._lane is not None
                 batch = self._shared.take(self._lane)
@@ -93,28 +95,28 @@ class OrderedStream(Generic[S, B]):
     def close(self) -> None:
         """Stop, and wait until nothing is open any more."""
         self._shared.stop()
-        if threading.current_thread() in self._threads:
+        if any(worker.is_current for worker in self._workers):
             return  # a reporter's wish: this very thread ends with its next step
         with self._changing:
-            for thread in self._threads:
-                thread.join()
+            for worker in self._workers:
+                worker.wait()
             self._shared.sources.close()
 
     def __del__(self) -> None:
         self._shared.stop()
 
     def _to_next_lane(self) -> bool:
-        self._start_threads()
+        self._start_workers()
         self._lane = self._shared.next_lane()
         return self._lane is not None
 
-    def _start_threads(self) -> None:
+    def _start_workers(self) -> None:
         with self._changing:
-            while len(self._threads) < self._shared.open_at_most and not self._shared.is_stopping:
-                name = f"headrace-rows-{len(self._threads)}"
-                thread = threading.Thread(target=self._shared.work, name=name, daemon=True)
-                thread.start()
-                self._threads.append(thread)
+            while len(self._workers) < self._shared.open_at_most and not self._shared.is_stopping:
+                name = f"headrace-rows-{len(self._workers)}"
+                self._workers.append(Background(self._shared.work, name=name))
+            for worker in self._workers:
+                worker.start()
 
 
 class _Shared(Generic[S, B]):

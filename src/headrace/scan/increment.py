@@ -35,7 +35,10 @@ def bring_up_to_date(
         run.cancellation.check()
         old = _cast(batch, schema)
         _check_label(batch, label)
-        gone = matcher.seen_rows(old.column("path"), _vectors(old))
+        try:
+            gone = matcher.seen_rows(old.column("path"), _vectors(old))
+        except UnicodeDecodeError as error:
+            raise _refused(f"it has a text that is none: {error}") from error
         kept = old.filter(all_but(gone, len(old))) if len(gone) else old
         if kept.num_rows:
             yield kept

@@ -10,6 +10,7 @@ from contextlib import closing
 from queue import SimpleQueue
 from typing import Generic, Self, TypeVar
 
+from headrace.engines.background import Background
 from headrace.errors import ReaderClosedError
 from headrace.plan.cancellation import Cancellation, Cancelled
 
@@ -48,7 +49,8 @@ class Pipeline(Generic[R]):
         self._taken = taken
         self._to_async = to_async
         self._changing = threading.RLock()  # a handler of signals may close it meanwhile
-        self._thread: threading.Thread | None = None
+        # It knows the reader alone: so a pipeline that nobody has any more can end it.
+        self._reading = Background(self._reader.run, name="headrace-scan")
         self._has_ended = False
         self._was_cut = False
 
@@ -68,7 +70,7 @@ class Pipeline(Generic[R]):
             if self._taken is not None:
                 self._taken(item)
             return item
-        self._join()
+        self._reading.wait()
         if self._was_cut:
             raise ReaderClosedError
         self._has_ended = True
@@ -79,13 +81,8 @@ class Pipeline(Generic[R]):
     def _start(self) -> bool:
         """Start the thread, if nobody has; False: it is too late for that."""
         with self._changing:
-            if self._thread is None and not self._was_cut:
-                # It knows the reader alone: so a pipeline that nobody has any more can end it.
-                thread = threading.Thread(
-                    target=self._reader.run, name="headrace-scan", daemon=True
-                )
-                thread.start()
-                self._thread = thread  # not before: one that has not started cannot be joined
+            if not self._was_cut:
+                self._reading.start()
             return not self._was_cut
 
     def close(self) -> None:
@@ -94,20 +91,13 @@ class Pipeline(Generic[R]):
         Who waits for an item, or asks for one, gets `ReaderClosedError` if the end had not come.
         """
         self.stop()
-        self._join()
+        self._reading.wait()
 
     def stop(self) -> None:
         """Let the reading end, and wait for nothing."""
         with self._changing:
             self._was_cut = not self._has_ended
         self._reader.stop()
-
-    def _join(self) -> None:
-        thread = self._thread
-        if thread is threading.current_thread():
-            return  # a reporter's wish: this very thread ends with its next step
-        if thread is not None:
-            thread.join()
 
     def __enter__(self) -> Self:
         return self

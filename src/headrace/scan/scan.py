@@ -6,6 +6,7 @@ from contextlib import aclosing, closing, contextmanager
 from msgspec.structs import replace
 
 from headrace.errors import IncrementRefusedError, InvalidArgumentError
+from headrace.expr.reference import opaque_parts
 from headrace.log.segment import Segment
 from headrace.metrics.event import ChecksumMismatched, LogReplayCompleted
 from headrace.metrics.meter import Meter
@@ -87,6 +88,12 @@ class Scan:
         return decide(self.options, segment=self.segment, limit=self.limit, request=self.request)
 
     @property
+    def not_evaluated(self) -> tuple[str, ...]:
+        """The parts of the condition that rule out no file, since nobody evaluates them here."""
+        predicate = self.request.predicate
+        return () if predicate is None else tuple(map(str, opaque_parts(predicate)))
+
+    @property
     def metrics(self) -> ScanMetrics:
         """The numbers of the iteration that was started last, live while it runs."""
         return self._metrics
@@ -155,7 +162,8 @@ class Scan:
     def explain(self) -> str:
         """The decision, the phases of this scan and their plans; no result is read for it."""
         phases = explain_machine(self._first_phase(None), executor=self._executor)
-        return "\n".join([f"strategy: {self.decision}", *phases])
+        ignored = (f"not evaluated: {part}" for part in self.not_evaluated)
+        return "\n".join([f"strategy: {self.decision}", *ignored, *phases])
 
     def __iter__(self) -> Iterator[LiveFile]:
         reading = ExecutionContext(settings=self.options)
@@ -220,8 +228,16 @@ class Scan:
         planned: Decision,
     ) -> Pipeline[RecordBatch]:
         def reported() -> Generator[RecordBatch, None, None]:
-            with self._reported(reading.meter, planned=planned):
-                reading.meter.give_all((yield from batches))
+            files = 0
+            with self._reported(reading.meter, planned=planned), closing(batches):
+                try:
+                    for batch in batches:
+                        files += batch.num_rows
+                        yield batch
+                except Exception:
+                    reading.meter.give_all(files)  # the caller gets them before the error
+                    raise
+                reading.meter.give_all(files)
 
         return Pipeline(
             reported(),

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, suppress
 from typing import Generic, TypeVar
 
+from headrace.engines.background import Background
+
 U = TypeVar("U")
 R = TypeVar("R")
 
@@ -53,16 +55,13 @@ class _Pool(Generic[U, R]):
         self._units_lock = threading.Lock()
         self._stopping = threading.Event()
         self._results: queue.Queue[R | _Finished | _Failed] = queue.Queue(_RESULTS_AHEAD * threads)
-        self._threads = [
-            threading.Thread(target=self._run, name=f"headrace-leaf-{n}", daemon=True)
-            for n in range(threads)
-        ]
-        for thread in self._threads:
-            thread.start()
+        self._workers = [Background(self._run, name=f"headrace-leaf-{n}") for n in range(threads)]
 
     def results(self) -> Iterator[R]:
         """What the threads make, until all of them have finished."""
-        running = len(self._threads)
+        for worker in self._workers:
+            worker.start()
+        running = len(self._workers)
         while running:
             result = self._results.get()
             if isinstance(result, _Finished):
@@ -75,11 +74,11 @@ class _Pool(Generic[U, R]):
     def stop(self) -> None:
         """Tell the threads to stop, and wait until they have let go of their files."""
         self._stopping.set()
-        while any(thread.is_alive() for thread in self._threads):
+        while not all(worker.is_over() for worker in self._workers):
             with suppress(queue.Empty):  # a thread may be waiting for room
                 self._results.get(timeout=0.01)
-        for thread in self._threads:
-            thread.join()
+        for worker in self._workers:
+            worker.wait()
 
     def _run(self) -> None:
         try:
