@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from examples.demo import CITIES, DAYS
-from tests.lake.action import Line, add, metadata, protocol, remove
+from tests.lake.action import Line, add, commit_info, metadata, protocol, remove
 from tests.lake.checkpoint import write_checkpoint
 from tests.lake.log import state_at, write_hint, write_history
 
@@ -25,6 +25,8 @@ def write_demo_lake(folder: Path) -> Path:
         metadata(columns=COLUMNS, partition_columns=("date", "city")),
     ]
     history.append([remove(_path(4, city)) for city in CITIES])
+    for commit in history:
+        commit.append(commit_info())  # as nearly every writer does
     write_history(table, history)
     _write_rows(table)
     write_checkpoint(table, DAYS // 2, state_at(history, DAYS // 2))
