@@ -1,6 +1,8 @@
 """Reporters show the counts of a replay under the names that people look for."""
 
 import logging
+import subprocess
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -121,3 +123,21 @@ def test_logging_warns_of_what_was_survived_and_whispers_the_rest(
         for event in events_of(table):
             log_event(event)
     assert [record.levelname for record in caplog.records] == ["WARNING", "DEBUG"]
+
+
+@pytest.mark.parametrize(
+    ("module", "library", "extra"),
+    [("prometheus", "prometheus_client", "prometheus"), ("otel", "opentelemetry", "otel")],
+)
+def test_a_reporter_without_its_library_says_which_extra_to_install(
+    module: str, library: str, extra: str
+) -> None:
+    code = (
+        f"import sys; sys.modules[{library!r}] = None\n"
+        "from headrace.errors import MissingExtraError\n"
+        f"try:\n    import headrace.metrics.{module}\n"
+        "except MissingExtraError as error:\n    print(error)"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    expected = f"{library} is not installed; run: pip install 'headrace[{extra}]'"
+    assert ran.stdout.strip() == expected

@@ -1,10 +1,18 @@
 """Events as OpenTelemetry metrics. Needs the extra `otel`."""
 
 import msgspec
-from opentelemetry.metrics import MeterProvider, get_meter_provider
 
 from headrace.metrics.counts import Counts
 from headrace.metrics.event import Event, LogReplayCompleted
+from headrace.metrics.requirement import require_opentelemetry
+
+require_opentelemetry()
+
+# isort: split
+from opentelemetry.metrics import (  # noqa: E402  (only now it is known to be there)
+    MeterProvider,
+    get_meter_provider,
+)
 
 
 class OpenTelemetryReporter:

@@ -1,10 +1,21 @@
 """Events as Prometheus metrics. Needs the extra `prometheus`."""
 
 import msgspec
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from headrace.metrics.counts import Counts
 from headrace.metrics.event import Event, LogReplayCompleted
+from headrace.metrics.requirement import require_prometheus
+
+require_prometheus()
+
+# isort: split
+from prometheus_client import (  # noqa: E402  (only now it is known to be there)
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    generate_latest,
+)
 
 _SECONDS = (0.001, 0.005, 0.02, 0.1, 0.5, 2.0, 10.0, 60.0)
 _LABELS = ("table", "phase")
