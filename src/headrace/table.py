@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from functools import cached_property
-from os import PathLike, fsdecode
+from os import PathLike
 from typing import Any, TypeAlias
 
 from headrace import wiring
@@ -28,6 +28,7 @@ from headrace.protocol.widening import check_followed
 from headrace.replay.projection import ADD_FIELDS
 from headrace.rows.option import RowOptions
 from headrace.scan.argument import (
+    address,
     chosen_options,
     column_names,
     condition,
@@ -76,10 +77,11 @@ class Table:
 
         Raises:
             UnsupportedStoreError: no store is known for the address.
-            InvalidArgumentError: `cache_bytes` is no size.
+            InvalidArgumentError: `uri` is no address of a folder, or its name is not UTF-8, or
+                `cache_bytes` is no size.
         """
         cache_bytes = whole_number("cache_bytes", cache_bytes)
-        store = wiring.open_store(fsdecode(uri), options=storage_options)
+        store = wiring.open_store(address(uri), options=storage_options)
         self.uri = store.root
         self.files = wiring.open_files(store, options=storage_options)
         self.executor = executor or wiring.open_executor(store, cache_bytes=cache_bytes)

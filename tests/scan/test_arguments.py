@@ -68,6 +68,31 @@ def test_numbers_of_numpy_are_whole_numbers(table: Table) -> None:
     assert len(list(snapshot.scan(limit=np.int32(5)))) == 1  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("address", [None, 5, ["t"], "", b"", "a\0b"], ids=repr)
+def test_what_is_no_address_is_refused(address: Any) -> None:
+    with pytest.raises(InvalidArgumentError, match="uri"):
+        Table(address)
+
+
+@pytest.mark.parametrize("name", [b"bad\xff", "bad\udcff"], ids=repr)
+def test_a_folder_whose_name_is_not_utf_8_is_refused(name: Any) -> None:
+    with pytest.raises(InvalidArgumentError, match="is not UTF-8"):
+        Table(name)
+
+
+def test_a_path_below_a_folder_whose_name_is_not_utf_8_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "bad\udcff"
+    try:
+        folder.mkdir()
+    except OSError:
+        pytest.skip("the file system takes no such name")
+    monkeypatch.chdir(folder)
+    with pytest.raises(InvalidArgumentError, match="is not UTF-8"):
+        Table("events")
+
+
 def test_an_address_may_be_bytes_as_paths_may_be(table: Table) -> None:
     address: Any = table.uri.encode()
     assert Table(address).uri == table.uri

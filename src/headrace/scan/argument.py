@@ -7,6 +7,7 @@ right type or an `InvalidArgumentError` that says what to write.
 from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime
 from operator import index
+from os import PathLike, fsdecode
 from typing import Any, TypeVar
 
 from headrace.errors import InvalidArgumentError
@@ -18,6 +19,14 @@ Chosen = TypeVar("Chosen", bound=ScanOptions)
 
 _LARGEST = (1 << 63) - 1
 """Versions and counts are 64-bit numbers, as in all that reads or writes them."""
+
+
+def address(uri: Any) -> str:
+    """Where a table is: a path or an address."""
+    if not isinstance(uri, str | bytes | PathLike):
+        reason = f"it must be a path or an address, such as 'data/events', not {uri!r}"
+        raise InvalidArgumentError(argument="uri", reason=reason)
+    return fsdecode(uri)
 
 
 def ratified_tail(paths: Sequence[str]) -> tuple[LogFile, ...]:

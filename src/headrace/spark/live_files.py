@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime
 from functools import reduce
-from os import PathLike, fspath
+from os import PathLike
 from typing import Any
 
 import pyarrow as pa
@@ -20,6 +20,7 @@ from headrace.engines.spark.worker import Shipped, read_task
 from headrace.errors import InvalidArgumentError
 from headrace.metrics.meter import Meter
 from headrace.metrics.reporter import Reporter, log_event
+from headrace.scan.argument import address
 from headrace.scan.arrow_files import add_fields, arrow_files
 from headrace.scan.live_file import FileContext
 from headrace.table import Table
@@ -48,9 +49,10 @@ def open_table(
 
     Raises:
         UnsupportedStoreError: no store is known for the address.
+        InvalidArgumentError: it is no address of a folder.
         EngineFailedError: by the scans: Spark gave up on a part of a checkpoint.
     """
-    store = wiring.open_store(fspath(uri), options=storage_options)
+    store = wiring.open_store(address(uri), options=storage_options)
     embedded = wiring.open_executor(store)
     executor = SparkExecutor(spark, embedded=embedded, wave_bytes=wave_bytes)
     return Table(uri, storage_options=storage_options, executor=executor, reporter=reporter)

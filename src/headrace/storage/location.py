@@ -21,7 +21,8 @@ def local_root(uri: str) -> str:
     """The folder that a plain path or a `file:` address names.
 
     Raises:
-        InvalidArgumentError: the address names nothing, or no folder of this machine.
+        InvalidArgumentError: the address names nothing, or no folder of this machine, or one
+            whose name is not UTF-8: what is told of its files could not be written.
     """
     if _SCHEME.match(uri):
         local = _LOCAL.fullmatch(uri)
@@ -32,7 +33,13 @@ def local_root(uri: str) -> str:
     if not uri or "\0" in uri:
         reason = f"{uri!r} does not name a folder; write . for the one that you are in"
         raise InvalidArgumentError(argument="uri", reason=reason)
-    return os.path.abspath(os.path.expanduser(uri))  # noqa: PTH100, PTH111 (text in, text out)
+    root = os.path.abspath(os.path.expanduser(uri))  # noqa: PTH100, PTH111 (text in, text out)
+    try:
+        root.encode()
+    except UnicodeEncodeError as error:
+        reason = f"{root!r} is not UTF-8; rename the folder, or reach it by a link that is"
+        raise InvalidArgumentError(argument="uri", reason=reason) from error
+    return root
 
 
 def resolve(root: str, path: str) -> str:
