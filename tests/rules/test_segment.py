@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from headrace import Table
 from headrace.errors import LogGapError, TableNotFoundError, VersionNotFoundError
+from headrace.metrics.event import Event, HintIgnored
 from tests.lake.action import Line, add, opening, remove
 from tests.lake.checkpoint import Form, Shape, write_checkpoint
 from tests.lake.log import (
@@ -148,6 +150,14 @@ def test_rule_04_a_hint_to_a_checkpoint_that_is_not_there_is_ignored(
     _clean(table, 0, 1, 2)
     write_hint(table, version)
     assert paths_of(table) == ["2", "3", "4", "5"]
+
+
+def test_rule_04_a_hint_to_a_checkpoint_that_is_not_there_is_said_to_be_that(table: Path) -> None:
+    write_hint(table, 3)
+    events: list[Event] = []
+    assert Table(table, reporter=events.append).snapshot().version == 5
+    reason = "no complete checkpoint of version 3, which it names, is there"
+    assert events == [HintIgnored(table=str(table), reason=reason)]
 
 
 def test_rule_04_a_newer_checkpoint_than_the_hint_names_is_used(table: Path) -> None:

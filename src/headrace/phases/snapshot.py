@@ -98,10 +98,12 @@ class ListLog(Consume[TableVersion], frozen=True, kw_only=True):
             if self.start == 0:
                 raise
             return ListLog(request=request)  # the rest of the log tells what there is instead
-        except (TableNotFoundError, LogGapError) as error:
+        except (TableNotFoundError, LogGapError):
             if self.start == 0 or index.base(request.version) is not None:
                 raise
-            event = HintIgnored(table=request.table, reason=f"it misled the listing ({error})")
+            # The commits before it were not listed: that they are missing is not known.
+            reason = f"no complete checkpoint of version {self.start}, which it names, is there"
+            event = HintIgnored(table=request.table, reason=reason)
             return ListLog(request=request, events=(event,))
         return read_table(request, segment)
 
