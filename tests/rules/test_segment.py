@@ -53,6 +53,21 @@ def test_rule_01_a_gap_names_the_missing_versions(table: Path) -> None:
     assert caught.value.missing == (range(2, 4),)
 
 
+def test_rule_01_a_gap_names_the_versions_that_can_be_read(table: Path) -> None:
+    _checkpoint(table, 1)
+    _clean(table, 0, 3)
+    with pytest.raises(LogGapError, match="that can be read: 1 to 2") as caught:
+        open_snapshot(table)
+    assert caught.value.available == (range(1, 3),)
+    assert [open_snapshot(table, version).version for version in (1, 2)] == [1, 2]
+
+
+def test_rule_01_a_gap_that_leaves_nothing_names_no_version(table: Path) -> None:
+    _clean(table, 0)
+    with pytest.raises(LogGapError, match=r"restore the files$"):
+        open_snapshot(table)
+
+
 def test_rule_01_a_gap_after_a_checkpoint_is_refused(table: Path) -> None:
     _checkpoint(table, 2)
     _clean(table, 4)

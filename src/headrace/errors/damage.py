@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from headrace.errors.root import HeadraceError
+from headrace.errors.root import HeadraceError, versions
 
 
 class DamageError(HeadraceError):
@@ -14,11 +14,15 @@ class LogGapError(DamageError):
 
     code = "LOG_GAP"
 
-    def __init__(self, *, table: str, missing: Sequence[range]) -> None:
-        self.table, self.missing = table, tuple(missing)
+    def __init__(
+        self, *, table: str, missing: Sequence[range], available: Sequence[range] = ()
+    ) -> None:
+        self.table, self.missing, self.available = table, tuple(missing), tuple(available)
+        readable = versions(self.available)
+        instead = f", or ask for a version that can be read: {readable}" if readable else ""
         super().__init__(
-            f"{table}: {_commits(self.missing)} missing, so later versions cannot be rebuilt; "
-            "restore the files, or ask for a version that a complete checkpoint covers"
+            f"{table}: {_commits(self.missing)} missing, and nothing else tells what happened "
+            f"there; restore the files{instead}"
         )
 
 

@@ -1,5 +1,6 @@
 """The root of all errors: a stable code, the facts as fields, and a text with the next step."""
 
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 
@@ -25,3 +26,10 @@ def _rebuild(
     error.args = args
     error.__dict__.update(fields)
     return error
+
+
+def versions(runs: Iterable[range]) -> str:
+    """Write 3, 4, 5 and 9 as "3 to 5, 9"."""
+    return ", ".join(
+        str(run.start) if len(run) == 1 else f"{run.start} to {run.stop - 1}" for run in runs
+    )

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from headrace.errors.root import HeadraceError
+from headrace.errors.root import HeadraceError, versions
 
 
 class TableError(HeadraceError):
@@ -69,10 +69,7 @@ class VersionNotFoundError(TableError):
     ) -> None:
         self.table, self.version, self.newest = table, version, newest
         self.available = tuple(available)
-        runs = ", ".join(
-            str(run.start) if len(run) == 1 else f"{run.start} to {run.stop - 1}"
-            for run in self.available
-        )
+        runs = versions(self.available)
         next_step = f"ask for one of {runs}" if runs else f"the newest is {newest}"
         super().__init__(f"{table}: version {version} is not there; {next_step}")
 

@@ -128,7 +128,7 @@ class LogIndex(msgspec.Struct, frozen=True, kw_only=True):
         if missing:
             if version is not None and base is None and self.checkpoints:
                 raise self._not_found(target)
-            raise LogGapError(table=self.table, missing=missing)
+            raise LogGapError(table=self.table, missing=missing, available=self.available)
         inside = [c for c in self.compactions if _lies_within(c, first, target)]
         checksums = [v for v in self.checksums if first - 1 <= v <= target]
         return Segment(
