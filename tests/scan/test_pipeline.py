@@ -220,6 +220,77 @@ def test_batches_can_be_iterated_in_asyncio(table: Table) -> None:
     assert asyncio.run(count()) == 400
 
 
+def test_async_with_ends_the_reader_of_batches_that_are_left_early(table: Table) -> None:
+    async def first() -> int:
+        async with table.snapshot().scan().batches() as batches:
+            found = await anext(aiter(batches))
+        assert reader_threads() == []
+        with pytest.raises(ReaderClosedError):
+            next(batches)
+        return int(found.num_rows)
+
+    assert asyncio.run(first()) == 20
+
+
+def test_a_pipeline_that_is_not_for_asyncio_refuses_async_with() -> None:
+    async def enter() -> None:
+        async with Pipeline(numbers([])):
+            pass
+
+    with pytest.raises(TypeError, match="alone"):
+        asyncio.run(enter())
+
+
+def test_async_with_may_be_left_before_anything_is_read(table: Table) -> None:
+    async def leave() -> None:
+        async with table.snapshot().scan().batches():
+            pass
+
+    asyncio.run(leave())
+    assert reader_threads() == []
+
+
+def test_async_with_waits_for_the_end_without_holding_up_the_loop() -> None:
+    ticks = 0
+
+    async def tick() -> None:
+        nonlocal ticks
+        while True:
+            ticks += 1
+            await asyncio.sleep(0.01)
+
+    def lingering() -> Generator[int, None, None]:
+        try:
+            yield from range(1000)
+        finally:
+            time.sleep(0.3)
+
+    async def go() -> int:
+        ticking = asyncio.create_task(tick())
+        async with Pipeline(lingering(), to_async=one_by_one) as items:
+            async for _ in items:
+                break
+            before = ticks
+        ticking.cancel()
+        return ticks - before
+
+    assert asyncio.run(go()) > 3
+    assert reader_threads() == []
+
+
+def test_async_with_raises_an_error_once(table: Table) -> None:
+    commit_path(Path(table.uri), 3).write_bytes(b"{")
+
+    async def collect() -> None:
+        async with table.snapshot().scan().batches() as batches:
+            async for _ in batches:
+                pass
+
+    with pytest.raises(CorruptLogError):
+        asyncio.run(collect())
+    assert reader_threads() == []
+
+
 def test_asyncio_can_stop_early(table: Table) -> None:
     async def first() -> str:
         async for file in table.snapshot().scan():

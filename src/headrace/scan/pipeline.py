@@ -6,7 +6,7 @@ queue is short, so a slow consumer holds the reader back, and closing ends both 
 
 import threading
 from collections.abc import AsyncIterator, Callable, Generator, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from queue import SimpleQueue
 from typing import Generic, Self, TypeVar
 
@@ -27,7 +27,10 @@ class _End:
 
 
 class Pipeline(Generic[R]):
-    """An iterator over what a generator makes in a thread of its own; `for` and `async for`."""
+    """An iterator over what a generator makes in a thread of its own.
+
+    It is for `for` and `with`, and in asyncio for `async for` and `async with`.
+    """
 
     def __init__(
         self,
@@ -43,7 +46,8 @@ class Pipeline(Generic[R]):
             source: Makes the items, in the reader's thread; it must not have begun.
             cancellation: What the source looks at while it gives nothing.
             taken: Hears of every item that is handed to a consumer.
-            to_async: How to iterate in asyncio; without it only `for` is possible.
+            to_async: How to iterate in asyncio, closing it at the end without holding up the
+                loop; without it only `for` and `with` are possible.
         """
         self._reader = _Reader(source, cancellation or Cancellation())
         self._taken = taken
@@ -59,8 +63,19 @@ class Pipeline(Generic[R]):
 
     def __aiter__(self) -> AsyncIterator[R]:
         if self._to_async is None:
-            raise TypeError("this pipeline can be iterated by `for` alone")
+            raise TypeError("this pipeline is for `for` and `with` alone")
         return self._to_async(self)
+
+    async def __aenter__(self) -> Self:
+        aiter(self)  # refused here if at all, and not when it is left
+        return self
+
+    async def __aexit__(self, *raised: object) -> None:
+        self.stop()
+        # An iteration that is over at once: its end waits for the thread, and not in the loop.
+        with suppress(Exception):  # raised already, or nobody wants to hear it
+            async for _ in self:
+                pass
 
     def __next__(self) -> R:
         if not self._start():
