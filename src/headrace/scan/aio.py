@@ -1,4 +1,4 @@
-"""Scans in asyncio: each step runs in a thread, so that the loop is never blocked."""
+"""Scans in asyncio: each step runs in a thread, and the loop does not wait for it."""
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
