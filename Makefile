@@ -91,5 +91,4 @@ constraints: $(READY)  ## record the exact versions in use
 	  $(BIN)/pip freeze --exclude-editable; } > constraints.txt
 
 clean:  ## remove everything that was made
-	rm -rf $(VENV) site build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis demo-lake .bench \
-	  shop runs-shop page-shop
+	rm -rf $(VENV) site build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis demo-lake .bench
