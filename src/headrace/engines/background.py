@@ -30,28 +30,33 @@ class Background:
         """Whether it is the call itself that asks."""
         return self._thread is threading.current_thread()
 
+    @property
+    def _is_elsewhere(self) -> bool:
+        """Whether another process has started it, of which this one is a fork."""
+        return self._process not in {None, os.getpid()}
+
     def start(self) -> None:
         """Start it, unless it was.
 
         Raises:
             ReaderClosedError: it was started before this process was forked, and is not here.
         """
+        if self._is_elsewhere:
+            raise ReaderClosedError
         if self._process is None:
             thread = threading.Thread(target=self._run, name=self._name, daemon=True)
             thread.start()
             self._process = os.getpid()
-        elif self._process != os.getpid():
-            raise ReaderClosedError
 
     def is_over(self) -> bool:
-        """Whether it has ended. What has not begun by now never will."""
+        """Whether it has ended, or is not in this process. What has not begun never will."""
         if self._beginning.acquire(blocking=False):
             self._ended.put(None)
-        return not self._ended.empty()
+        return self._is_elsewhere or not self._ended.empty()
 
     def wait(self) -> None:
         """Wait until it has ended, unless it is the call itself that waits."""
-        if self.is_current or self._process not in {None, os.getpid()}:
+        if self.is_current or self._is_elsewhere:
             return
         self.is_over()
         self._ended.get()

@@ -57,8 +57,10 @@ def opaque_parts(predicate: BoundPredicate) -> Iterator[Opaque]:
             yield from opaque_parts(part)
         case Opaque():
             yield predicate
-        case _:
+        case Constant() | Compare() | In() | IsNull() | StartsWith() | Like():
             return
+        case _:
+            assert_never(predicate)
 
 
 class _Asked(Flag):

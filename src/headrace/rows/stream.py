@@ -106,7 +106,6 @@ class OrderedStream(Generic[S, B]):
         self._shared.stop()
 
     def _to_next_lane(self) -> bool:
-        self._start_workers()
         self._lane = self._shared.next_lane()
         return self._lane is not None
 

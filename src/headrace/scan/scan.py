@@ -222,7 +222,7 @@ class Scan:
 
     def _pipeline(
         self,
-        batches: Generator[RecordBatch, None, int],
+        batches: Generator[RecordBatch, None, None],
         reading: ExecutionContext,
         *,
         planned: Decision,
@@ -251,9 +251,9 @@ class Scan:
         columns: tuple[str, ...] | None,
         phase: Phase[ScanOutcome],
         reading: ExecutionContext,
-    ) -> Generator[RecordBatch, None, int]:
+    ) -> Generator[RecordBatch, None, None]:
         if self.limit == 0:
-            return 0
+            return
         shape = ListingShape(
             where=self.where,
             columns=columns,
@@ -265,7 +265,8 @@ class Scan:
         known = self._listings.find(shape)
         if known is not None:
             reading.meter.count(listing_cache_hits=1)
-            return (yield from self._up_to_limit(known))
+            yield from self._up_to_limit(known)
+            return
         recording = self._listings.record(shape)
         with self._part(phase, reading) as run:
             batches = (
@@ -277,7 +278,6 @@ class Scan:
         if files != self.limit:
             self._compare(files, None)
             recording.complete()
-        return files
 
     def _part(self, phase: Phase[ScanOutcome], reading: ExecutionContext) -> Run[ScanOutcome]:
         """A run of whose end its caller tells."""
@@ -334,10 +334,10 @@ class Scan:
         label: ListLabel,
         phase: Phase[ScanOutcome],
         reading: ExecutionContext,
-    ) -> Generator[RecordBatch, None, int]:
+    ) -> Generator[RecordBatch, None, None]:
         with self._part(phase, reading) as run:
             batches = self._late.bring_up_to_date(previous, run, self._context, label)
-            return (yield from self._up_to_limit(batches))
+            yield from self._up_to_limit(batches)
 
     def arrow_schema(self, *, columns: Sequence[str] | None = None) -> ArrowSchema:
         """The `pyarrow.Schema` of the batches."""
