@@ -2,12 +2,15 @@
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
+from uuid import uuid4
 
+from headrace.errors import ObjectExistsError
 from headrace.storage.failure import storage_error, storage_errors
-from headrace.storage.store import ObjectMeta
+from headrace.storage.store import ObjectMeta, PutMode
 
 
 class LocalStore:
@@ -59,9 +62,130 @@ class LocalStore:
         with storage_errors(path):
             return Path(self._full(path)).open("rb")
 
+    def put(self, path: str, content: bytes, *, mode: PutMode) -> None:
+        """Write a file whole: under no name, or a temporary one, then moved into place."""
+        target = Path(self._full(path))
+        with storage_errors(path):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            try:
+                if mode is PutMode.OVERWRITE:
+                    _replace(target, content)
+                elif not _create_unnamed(target, content):
+                    _create(target, content)
+            except FileExistsError as error:
+                raise ObjectExistsError(path=path) from error
+            _sync(target.parent)
+
+    def persist(self, paths: Iterable[str]) -> None:
+        """Flush files, and the folders that name them, to the disk."""
+        folders: set[Path] = set()
+        for path in paths:
+            file = Path(self._full(path))
+            with storage_errors(path):
+                _sync(file)
+            folders.update(self._folders_of(file))
+        for folder in folders:
+            with storage_errors(str(folder)):
+                _sync(folder)
+
+    def list_tree(self, directory: str) -> Iterator[ObjectMeta]:
+        """The files of a folder and of all folders below it, by path."""
+        folder = self._full(directory)
+        for parent, folders, names in os.walk(folder):
+            folders.sort()
+            below = os.path.relpath(parent, self.root)
+            for name in sorted(names):
+                path = f"{below}/{name}"
+                with storage_errors(path):
+                    status = Path(parent, name).stat()
+                yield ObjectMeta(
+                    path=path,
+                    size_bytes=status.st_size,
+                    modified_ms=status.st_mtime_ns // 1_000_000,
+                )
+
+    def delete(self, paths: Iterable[str]) -> None:
+        """Delete files; their folders stay."""
+        for path in paths:
+            with storage_errors(path):
+                Path(self._full(path)).unlink(missing_ok=True)
+
+    def prune(self, directory: str) -> None:
+        """Remove the empty folders of a folder, and itself if it is empty then."""
+        for parent, _, _ in os.walk(self._full(directory), topdown=False):
+            with suppress(OSError):  # it is not empty, or gone already
+                Path(parent).rmdir()
+
+    def _folders_of(self, file: Path) -> Iterator[Path]:
+        """The folders from that of a file up to the root."""
+        for folder in file.parents:
+            yield folder
+            if str(folder) == self.root:
+                return
+
     def local_path(self, path: str) -> str | None:
         """The file itself."""
         return self._full(path)
 
     def _full(self, path: str) -> str:
         return f"{self.root.rstrip('/')}/{path}"
+
+
+def _sync(place: Path) -> None:
+    """Flush a file or a folder to the disk."""
+    descriptor = os.open(place, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _create_unnamed(target: Path, content: bytes) -> bool:
+    """Create a file that has no name until it is whole; False where the system has no such files.
+
+    A process that is killed on the way leaves nothing.
+
+    Raises:
+        FileExistsError: there is such a file.
+    """
+    try:
+        descriptor = os.open(target.parent, os.O_TMPFILE | os.O_WRONLY, 0o644)
+    except (AttributeError, OSError):
+        return False
+    with open(descriptor, "wb") as file:  # noqa: PTH123  (a descriptor, not a path)
+        file.write(content)
+        file.flush()
+        os.fsync(descriptor)
+        try:
+            os.link(f"/proc/self/fd/{descriptor}", target, follow_symlinks=True)
+        except FileExistsError:
+            raise
+        except OSError:  # no /proc, or a file system that does not give such files names
+            return False
+    return True
+
+
+def _create(target: Path, content: bytes) -> None:
+    """Create a file under a temporary name, and link it into place."""
+    temporary = _write_temporary(target, content)
+    try:
+        os.link(temporary, target)
+    finally:
+        temporary.unlink()
+
+
+def _replace(target: Path, content: bytes) -> None:
+    _write_temporary(target, content).replace(target)
+
+
+def _write_temporary(target: Path, content: bytes) -> Path:
+    temporary = target.with_name(f".{target.name}.{uuid4().hex}.tmp")
+    try:
+        with temporary.open("xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    return temporary

@@ -1,10 +1,12 @@
 """The port: what a store must be able to do.
 
 It asks for no more than every object store has: list a prefix, read an object whole, in
-chunks, or by ranges. Stores are safe to use from several threads.
+chunks, or by ranges; and, to be written to, put an object if there is none yet, and delete.
+Stores are safe to use from several threads.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from enum import Enum
 from typing import BinaryIO, Protocol
 
 import msgspec
@@ -42,6 +44,42 @@ class Store(Protocol):
 
     def local_path(self, path: str) -> str | None:
         """A path that the operating system can open, where there is one."""
+
+
+class PutMode(Enum):
+    """What `put` does about an object that exists already."""
+
+    CREATE = "create"
+    """Fail with `ObjectExistsError`, atomically: of several writers exactly one succeeds."""
+    OVERWRITE = "overwrite"
+    """Replace it atomically: a reader sees the old object or the new one."""
+
+
+class WritableStore(Store, Protocol):
+    """A store that can be written to."""
+
+    def put(self, path: str, content: bytes, *, mode: PutMode) -> None:
+        """Write an object whole and durably: once this returns, it survives a crash.
+
+        Raises:
+            ObjectExistsError: it exists, and the mode is `CREATE`.
+        """
+
+    def persist(self, paths: Iterable[str]) -> None:
+        """Make objects durable that an engine wrote to the store by its own means.
+
+        Raises:
+            ObjectNotFoundError: one of them does not exist.
+        """
+
+    def list_tree(self, directory: str) -> Iterator[ObjectMeta]:
+        """All objects below a directory, by path."""
+
+    def delete(self, paths: Iterable[str]) -> None:
+        """Delete objects; one that does not exist is no error."""
+
+    def prune(self, directory: str) -> None:
+        """Remove a directory that has no objects left; most stores have no directories."""
 
 
 def release_chunks(chunks: Iterator[bytes]) -> None:

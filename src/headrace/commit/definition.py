@@ -1,0 +1,154 @@
+"""What a table is: its protocol and metadata, made for a new table or changed for an old one.
+
+Also which tables we may write to at all: whatever a table asks of its writers, and we do not do,
+refuses the commit by name.
+"""
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import uuid4
+
+from deltalake import Schema
+
+from headrace.commit.action import TableFormat, TableMetadata, TableProtocol
+from headrace.errors import UnwritableTableError
+from headrace.protocol.action import Metadata, Protocol
+
+CHANGE_FEED = "delta.enableChangeDataFeed"
+_APPEND_ONLY = "delta.appendOnly"
+_MAPPING_MODE = "delta.columnMapping.mode"
+_CONSTRAINT = "delta.constraints."
+_COLUMN_RULES = ('"delta.invariants"', '"delta.generationExpression"', '"delta.identity.')
+_FEATURE_WRITER = 7
+_CHANGE_FEED_WRITER = 4
+_HARMLESS_FEATURES = frozenset(
+    {
+        *("appendOnly", "invariants", "changeDataFeed", "timestampNtz", "deletionVectors"),
+        *("v2Checkpoint", "vacuumProtocolCheck", "domainMetadata", "columnMapping"),
+        *("checkConstraints", "generatedColumns", "identityColumns", "clustering"),
+        *("typeWidening", "typeWidening-preview", "allowColumnDefaults"),
+    }
+)
+"""Writer features that ask nothing of our commits, or what `check_writable` looks at."""
+
+
+def schema_string(schema: Any) -> str:
+    """The text of an Arrow schema in the log; comments of columns are part of it."""
+    return Schema.from_arrow(schema).to_json()
+
+
+def new_protocol(schema_text: str, *, change_feed: bool) -> TableProtocol:
+    """The least protocol that a table with these columns needs."""
+    if '"timestamp_ntz"' in schema_text:
+        writer = ["timestampNtz", *(["changeDataFeed"] if change_feed else [])]
+        return TableProtocol(
+            min_reader_version=3,
+            min_writer_version=_FEATURE_WRITER,
+            reader_features=["timestampNtz"],
+            writer_features=writer,
+        )
+    return TableProtocol(
+        min_reader_version=1, min_writer_version=_CHANGE_FEED_WRITER if change_feed else 2
+    )
+
+
+def raised_protocol(now: Protocol, needed: TableProtocol) -> TableProtocol | None:
+    """The protocol of a table that must now allow more; None if it allows it already.
+
+    A protocol is only ever raised. Versions below the one with lists of features imply features,
+    which the list must then name.
+    """
+    needs_feed = _CHANGE_FEED_WRITER <= needed.min_writer_version < _FEATURE_WRITER
+    wanted_writer = {*(needed.writer_features or ()), *(["changeDataFeed"] if needs_feed else ())}
+    wanted_reader = {*(needed.reader_features or ())}
+    writer = {*_implied_writer(now), *(now.writer_features or ())}
+    reader = {*_implied_reader(now), *(now.reader_features or ())}
+    if wanted_writer <= writer and wanted_reader <= reader:
+        return None
+    if _FEATURE_WRITER not in {now.min_writer_version, needed.min_writer_version}:
+        return TableProtocol(
+            min_reader_version=max(now.min_reader_version, needed.min_reader_version),
+            min_writer_version=max(now.min_writer_version, needed.min_writer_version),
+        )
+    lists_reader = bool(wanted_reader) or now.reader_features is not None
+    return TableProtocol(
+        min_reader_version=3 if lists_reader else now.min_reader_version,
+        min_writer_version=_FEATURE_WRITER,
+        reader_features=sorted(reader | wanted_reader) if lists_reader else None,
+        writer_features=sorted(writer | wanted_writer | (reader if lists_reader else set())),
+    )
+
+
+def new_metadata(
+    schema_text: str,
+    *,
+    name: str | None,
+    description: str | None,
+    partition_columns: Sequence[str],
+    configuration: Mapping[str, str],
+) -> TableMetadata:
+    """The metadata of a table that is created now."""
+    return TableMetadata(
+        id=str(uuid4()),
+        schema_string=schema_text,
+        partition_columns=list(partition_columns),
+        configuration=dict(configuration),
+        format=TableFormat(provider="parquet", options={}),
+        created_time=time.time_ns() // 1_000_000,
+        name=name,
+        description=description,
+    )
+
+
+def check_writable(
+    protocol: Protocol, metadata: Metadata, *, table: str, removes_files: bool
+) -> None:
+    """Refuse a table that asks of its writers what we do not do.
+
+    Raises:
+        UnwritableTableError: it does.
+    """
+    for reason in _obstacles(protocol, metadata, removes_files=removes_files):
+        raise UnwritableTableError(table=table, reason=reason)
+
+
+def _obstacles(protocol: Protocol, metadata: Metadata, *, removes_files: bool) -> list[str]:
+    configuration = metadata.configuration
+    obstacles = []
+    if protocol.min_writer_version > _FEATURE_WRITER:
+        obstacles.append(f"it needs writer version {protocol.min_writer_version}")
+    unknown = sorted({*(protocol.writer_features or ())} - _HARMLESS_FEATURES)
+    if unknown:
+        obstacles.append(f"it needs the writer features {', '.join(unknown)}")
+    if removes_files and configuration.get(_APPEND_ONLY) == "true":
+        obstacles.append(f"{_APPEND_ONLY} is true, and rows are to be replaced")
+    if (configuration.get(_MAPPING_MODE) or "none") != "none":
+        obstacles.append("its columns are mapped to other names in the files")
+    if any(name.startswith(_CONSTRAINT) for name in configuration):
+        obstacles.append("it has CHECK constraints")
+    if any(rule in (metadata.schema_string or "") for rule in _COLUMN_RULES):
+        obstacles.append("it has invariants, generated columns or identity columns")
+    return obstacles
+
+
+def _implied_writer(protocol: Protocol) -> set[str]:
+    if protocol.min_writer_version >= _FEATURE_WRITER:
+        return set()
+    implied = {
+        2: ("appendOnly", "invariants"),
+        3: ("checkConstraints",),
+        4: ("changeDataFeed", "generatedColumns"),
+        5: ("columnMapping",),
+        6: ("identityColumns",),
+    }
+    return {
+        feature
+        for version, features in implied.items()
+        if version <= protocol.min_writer_version
+        for feature in features
+    }
+
+
+def _implied_reader(protocol: Protocol) -> set[str]:
+    return {"columnMapping"} if protocol.min_reader_version == 2 else set()  # noqa: PLR2004
