@@ -7,6 +7,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from headrace.expr.node import Predicate
+from headrace.pipeline.arrow_ddl import schema_text, spark_schema
 from headrace.pipeline.functions.catalog import Catalog
 from headrace.pipeline.planning.lineage import Lineage
 from headrace.pipeline.planning.numeric import Kinds
@@ -18,6 +19,9 @@ from headrace.pipeline.planning.substrait import plan_bytes
 from headrace.pipeline.planning.translate import Clock, Untranslatable, output_names, translate
 from headrace.pipeline.planning.trust import untrusted_columns, untrusted_constant
 from headrace.pipeline.project.setting import Settings, VariableValue
+from headrace.pipeline.translation.expression import Clock as RunClock
+from headrace.pipeline.translation.query import Translation, translate_query
+from headrace.pipeline.translation.refusal import Blame, Refusal, Refused
 
 _MOST_PREDICATES = 16
 """Beyond so many that differ, a predicate for all of them would prune little and cost much."""
@@ -61,6 +65,16 @@ class Analysis(msgspec.Struct, frozen=True, kw_only=True):
     """By relation that its plan scans."""
     unpruned: str | None = None
     """Why none of its filters may prune files, if so."""
+    refusal: Refusal | None = None
+    """Why it does not run on DataFusion, if so. Its plan is then a sketch, as are all that are made
+    for runs on Spark: `datafusion_sql` is exact if there is no refusal, the plan is not."""
+
+
+class _Exact(msgspec.Struct, frozen=True):
+    """A query in DataFusion's SQL with Spark's meaning; once as it runs, once without a clock."""
+
+    running: Translation
+    stopped: Translation
 
 
 class Analyst:
@@ -73,11 +87,18 @@ class Analyst:
         catalog: Catalog,
         variables: Mapping[str, VariableValue],
         settings: Settings,
+        is_runner: bool = True,
     ) -> None:
-        """Take the session in which upstream relations are registered as they become known."""
+        """Take the session in which upstream relations are registered as they become known.
+
+        Where DataFusion only plans what Spark runs, a sketch of the query is planned instead of
+        its exact translation, which takes several times as long.
+        """
         self.session = session
+        self.is_runner = is_runner
         self.catalog = catalog
         self.variables = variables
+        self.settings = settings
         self.in_utc = settings.time_zone in _UTC
         self.ansi = settings.ansi
 
@@ -99,17 +120,36 @@ class Analyst:
             inlined: The queries that are planned as part of it.
             is_volatile: Whether it asks for the time of the run: its plan is no plan to replay.
         """
-        kinds = Kinds(query.tree, schemas.values())
+        refusal, exact, planned = None, None, None
         try:
-            said = self._said(query, kinds, Clock.RUNNING)
-            stopped = self._said(query, kinds, Clock.STOPPED) if is_volatile else said
-            self._register(query.tree, functions)
-            planned = self.session.plan(stopped)
-            reader = PlanReader(planned.plan)
-        except (Untranslatable, Unplannable, NotImplementedError) as error:
-            return Analysis(schema=None, unplanned=str(error))
+            exact = self._translate_exactly(query, schemas, is_volatile=is_volatile)
+            if self.is_runner:
+                planned = self._plan_exactly(query, exact, functions=functions)
+        except Refused as refused:
+            refusal = refused.refusal
+        except (Unplannable, NotImplementedError) as error:
+            refusal = Refusal(reason=str(error), expression="the query", blame=Blame.ENGINE)
+        said = None if exact is None or refusal is not None else exact.running.sql
+        if planned is None:
+            try:
+                sketch, planned = self._sketch(
+                    query, schemas, functions=functions, is_volatile=is_volatile
+                )
+                said = said or sketch
+            except (Untranslatable, Unplannable, NotImplementedError) as error:
+                planned = None if said is None else self._tried(query, exact, functions=functions)
+                if planned is None:
+                    return Analysis(schema=None, unplanned=str(error), refusal=refusal)
+            if refusal is not None:
+                refusal = msgspec.structs.replace(refusal, blame=Blame.ENGINE)
+        reader = PlanReader(planned.plan)
+        typed = planned.schema if exact is None or refusal is not None else exact.stopped.schema
+        types = spark_schema(typed).types
         names = _author_names(query.tree, planned.schema.names, schemas)
-        fields = [field.with_name(name) for field, name in zip(planned.schema, names, strict=True)]
+        fields = [
+            field.with_type(kind).with_name(name)
+            for field, kind, name in zip(planned.schema, types, names, strict=True)
+        ]
         unpruned = _unpruned([query.tree, *inlined], is_volatile=is_volatile)
         return Analysis(
             schema=pa.schema(fields),
@@ -119,7 +159,79 @@ class Analyst:
             lineage=reader.lineage(names),
             reads=self._reads(reader, [query.tree, *inlined], unpruned),
             unpruned=unpruned,
+            refusal=refusal,
         )
+
+    def _translate_exactly(
+        self, query: Query, schemas: Mapping[str, pa.Schema], *, is_volatile: bool
+    ) -> "_Exact":
+        """Translate a query into one that means in DataFusion what it means in Spark.
+
+        Raises:
+            Refused: there is none.
+        """
+        running = stopped = self._translated(query, schemas, RunClock.RUNNING)
+        if is_volatile:
+            stopped = self._translated(query, schemas, RunClock.STOPPED)
+        return _Exact(running, stopped)
+
+    def _plan_exactly(
+        self, query: Query, exact: "_Exact", *, functions: Collection[str]
+    ) -> Planned:
+        """Plan a translation that is to be run.
+
+        Raises:
+            Refused: its types are not those that Spark gives.
+            Unplannable, NotImplementedError: DataFusion or Substrait cannot say it.
+        """
+        stopped = exact.stopped
+        self._register(query.tree, functions)
+        self.session.add_kernels(stopped.kernels)
+        planned = self.session.plan(stopped.sql)
+        if planned.schema.types != spark_schema(stopped.schema).types:
+            reason = f"DataFusion gives {schema_text(planned.schema)}"
+            expected = f"Spark gives {schema_text(stopped.schema)}"
+            refusal = Refusal(reason=reason, expression=expected, blame=Blame.ENGINE)
+            raise Refused(refusal)
+        if self.is_runner:
+            self.session.check_runnable(planned)
+        return planned
+
+    def _tried(
+        self, query: Query, exact: "_Exact | None", *, functions: Collection[str]
+    ) -> Planned | None:
+        """The plan of a translation where there is no sketch; None if there is none either."""
+        try:
+            return None if exact is None else self._plan_exactly(query, exact, functions=functions)
+        except (Refused, Unplannable, NotImplementedError):
+            return None
+
+    def _translated(
+        self, query: Query, schemas: Mapping[str, pa.Schema], clock: RunClock
+    ) -> Translation:
+        return translate_query(
+            query.sql,
+            schemas=schemas,
+            functions=self.catalog,
+            variables=self.variables,
+            settings=self.settings,
+            clock=clock,
+        )
+
+    def _sketch(
+        self,
+        query: Query,
+        schemas: Mapping[str, pa.Schema],
+        *,
+        functions: Collection[str],
+        is_volatile: bool,
+    ) -> tuple[str, Planned]:
+        """Plan a translation that reads the same columns and rows; it is never run."""
+        kinds = Kinds(query.tree, schemas.values())
+        said = self._said(query, kinds, Clock.RUNNING)
+        stopped = self._said(query, kinds, Clock.STOPPED) if is_volatile else said
+        self._register(query.tree, functions)
+        return said, self.session.plan(stopped)
 
     def _said(self, query: Query, kinds: Kinds, clock: Clock) -> str:
         return translate(

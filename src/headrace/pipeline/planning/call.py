@@ -9,7 +9,7 @@ from headrace.pipeline.functions.catalog import Catalog
 from headrace.pipeline.planning.query import Query
 
 
-def functions_used(query: Query, catalog: Catalog, *, view: str) -> tuple[str, ...]:
+def functions_used(query: Query, catalog: Catalog, *, view: str, file: str) -> tuple[str, ...]:
     """The functions of the catalog that a query calls, sorted.
 
     Raises:
@@ -18,7 +18,13 @@ def functions_used(query: Query, catalog: Catalog, *, view: str) -> tuple[str, .
     for name in query.unknown_calls:
         if name not in catalog and name not in spark_functions():
             known = [*catalog.entries, *spark_functions()]
-            raise FunctionMissingError(view=view, function=name, similar=_similar(name, known))
+            place = query.place_of(name)
+            raise FunctionMissingError(
+                view=view,
+                function=name,
+                similar=_similar(name, known),
+                place=None if place is None else f"{file} {place}",
+            )
     return tuple(sorted(name for name in query.calls if name in catalog))
 
 

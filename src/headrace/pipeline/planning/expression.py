@@ -28,9 +28,27 @@ _INFIX = {
     "like": "LIKE",
     "not_like": "NOT LIKE",
 }
+_INFIX |= {
+    "spark_add": "+",
+    "spark_subtract": "-",
+    "spark_multiply": "*",
+    "spark_divide": "/",
+    "spark_decimal_divide": "/",
+    "spark_remainder": "%",
+}
+_SILENT = frozenset(
+    {
+        *("spark_normal", "spark_float_order", "spark_float_value"),
+        *("spark_in_range", "spark_checked_sum"),
+    }
+)
+"""Kernels that only care for the order or the range of their first argument."""
 _DISTINCT = AggregateFunction.AGGREGATION_INVOCATION_DISTINCT
 _EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001  (a naive time stays one)
 _TICKS = {3: 1_000, 6: 1_000_000, 9: 1_000_000_000, 0: 1}
+
+
+_NORMAL = "spark_normal"
 
 
 class UnknownLiteralError(Exception):
@@ -145,6 +163,11 @@ class Words(msgspec.Struct, frozen=True):
             return ""
         return self.functions[expression.scalar_function.function_reference]
 
+    def compared(self, expression: Expression) -> Expression:
+        """What a comparison is about: floats are brought into Spark's order before it."""
+        name = self.name(expression).partition("|")[0]
+        return children(expression)[0] if name == _NORMAL else expression
+
     def conjuncts(self, expression: Expression) -> Iterator[Expression]:
         """The parts that must all be true, in order."""
         if self.name(expression) == "and":
@@ -201,6 +224,8 @@ def _function_text(name: str, parts: list[str]) -> str:
     if name in _INFIX and len(parts) > 1:
         operands = parts[:2] if "like" in name else parts
         return f"({f' {_INFIX[name]} '.join(operands)})"
+    if name in _SILENT:
+        return parts[0]
     if name in {"is_null", "is_not_null"}:
         return f"({parts[0]} {name.replace('_', ' ').upper()})"
-    return f"{name}({', '.join(parts)})"
+    return f"{name.removeprefix('spark_')}({', '.join(parts)})"

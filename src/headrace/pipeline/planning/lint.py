@@ -4,14 +4,19 @@ Each finding says which promise it breaks. A *volatile* view is never skipped; o
 on the *order* of rows is not taken to be the same after its files were compacted.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from enum import StrEnum
 
 import msgspec
 from sqlglot import exp
 
 from headrace.pipeline.planning.lineage import Lineage
-from headrace.pipeline.planning.volatile import is_clock, is_random
+from headrace.pipeline.planning.volatile import (
+    KnownColumns,
+    is_clock,
+    is_random,
+    is_special_time,
+)
 from headrace.pipeline.project.header import Tier
 
 _ORDERED_AGGREGATES = (
@@ -45,18 +50,24 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def lint_query(
-    tree: exp.Query, *, lineage: Lineage | None, volatile: Collection[str], tier: Tier
+    tree: exp.Query,
+    *,
+    lineage: Lineage | None,
+    volatile: Mapping[str, str],
+    tier: Tier,
+    columns: KnownColumns | None = None,
 ) -> tuple[Finding, ...]:
     """Everything in a query that may give other rows for the same data.
 
     Args:
         tree: The query.
         lineage: What its plan tells about types; None if it has none.
-        volatile: The functions of the project that are volatile.
+        volatile: By function whose views must run every time: the reason.
         tier: What the view promises.
+        columns: The columns of what it reads; None if they are not known.
     """
     found = [
-        *_volatile(tree, volatile),
+        *_volatile(tree, volatile, columns),
         *_limits(tree),
         *_windows(tree),
         *_aggregates(tree),
@@ -72,6 +83,11 @@ def is_order_free(findings: Collection[Finding]) -> bool:
     return not any(finding.hazard is not Hazard.TIER for finding in findings)
 
 
+def volatile_finding(reason: str) -> Finding:
+    """A function whose result nothing proves to be the same as before."""
+    return _finding(Hazard.VOLATILE, "FUNCTION", reason)
+
+
 def _finding(hazard: Hazard, code: str, text: str) -> Finding:
     return Finding(hazard=hazard, code=code, text=text)
 
@@ -80,17 +96,19 @@ def _sql(node: exp.Expr) -> str:
     return node.sql(dialect="spark", comments=False)
 
 
-def _volatile(tree: exp.Query, volatile: Collection[str]) -> Iterator[Finding]:
-    for node in tree.find_all(exp.Func):
+def _volatile(
+    tree: exp.Query, volatile: Mapping[str, str], columns: KnownColumns | None
+) -> Iterator[Finding]:
+    for node in tree.find_all(exp.Func, exp.Column, exp.Literal):
         name = node.name.casefold() if isinstance(node, exp.Anonymous) else ""
-        if is_clock(node):
+        if is_clock(node) or is_special_time(node, columns):
             text = f"{_sql(node)} is another time each run; use a variable, such as :run_date"
             yield _finding(Hazard.VOLATILE, "CLOCK", text)
-        elif is_random(node):
+        elif is_random(node, columns):
             text = f"{_sql(node)} is another value each run"
             yield _finding(Hazard.VOLATILE, "RANDOM", text)
         elif name in volatile:
-            yield _finding(Hazard.VOLATILE, "FUNCTION", f"{name} is declared volatile")
+            yield volatile_finding(volatile[name])
     for sample in tree.find_all(exp.TableSample):
         yield _finding(Hazard.VOLATILE, "SAMPLE", f"{_sql(sample).strip()} is another one each run")
 

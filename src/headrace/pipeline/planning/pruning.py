@@ -109,12 +109,14 @@ class _ScanReader:
         return self._boolean(condition)
 
     def _compare(self, op: CompareOp, left: Expression, right: Expression) -> Predicate | None:
+        left, right = self.words.compared(left), self.words.compared(right)
         if field_index(left) is None:
             op, left, right = op.mirrored, right, left
         column, literal = self._column(left), self._literal(right, left)
         return None if column is None or literal is None else Compare(column, op, literal)
 
     def _in(self, value: Expression, options: list[Expression]) -> Predicate | None:
+        value, *options = map(self.words.compared, (value, *options))
         column = self._column(value)
         literals = [self._literal(option, value) for option in options]
         if column is None or not literals or any(literal is None for literal in literals):

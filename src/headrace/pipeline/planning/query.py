@@ -69,6 +69,15 @@ class Query(msgspec.Struct, frozen=True, dict=True):
         named = {call.name.casefold() for call in calls if not call.find_ancestor(exp.Hint)}
         return tuple(sorted(named))
 
+    def place_of(self, name: str) -> str | None:
+        """Where a function or a relation is first named: `line 3 column 8`."""
+        starts = [word.start for word in self.words if word.text.casefold() == name]
+        if not starts:
+            return None
+        before = self.sql[: starts[0]]
+        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+        return f"line {line} column {column}"
+
     @cached_property
     def variables(self) -> tuple[str, ...]:
         """The variables (`:name`) that it uses, sorted."""

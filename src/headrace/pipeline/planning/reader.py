@@ -46,6 +46,7 @@ class PlanReader:
         self._windows: list[WindowLineage] = []
         root = plan.relations[0].root
         rows = self._rel(root.input)
+        self._need(rows.columns)
         # Nested names follow each column's own; only those of the columns themselves count.
         self.names = tuple(root.names)
         self.columns = rows.columns
@@ -240,6 +241,8 @@ class PlanReader:
 
     def _set(self, node: SetRel) -> Rows:
         inputs = [self._rel(rel).columns for rel in node.inputs]
+        for columns in inputs:
+            self._need(columns)
         return Rows(
             tuple(
                 Column(

@@ -16,6 +16,7 @@ from headrace.pipeline.arrow_ddl import spark_schema
 from headrace.pipeline.functions.declaration import Function
 from headrace.pipeline.planning.substrait import canonical_plan
 from headrace.pipeline.project.setting import Settings
+from headrace.pipeline.translation.kernels.table import register_kernels
 
 _SETTINGS = {
     # Spark reads 0.05 as a decimal.
@@ -65,6 +66,22 @@ class PlanningSession:
         if function.overload(arity) not in self._overloads:
             self._overloads.add(function.overload(arity))
             register_function(self.context, function, arity)
+
+    def add_kernels(self, names: Iterable[str]) -> None:
+        """Register kernels of translated queries."""
+        register_kernels(self.context, (name for name in names if name not in self._overloads))
+        self._overloads |= set(names)
+
+    def check_runnable(self, planned: Planned) -> None:
+        """Make sure that DataFusion can execute what it has planned.
+
+        Raises:
+            Unplannable: it has no operator for a part of the plan.
+        """
+        try:
+            planned.frame.execution_plan()
+        except Exception as error:  # as for `plan`
+            raise Unplannable(_reason(error)) from error
 
     def plan(self, sql: str) -> Planned:
         """Plan a query of DataFusion's SQL, and bring the plan into canonical form.

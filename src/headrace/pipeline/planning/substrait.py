@@ -4,6 +4,10 @@ DataFusion lists the functions of a plan in the order of a hash map, and numbers
 they are numbered by name, the version of the producer is left out, and the bytes are written
 deterministically. A scan names only the columns that it reads: a column that nobody asked for
 changes no plan.
+
+Numbering means rewriting every reference. A reference inside a field that the protobuf classes
+do not know would keep its old number and mean another function, so a plan with unknown fields is
+refused. The classes are those of the Substrait version that DataFusion writes.
 """
 
 from collections.abc import Iterator
@@ -11,6 +15,7 @@ from hashlib import sha256
 
 from google.protobuf.internal import api_implementation
 from google.protobuf.message import Message
+from google.protobuf.unknown_fields import UnknownFieldSet
 from substrait.algebra_pb2 import ReadRel
 from substrait.plan_pb2 import Plan
 from substrait.type_pb2 import NamedStruct, Type
@@ -22,11 +27,16 @@ if hasattr(api_implementation._c_module, "SetAllowOversizeProtos"):  # noqa: SLF
     api_implementation._c_module.SetAllowOversizeProtos(True)  # noqa: SLF001
 
 
+class UnknownFieldError(Exception):
+    """A plan has a field that the installed Substrait classes do not know."""
+
+
 def canonical_plan(encoded: bytes) -> Plan:
     """Read a plan and bring it into canonical form.
 
     Raises:
         DecodeError: it is nested too deeply to be read.
+        UnknownFieldError: it has a field that cannot be renumbered.
     """
     plan = Plan()
     plan.ParseFromString(encoded)
@@ -37,6 +47,7 @@ def canonical_plan(encoded: bytes) -> Plan:
     )
     anchors = {function.function_anchor: place for place, function in enumerate(declared)}
     for node in _messages(plan):
+        _check_known(node)
         if _REFERENCE in node.DESCRIPTOR.fields_by_name:
             setattr(node, _REFERENCE, anchors[getattr(node, _REFERENCE)])
         if isinstance(node, ReadRel):
@@ -48,6 +59,17 @@ def canonical_plan(encoded: bytes) -> Plan:
         added = plan.extensions.add().extension_function
         added.name, added.function_anchor, added.extension_urn_reference = name, place, reference
     return plan
+
+
+def _check_known(node: Message) -> None:
+    unknown = UnknownFieldSet(node)
+    if len(unknown):
+        numbers = ", ".join(str(field.field_number) for field in unknown)
+        reason = (
+            f"its Substrait plan has fields that substrait-protobuf does not know: {numbers} of "
+            f"{node.DESCRIPTOR.full_name}"
+        )
+        raise UnknownFieldError(reason)
 
 
 def _narrow(read: ReadRel) -> None:

@@ -1,25 +1,76 @@
-"""Calls that give another value at another time, or in another run."""
+"""What gives another value at another time, in another run, or to somebody else.
 
+Planning has no Spark to ask, so this is a list; a test holds it against all of Spark's functions.
+When a view runs, Spark's own analysed plan is asked once more.
+"""
+
+import re
+from collections.abc import Mapping
+
+import msgspec
+import pyarrow as pa
 from sqlglot import exp
 
 _CLOCKS = (
     *(exp.CurrentTimestamp, exp.CurrentDate, exp.CurrentTime, exp.CurrentDatetime),
     exp.Localtimestamp,
 )
-_RANDOM = (exp.Rand, exp.Randn, exp.Uuid)
-_RANDOM_NAMES = frozenset(
+_VOLATILE = frozenset(
     {
-        *("monotonically_increasing_id", "spark_partition_id", "input_file_name", "random"),
-        *("input_file_block_start", "input_file_block_length", "randstr", "uniform", "shuffle"),
+        *("rand", "randn", "random", "randstr", "uniform", "shuffle", "uuid"),
+        *("monotonically_increasing_id", "spark_partition_id", "input_file_name"),
+        *("input_file_block_start", "input_file_block_length"),
+        *("localtime", "utc_date", "utc_time", "utc_timestamp"),
         *("current_user", "session_user", "user", "current_catalog", "current_database"),
-        *("current_schema", "current_timezone", "version", "reflect", "java_method"),
+        *("current_schema", "current_path", "current_timezone", "version"),
+        *("reflect", "try_reflect", "java_method"),
     }
 )
+"""Spark's functions that depend on chance, on the clock, on files' names, on who runs a query and
+in which session, or on any method of Java."""
+_BARE = frozenset(
+    {
+        *("current_date", "current_time", "current_timestamp", "localtime", "localtimestamp"),
+        *("current_user", "session_user", "user"),
+    }
+)
+"""Functions that Spark also knows without brackets, where there is no column of that name."""
+_SPECIAL = re.compile(r"\s*(now|today|tomorrow|yesterday)(\s.*)?", re.IGNORECASE)
+"""Texts that Spark makes the time of the run when they become dates or times."""
+_Kind = exp.DataType.Type
+_TIMES = frozenset(
+    {
+        *(_Kind.DATE, _Kind.TIMESTAMP, _Kind.TIMESTAMPTZ, _Kind.TIMESTAMPNTZ, _Kind.TIMESTAMPLTZ),
+        _Kind.DATETIME,
+    }
+)
+_TIME_MAKERS = frozenset(
+    {"to_timestamp_ntz", "to_timestamp_ltz", "try_to_timestamp", "try_to_date", "try_to_time"}
+)
+_COMPARISONS = (exp.Binary, exp.Between, exp.In)
+
+
+class KnownColumns(msgspec.Struct, frozen=True):
+    """The columns of what a query reads, in lower case."""
+
+    names: frozenset[str] = frozenset()
+    times: frozenset[str] = frozenset()
+    """Those that are dates or times."""
+
+    @classmethod
+    def of(cls, schemas: Mapping[str, pa.Schema]) -> "KnownColumns":
+        """The columns of some relations."""
+        fields = [field for schema in schemas.values() for field in schema]
+        times = (f for f in fields if pa.types.is_date(f.type) or pa.types.is_timestamp(f.type))
+        return cls(
+            frozenset(field.name.casefold() for field in fields),
+            frozenset(field.name.casefold() for field in times),
+        )
 
 
 def is_clock(node: exp.Expr) -> bool:
-    """Whether a node is the time of the run: each run has another one."""
-    return isinstance(node, _CLOCKS) or _called(node) == "now"
+    """Whether a node is a call that gives the time of the run: each run has another one."""
+    return isinstance(node, _CLOCKS) or "now" in _called(node)
 
 
 def is_clock_date(node: exp.Expr) -> bool:
@@ -27,10 +78,55 @@ def is_clock_date(node: exp.Expr) -> bool:
     return isinstance(node, exp.CurrentDate)
 
 
-def is_random(node: exp.Expr) -> bool:
+def is_special_time(node: exp.Expr, columns: KnownColumns | None) -> bool:
+    """Whether a node is a text such as 'now' that becomes a date or a time.
+
+    It does so by a cast, as a typed literal, or since it is compared with one. Where the type of
+    the other side is not known here, it is when the view runs.
+    """
+    if not isinstance(node, exp.Literal) or not node.is_string or node.parent is None:
+        return False
+    if _SPECIAL.fullmatch(node.name) is None:
+        return False
+    parent = node.parent
+    if isinstance(parent, exp.Cast):
+        return parent.to.this in _TIMES
+    if isinstance(parent, _COMPARISONS):
+        others = {column.name.casefold() for column in parent.find_all(exp.Column)}
+        times = frozenset() if columns is None else columns.times
+        return bool(others & times) or any(map(_is_time, parent.iter_expressions()))
+    return isinstance(parent, exp.TsOrDsToDate | exp.StrToUnix) or bool(
+        _called(parent) & _TIME_MAKERS
+    )
+
+
+def is_random(node: exp.Expr, columns: KnownColumns | None) -> bool:
     """Whether a node depends on chance, or on where and as whom a run takes place."""
-    return isinstance(node, _RANDOM) or _called(node) in _RANDOM_NAMES
+    if isinstance(node, exp.Column):
+        return _is_bare_call(node, columns)
+    return bool(_called(node) & _VOLATILE)
 
 
-def _called(node: exp.Expr) -> str:
-    return node.name.casefold() if isinstance(node, exp.Anonymous) else ""
+def _is_bare_call(node: exp.Column, columns: KnownColumns | None) -> bool:
+    """Whether a name without brackets is a function, since nothing else has that name."""
+    name = node.name.casefold()
+    if name not in _BARE or node.table or columns is None or name in columns.names:
+        return False
+    aliases = node.root().find_all(exp.Alias, exp.TableAlias)
+    given = {part for alias in aliases for part in (alias.alias, *alias.alias_column_names)}
+    return name not in {part.casefold() for part in given}
+
+
+def _is_time(node: exp.Expr) -> bool:
+    return isinstance(node, (exp.CurrentDate, exp.CurrentTimestamp)) or (
+        isinstance(node, exp.Cast) and node.to.this in _TIMES
+    )
+
+
+def _called(node: exp.Expr) -> frozenset[str]:
+    """The names that a call may have been written with, in lower case."""
+    if isinstance(node, exp.Anonymous):
+        return frozenset({node.name.casefold()})
+    if isinstance(node, exp.Func):
+        return frozenset(name.casefold() for name in node.sql_names())
+    return frozenset()

@@ -1,0 +1,198 @@
+"""Casts: which pairs of types DataFusion, or a kernel, casts as Spark does."""
+
+import datetime as dt
+import re
+from decimal import Decimal
+from zoneinfo import ZoneInfo
+
+import pyarrow as pa
+
+from headrace.pipeline.translation import type_rule as t
+from headrace.pipeline.translation.kernels.time import parse_date, parse_time
+from headrace.pipeline.translation.typed import (
+    Typed,
+    call,
+    can_cast_natively,
+    literal_days,
+    literal_int,
+    literal_micros,
+    null_of,
+    sql_cast,
+)
+
+_ZONED = re.compile(r".*(Z|UTC|[+-]\d{2}:\d{2})\s*")
+
+
+_UTC = frozenset({"UTC", "Etc/UTC", "Z", "GMT", "Etc/GMT", "Zulu", "Universal"})
+_EARLIEST_US = 315_532_800_000_000
+_LATEST_US = 1_735_689_600_000_000
+"""From 1980 to 2025."""
+
+
+class Casts:
+    """Casts under the settings of a project."""
+
+    def __init__(self, *, ansi: bool, time_zone: str) -> None:
+        """Take what changes the meaning of a cast."""
+        self.ansi, self.time_zone = ansi, time_zone
+        self.in_utc = time_zone in _UTC
+
+    def widen(self, value: Typed, to: pa.DataType) -> Typed | None:
+        """Cast to a type that `common_type` has given: nothing can be lost."""
+        return value if value.type == to else self.cast(value, to)
+
+    def cast(self, value: Typed, to: pa.DataType, *, soft: bool = False) -> Typed | None:  # noqa: C901, PLR0912
+        """Cast a value; None if the catalogue has no such cast.
+
+        Args:
+            value: The value.
+            to: The type.
+            soft: Whether what cannot be cast is null, as by TRY_CAST.
+        """
+        if value.type == to:
+            return value
+        if value.type == t.VOID:
+            return null_of(to)
+        soft = soft or not self.ansi
+        folded = self._folded(value, to)
+        if folded is not None:
+            return folded
+        source = value.type
+        if source == t.STRING:
+            return self._from_text(value, to, soft=soft)
+        if to == t.STRING:
+            return self._to_text(value)
+        if t.is_integer(source) and t.is_integer(to):
+            if t.INTEGERS.index(to) > t.INTEGERS.index(source):
+                return _plain(value, to)
+            return None if soft else _plain(value, to, can_fail=True)
+        if t.is_integer(source) and to in (t.FLOAT, t.DOUBLE):
+            return _plain(value, to)
+        if t.is_integer(source) and t.is_decimal(to):
+            fits = to.precision - to.scale >= t.as_decimal(source).precision
+            return _plain(value, to, can_fail=not fits) if fits or not soft else None
+        if t.is_decimal(source) and t.is_decimal(to):
+            whole = to.precision - to.scale - (source.precision - source.scale)
+            fits = whole > 0 or (whole == 0 and to.scale >= source.scale)
+            return _plain(value, to, can_fail=not fits) if fits or not soft else None
+        if t.is_decimal(source) and to == t.DOUBLE:
+            return call("decimal_to_double", to, value)
+        if t.is_decimal(source) and t.is_integer(to) and not soft:
+            whole_digits = pa.decimal128(t.MOST_DIGITS, 0)
+            cut = call("decimal_round", whole_digits, value, parameters=("0", "ROUND_DOWN"))
+            return Typed(sql_cast(cut.text, to), to, can_fail=True)
+        if source == t.FLOAT and to == t.DOUBLE:
+            return _plain(value, to)
+        if source == t.DOUBLE and t.is_integer(to) and not soft:
+            return call("double_to_integer", to, value, can_fail=True)
+        if source == t.BOOLEAN and t.is_integer(to):
+            return _plain(value, to)
+        if t.is_integer(source) and to == t.BOOLEAN:
+            return Typed(f"({value.text} <> {sql_cast('0', source)})", to, can_fail=value.can_fail)
+        return self._times(value, to)
+
+    def _times(self, value: Typed, to: pa.DataType) -> Typed | None:
+        source = value.type
+        zone_free = self.in_utc or t.TIMESTAMP not in (source, to)
+        if not zone_free:
+            return None
+        if t.is_timestamp(source) and to == t.DATE:
+            return call("time_to_date", to, value)
+        if source == t.DATE and t.is_timestamp(to):
+            return call("date_to_time", to, value)
+        if t.is_timestamp(source) and t.is_timestamp(to):
+            micros = call("time_to_units", t.LONG, value, parameters=("1",))
+            return call("units_to_time", to, micros, parameters=("1",))
+        if source == t.TIMESTAMP and to == t.LONG:
+            return call("time_to_seconds", to, value)
+        return None
+
+    def _to_text(self, value: Typed) -> Typed | None:
+        source = value.type
+        if t.is_integer(source) or source == t.BOOLEAN:
+            return _plain(value, t.STRING)
+        if t.is_decimal(source) and (self.ansi or source.scale <= 6):  # noqa: PLR2004
+            return _plain(value, t.STRING)
+        if source == t.DATE:
+            return call("date_to_text", t.STRING, value)
+        if source == t.TIMESTAMP_NTZ or (source == t.TIMESTAMP and self.in_utc):
+            return call("time_to_text", t.STRING, value)
+        return None
+
+    def _from_text(self, value: Typed, to: pa.DataType, *, soft: bool) -> Typed | None:
+        parameters: tuple[str, ...] = ("soft",) if soft else ()
+        if t.is_integer(to) and not self.ansi:
+            parameters = ("soft", "cut")
+        if t.is_timestamp(to) and not (self.in_utc or to == t.TIMESTAMP_NTZ):
+            return None
+        if to == t.BINARY:
+            return Typed(sql_cast(value.text, to), to, can_fail=value.can_fail)
+        kernel = _text_reader(to)
+        if kernel is None:
+            return None
+        return call(kernel, to, value, parameters=parameters, can_fail=not soft)
+
+    def _moment(self, text: str, to: pa.DataType) -> int | None:
+        """The microseconds of a time in a literal; None if its zone is in doubt."""
+        zoned = _ZONED.fullmatch(text) is not None
+        micros = parse_time(text, zoned=True)
+        if zoned:
+            return micros if to == t.TIMESTAMP else None
+        if micros is None or to == t.TIMESTAMP_NTZ or self.in_utc:
+            return micros
+        # Rules of zones are the same everywhere for these years.
+        if not _EARLIEST_US <= micros < _LATEST_US:
+            return None
+        local = dt.datetime(1970, 1, 1) + dt.timedelta(microseconds=micros)  # noqa: DTZ001
+        offset = local.replace(tzinfo=ZoneInfo(self.time_zone)).utcoffset()
+        return None if offset is None else micros - offset // dt.timedelta(microseconds=1)
+
+    def _folded(self, value: Typed, to: pa.DataType) -> Typed | None:
+        """A literal of another type, so that filters compare a column with a literal."""
+        if not value.is_literal or value.value is None:
+            return None
+        found = value.value
+        if value.type == t.STRING and to == t.DATE:
+            days = parse_date(found) if len(found) == len("2024-01-01") else None
+            return None if days is None else literal_days(days)
+        if value.type == t.STRING and t.is_timestamp(to):
+            micros = self._moment(found, to)
+            return None if micros is None else literal_micros(micros, to)
+        if t.is_integer(value.type) and t.is_integer(to):
+            fits = -(1 << (to.bit_width - 1)) <= found < 1 << (to.bit_width - 1)
+            return literal_int(found, to) if fits else None
+        if t.is_integer(value.type) and t.is_decimal(to):
+            digits = len(str(abs(found)))
+            if digits <= to.precision - to.scale:
+                return Typed(sql_cast(str(found), to), to, is_literal=True, value=Decimal(found))
+        if t.is_decimal(value.type) and t.is_decimal(to):
+            whole = to.precision - to.scale - (value.type.precision - value.type.scale)
+            if whole >= 0 and to.scale >= value.type.scale:
+                return Typed(sql_cast(str(found), to), to, is_literal=True, value=found)
+        return None
+
+
+def _plain(value: Typed, to: pa.DataType, *, can_fail: bool = False) -> Typed:
+    assert can_cast_natively(to)
+    return Typed(
+        sql_cast(value.text, to),
+        to,
+        can_fail=can_fail or value.can_fail,
+        nullable=value.nullable,
+    )
+
+
+def _text_reader(to: pa.DataType) -> str | None:
+    """The kernel that reads texts as a type."""
+    if t.is_integer(to):
+        return "text_to_integer"
+    if t.is_decimal(to):
+        return "text_to_decimal"
+    if t.is_timestamp(to):
+        return "text_to_time"
+    kernels = {
+        t.DOUBLE: "text_to_double",
+        t.BOOLEAN: "text_to_boolean",
+        t.DATE: "text_to_date",
+    }
+    return kernels.get(to)

@@ -1,0 +1,174 @@
+"""Aggregates, over groups and over windows."""
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+import pyarrow as pa
+
+from headrace.pipeline.translation import type_rule as t
+from headrace.pipeline.translation.cast import Casts
+from headrace.pipeline.translation.typed import Typed, call, sql_cast
+
+_SAFE_DIGITS = 28
+"""A decimal of at most so many digits can be added up ten billion times."""
+_COUNT = pa.decimal128(20, 0)
+
+
+class Over(msgspec.Struct, frozen=True):
+    """How an aggregate is applied: to which values, and over which window."""
+
+    distinct: bool = False
+    condition: str | None = None
+    window: str | None = None
+
+    def text(self, function: str, argument: Typed | None, kind: pa.DataType) -> Typed:
+        """A call of one of DataFusion's aggregates; nulls are ignored by all that are used."""
+        if argument is None:
+            inner = "1" if self.condition is None else f"CASE WHEN {self.condition} THEN 1 END"
+            can_fail = False
+        else:
+            inner, can_fail = argument.text, argument.can_fail
+            if self.condition is not None:
+                inner = f"CASE WHEN {self.condition} THEN {inner} END"
+        word = "DISTINCT " if self.distinct else ""
+        over = "" if self.window is None else f" OVER ({self.window})"
+        return Typed(f"{function}({word}{inner}){over}", kind, can_fail=can_fail)
+
+
+Build = Callable[[Casts, Over, Sequence[Typed]], Typed | None]
+
+
+class AggregateEntry(msgspec.Struct, frozen=True, kw_only=True):
+    """An aggregate for some types."""
+
+    name: str
+    takes: str
+    how: str
+    build: Build
+
+
+def _count(_: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
+    if not arguments:
+        return over.text("count", None, t.LONG)
+    if len(arguments) > 1:
+        if over.distinct:
+            return None
+        all_there = " AND ".join(f"{a.text} IS NOT NULL" for a in arguments)
+        both = Typed(f"CASE WHEN {all_there} THEN 1 END", t.INT)
+        return over.text("count", both, t.LONG)
+    (value,) = arguments
+    if over.distinct:
+        if not t.is_orderable(value.type):
+            return None
+        if t.is_float(value.type):
+            value = call("normal", value.type, value)
+    return over.text("count", value, t.LONG)
+
+
+def _sum(casts: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
+    (value,) = arguments
+    if value.type == t.LONG:
+        if not casts.ansi:
+            return over.text("sum", value, t.LONG)
+        wide = Typed(sql_cast(value.text, pa.decimal128(20, 0)), t.LONG, can_fail=value.can_fail)
+        total = over.text("sum", wide, t.LONG)
+        return Typed(sql_cast(total.text, t.LONG), t.LONG, can_fail=True)
+    if t.is_integer(value.type):
+        whole = casts.cast(value, t.LONG)
+        return None if whole is None else over.text("sum", whole, t.LONG)
+    if t.is_decimal(value.type):
+        return _decimal_sum(over, value)
+    if t.is_float(value.type):
+        double = casts.cast(value, t.DOUBLE)
+        return None if double is None else over.text("sum", double, t.DOUBLE)
+    return None
+
+
+def _decimal_sum(over: Over, value: Typed) -> Typed:
+    kind = t.decimal(value.type.precision + 10, value.type.scale)
+    total = over.text("sum", value, kind)
+    if value.type.precision <= _SAFE_DIGITS:
+        return Typed(sql_cast(total.text, kind), kind, can_fail=total.can_fail)
+    plain = Over(condition=over.condition, window=over.window)
+    bounds = [plain.text(name, value, value.type) for name in ("min", "max")]
+    counted = plain.text("count", value, t.LONG)
+    summed = Typed(sql_cast(total.text, kind), kind)
+    return call("checked_sum", kind, summed, *bounds, counted, can_fail=True)
+
+
+def _average(casts: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
+    (value,) = arguments
+    if t.is_decimal(value.type):
+        kind = t.decimal(value.type.precision + 4, value.type.scale + 4)
+        if value.type.precision + 4 > t.MOST_DIGITS:
+            return None
+        counted = over.text("count", value, t.LONG)
+        as_decimal = sql_cast(counted.text, _COUNT)
+        count = Typed(f"CASE WHEN {counted.text} = 0 THEN NULL ELSE {as_decimal} END", _COUNT)
+        return call("decimal_divide", kind, _decimal_sum(over, value), count)
+    if t.is_numeric(value.type):
+        wide = casts.cast(value, t.DOUBLE)
+        return None if wide is None else over.text("avg", wide, t.DOUBLE)
+    return None
+
+
+def _extreme(name: str) -> Build:
+    def build(_: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
+        (value,) = arguments
+        if not t.is_orderable(value.type) or value.type == t.BINARY:
+            return None
+        over = Over(condition=over.condition, window=over.window)
+        if not t.is_float(value.type):
+            return over.text(name, value, value.type)
+        order = call("float_order", t.LONG, value)
+        return call("float_value", value.type, over.text(name, order, t.LONG))
+
+    return build
+
+
+def _boolean(name: str) -> Build:
+    def build(_: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
+        (value,) = arguments
+        if value.type != t.BOOLEAN:
+            return None
+        return Over(condition=over.condition, window=over.window).text(name, value, t.BOOLEAN)
+
+    return build
+
+
+def _count_if(_: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
+    (value,) = arguments
+    if value.type != t.BOOLEAN or over.distinct:
+        return None
+    return over.text("count", Typed(f"CASE WHEN {value.text} THEN 1 END", t.INT), t.LONG)
+
+
+def _bits(name: str) -> Build:
+    def build(_: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
+        (value,) = arguments
+        return over.text(name, value, value.type) if t.is_integer(value.type) else None
+
+    return build
+
+
+def _entry(names: str, takes: str, how: str, build: Build) -> list[AggregateEntry]:
+    return [AggregateEntry(name=n, takes=takes, how=how, build=build) for n in names.split()]
+
+
+_ENTRIES = [
+    *_entry("count", "[ANY...]", "count", _count),
+    *_entry("sum", "NUMERIC", "sum, checked", _sum),
+    *_entry("avg mean", "NUMERIC", "avg; of decimals sum / count, rounded half up", _average),
+    *_entry("max", "ANY", "max; NaN is the greatest", _extreme("max")),
+    *_entry("min", "ANY", "min; NaN is the greatest", _extreme("min")),
+    *_entry("every bool_and", "BOOLEAN", "bool_and", _boolean("bool_and")),
+    *_entry("any some bool_or", "BOOLEAN", "bool_or", _boolean("bool_or")),
+    *_entry("count_if", "BOOLEAN", "count", _count_if),
+    *_entry("bit_and", "INTEGER", "bit_and", _bits("bit_and")),
+    *_entry("bit_or", "INTEGER", "bit_or", _bits("bit_or")),
+    *_entry("bit_xor", "INTEGER", "bit_xor", _bits("bit_xor")),
+]
+AGGREGATES: dict[str, AggregateEntry] = {entry.name: entry for entry in _ENTRIES}
+RANKS = {"row_number": t.INT, "rank": t.INT, "dense_rank": t.INT, "percent_rank": t.DOUBLE,
+         "cume_dist": t.DOUBLE}  # fmt: skip
+"""Window functions without arguments, and what they give."""

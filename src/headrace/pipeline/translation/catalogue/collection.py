@@ -1,0 +1,286 @@
+"""Functions of arrays, maps and structs."""
+
+from collections.abc import Callable, Sequence
+
+import pyarrow as pa
+
+from headrace.pipeline.translation import type_rule as t
+from headrace.pipeline.translation.cast import Casts
+from headrace.pipeline.translation.catalogue.entry import Build, Entry, by_kernel, by_rule
+from headrace.pipeline.translation.typed import Typed, call, literal_int
+
+Types = Sequence[pa.DataType]
+
+
+def _same(types: Types) -> pa.DataType:
+    return types[0]
+
+
+def _element(types: Types) -> pa.DataType:
+    return types[0].value_type
+
+
+def common(casts: Casts, values: Sequence[Typed]) -> list[Typed] | None:
+    """Values of one type; None if they have none in common."""
+    kind: pa.DataType | None = t.VOID
+    for value in values:
+        kind = None if kind is None else t.common_type(kind, value.type)
+    if kind is None:
+        return None
+    cast = [casts.widen(value, kind) for value in values]
+    return None if any(value is None for value in cast) else [v for v in cast if v is not None]
+
+
+def _exact(build: Callable[[Casts, Sequence[Typed]], Typed | None]) -> Build:
+    """Only for elements whose equality is Python's: no floats, nothing nested."""
+
+    def checked(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
+        kind = arguments[0].type
+        element = kind.value_type if t.is_array(kind) else kind
+        bad = t.has_float(element) or pa.types.is_nested(element) or element == t.VOID
+        return None if bad else build(casts, arguments)
+
+    return checked
+
+
+def _with_value(kernel: str, gives: Callable[[Types], pa.DataType] | pa.DataType) -> Build:
+    def build(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
+        array, value = arguments
+        if value.type == t.VOID:
+            return None
+        kind = t.common_type(array.type.value_type, value.type)
+        if kind is None:
+            return None
+        sides = casts.widen(array, t.array_of(kind)), casts.widen(value, kind)
+        if None in sides:
+            return None
+        given = gives([array.type]) if callable(gives) else gives
+        return call(kernel, given, *filter(None, sides))
+
+    return build
+
+
+def _two_arrays(kernel: str, gives: pa.DataType | None = None) -> Build:
+    def build(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
+        sides = common(casts, arguments)
+        if sides is None:
+            return None
+        return call(kernel, gives or sides[0].type, *sides)
+
+    return build
+
+
+def _array(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
+    values = common(casts, arguments)
+    if values is None:
+        return None
+    return call("array", t.array_of(values[0].type), *values)
+
+
+def _empty_array(_: Casts, __: Sequence[Typed]) -> Typed:
+    return call("empty", t.array_of(t.VOID), literal_int(0))
+
+
+def _map(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
+    keys, values = common(casts, arguments[::2]), common(casts, arguments[1::2])
+    if keys is None or values is None or len(keys) != len(values):
+        return None
+    if keys[0].type == t.VOID or t.has_float(keys[0].type) or pa.types.is_nested(keys[0].type):
+        return None
+    pairs = [part for pair in zip(keys, values, strict=True) for part in pair]
+    return call("map_of", t.map_of(keys[0].type, values[0].type), *pairs, can_fail=True)
+
+
+def _map_from_arrays(_: Casts, arguments: Sequence[Typed]) -> Typed | None:
+    keys, values = arguments
+    if t.has_float(keys.type) or keys.type.value_type == t.VOID:
+        return None
+    kind = t.map_of(keys.type.value_type, values.type.value_type)
+    return call("map_from_arrays", kind, keys, values, can_fail=True)
+
+
+def _map_concat(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
+    maps = common(casts, arguments)
+    if maps is None or t.has_float(maps[0].type.key_type):
+        return None
+    return call("map_concat", maps[0].type, *maps, can_fail=True)
+
+
+def struct_of(names: Sequence[str], values: Sequence[Typed]) -> Typed:
+    """A struct with named fields."""
+    kind = pa.struct([pa.field(n, v.type) for n, v in zip(names, values, strict=True)])
+    return call("struct", kind, *values)
+
+
+def _named_struct(_: Casts, arguments: Sequence[Typed]) -> Typed | None:
+    names, values = arguments[::2], arguments[1::2]
+    if len(names) != len(values) or not all(name.is_text() for name in names):
+        return None
+    return struct_of([name.value for name in names], values)
+
+
+def element(casts: Casts, value: Typed, key: Typed, *, soft: bool = False) -> Typed | None:
+    """`value[key]`: the element of an array, from 0, or the value of a map."""
+    if t.is_array(value.type):
+        place = casts.cast(key, t.INT) if t.is_integer(key.type) else None
+        if place is None:
+            return None
+        soft = soft or not casts.ansi
+        parameters = ("soft",) if soft else ()
+        kind = value.type.value_type
+        return call("element", kind, value, place, parameters=parameters, can_fail=not soft)
+    if pa.types.is_map(value.type):
+        return _map_value(casts, [value, key])
+    return None
+
+
+def _map_value(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
+    value, key = arguments
+    if not pa.types.is_map(value.type) or t.has_float(value.type.key_type):
+        return None
+    if t.common_type(value.type.key_type, key.type) != value.type.key_type:
+        return None
+    cast = casts.widen(key, value.type.key_type)
+    return None if cast is None else call("map_value", value.type.item_type, value, cast)
+
+
+def _map_has(_: Casts, arguments: Sequence[Typed]) -> Typed | None:
+    value, key = arguments
+    if value.type.key_type != key.type or t.has_float(key.type):
+        return None
+    return call("map_has", t.BOOLEAN, value, key)
+
+
+def _element_at(*, soft: bool) -> Build:
+    def build(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
+        array, place = arguments
+        gentle = soft or not casts.ansi
+        parameters = ("soft",) if gentle else ()
+        kind = array.type.value_type
+        return call("element_at", kind, array, place, parameters=parameters, can_fail=True)
+
+    return build
+
+
+def _sorted(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
+    up = len(arguments) == 1 or arguments[1].value
+    parameters = ("up", "first") if up else ("down", "last")
+    return _exact(lambda _, a: call("array_sort", a[0].type, a[0], parameters=parameters))(
+        casts, arguments
+    )
+
+
+def _concat(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
+    arrays = common(casts, arguments)
+    if arrays is None or not t.is_array(arrays[0].type):
+        return None
+    return call("array_concat", arrays[0].type, *arrays)
+
+
+def _repeat(_: Casts, arguments: Sequence[Typed]) -> Typed:
+    return call("array_repeat", t.array_of(arguments[0].type), *arguments)
+
+
+def _flatten(_: Casts, arguments: Sequence[Typed]) -> Typed | None:
+    inner = arguments[0].type.value_type
+    return call("array_flatten", inner, *arguments) if t.is_array(inner) else None
+
+
+def _end(kernel: str) -> Build:
+    def build(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
+        array, value = arguments
+        kind = t.common_type(array.type.value_type, value.type)
+        if kind is None:
+            return None
+        sides = casts.widen(array, t.array_of(kind)), casts.widen(value, kind)
+        if None in sides:
+            return None
+        return call(kernel, t.array_of(kind), *filter(None, sides))
+
+    return build
+
+
+def _insert(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
+    array, place, value = arguments
+    kind = t.common_type(array.type.value_type, value.type)
+    if kind is None:
+        return None
+    sides = casts.widen(array, t.array_of(kind)), casts.widen(value, kind)
+    if None in sides:
+        return None
+    return call("array_insert", t.array_of(kind), sides[0], place, sides[1], can_fail=True)  # type: ignore[arg-type]
+
+
+def _sequence(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
+    values = common(casts, arguments)
+    if values is None or not t.is_integer(values[0].type):
+        return None
+    return call("integer_sequence", t.array_of(values[0].type), *values, can_fail=True)
+
+
+def _text_to_map(_: Casts, arguments: Sequence[Typed]) -> Typed | None:
+    marks = dict(enumerate(argument.value for argument in arguments[1:]))
+    between, within = marks.get(0, ","), marks.get(1, ":")
+    if len(between) != 1 or len(within) != 1 or set(between + within) & set("\\^$.|?*+()[]{}"):
+        return None
+    kind = t.map_of(t.STRING, t.STRING)
+    return call("text_to_map", kind, arguments[0], parameters=(between, within), can_fail=True)
+
+
+def _size(_: Casts, arguments: Sequence[Typed]) -> Typed:
+    return call("size", t.INT, arguments[0])
+
+
+COLLECTION: list[Entry] = [
+    by_rule("array", "", t.array_of(t.VOID), "kernel empty", _empty_array),
+    by_rule("array", "ANY...", t.array_of(t.VOID), "kernel array", _array),
+    by_rule("map", "ANY...", t.VOID, "kernel map_of", _map),
+    by_rule("named_struct", "ANY...", t.VOID, "kernel struct", _named_struct),
+    *(by_rule(n, "ARRAY", t.INT, "kernel size", _size)
+      for n in ("size", "cardinality", "array_size")),
+    *(by_rule(n, "MAP", t.INT, "kernel size", _size) for n in ("size", "cardinality")),
+    by_rule("element_at", "ARRAY INT", _element, "kernel element_at", _element_at(soft=False)),
+    by_rule("try_element_at", "ARRAY INT", _element, "kernel element_at", _element_at(soft=True)),
+    *(by_rule(n, "MAP ANY", _element, "kernel map_value", _map_value)
+      for n in ("element_at", "try_element_at")),
+    by_rule("get", "ARRAY INT", _element, "kernel element",
+            lambda c, a: element(c, a[0], a[1], soft=True)),
+    by_rule("map_contains_key", "MAP ANY", t.BOOLEAN, "kernel map_has", _map_has),
+    by_kernel("map_keys", "MAP", lambda types: t.array_of(types[0].key_type), "map_keys"),
+    by_kernel("map_values", "MAP", lambda types: t.array_of(types[0].item_type), "map_values"),
+    by_rule("map_from_arrays", "ARRAY ARRAY", t.VOID, "kernel map_from_arrays", _map_from_arrays),
+    by_rule("map_concat", "MAP...", t.VOID, "kernel map_concat", _map_concat),
+    by_rule("str_to_map", "STRING [STRING!] [STRING!]", t.VOID, "kernel text_to_map", _text_to_map),
+    by_rule("array_contains", "ARRAY ANY", t.BOOLEAN, "kernel array_contains",
+            _exact(_with_value("array_contains", t.BOOLEAN))),
+    by_rule("array_position", "ARRAY ANY", t.LONG, "kernel array_position",
+            _exact(_with_value("array_position", t.LONG))),
+    by_rule("array_remove", "ARRAY ANY", _same, "kernel array_remove",
+            _exact(_with_value("array_remove", _same))),
+    by_rule("array_distinct", "ARRAY", _same, "kernel array_distinct",
+            _exact(lambda _, a: call("array_distinct", a[0].type, a[0]))),
+    *(by_rule(n, "ARRAY ARRAY", _same, f"kernel {n}", _exact(_two_arrays(n)))
+      for n in ("array_union", "array_intersect", "array_except")),
+    by_rule("arrays_overlap", "ARRAY ARRAY", t.BOOLEAN, "kernel arrays_overlap",
+            _exact(_two_arrays("arrays_overlap", t.BOOLEAN))),
+    by_kernel("array_compact", "ARRAY", _same, "array_compact"),
+    by_kernel("reverse", "ARRAY", _same, "array_reverse"),
+    by_rule("concat", "ARRAY...", _same, "kernel array_concat", _concat),
+    by_rule("array_append", "ARRAY ANY", _same, "kernel array_append", _end("array_append")),
+    by_rule("array_prepend", "ARRAY ANY", _same, "kernel array_prepend", _end("array_prepend")),
+    by_rule("array_insert", "ARRAY INT ANY", _same, "kernel array_insert", _insert),
+    by_rule("array_repeat", "ANY INT", t.VOID, "kernel array_repeat", _repeat),
+    by_rule("flatten", "ARRAY", t.VOID, "kernel array_flatten", _flatten),
+    by_kernel("slice", "ARRAY INT INT", _same, "array_slice", can_fail=True),
+    by_rule("array_max", "ARRAY", _element, "kernel array_extreme",
+            _exact(lambda _, a: call("array_extreme", a[0].type.value_type, a[0],
+                                     parameters=("greatest",)))),
+    by_rule("array_min", "ARRAY", _element, "kernel array_extreme",
+            _exact(lambda _, a: call("array_extreme", a[0].type.value_type, a[0],
+                                     parameters=("least",)))),
+    by_rule("sort_array", "ARRAY [BOOLEAN!]", _same, "kernel array_sort", _sorted),
+    by_rule("array_sort", "ARRAY", _same, "kernel array_sort",
+            _exact(lambda _, a: call("array_sort", a[0].type, a[0], parameters=("up", "last")))),
+    by_kernel("array_join", "ARRAY<STRING> STRING [STRING]", t.STRING, "array_join"),
+    by_rule("sequence", "INTEGER INTEGER [INTEGER]", t.VOID, "kernel integer_sequence", _sequence),
+]  # fmt: skip

@@ -1,0 +1,89 @@
+"""Conditional forms and predicates that are written as functions."""
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from headrace.pipeline.translation import type_rule as t
+from headrace.pipeline.translation.cast import Casts
+from headrace.pipeline.translation.catalogue.collection import common
+from headrace.pipeline.translation.catalogue.entry import (
+    Build,
+    Entry,
+    by_kernel,
+    by_native,
+    by_rule,
+)
+from headrace.pipeline.translation.typed import Typed, call, native, null_of
+
+
+def _first(types: Sequence[pa.DataType]) -> pa.DataType:
+    return types[0]
+
+
+def _coalesce(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
+    values = common(casts, arguments)
+    if values is None:
+        return None
+    if values[0].type == t.VOID:
+        return null_of(t.VOID)
+    *tests, last = values
+    branches = " ".join(f"WHEN {v.text} IS NOT NULL THEN {v.text}" for v in tests)
+    text = f"CASE {branches} ELSE {last.text} END" if tests else last.text
+    return Typed(text, last.type, can_fail=any(v.can_fail for v in values))
+
+
+def _null_if(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
+    sides = common(casts, arguments)
+    if sides is None or t.has_float(sides[0].type) or not t.is_orderable(sides[0].type):
+        return None
+    left, right = sides
+    text = f"CASE WHEN {left.text} = {right.text} THEN NULL ELSE {arguments[0].text} END"
+    return Typed(text, arguments[0].type, can_fail=left.can_fail or right.can_fail)
+
+
+def _if(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
+    test, *branches = arguments
+    values = common(casts, branches)
+    if values is None or values[0].type == t.VOID:
+        return None
+    yes, no = values
+    text = f"CASE WHEN {test.text} THEN {yes.text} ELSE {no.text} END"
+    return Typed(text, yes.type, can_fail=any(a.can_fail for a in arguments))
+
+
+def _nvl2(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
+    test, *branches = arguments
+    return _if(casts, [Typed(f"({test.text} IS NOT NULL)", t.BOOLEAN), *branches])
+
+
+def _extreme(name: str) -> Build:
+    def build(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
+        values = common(casts, arguments)
+        if values is None or len(values) < 2 or not t.is_orderable(values[0].type):  # noqa: PLR2004
+            return None
+        kind = values[0].type
+        if t.is_float(kind):
+            values = [call("normal", kind, value) for value in values]
+        texts = ", ".join(value.text for value in values)
+        return Typed(f"{name}({texts})", kind, can_fail=any(v.can_fail for v in values))
+
+    return build
+
+
+FORM: list[Entry] = [
+    by_rule("coalesce", "ANY...", _first, "CASE", _coalesce),
+    *(by_rule(name, "ANY ANY", _first, "CASE", _coalesce) for name in ("ifnull", "nvl")),
+    by_rule("nvl2", "ANY ANY ANY", _first, "CASE", _nvl2),
+    by_rule("nullif", "ANY ANY", _first, "CASE", _null_if),
+    by_rule("if", "BOOLEAN ANY ANY", _first, "CASE", _if),
+    by_rule("greatest", "ANY...", _first, "greatest", _extreme("greatest")),
+    by_rule("least", "ANY...", _first, "least", _extreme("least")),
+    by_rule("isnull", "ANY", t.BOOLEAN, "IS NULL",
+            lambda _, a: native("({0} IS NULL)", t.BOOLEAN, a[0])),
+    by_rule("isnotnull", "ANY", t.BOOLEAN, "IS NOT NULL",
+            lambda _, a: native("({0} IS NOT NULL)", t.BOOLEAN, a[0])),
+    by_native("not", "BOOLEAN", t.BOOLEAN, "(NOT {0})"),
+    by_kernel("equal_null", "VOID VOID", t.BOOLEAN, "is_nan"),
+]  # fmt: skip
+FORM.pop()

@@ -1,0 +1,186 @@
+"""Functions of dates and times; those that need a zone are there only in UTC."""
+
+from collections.abc import Callable, Sequence
+
+import pyarrow as pa
+
+from headrace.pipeline.translation import type_rule as t
+from headrace.pipeline.translation.cast import Casts
+from headrace.pipeline.translation.catalogue.entry import Build, Entry, by_kernel, by_rule
+from headrace.pipeline.translation.kernels.time import is_plain_format
+from headrace.pipeline.translation.typed import Typed, call, literal_int, null_of
+
+_DATE_PARTS = {
+    "year": "year", "quarter": "quarter", "month": "month", "day": "day", "dayofmonth": "day",
+    "dayofyear": "dayofyear", "dayofweek": "dayofweek", "weekday": "weekday",
+    "weekofyear": "week",
+}  # fmt: skip
+EXTRACTED = {
+    "y": "year", "yr": "year", "yrs": "year", "year": "year", "years": "year",
+    "qtr": "quarter", "quarter": "quarter",
+    "mon": "month", "mons": "month", "month": "month", "months": "month",
+    "w": "week", "week": "week", "weeks": "week", "yearofweek": "yearofweek",
+    "d": "day", "day": "day", "days": "day",
+    "dow": "dayofweek", "dayofweek": "dayofweek",
+    "dow_iso": "dayofweek_iso", "dayofweek_iso": "dayofweek_iso", "doy": "dayofyear",
+    "h": "hour", "hr": "hour", "hrs": "hour", "hour": "hour", "hours": "hour",
+    "m": "minute", "min": "minute", "mins": "minute", "minute": "minute", "minutes": "minute",
+}  # fmt: skip
+"""The fields of `extract` and `date_part` that are whole numbers."""
+_CLOCK = frozenset({"hour", "minute", "second"})
+_TRUNCATED_DATE = {
+    "year": "year", "yyyy": "year", "yy": "year", "quarter": "quarter", "month": "month",
+    "mm": "month", "mon": "month", "week": "week",
+}  # fmt: skip
+_TRUNCATED_TIME = {
+    **_TRUNCATED_DATE, "day": "day", "dd": "day", "hour": "hour", "minute": "minute",
+    "second": "second", "millisecond": "millisecond", "microsecond": "microsecond",
+}  # fmt: skip
+_WEEKDAYS = {
+    name: number
+    for number, names in enumerate(
+        (("mo", "mon", "monday"), ("tu", "tue", "tuesday"), ("we", "wed", "wednesday"),
+         ("th", "thu", "thursday"), ("fr", "fri", "friday"), ("sa", "sat", "saturday"),
+         ("su", "sun", "sunday")), 1)
+    for name in names
+}  # fmt: skip
+
+
+def extract(casts: Casts, part: str, value: Typed) -> Typed | None:
+    """A part of a date or time."""
+    field = EXTRACTED.get(part.casefold())
+    if field is None:
+        return None
+    if field in _CLOCK:
+        moment = _moment(casts, value)
+        if moment is None:
+            return None
+        return call("time_field", t.INT, moment, parameters=(field,))
+    day = value if value.type == t.DATE else casts.cast(value, t.DATE)
+    return None if day is None else call("date_field", t.INT, day, parameters=(field,))
+
+
+def _moment(casts: Casts, value: Typed) -> Typed | None:
+    """A time whose hours can be told without a zone."""
+    if value.type == t.TIMESTAMP_NTZ or (value.type == t.TIMESTAMP and casts.in_utc):
+        return value
+    if value.type in (t.STRING, t.DATE, t.VOID) and casts.in_utc:
+        return casts.cast(value, t.TIMESTAMP)
+    return None
+
+
+def _part(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
+    name, value = arguments
+    return extract(casts, name.value, value)
+
+
+def _clock(field: str) -> Build:
+    def build(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
+        moment = _moment(casts, arguments[0])
+        if moment is None:
+            return None
+        return call("time_field", t.INT, moment, parameters=(field,))
+
+    return build
+
+
+def _in_utc(make: Callable[[Casts, Sequence[Typed]], Typed | None]) -> Build:
+    return lambda casts, arguments: make(casts, arguments) if casts.in_utc else None
+
+
+def _truncate_date(_: Casts, arguments: Sequence[Typed]) -> Typed | None:
+    day, unit = arguments
+    name = _TRUNCATED_DATE.get(unit.value.casefold())
+    if name is None:
+        return null_of(t.DATE)
+    return call("date_truncate", t.DATE, day, parameters=(name,))
+
+
+def _truncate_time(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
+    unit, value = arguments
+    name = _TRUNCATED_TIME.get(unit.value.casefold())
+    moment = _moment(casts, value)
+    if moment is None or name is None or not casts.in_utc:
+        return None
+    cut = call("time_truncate", moment.type, moment, parameters=(name,))
+    return casts.cast(cut, t.TIMESTAMP)
+
+
+def _next_day(_: Casts, arguments: Sequence[Typed]) -> Typed | None:
+    number = _WEEKDAYS.get(arguments[1].value.casefold())
+    if number is None:
+        return None
+    return call("next_day", t.DATE, arguments[0], parameters=(str(number),))
+
+
+def _format(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
+    moment = _moment(casts, arguments[0])
+    pattern = arguments[1].value
+    if moment is None or not is_plain_format(pattern):
+        return None
+    return call("date_format", t.STRING, moment, parameters=(pattern,), can_fail=True)
+
+
+def _units(micros: int, kind: pa.DataType = t.TIMESTAMP) -> Build:
+    return lambda _, a: call("units_to_time", kind, a[0], parameters=(str(micros),), can_fail=True)
+
+
+def _to_units(micros: int) -> Build:
+    return lambda _, a: call("time_to_units", t.LONG, a[0], parameters=(str(micros),))
+
+
+def _to_seconds(_: Casts, arguments: Sequence[Typed]) -> Typed:
+    return call("time_to_whole_seconds", t.LONG, arguments[0])
+
+
+def _months_between(_: Casts, arguments: Sequence[Typed]) -> Typed | None:
+    rounds = len(arguments) < 3 or arguments[2].value is True  # noqa: PLR2004
+    mode = "rounded" if rounds else "exact"
+    return call("months_between", t.DOUBLE, *arguments[:2], parameters=(mode,))
+
+
+def _cast_to(kind: pa.DataType) -> Build:
+    return lambda casts, arguments: casts.cast(arguments[0], kind)
+
+
+def _first_of_january(_: Casts, arguments: Sequence[Typed]) -> Typed:
+    return call("make_date", t.DATE, *arguments, literal_int(1), literal_int(1), can_fail=True)
+
+
+_SINCE_EPOCH_US = {
+    "unix_seconds": 1_000_000, "unix_millis": 1_000, "unix_micros": 1,
+}  # fmt: skip
+"""Functions that count units since 1970, and the unit."""
+
+TIME: list[Entry] = [
+    *(by_kernel(name, "DATE", t.INT, "date_field", part) for name, part in _DATE_PARTS.items()),
+    *(by_rule(name, "ANY", t.INT, "kernel time_field", _clock(name))
+      for name in ("hour", "minute", "second")),
+    *(by_rule(n, "STRING! ANY", t.INT, "kernels date_field, time_field", _part)
+      for n in ("date_part", "datepart")),
+    *(by_kernel(n, "DATE INT", t.DATE, "date_add", can_fail=True) for n in ("date_add", "dateadd")),
+    by_kernel("date_sub", "DATE INT", t.DATE, "date_subtract", can_fail=True),
+    *(by_kernel(n, "DATE DATE", t.INT, "days_between") for n in ("datediff", "date_diff")),
+    by_kernel("add_months", "DATE INT", t.DATE, "add_months", can_fail=True),
+    by_kernel("last_day", "DATE", t.DATE, "last_day"),
+    by_rule("next_day", "DATE STRING!", t.DATE, "kernel next_day", _next_day),
+    by_rule("trunc", "DATE STRING!", t.DATE, "kernel date_truncate", _truncate_date),
+    by_rule("date_trunc", "STRING! ANY", t.TIMESTAMP, "kernel time_truncate", _truncate_time),
+    by_kernel("make_date", "INT INT INT", t.DATE, "make_date", can_fail=True, ansi_only=True),
+    by_rule("to_date", "ANY", t.DATE, "CAST", _cast_to(t.DATE)),
+    by_rule("date", "ANY", t.DATE, "CAST", _cast_to(t.DATE)),
+    by_rule("to_timestamp", "ANY", t.TIMESTAMP, "CAST", _cast_to(t.TIMESTAMP)),
+    by_rule("timestamp", "ANY", t.TIMESTAMP, "CAST", _cast_to(t.TIMESTAMP)),
+    by_rule("date_format", "ANY STRING!", t.STRING, "kernel date_format, plain formats", _format),
+    *(by_rule(name, "TIMESTAMP", t.LONG, "kernel time_to_units", _in_utc(_to_units(micros)))
+      for name, micros in _SINCE_EPOCH_US.items()),
+    *(by_rule(name, "TIMESTAMP", t.LONG, "kernel time_to_whole_seconds", _in_utc(_to_seconds))
+      for name in ("unix_timestamp", "to_unix_timestamp")),
+    by_kernel("unix_date", "DATE", t.INT, "days_since_epoch"),
+    by_kernel("date_from_unix_date", "INT", t.DATE, "date_from_days"),
+    by_rule("timestamp_seconds", "INTEGER", t.TIMESTAMP, "kernel units_to_time", _units(1_000_000)),
+    by_rule("timestamp_millis", "INTEGER", t.TIMESTAMP, "kernel units_to_time", _units(1_000)),
+    by_rule("timestamp_micros", "INTEGER", t.TIMESTAMP, "kernel units_to_time", _units(1)),
+    by_rule("months_between", "TIMESTAMP TIMESTAMP [BOOLEAN!]", t.DOUBLE, "kernel months_between",
+            _in_utc(_months_between)),
+]  # fmt: skip

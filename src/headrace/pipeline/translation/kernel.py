@@ -1,0 +1,102 @@
+"""Kernels: functions over Arrow with Spark's meaning, registered with DataFusion by signature.
+
+The name of a kernel in SQL says all that is needed to make it again: what it computes, its
+parameters, and its types. So a stored plan can be run without the query that it came from.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+import msgspec
+import pyarrow as pa
+
+from headrace.pipeline.arrow_ddl import parse_type, type_text
+
+Compute: TypeAlias = Callable[..., Any]
+"""Takes the call and Arrow arrays of one length, gives an Arrow array of that length."""
+
+PREFIX = "spark_"
+_NAME = re.compile(r'"(spark_[^"]*)"\(')
+
+_COMPUTE: dict[str, Compute] = {}
+
+
+class KernelCall(msgspec.Struct, frozen=True):
+    """One use of a kernel: its parameters and its types."""
+
+    kernel: str
+    parameters: tuple[str, ...]
+    takes: tuple[pa.DataType, ...]
+    gives: pa.DataType
+
+    @property
+    def sql_name(self) -> str:
+        """What SQL and Substrait call it: lower case, as Substrait's reader folds names."""
+        parameters = ";".join(map(_encode_text, self.parameters))
+        takes = ";".join(map(_encode, self.takes))
+        return f"{PREFIX}{self.kernel}|{parameters}|{takes}|{_encode(self.gives)}"
+
+    def compute(self, *arrays: pa.Array) -> pa.Array:
+        """Compute it; the result has exactly the declared type."""
+        result = _COMPUTE[self.kernel](self, *arrays)
+        if isinstance(result, pa.ChunkedArray):
+            result = result.combine_chunks()
+        is_exact = result.type == self.gives and not pa.types.is_nested(self.gives)
+        return result if is_exact else result.cast(self.gives)
+
+
+def kernel(compute: Compute) -> Compute:
+    """Declare a function over Arrow to be a kernel under its own name."""
+    _COMPUTE[compute.__name__.strip("_")] = compute
+    return compute
+
+
+def replace_kernel(name: str, compute: Compute) -> Compute:
+    """Put another computation in a kernel's place and return the one before, for tests."""
+    before = _COMPUTE[name]
+    _COMPUTE[name] = compute
+    return before
+
+
+def parse_kernel(sql_name: str) -> KernelCall:
+    """The call that a name in SQL stands for."""
+    name, parameters, takes, gives = sql_name.removeprefix(PREFIX).split("|")
+    return KernelCall(
+        name,
+        tuple(_decode_text(part) for part in parameters.split(";") if parameters),
+        tuple(_decode(part) for part in takes.split(";") if takes),
+        _decode(gives),
+    )
+
+
+def kernels_in(sql: str) -> frozenset[str]:
+    """The kernels that a query of DataFusion's names."""
+    return frozenset(_NAME.findall(sql))
+
+
+_PLAIN = re.compile(r"[a-z0-9_.-]+")
+_HEX = "0x"
+
+
+def _encode_text(text: str) -> str:
+    """A text in characters that no reader folds or splits."""
+    is_plain = _PLAIN.fullmatch(text) and not text.startswith(_HEX)
+    return text if is_plain else f"{_HEX}{text.encode().hex()}"
+
+
+def _decode_text(text: str) -> str:
+    if text.startswith(_HEX):
+        return bytes.fromhex(text.removeprefix(_HEX)).decode()
+    return text
+
+
+def _encode(kind: pa.DataType) -> str:
+    text = type_text(kind)
+    if pa.types.is_nested(kind) and "STRUCT" in text:
+        return _encode_text(text)
+    return text.casefold().replace(" ", "")
+
+
+def _decode(text: str) -> pa.DataType:
+    return parse_type(_decode_text(text))

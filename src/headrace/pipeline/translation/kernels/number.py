@@ -1,0 +1,413 @@
+"""Numbers: checked arithmetic, division and rounding of decimals, and floats in Spark's order."""
+
+import math
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from headrace.pipeline.translation.kernel import KernelCall, kernel
+from headrace.pipeline.translation.kernels.row import by_distinct, where_valid
+
+_WIDE = Context(prec=120, rounding=ROUND_HALF_UP)
+_QUOTIENT_SCALE = 39
+"""The scale to which Spark divides decimals before it rounds to that of the result."""
+
+
+class SparkArithmeticError(ArithmeticError):
+    """What Spark raises in ANSI mode."""
+
+
+@kernel
+def add(_: KernelCall, left: pa.Array, right: pa.Array) -> pa.Array:
+    """Add whole numbers; an overflow is an error."""
+    return pc.add_checked(left, right)
+
+
+@kernel
+def subtract(_: KernelCall, left: pa.Array, right: pa.Array) -> pa.Array:
+    """Subtract whole numbers; an overflow is an error."""
+    return pc.subtract_checked(left, right)
+
+
+@kernel
+def multiply(_: KernelCall, left: pa.Array, right: pa.Array) -> pa.Array:
+    """Multiply whole numbers; an overflow is an error."""
+    return pc.multiply_checked(left, right)
+
+
+@kernel
+def negate(_: KernelCall, values: pa.Array) -> pa.Array:
+    """Negate whole numbers; an overflow is an error."""
+    return pc.negate_checked(values)
+
+
+@kernel
+def absolute(_: KernelCall, values: pa.Array) -> pa.Array:
+    """Take the absolute value of whole numbers; an overflow is an error."""
+    return pc.abs_checked(values)
+
+
+@kernel
+def divide(_: KernelCall, left: pa.Array, right: pa.Array) -> pa.Array:
+    """Divide doubles; a divisor of zero is an error unless the dividend is null."""
+    return pc.divide_checked(left, where_valid(right, left))
+
+
+@kernel
+def quotient(_: KernelCall, left: pa.Array, right: pa.Array) -> pa.Array:
+    """Divide whole numbers, towards zero."""
+    return pc.divide_checked(left, where_valid(right, left))
+
+
+@kernel
+def remainder(_: KernelCall, left: pa.Array, right: pa.Array) -> pa.Array:
+    """Give the remainder with the sign of the dividend; a divisor of zero is an error."""
+    right = where_valid(right, left)
+    _refuse_zero(right)
+    left = where_valid(left, right)
+    divisor = np.asarray(pc.fill_null(right, 1))
+    dividend = np.asarray(pc.fill_null(left, 0))
+    with np.errstate(all="ignore"):
+        rest = np.fmod(dividend, divisor)
+    return where_valid(pa.array(rest, left.type, from_pandas=False), left, right)
+
+
+@kernel
+def positive_remainder(call: KernelCall, left: pa.Array, right: pa.Array) -> pa.Array:
+    """Give the remainder that is not negative (`pmod`)."""
+    rest = remainder(call, left, right)
+    wrapped = remainder(call, pc.add(rest, right), right)
+    return pc.if_else(pc.less(rest, pa.scalar(0, rest.type)), wrapped, rest)
+
+
+def _refuse_zero(values: pa.Array) -> None:
+    if pc.any(pc.equal(values, pa.scalar(0, values.type))).as_py():
+        raise SparkArithmeticError("division by zero")
+
+
+@kernel
+def normal(_: KernelCall, values: pa.Array) -> pa.Array:
+    """Bring floats into the form in which bits order and group as Spark does: one zero, one NaN."""
+    plain = pc.add(values, pa.scalar(0.0, values.type))
+    return pc.if_else(pc.is_nan(plain), pa.scalar(float("nan"), values.type), plain)
+
+
+@kernel
+def float_order(_: KernelCall, values: pa.Array) -> pa.Array:
+    """Give whole numbers in the order of floats: NaN is the greatest, and there is one zero."""
+    doubles = normal(_, values.cast(pa.float64()))
+    bits = np.asarray(pc.fill_null(doubles, 0.0)).view(np.int64)
+    ordered = np.where(bits < 0, bits ^ np.int64((1 << 63) - 1), bits)
+    return where_valid(pa.array(ordered), values)
+
+
+@kernel
+def float_value(call: KernelCall, orders: pa.Array) -> pa.Array:
+    """Give the floats that `float_order` was given."""
+    order = np.asarray(pc.fill_null(orders, 0))
+    bits = np.where(order < 0, order ^ np.int64((1 << 63) - 1), order)
+    return where_valid(pa.array(bits.view(np.float64)), orders).cast(call.gives)
+
+
+@kernel
+def decimal_multiply(call: KernelCall, left: pa.Array, right: pa.Array) -> pa.Array:
+    """Multiply decimals and round the product half up to the scale of the result."""
+    scale = call.gives.scale
+    return by_distinct(
+        lambda a, b: _fit(_WIDE.multiply(a, b), scale, call.gives), call.gives, left, right
+    )
+
+
+@kernel
+def decimal_add(call: KernelCall, left: pa.Array, right: pa.Array) -> pa.Array:
+    """Add decimals and round the sum half up to the scale of the result."""
+    scale = call.gives.scale
+    return by_distinct(
+        lambda a, b: _fit(_WIDE.add(a, b), scale, call.gives), call.gives, left, right
+    )
+
+
+@kernel
+def decimal_subtract(call: KernelCall, left: pa.Array, right: pa.Array) -> pa.Array:
+    """Subtract decimals and round the difference half up to the scale of the result."""
+    scale = call.gives.scale
+    return by_distinct(
+        lambda a, b: _fit(_WIDE.subtract(a, b), scale, call.gives), call.gives, left, right
+    )
+
+
+@kernel
+def decimal_divide(call: KernelCall, left: pa.Array, right: pa.Array) -> pa.Array:
+    """Divide decimals as Spark does: to 39 digits after the point, then to the result's scale."""
+    right = where_valid(right, left)
+    if pc.any(pc.equal(right, pa.scalar(Decimal(0), right.type))).as_py():
+        raise SparkArithmeticError("division by zero")
+
+    def divided(a: Decimal, b: Decimal) -> Decimal:
+        sign = -1 if (a < 0) != (b < 0) else 1
+        top, bottom = _unscaled(a, left.type.scale), _unscaled(b, right.type.scale)
+        shift = _QUOTIENT_SCALE + right.type.scale - left.type.scale
+        whole, rest = divmod(abs(top) * 10**shift, abs(bottom))
+        whole += 2 * rest >= abs(bottom)
+        exact = _WIDE.scaleb(Decimal(sign * whole), -_QUOTIENT_SCALE)
+        return _fit(exact, call.gives.scale, call.gives)
+
+    return by_distinct(divided, call.gives, left, right)
+
+
+def _unscaled(value: Decimal, scale: int) -> int:
+    return int(_WIDE.scaleb(value, scale))
+
+
+def _fit(value: Decimal, scale: int, kind: pa.DataType) -> Decimal:
+    rounded = _WIDE.quantize(value, Decimal(1).scaleb(-scale))
+    if len(rounded.as_tuple().digits) > kind.precision:
+        raise SparkArithmeticError(f"{value} does not fit into {kind}")
+    return rounded
+
+
+@kernel
+def checked_sum(
+    _: KernelCall, sums: pa.Array, least: pa.Array, most: pa.Array, counts: pa.Array
+) -> pa.Array:
+    """Pass a sum of decimals on, if no part of it can have overflowed."""
+    limit = 10**37
+    for low, high, count in zip(
+        least.to_pylist(), most.to_pylist(), counts.to_pylist(), strict=True
+    ):
+        if low is not None:
+            scale = sums.type.scale
+            largest = max(abs(_unscaled(low, scale)), abs(_unscaled(high, scale)))
+            if largest * count > limit:
+                raise SparkArithmeticError("the sum of decimals may overflow; run it on Spark")
+    return sums
+
+
+@kernel
+def decimal_to_double(_: KernelCall, values: pa.Array) -> pa.Array:
+    """Give the double nearest to a decimal."""
+    return pc.cast(pc.cast(values, pa.string()), pa.float64())
+
+
+@kernel
+def double_to_integer(call: KernelCall, values: pa.Array) -> pa.Array:
+    """Cut off the digits after the point; what does not fit is an error."""
+    finite = pc.and_(pc.is_finite(values), pc.is_valid(values))
+    if pc.any(pc.and_(pc.is_valid(values), pc.invert(pc.is_finite(values)))).as_py():
+        raise SparkArithmeticError("NaN or infinity is no whole number")
+    cut = pc.trunc(pc.if_else(finite, values, pa.scalar(None, values.type)))
+    return pc.cast(cut, call.gives)
+
+
+@kernel
+def double_floor(call: KernelCall, values: pa.Array) -> pa.Array:
+    """Round down to a BIGINT; what does not fit is an error, or saturates."""
+    return _saturated(np.floor, values, call)
+
+
+@kernel
+def double_ceil(call: KernelCall, values: pa.Array) -> pa.Array:
+    """Round up to a BIGINT; what does not fit is an error, or saturates."""
+    return _saturated(np.ceil, values, call)
+
+
+def _saturated(rounded: Any, values: pa.Array, call: KernelCall) -> pa.Array:
+    given = np.asarray(pc.fill_null(values, 0.0))
+    if call.parameters and not np.all(np.abs(given) < 2.0**63):
+        raise SparkArithmeticError("a double does not fit into BIGINT")
+    plain = np.nan_to_num(np.asarray(pc.fill_null(values, 0.0)), nan=0.0)
+    with np.errstate(all="ignore"):
+        whole = rounded(plain)
+        inside = np.where(np.abs(whole) < 2.0**63, whole, 0.0).astype(np.int64)
+    info = np.iinfo(np.int64)
+    filled = np.where(whole >= 2.0**63, info.max, np.where(whole < -(2.0**63), info.min, inside))
+    return where_valid(pa.array(filled, call.gives), values)
+
+
+@kernel
+def decimal_round(call: KernelCall, values: pa.Array) -> pa.Array:
+    """Round a decimal: half up, half even, up or down, as the parameter says."""
+    places, mode = int(call.parameters[0]), call.parameters[1]
+    step = Decimal(1).scaleb(-places)
+
+    def rounded(value: Decimal) -> Decimal:
+        return _fit(
+            value.quantize(step, rounding=mode, context=_WIDE), call.gives.scale, call.gives
+        )
+
+    return by_distinct(rounded, call.gives, values)
+
+
+@kernel
+def integer_round(call: KernelCall, values: pa.Array) -> pa.Array:
+    """Round a whole number at a place before the point."""
+    places, mode = int(call.parameters[0]), call.parameters[1]
+    step = Decimal(1).scaleb(-places)
+    return by_distinct(
+        lambda v: int(Decimal(v).quantize(step, rounding=mode, context=_WIDE)), call.gives, values
+    )
+
+
+@kernel
+def double_round(call: KernelCall, values: pa.Array) -> pa.Array:
+    """Round a double by its shortest decimal text, as Spark does."""
+    places, mode = int(call.parameters[0]), call.parameters[1]
+    step = Decimal(1).scaleb(-places)
+    wide = Context(prec=800)
+
+    def rounded(value: float) -> float:
+        if value != value or value in (float("inf"), float("-inf")):  # noqa: PLR0124
+            return value
+        return float(Decimal(repr(value)).quantize(step, rounding=mode, context=wide))
+
+    return by_distinct(rounded, call.gives, values)
+
+
+HALF_UP, HALF_EVEN = ROUND_HALF_UP, ROUND_HALF_EVEN
+
+
+@kernel
+def square_root(_: KernelCall, values: pa.Array) -> pa.Array:
+    """Take the square root; of a negative number it is NaN."""
+    return pc.sqrt(values)
+
+
+@kernel
+def sign(call: KernelCall, values: pa.Array) -> pa.Array:
+    """Give the sign of a double."""
+    return pc.cast(pc.sign(values), call.gives)
+
+
+@kernel
+def nan_to(_: KernelCall, values: pa.Array, instead: pa.Array) -> pa.Array:
+    """Put another value in the place of NaN."""
+    return pc.if_else(pc.fill_null(pc.is_nan(values), False), instead, values)
+
+
+@kernel
+def is_nan(_: KernelCall, values: pa.Array) -> pa.Array:
+    """Whether a value is NaN; a null is not."""
+    return pc.fill_null(pc.is_nan(values), False)
+
+
+@kernel
+def bit_count(call: KernelCall, values: pa.Array) -> pa.Array:
+    """Count the bits that are set, in 64 bits."""
+    mask = (1 << 64) - 1
+    return by_distinct(lambda v: (int(v) & mask).bit_count(), call.gives, values)
+
+
+@kernel
+def shift(call: KernelCall, values: pa.Array, counts: pa.Array) -> pa.Array:
+    """Shift bits as Java does: by the count modulo the width."""
+    bits = values.type.bit_width
+    mask: int = (1 << bits) - 1
+    direction = call.parameters[0]
+
+    def shifted(value: int, count: int) -> int:
+        count &= bits - 1
+        if direction == "left":
+            result = (value << count) & mask
+        elif direction == "right":
+            result = value >> count
+        else:
+            result = (value & mask) >> count
+        result &= mask
+        return result - mask - 1 if result >> (bits - 1) else result
+
+    return by_distinct(shifted, call.gives, values, counts)
+
+
+@kernel
+def factorial(call: KernelCall, values: pa.Array) -> pa.Array:
+    """Give the factorial of 0 to 20; of others it is null."""
+    table = [1]
+    for number in range(1, 21):
+        table.append(table[-1] * number)
+    return by_distinct(lambda v: table[v] if 0 <= v < len(table) else None, call.gives, values)
+
+
+@kernel
+def convert_base(call: KernelCall, texts: pa.Array, old: pa.Array, new: pa.Array) -> pa.Array:
+    """Write a number in another base (`conv`)."""
+    digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+    top = (1 << 64) - 1
+
+    def converted(text: str, source: int, target: int) -> str | None:
+        text = text.strip(" ")
+        if not (2 <= source <= 36 and 2 <= abs(target) <= 36) or not text:  # noqa: PLR2004
+            return None
+        negative = text.startswith("-")
+        value = 0
+        for letter in text.removeprefix("-").upper():
+            digit = digits.find(letter)
+            if not 0 <= digit < source:
+                break
+            value = value * source + digit
+            if value > top:
+                raise SparkArithmeticError(f"conv of {text} overflows")
+        if negative and target > 0:
+            value = (-value) & top
+        if target < 0 and value >> 63:
+            value, negative = (1 << 64) - value, True
+        shown = "0" if value == 0 else ""
+        while value:
+            value, digit = divmod(value, abs(target))
+            shown = digits[digit] + shown
+        return f"-{shown}" if negative and target < 0 else shown
+
+    return by_distinct(converted, call.gives, texts, old, new)
+
+
+@kernel
+def width_bucket(
+    call: KernelCall, values: pa.Array, low: pa.Array, high: pa.Array, counts: pa.Array
+) -> pa.Array:
+    """Give the number of the bucket, of equal widths, that a value falls into."""
+
+    def bucket(value: float, least: float, most: float, count: int) -> int | None:
+        bounds = math.isfinite(least) and math.isfinite(most) and least != most
+        if not bounds or count <= 0 or count == (1 << 63) - 1 or math.isnan(value):
+            return None
+        lower, upper = min(least, most), max(least, most)
+        if least < most:
+            if value < lower:
+                return 0
+            if value >= upper:
+                return count + 1
+            return int(count * (value - lower) / (upper - lower)) + 1
+        if value > upper:
+            return 0
+        if value <= lower:
+            return count + 1
+        return int(count * (upper - value) / (upper - lower)) + 1
+
+    return by_distinct(bucket, call.gives, values, low, high, counts)
+
+
+@kernel
+def in_range(call: KernelCall, values: pa.Array) -> pa.Array:
+    """Pass decimals on, if none has more digits than its type."""
+    bounds = pc.min_max(values)
+    limit = 10**call.gives.precision
+    for bound in (bounds["min"].as_py(), bounds["max"].as_py()):
+        if bound is not None and abs(_unscaled(bound, values.type.scale)) >= limit:
+            raise SparkArithmeticError(f"{bound} does not fit into {call.gives}")
+    return values
+
+
+@kernel
+def decimal_remainder(call: KernelCall, left: pa.Array, right: pa.Array) -> pa.Array:
+    """Give the remainder of decimals with the sign of the dividend."""
+    right = where_valid(right, left)
+    if pc.any(pc.equal(right, pa.scalar(Decimal(0), right.type))).as_py():
+        raise SparkArithmeticError("division by zero")
+    return by_distinct(
+        lambda a, b: _fit(_WIDE.remainder(a, b), call.gives.scale, call.gives),
+        call.gives,
+        left,
+        right,
+    )

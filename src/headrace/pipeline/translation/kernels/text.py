@@ -1,0 +1,415 @@
+"""Texts: positions by code point, Java's regular expressions within limits, and encodings."""
+
+import base64
+import binascii
+import hashlib
+import re
+import zlib
+from functools import cache
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from headrace.pipeline.translation.kernel import KernelCall, kernel
+from headrace.pipeline.translation.kernels.row import by_distinct
+
+_LONGEST = 1 << 31
+
+
+@kernel
+def substring(call: KernelCall, texts: pa.Array, starts: pa.Array, *lengths: pa.Array) -> pa.Array:
+    """Cut a part out of a text or of bytes: from 1, or from the end if negative."""
+
+    def cut(text: Any, start: int, length: int = _LONGEST) -> Any:
+        first = start - 1 if start > 0 else len(text) + start if start < 0 else 0
+        last = first + length
+        return text[max(first, 0) : max(last, 0)] if last > first else text[:0]
+
+    if pc.count_distinct(starts).as_py() == 1 and not lengths and texts.type == pa.string():
+        start = pc.drop_null(starts)[0].as_py() if starts.null_count < len(starts) else None
+        if start is not None and starts.null_count == 0:
+            return pc.utf8_slice_codeunits(texts, start - 1 if start > 0 else start)
+    return by_distinct(cut, call.gives, texts, starts, *lengths)
+
+
+@kernel
+def left(call: KernelCall, texts: pa.Array, lengths: pa.Array) -> pa.Array:
+    """Take the first characters."""
+    return by_distinct(lambda text, n: text[: max(n, 0)], call.gives, texts, lengths)
+
+
+@kernel
+def right(call: KernelCall, texts: pa.Array, lengths: pa.Array) -> pa.Array:
+    """Take the last characters."""
+    return by_distinct(
+        lambda text, n: text[max(len(text) - n, 0) :] if n > 0 else text[:0],
+        call.gives,
+        texts,
+        lengths,
+    )
+
+
+@kernel
+def position(call: KernelCall, parts: pa.Array, texts: pa.Array, *starts: pa.Array) -> pa.Array:
+    """Find a text in another, from a place on; places count from 1, and 0 is not found.
+
+    A start of 0 or less, and a start that is null, finds nothing.
+    """
+    if not starts:
+        return by_distinct(lambda part, text: text.find(part) + 1, call.gives, parts, texts)
+
+    def located(part: str | None, text: str | None, start: int | None) -> int | None:
+        if start is None:
+            return 0
+        if part is None or text is None:
+            return None
+        if start <= 0:
+            return 0
+        return text.find(part, start - 1) + 1 if part else 1
+
+    return by_distinct(located, call.gives, parts, texts, *starts, nulls=True)
+
+
+@kernel
+def replace(call: KernelCall, texts: pa.Array, parts: pa.Array, by: pa.Array) -> pa.Array:
+    """Replace every occurrence; an empty text is never replaced."""
+    return by_distinct(lambda t, p, b: t.replace(p, b) if p else t, call.gives, texts, parts, by)
+
+
+@kernel
+def translate(call: KernelCall, texts: pa.Array, old: pa.Array, new: pa.Array) -> pa.Array:
+    """Replace single characters; one without a counterpart is dropped."""
+
+    def translated(text: str, source: str, target: str) -> str:
+        table: dict[int, Any] = {}
+        for place, letter in enumerate(source):
+            table.setdefault(ord(letter), target[place] if place < len(target) else None)
+        return text.translate(table)
+
+    return by_distinct(translated, call.gives, texts, old, new)
+
+
+@kernel
+def repeat(call: KernelCall, texts: pa.Array, counts: pa.Array) -> pa.Array:
+    """Repeat a text."""
+    return by_distinct(lambda text, n: text * max(n, 0), call.gives, texts, counts)
+
+
+@kernel
+def pad(call: KernelCall, texts: pa.Array, lengths: pa.Array, *fills: pa.Array) -> pa.Array:
+    """Fill a text up to a length, or cut it there."""
+    side = call.parameters[0]
+
+    def padded(text: Any, length: int, fill: Any = " ") -> Any:
+        missing = length - len(text)
+        if missing <= 0 or not fill:
+            return text[: max(length, 0)]
+        more = (fill * (missing // len(fill) + 1))[:missing]
+        return more + text if side == "left" else text + more
+
+    return by_distinct(padded, call.gives, texts, lengths, *fills)
+
+
+@kernel
+def trim(call: KernelCall, texts: pa.Array, *letters: pa.Array) -> pa.Array:
+    """Remove characters at one end or both; by default spaces."""
+    strip = {"both": str.strip, "left": str.lstrip, "right": str.rstrip}[call.parameters[0]]
+    return by_distinct(
+        lambda text, some=" ": strip(text, some) if some else text, call.gives, texts, *letters
+    )
+
+
+@kernel
+def initial_capitals(call: KernelCall, texts: pa.Array) -> pa.Array:
+    """Write words, which spaces separate, with a capital and small letters (ASCII only)."""
+    return by_distinct(
+        lambda text: " ".join(w[:1].upper() + w[1:].lower() for w in text.split(" ")),
+        call.gives,
+        texts,
+    )
+
+
+@kernel
+def code_point(call: KernelCall, texts: pa.Array) -> pa.Array:
+    """Give the code point of the first character; 0 for the empty text."""
+    return by_distinct(lambda text: ord(text[0]) if text else 0, call.gives, texts)
+
+
+@kernel
+def character(call: KernelCall, codes: pa.Array) -> pa.Array:
+    """Give the character of a code, modulo 256; nothing for negative codes."""
+    return by_distinct(lambda code: "" if code < 0 else chr(code & 0xFF), call.gives, codes)
+
+
+@kernel
+def size_bytes(call: KernelCall, values: pa.Array) -> pa.Array:
+    """Count the bytes of a text in UTF-8, or of a binary."""
+    return pc.cast(pc.binary_length(values), call.gives)
+
+
+@kernel
+def join(call: KernelCall, separators: pa.Array, *texts: pa.Array) -> pa.Array:
+    """Join texts and arrays of texts, without the nulls among them."""
+
+    def joined(separator: str | None, *parts: Any) -> str | None:
+        if separator is None:
+            return None
+        flat: list[str | None] = []
+        for part in parts:
+            flat += part if isinstance(part, list) else [part]
+        return separator.join(part for part in flat if part is not None)
+
+    return by_distinct(joined, call.gives, separators, *texts, nulls=True)
+
+
+@kernel
+def substring_index(
+    call: KernelCall, texts: pa.Array, marks: pa.Array, counts: pa.Array
+) -> pa.Array:
+    """Take what stands before the n-th mark, or after it from the end."""
+
+    def cut(text: str, mark: str, count: int) -> str:
+        if not mark or not count:
+            return ""
+        places = _places(text, mark, backwards=count < 0)
+        if abs(count) > len(places):
+            return text
+        place = places[abs(count) - 1]
+        return text[:place] if count > 0 else text[place + len(mark) :]
+
+    return by_distinct(cut, call.gives, texts, marks, counts)
+
+
+def _places(text: str, mark: str, *, backwards: bool) -> list[int]:
+    """Where a mark stands, overlapping occurrences too, as Spark's search steps by one."""
+    found = [i for i in range(len(text)) if text.startswith(mark, i)]
+    return found[::-1] if backwards else found
+
+
+@kernel
+def levenshtein(call: KernelCall, left_texts: pa.Array, right_texts: pa.Array) -> pa.Array:
+    """Count the edits from one text to another."""
+
+    def distance(one: str, other: str) -> int:
+        row = list(range(len(other) + 1))
+        for i, a in enumerate(one, 1):
+            before, row[0] = row[0], i
+            for j, b in enumerate(other, 1):
+                before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (a != b))
+        return row[-1]
+
+    return by_distinct(distance, call.gives, left_texts, right_texts)
+
+
+@kernel
+def digest(call: KernelCall, values: pa.Array) -> pa.Array:
+    """Give a digest in hexadecimal digits."""
+    algorithm = call.parameters[0]
+    return by_distinct(
+        lambda value: hashlib.new(algorithm, _bytes(value)).hexdigest(), call.gives, values
+    )
+
+
+@kernel
+def checksum(call: KernelCall, values: pa.Array) -> pa.Array:
+    """Give the CRC-32."""
+    return by_distinct(lambda value: zlib.crc32(_bytes(value)), call.gives, values)
+
+
+@kernel
+def base64_encode(call: KernelCall, values: pa.Array) -> pa.Array:
+    """Encode bytes in base 64, without line breaks."""
+    return by_distinct(lambda v: base64.b64encode(_bytes(v)).decode(), call.gives, values)
+
+
+@kernel
+def hexadecimal(call: KernelCall, values: pa.Array) -> pa.Array:
+    """Write a BIGINT, a text or bytes in hexadecimal digits."""
+    mask = (1 << 64) - 1
+    return by_distinct(
+        lambda v: f"{v & mask:X}" if isinstance(v, int) else _bytes(v).hex().upper(),
+        call.gives,
+        values,
+    )
+
+
+@kernel
+def from_hexadecimal(call: KernelCall, texts: pa.Array) -> pa.Array:
+    """Read hexadecimal digits; null if there are others."""
+
+    def decoded(text: str) -> bytes | None:
+        padded = text if len(text) % 2 == 0 else f"0{text}"
+        try:
+            return binascii.unhexlify(padded.encode())
+        except (ValueError, binascii.Error):
+            return None
+
+    return by_distinct(decoded, call.gives, texts)
+
+
+@kernel
+def binary_digits(call: KernelCall, values: pa.Array) -> pa.Array:
+    """Write a BIGINT in binary digits."""
+    mask = (1 << 64) - 1
+    return by_distinct(lambda v: f"{v & mask:b}", call.gives, values)
+
+
+def _bytes(value: Any) -> bytes:
+    return value.encode() if isinstance(value, str) else bytes(value)
+
+
+@kernel
+def regexp_like(call: KernelCall, texts: pa.Array) -> pa.Array:
+    """Whether a pattern matches somewhere; the pattern is one that Java and Python read alike."""
+    pattern = _pattern(call.parameters[0])
+    return by_distinct(lambda text: pattern.search(text) is not None, call.gives, texts)
+
+
+@kernel
+def regexp_replace(call: KernelCall, texts: pa.Array) -> pa.Array:
+    """Replace every match by a text."""
+    pattern, by = _pattern(call.parameters[0]), call.parameters[1]
+    return by_distinct(lambda text: pattern.sub(lambda _: by, text), call.gives, texts)
+
+
+@kernel
+def regexp_extract(call: KernelCall, texts: pa.Array) -> pa.Array:
+    """Take a group of the first match; empty if there is none."""
+    pattern, group = _pattern(call.parameters[0]), int(call.parameters[1])
+
+    def extracted(text: str) -> str:
+        match = pattern.search(text)
+        return (match.group(group) or "") if match else ""
+
+    return by_distinct(extracted, call.gives, texts)
+
+
+@kernel
+def regexp_extract_all(call: KernelCall, texts: pa.Array) -> pa.Array:
+    """Take a group of every match."""
+    pattern, group = _pattern(call.parameters[0]), int(call.parameters[1])
+    return by_distinct(
+        lambda text: [m.group(group) or "" for m in pattern.finditer(text)], call.gives, texts
+    )
+
+
+@kernel
+def regexp_count(call: KernelCall, texts: pa.Array) -> pa.Array:
+    """Count the matches."""
+    pattern = _pattern(call.parameters[0])
+    return by_distinct(lambda text: sum(1 for _ in pattern.finditer(text)), call.gives, texts)
+
+
+@kernel
+def split(call: KernelCall, texts: pa.Array) -> pa.Array:
+    """Split a text at every match, at most into so many parts."""
+    pattern, limit = _pattern(call.parameters[0]), int(call.parameters[1])
+
+    def parts(text: str) -> list[str]:
+        if text == "":
+            return [""]
+        found: list[str] = []
+        last = 0
+        for match in pattern.finditer(text):
+            if limit > 0 and len(found) == limit - 1:
+                break
+            if match.end() == 0:
+                continue
+            found.append(text[last : match.start()])
+            last = match.end()
+        return [*found, text[last:]]
+
+    return by_distinct(parts, call.gives, texts)
+
+
+@cache
+def _pattern(text: str) -> re.Pattern[str]:
+    return re.compile(text, re.ASCII)
+
+
+@kernel
+def overlay(
+    call: KernelCall, texts: pa.Array, by: pa.Array, starts: pa.Array, *lengths: pa.Array
+) -> pa.Array:
+    """Put a text over a part of another."""
+
+    def overlaid(text: str, new: str, start: int, length: int = -1) -> str:
+        length = len(new) if length < 0 else length
+        head = text[: max(start - 1, 0)]
+        tail = text[max(start + length - 1, 0) :]
+        return head + new + tail
+
+    return by_distinct(overlaid, call.gives, texts, by, starts, *lengths)
+
+
+@kernel
+def find_in_set(call: KernelCall, parts: pa.Array, lists: pa.Array) -> pa.Array:
+    """Give the place, from 1, of a text among others that commas separate; 0 if it is not there."""
+
+    def found(part: str, joined: str) -> int:
+        words = joined.split(",")
+        return words.index(part) + 1 if "," not in part and part in words else 0
+
+    return by_distinct(found, call.gives, parts, lists)
+
+
+@kernel
+def split_part(call: KernelCall, texts: pa.Array, marks: pa.Array, places: pa.Array) -> pa.Array:
+    """Give the n-th part of a text, from the end if negative; empty if there is none."""
+
+    def part(text: str, mark: str, place: int) -> str:
+        if place == 0:
+            raise ValueError("the place of a part counts from 1")
+        words = text.split(mark) if mark else [text]
+        index = place - 1 if place > 0 else len(words) + place
+        return words[index] if 0 <= index < len(words) else ""
+
+    return by_distinct(part, call.gives, texts, marks, places)
+
+
+@kernel
+def soundex(call: KernelCall, texts: pa.Array) -> pa.Array:
+    """Give the Soundex code of a word."""
+    codes = "01230120022455012623010202"
+
+    def coded(text: str) -> str:
+        if not text or not ("A" <= text[0].upper() <= "Z" and text[0].isascii()):
+            return text
+        shown, last = text[0].upper(), codes[ord(text[0].upper()) - 65]
+        for letter in text[1:].upper():
+            if not "A" <= letter <= "Z":
+                last = "0"
+                continue
+            code = codes[ord(letter) - 65]
+            if letter in "HW":
+                continue
+            if code not in ("0", last):
+                shown += code
+            last = code
+        return f"{shown}000"[:4]
+
+    return by_distinct(coded, call.gives, texts)
+
+
+@kernel
+def null_of(call: KernelCall, rows: pa.Array) -> pa.Array:
+    """Give nothing but nulls."""
+    return pa.nulls(len(rows), call.gives)
+
+
+@kernel
+def mask(call: KernelCall, texts: pa.Array) -> pa.Array:
+    """Hide letters and digits of ASCII; others stay."""
+    upper, lower, digit, other = (p or None for p in call.parameters)
+
+    def hidden(letter: str) -> str:
+        if letter.isupper():
+            return upper or letter
+        if letter.islower():
+            return lower or letter
+        if letter.isdigit():
+            return digit or letter
+        return other or letter
+
+    return by_distinct(lambda text: "".join(map(hidden, text)), call.gives, texts)

@@ -1,0 +1,264 @@
+"""Operators: arithmetic, comparison and logic with Spark's types and failures."""
+
+from collections.abc import Callable
+
+import pyarrow as pa
+
+from headrace.pipeline.translation import type_rule as t
+from headrace.pipeline.translation.cast import Casts
+from headrace.pipeline.translation.kernels.time import shifted_days
+from headrace.pipeline.translation.typed import (
+    Typed,
+    call,
+    literal_days,
+    literal_int,
+    native,
+    sql_cast,
+)
+
+_KERNELS = {"+": "add", "-": "subtract", "*": "multiply"}
+
+
+def arithmetic(casts: Casts, operator: str, left: Typed, right: Typed) -> Typed | None:
+    """`+`, `-` or `*`; None if the catalogue has it not for these types."""
+    if t.DATE in (left.type, right.type):
+        return _date_arithmetic(casts, operator, left, right)
+    if not (_is_number(left) and _is_number(right)):
+        return None
+    if _are_decimals(left, right):
+        return _decimal_arithmetic(casts, operator, left, right)
+    sides = _widened(casts, left, right)
+    if sides is None:
+        return None
+    kind = sides[0].type
+    if t.is_integer(kind) and casts.ansi:
+        return call(_KERNELS[operator], kind, *sides, can_fail=True)
+    return native(f"({{0}} {operator} {{1}})", kind, *sides)
+
+
+def _is_number(value: Typed) -> bool:
+    return t.is_numeric(value.type) or value.type == t.VOID
+
+
+def _are_decimals(left: Typed, right: Typed) -> bool:
+    kinds = (left.type, right.type)
+    return any(map(t.is_decimal, kinds)) and not any(map(t.is_float, kinds))
+
+
+def _date_arithmetic(casts: Casts, operator: str, left: Typed, right: Typed) -> Typed | None:
+    kernel = {"+": "date_add", "-": "date_subtract"}.get(operator)
+    if operator == "+" and right.type == t.DATE:
+        left, right = right, left
+    if kernel is None or left.type != t.DATE or not t.is_integer(right.type):
+        return None
+    if right.type == t.LONG:
+        return None
+    days = casts.cast(right, t.INT)
+    return None if days is None else call(kernel, t.DATE, left, days, can_fail=True)
+
+
+def _widened(casts: Casts, left: Typed, right: Typed) -> tuple[Typed, Typed] | None:
+    kind = t.common_type(left.type, right.type)
+    if kind is None:
+        return None
+    sides = casts.widen(left, kind), casts.widen(right, kind)
+    return None if sides[0] is None or sides[1] is None else (sides[0], sides[1])
+
+
+def decimal_operand(casts: Casts, value: Typed) -> Typed | None:
+    """A side of decimal arithmetic: a whole number literal has only the digits that it needs."""
+    if t.is_decimal(value.type):
+        return value
+    if not t.is_integer(value.type):
+        return None
+    kind = t.as_decimal(value.type)
+    if value.is_literal and value.value is not None:
+        kind = pa.decimal128(max(len(str(abs(value.value))), 1), 0)
+    return casts.cast(value, kind)
+
+
+def _decimal_arithmetic(casts: Casts, operator: str, left: Typed, right: Typed) -> Typed | None:
+    one, two = decimal_operand(casts, left), decimal_operand(casts, right)
+    if one is None or two is None or not casts.ansi:
+        return None
+    a, b = one.type, two.type
+    if operator == "*":
+        precision, scale = a.precision + b.precision + 1, a.scale + b.scale
+    else:
+        scale = max(a.scale, b.scale)
+        precision = max(a.precision - a.scale, b.precision - b.scale) + scale + 1
+    kind = t.adjusted(precision, scale)
+    plain = native(f"({{0}} {operator} {{1}})", kind, one, two)
+    if precision <= t.MOST_DIGITS:
+        return Typed(sql_cast(plain.text, kind), kind, can_fail=plain.can_fail)
+    if kind.scale == scale and (operator == "*" or a.scale == b.scale):
+        return call("in_range", kind, plain, can_fail=True)
+    kernel = f"decimal_{_KERNELS[operator]}"
+    return call(kernel, kind, one, two, can_fail=True)
+
+
+def divide(casts: Casts, left: Typed, right: Typed) -> Typed | None:
+    """`/`: a decimal of decimals, of all else a double."""
+    if not (_is_number(left) and _is_number(right)):
+        return None
+    if _are_decimals(left, right):
+        one, two = decimal_operand(casts, left), decimal_operand(casts, right)
+        if one is None or two is None or not casts.ansi:
+            return None
+        a, b = one.type, two.type
+        scale = max(6, a.scale + b.precision + 1)
+        kind = t.adjusted(a.precision - a.scale + b.scale + scale, scale)
+        return call("decimal_divide", kind, one, two, can_fail=True)
+    one, two = casts.cast(left, t.DOUBLE), casts.cast(right, t.DOUBLE)
+    if one is None or two is None:
+        return None
+    if casts.ansi:
+        return call("divide", t.DOUBLE, one, two, can_fail=True)
+    zero = sql_cast("0", t.DOUBLE)
+    return native(
+        f"({{0}} / CASE WHEN {{1}} = {zero} THEN NULL ELSE {{1}} END)", t.DOUBLE, one, two
+    )
+
+
+def integer_divide(casts: Casts, left: Typed, right: Typed) -> Typed | None:
+    """`DIV`: a BIGINT."""
+    if not (t.is_integer(left.type) and t.is_integer(right.type)) or not casts.ansi:
+        return None
+    one, two = casts.cast(left, t.LONG), casts.cast(right, t.LONG)
+    if one is None or two is None:
+        return None
+    return call("quotient", t.LONG, one, two, can_fail=True)
+
+
+def modulo(casts: Casts, left: Typed, right: Typed) -> Typed | None:
+    """`%`: the remainder has the sign of the dividend."""
+    if not casts.ansi:
+        return None
+    if _are_decimals(left, right):
+        one, two = decimal_operand(casts, left), decimal_operand(casts, right)
+        if one is None or two is None:
+            return None
+        a, b = one.type, two.type
+        scale = max(a.scale, b.scale)
+        kind = t.adjusted(min(a.precision - a.scale, b.precision - b.scale) + scale, scale)
+        return call("decimal_remainder", kind, one, two, can_fail=True)
+    sides = _widened(casts, left, right)
+    if sides is None or not (t.is_integer(sides[0].type) or sides[0].type == t.DOUBLE):
+        return None
+    return call("remainder", sides[0].type, *sides, can_fail=True)
+
+
+def negate(casts: Casts, value: Typed) -> Typed | None:
+    """`-x`."""
+    if t.is_integer(value.type):
+        return call("negate", value.type, value, can_fail=True) if casts.ansi else None
+    if t.is_decimal(value.type) or t.is_float(value.type):
+        return native("(- {0})", value.type, value)
+    return None
+
+
+def bitwise(casts: Casts, operator: str, left: Typed, right: Typed) -> Typed | None:
+    """`&`, `|` or `^`."""
+    sides = _widened(casts, left, right)
+    if sides is None or not t.is_integer(sides[0].type):
+        return None
+    word = "BITXOR" if operator == "^" else operator
+    if word == "BITXOR":
+        return native("({0} ^ {1})", sides[0].type, *sides)
+    return native(f"({{0}} {word} {{1}})", sides[0].type, *sides)
+
+
+def comparable(casts: Casts, left: Typed, right: Typed) -> tuple[Typed, Typed] | None:
+    """Both sides of a comparison in one type, in which equality is that of bits."""
+    left, right = _from_texts(casts, left, right), _from_texts(casts, right, left)
+    if t.VOID in (left.type, right.type) and left.type != right.type:
+        kind = left.type if right.type == t.VOID else right.type
+        cast = casts.cast(left, kind), casts.cast(right, kind)
+        if cast[0] is None or cast[1] is None:
+            return None
+        left, right = cast[0], cast[1]
+    sides = _widened(casts, left, right)
+    if sides is None or not t.is_orderable(sides[0].type):
+        return None
+    if t.is_float(sides[0].type):
+        return ordered(sides[0]), ordered(sides[1])
+    return sides
+
+
+def ordered(value: Typed) -> Typed:
+    """A value whose bits order, group and compare as Spark does."""
+    if not t.is_float(value.type) or (value.is_literal and value.value):
+        return value
+    return call("normal", value.type, value)
+
+
+def _from_texts(casts: Casts, value: Typed, other: Typed) -> Typed:
+    """A text in the type that Spark casts it to when it meets another one."""
+    if value.type != t.STRING or other.type in (t.STRING, t.VOID) or not casts.ansi:
+        return value
+    kind = other.type
+    if t.is_integer(kind):
+        kind = t.LONG
+    elif t.is_decimal(kind) or kind == t.FLOAT:
+        kind = t.DOUBLE
+    return casts.cast(value, kind) or value
+
+
+def compare(casts: Casts, operator: str, left: Typed, right: Typed) -> Typed | None:
+    """A comparison; `<=>` is the one that knows nulls."""
+    sides = comparable(casts, left, right)
+    if sides is None:
+        return None
+    word = "IS NOT DISTINCT FROM" if operator == "<=>" else operator
+    return native(f"({{0}} {word} {{1}})", t.BOOLEAN, *sides)
+
+
+def logical(word: str, left: Typed, right: Typed) -> Typed:
+    """AND and OR; what may fail is evaluated only where Spark evaluates it."""
+    if not right.can_fail:
+        return native(f"({{0}} {word} {{1}})", t.BOOLEAN, left, right)
+    undecided = "IS NOT FALSE" if word == "AND" else "IS NOT TRUE"
+    template = f"({{0}} {word} CASE WHEN ({{0}}) {undecided} THEN {{1}} END)"
+    return native(template, t.BOOLEAN, left, right)
+
+
+def shift_date(casts: Casts, value: Typed, months: int, micros: int) -> Typed | None:
+    """A date or time plus an interval."""
+    day_us = 86_400_000_000
+    if value.type == t.STRING:
+        return None
+    if value.type == t.DATE:
+        if micros % day_us:
+            return None
+        if value.is_literal and value.value is not None:  # a literal can prune files
+            return literal_days(shifted_days(value.value, months) + micros // day_us)
+        moved = value
+        if months:
+            moved = call("add_months", t.DATE, moved, literal_int(months))
+        if micros:
+            moved = call("date_add", t.DATE, moved, literal_int(micros // day_us))
+        return moved
+    if value.type == t.TIMESTAMP_NTZ or (value.type == t.TIMESTAMP and casts.in_utc):
+        parameters = (str(months), str(micros))
+        return call("time_add", value.type, value, parameters=parameters)
+    return None
+
+
+BINARY: dict[str, Callable[[Casts, Typed, Typed], Typed | None]] = {
+    **{
+        operator: (lambda c, a, b, o=operator: arithmetic(c, o, a, b))  # type: ignore[misc]
+        for operator in _KERNELS
+    },
+    "/": divide,
+    "%": modulo,
+    "DIV": integer_divide,
+    **{
+        operator: (lambda c, a, b, o=operator: bitwise(c, o, a, b))  # type: ignore[misc]
+        for operator in ("&", "|", "^")
+    },
+    **{
+        operator: (lambda c, a, b, o=operator: compare(c, o, a, b))  # type: ignore[misc]
+        for operator in ("=", "<>", "<", "<=", ">", ">=", "<=>")
+    },
+}
+"""By operator, its translation."""

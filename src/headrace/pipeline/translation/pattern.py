@@ -1,0 +1,20 @@
+"""Patterns of LIKE."""
+
+
+def like_parts(pattern: str, escape: str) -> str | None:
+    r"""The pattern with `\` as its escape; None if Spark would refuse it.
+
+    Only `%`, `_` and the escape itself may be escaped.
+    """
+    written, place = "", 0
+    while place < len(pattern):
+        letter = pattern[place]
+        if letter == escape:
+            place += 1
+            if place == len(pattern) or pattern[place] not in {"%", "_", escape}:
+                return None
+            written += f"\\{pattern[place]}" if pattern[place] in "%_\\" else pattern[place]
+        else:
+            written += "\\\\" if letter == "\\" else letter
+        place += 1
+    return written

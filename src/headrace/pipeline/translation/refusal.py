@@ -1,0 +1,72 @@
+"""Why a query is not translated: it is wrong, or only Spark can run it."""
+
+from enum import StrEnum
+
+import msgspec
+from sqlglot import exp
+
+
+class Blame(StrEnum):
+    """Who has to do something about a refusal."""
+
+    AUTHOR = "author"
+    """The query is wrong: neither engine can run it."""
+    ENGINE = "engine"
+    """The query runs on Spark; the catalogue has no proven translation of it."""
+
+
+class Refusal(msgspec.Struct, frozen=True, kw_only=True):
+    """What cannot be translated, and where it stands."""
+
+    reason: str
+    expression: str
+    blame: Blame
+    start: int | None = None
+    """The offset of the expression in the text of the query."""
+    similar: str | None = None
+    """The nearest known name, if a name is not known."""
+
+    def place(self, sql: str) -> tuple[int, int] | None:
+        """The line and the column, both from 1."""
+        if self.start is None:
+            return None
+        before = sql[: self.start]
+        return before.count("\n") + 1, self.start - (before.rfind("\n") + 1) + 1
+
+    def __str__(self) -> str:
+        hint = f"; did you mean {self.similar}?" if self.similar else ""
+        return f"{self.expression}: {self.reason}{hint}"
+
+
+class Refused(Exception):  # noqa: N818  (an answer, not a fault)
+    """A query is not translated."""
+
+    def __init__(self, refusal: Refusal) -> None:
+        super().__init__(str(refusal))
+        self.refusal = refusal
+
+
+_LONGEST = 120
+
+
+def unsupported(node: exp.Expr, reason: str) -> Refused:
+    """Say that only Spark can run an expression."""
+    return Refused(_refusal(node, reason, Blame.ENGINE, None))
+
+
+def wrong(node: exp.Expr, reason: str, similar: str | None = None) -> Refused:
+    """Say that an expression is wrong, whatever runs it."""
+    return Refused(_refusal(node, reason, Blame.AUTHOR, similar))
+
+
+def _refusal(node: exp.Expr, reason: str, blame: Blame, similar: str | None) -> Refusal:
+    text = " ".join(node.sql(dialect="spark", comments=False).split())
+    shown = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
+    starts = [part.meta["start"] for part in node.walk() if "start" in part.meta]
+    return Refusal(
+        reason=reason,
+        expression=shown,
+        blame=blame,
+        start=min(starts, default=None),
+        similar=similar,
+    )

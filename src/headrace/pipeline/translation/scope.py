@@ -1,0 +1,142 @@
+"""What names mean in a part of a query."""
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+import msgspec
+import pyarrow as pa
+from sqlglot import exp
+
+from headrace.pipeline.translation.refusal import unsupported, wrong
+from headrace.pipeline.translation.typed import Typed, call, identifier
+
+_SPARKS_OWN = frozenset(
+    {
+        *("current_date", "current_time", "current_timestamp", "localtimestamp", "grouping__id"),
+        *("user", "current_user", "session_user", "_metadata", "session", "system"),
+    }
+)
+"""Names that Spark takes for calls, hidden columns or variables where there is no such column."""
+
+
+class Output(msgspec.Struct, frozen=True):
+    """A column of a relation."""
+
+    name: str
+    type: pa.DataType
+    nullable: bool = True
+
+
+class ScopeColumn(msgspec.Struct, frozen=True):
+    """A column that a query may name."""
+
+    qualifier: str
+    name: str
+    value: Typed
+    is_hidden: bool = False
+    """Whether only its qualified name means it: one side of a join by USING."""
+
+
+class Scope(msgspec.Struct):
+    """The columns that are in reach, innermost first."""
+
+    columns: list[ScopeColumn]
+    parent: "Scope | None" = None
+    aliases: dict[str, Typed] = msgspec.field(default_factory=dict)
+    """Names that the SELECT list gives, which later items, and other clauses, may use."""
+    prefers_aliases: bool = False
+    groups: dict[str, Typed] = msgspec.field(default_factory=dict)
+    """By text of a grouping expression, what stands for it after grouping."""
+    is_correlated: bool = False
+    """Whether a name of an enclosing query was used."""
+
+    def find(self, node: exp.Column) -> Typed:
+        """What a name means.
+
+        Raises:
+            Refused: nothing, or more than one thing.
+        """
+        parts = [part.name for part in node.parts]
+        value = self.look_up(parts, node)
+        if value is None and parts[0].casefold() in _SPARKS_OWN:
+            raise unsupported(node, "it is a name of Spark's own")
+        if value is None:
+            raise wrong(node, "there is no such column", self._similar(parts[-1]))
+        return value
+
+    def look_up(self, parts: Sequence[str], node: exp.Column) -> Typed | None:
+        """What a name means here or further out; None if nothing."""
+        alias = self.aliases.get(parts[0].casefold()) if len(parts) == 1 else None
+        if alias is not None and self.prefers_aliases:
+            return alias
+        value = self._own(parts, node)
+        if value is not None:
+            return value
+        if alias is not None:
+            return alias
+        if self.parent is None:
+            return None
+        value = self.parent.look_up(parts, node)
+        if value is not None:
+            self.is_correlated = True
+        return value
+
+    def _own(self, parts: Sequence[str], node: exp.Column) -> Typed | None:
+        folded = [part.casefold() for part in parts]
+        if len(parts) > 1:
+            qualified = [c for c in self.columns if (c.qualifier, c.name) == tuple(folded[:2])]
+            if qualified:
+                return _inside(_only(qualified, node), parts[2:], node)
+        plain = [c for c in self.columns if c.name == folded[0] and not c.is_hidden]
+        return _inside(_only(plain, node), parts[1:], node) if plain else None
+
+    def _similar(self, name: str) -> str | None:
+        known = [*(column.name for column in self.columns), *self.aliases]
+        close = get_close_matches(name.casefold(), known, n=1)
+        return close[0] if close else None
+
+
+def _only(columns: Sequence[ScopeColumn], node: exp.Column) -> Typed:
+    if len(columns) > 1:
+        tables = ", ".join(sorted(column.qualifier for column in columns))
+        raise wrong(node, f"the name is ambiguous: {tables} have it")
+    return columns[0].value
+
+
+def _inside(value: Typed, path: Sequence[str], node: exp.Expr) -> Typed:
+    """A field of a struct, and a field of that."""
+    for name in path:
+        value = field_of(value, name, node)
+    return value
+
+
+def field_of(value: Typed, name: str, node: exp.Expr) -> Typed:
+    """A field of a struct by its name, in any case.
+
+    Raises:
+        Refused: there is no such field.
+    """
+    if not pa.types.is_struct(value.type):
+        raise unsupported(node, f"{name} is asked of something that is no struct")
+    names = [field.name.casefold() for field in value.type]
+    if names.count(name.casefold()) != 1:
+        close = get_close_matches(name.casefold(), names, n=1)
+        raise wrong(node, f"the struct has no field {name}", close[0] if close else None)
+    place = names.index(name.casefold())
+    return call("field", value.type.field(place).type, value, parameters=(str(place),))
+
+
+def columns_of(qualifier: str, outputs: Sequence[Output]) -> list[ScopeColumn]:
+    """The columns of a relation under a name."""
+    return [
+        ScopeColumn(
+            qualifier,
+            output.name.casefold(),
+            Typed(
+                f"{identifier(qualifier)}.{identifier(output.name.casefold())}",
+                output.type,
+                nullable=output.nullable,
+            ),
+        )
+        for output in outputs
+    ]

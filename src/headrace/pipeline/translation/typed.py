@@ -1,0 +1,130 @@
+"""Expressions of DataFusion's SQL with their Spark types."""
+
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
+from headrace.pipeline.translation import type_rule as t
+from headrace.pipeline.translation.kernel import KernelCall
+
+
+class Typed(msgspec.Struct, frozen=True):
+    """An expression: its text for DataFusion, and the type that it has in Spark."""
+
+    text: str
+    type: pa.DataType
+    is_literal: bool = False
+    value: Any = None
+    """The value of a literal."""
+    can_fail: bool = False
+    """Whether it raises for some values, so that it must not be evaluated where Spark does not."""
+    nullable: bool = True
+
+    def is_text(self) -> bool:
+        """Whether it is a string literal that is not null."""
+        return self.is_literal and isinstance(self.value, str)
+
+
+_SQL_TYPES = {
+    t.BOOLEAN: "BOOLEAN",
+    t.BYTE: "TINYINT",
+    t.SHORT: "SMALLINT",
+    t.INT: "INT",
+    t.LONG: "BIGINT",
+    t.FLOAT: "FLOAT",
+    t.DOUBLE: "DOUBLE",
+    t.STRING: "VARCHAR",
+    t.DATE: "DATE",
+}
+
+
+def quoted(text: str) -> str:
+    """A string literal."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+def identifier(name: str) -> str:
+    """A quoted name."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def sql_cast(text: str, kind: pa.DataType) -> str:
+    """DataFusion's cast of an expression to a type."""
+    if t.is_decimal(kind):
+        return f"CAST({text} AS DECIMAL({kind.precision}, {kind.scale}))"
+    if kind in _SQL_TYPES:
+        return f"CAST({text} AS {_SQL_TYPES[kind]})"
+    return f"arrow_cast({text}, {quoted(arrow_name(kind))})"
+
+
+def arrow_name(kind: pa.DataType) -> str:
+    """What DataFusion's `arrow_cast` calls a type."""
+    if kind == t.BINARY:
+        return "Binary"
+    if kind == t.STRING:
+        return "Utf8"
+    if t.is_timestamp(kind):
+        zone = 'Some("UTC")' if kind.tz else "None"
+        return f"Timestamp(Microsecond, {zone})"
+    raise KeyError(str(kind))
+
+
+def can_cast_natively(kind: pa.DataType) -> bool:
+    """Whether `sql_cast` has a word for a type."""
+    return t.is_decimal(kind) or kind in _SQL_TYPES or kind == t.BINARY or t.is_timestamp(kind)
+
+
+def call(
+    kernel: str,
+    gives: pa.DataType,
+    *arguments: Typed,
+    parameters: tuple[str, ...] = (),
+    can_fail: bool = False,
+) -> Typed:
+    """A call of a kernel; a kernel without arguments cannot know how many rows to give."""
+    found = KernelCall(kernel, parameters, tuple(a.type for a in arguments), gives)
+    texts = ", ".join(argument.text for argument in arguments)
+    fails = can_fail or any(argument.can_fail for argument in arguments)
+    return Typed(f"{identifier(found.sql_name)}({texts})", gives, can_fail=fails)
+
+
+def native(template: str, gives: pa.DataType, *arguments: Typed, can_fail: bool = False) -> Typed:
+    """An expression of DataFusion's own, with `{0}`, `{1}` for the arguments."""
+    fails = can_fail or any(argument.can_fail for argument in arguments)
+    text = template.format(*(argument.text for argument in arguments))
+    return Typed(text, gives, can_fail=fails)
+
+
+def null_of(kind: pa.DataType) -> Typed:
+    """The null of a type."""
+    if can_cast_natively(kind):
+        return Typed(sql_cast("NULL", kind), kind, is_literal=True)
+    return Typed(call("null_of", kind, literal_int(0)).text, kind, is_literal=True)
+
+
+def literal_int(value: int, kind: pa.DataType = t.INT) -> Typed:
+    """A whole number."""
+    return Typed(sql_cast(str(value), kind), kind, is_literal=True, value=value)
+
+
+def literal_text(value: str) -> Typed:
+    """A text."""
+    return Typed(quoted(value), t.STRING, is_literal=True, value=value, nullable=False)
+
+
+def literal_bool(*, value: bool) -> Typed:
+    """A truth value."""
+    return Typed("TRUE" if value else "FALSE", t.BOOLEAN, is_literal=True, value=value)
+
+
+def literal_micros(micros: int, kind: pa.DataType) -> Typed:
+    """A time, as microseconds since 1970."""
+    number = sql_cast(str(micros), t.LONG)
+    return Typed(sql_cast(number, kind), kind, is_literal=True, value=micros)
+
+
+def literal_days(days: int) -> Typed:
+    """A date, as days since 1970."""
+    number = sql_cast(str(days), t.INT)
+    return Typed(f"arrow_cast({number}, 'Date32')", t.DATE, is_literal=True, value=days)

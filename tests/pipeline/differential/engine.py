@@ -1,0 +1,166 @@
+"""A statement on DataFusion and on Spark, as rows that can be compared."""
+
+import math
+from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+from datafusion import SessionContext
+from sqlglot import exp
+
+from headrace.pipeline.arrow_ddl import spark_schema, spark_type, type_text
+from headrace.pipeline.functions.catalog import standard_catalog
+from headrace.pipeline.planning.session import planning_context, register_function
+from headrace.pipeline.project.setting import Settings
+from headrace.pipeline.translation.kernels.table import register_kernels
+from headrace.pipeline.translation.query import translate_query
+from headrace.pipeline.translation.refusal import Blame, Refusal, Refused
+from headrace.pipeline.translation.syntax import parse_calls
+
+FAILED = "failed"
+"""What stands for the rows of a statement that raises."""
+
+Tables = Mapping[str, pa.Table]
+
+
+class Prepared:
+    """A statement that DataFusion is to run: translated, planned, and ready."""
+
+    def __init__(self, sql: str, tables: Tables, settings: Settings | None = None) -> None:
+        """Translate and plan; raises `Refused` where the product refuses."""
+        settings = settings or Settings()
+        self.sql, self.tables = sql, tables
+        self.translation = translate_query(
+            sql,
+            schemas={name: table.schema for name, table in tables.items()},
+            functions=standard_catalog(),
+            variables={},
+            settings=settings,
+        )
+        context: SessionContext = planning_context(settings)
+        for name, table in tables.items():
+            context.register_record_batches(name, [table.to_batches()])
+        register_kernels(context, self.translation.kernels)
+        catalog = standard_catalog()
+        for call in parse_calls(sql).find_all(exp.Anonymous):
+            if call.name in catalog:
+                register_function(context, catalog[call.name], len(call.expressions))
+        try:
+            self.frame = context.sql(self.translation.sql)
+            self.frame.execution_plan()
+        except Exception as error:
+            reason = str(error)
+            refusal = Refusal(reason=reason, expression=sql, blame=Blame.ENGINE)
+            raise Refused(refusal) from error
+        self.context = context
+
+    def rows(self) -> pa.Table | str:
+        """The rows on DataFusion, in the types that were promised."""
+        try:
+            rows = self.frame.to_arrow_table()
+        except Exception as error:  # noqa: BLE001  (DataFusion raises bare exceptions)
+            return f"{FAILED}: {error}"
+        given = [spark_type(kind) for kind in rows.schema.types]
+        assert given == self.translation.schema.types, (given, self.translation)
+        return rows.cast(pa.schema(list(zip(rows.column_names, given, strict=True))))
+
+
+def comparable(rows: pa.Table | str, *, ordered: bool = False) -> Any:
+    """Rows as plain values: NaN is equal to NaN, and zero to minus zero."""
+    if isinstance(rows, str):
+        return FAILED
+    types = [type_text(kind) for kind in spark_schema(rows.schema).types]
+    columns = [_values(column) for column in rows.columns]
+    plain = [tuple(row) for row in zip(*columns, strict=True)]
+    return types, plain if ordered else sorted(plain, key=repr)
+
+
+def _values(column: pa.ChunkedArray) -> list[Any]:
+    """Python values; dates and times as numbers, for Python's own end at 9999."""
+    if pa.types.is_date(column.type):
+        return list(column.cast(pa.int32()).to_pylist())
+    if pa.types.is_timestamp(column.type):
+        return list(column.cast(pa.int64()).to_pylist())
+    return [_plain(value) for value in column.to_pylist()]
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case float() if math.isnan(value):
+            return "NaN"
+        case float():
+            return value + 0.0
+        case Decimal():
+            return str(value)
+        case list() | tuple():
+            return [_plain(part) for part in value]
+        case dict():
+            return {key: _plain(part) for key, part in value.items()}
+        case _:
+            return value
+
+
+def spark_rows(session: Any, sql: str) -> pa.Table | str:
+    """The rows on Spark."""
+    try:
+        return session.sql(sql).toArrow()
+    except Exception as error:  # noqa: BLE001  (whatever Spark raises)
+        return f"{FAILED}: {str(error).partition(chr(10))[0]}"
+
+
+def spark_rows_together(session: Any, statements: Sequence[str]) -> list[pa.Table | str]:
+    """The rows of statements without FROM: as one query, or apart if one of them fails."""
+    if not statements:
+        return []
+    if len(statements) == 1:
+        return [spark_rows(session, statements[0])]
+    joined = ", ".join(f"({sql}) AS c{i}" for i, sql in enumerate(statements))
+    rows = spark_rows(session, f"SELECT {joined}")
+    if isinstance(rows, str):
+        half = len(statements) // 2
+        return [
+            *spark_rows_together(session, statements[:half]),
+            *spark_rows_together(session, statements[half:]),
+        ]
+    return [rows.select([f"c{i}"]) for i in range(len(statements))]
+
+
+class Tally:
+    """What became of statements: equal, refused, or different.
+
+    A statement that fails on DataFusion alone is counted apart: Spark does not evaluate an
+    argument where one before it is null. Such a run ends with an error, never with other rows.
+    """
+
+    def __init__(self) -> None:
+        self.equal, self.refused, self.failed_here = 0, 0, 0
+        self.different: list[str] = []
+
+    def count(self, sql: str, ours: Any, theirs: Any) -> None:
+        """Compare the rows of a statement."""
+        if comparable(ours) == comparable(theirs):
+            self.equal += 1
+        elif isinstance(ours, str) and not isinstance(theirs, str) and _is_sparks_own(ours):
+            self.failed_here += 1
+        else:
+            self.different.append(f"{sql}\n  DataFusion: {_short(ours)}\n  Spark: {_short(theirs)}")
+
+    def __str__(self) -> str:
+        counts = f"{self.equal} equal, {self.refused} refused, {len(self.different)} different"
+        return f"{counts} ({self.failed_here} fail on DataFusion only)"
+
+
+_SPARK_ERRORS = (
+    *("SparkCastError", "SparkTimeError", "SparkArithmeticError", "SparkIndexError"),
+    *("overflow", "divide by zero", "Cast error", "Can't cast"),
+)
+
+
+def _is_sparks_own(failure: str) -> bool:
+    """Whether a failure is one that Spark itself would raise for some value."""
+    return any(word.lower() in failure.lower() for word in _SPARK_ERRORS)
+
+
+def _short(rows: Any) -> str:
+    return (rows if isinstance(rows, str) else str(comparable(rows)))[:400]

@@ -1,0 +1,302 @@
+"""Random typed queries of Spark SQL, made from the catalogue itself."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+from hypothesis import strategies as st
+
+from headrace.pipeline.translation.catalogue.aggregate import AGGREGATES
+from headrace.pipeline.translation.catalogue.entry import Entry
+from headrace.pipeline.translation.catalogue.table import SCALAR
+from tests.pipeline.differential.hard_table import COLUMNS
+
+Draw = Callable[[st.SearchStrategy[Any]], Any]
+
+LITERALS: dict[str, list[str]] = {
+    "BOOLEAN": ["true", "false", "CAST(NULL AS BOOLEAN)"],
+    "TINYINT": ["1Y", "-128Y"],
+    "INT": ["0", "1", "-1", "2", "3", "7", "2147483647", "CAST(NULL AS INT)"],
+    "BIGINT": ["0L", "1L", "-3L", "9223372036854775807", "CAST(NULL AS BIGINT)"],
+    "DOUBLE": ["0.0D", "-0.0D", "1.5D", "double('NaN')", "double('Infinity')", "1e300"],
+    "DECIMAL": ["0.05", "1.5", "-2.345", "100", "0.0000001", "99999999999999999999.5"],
+    "STRING": ["''", "'a'", "'abc'", "'X'", "' '", "','", "'1'", "'\U0001f600'", "'aXb'",
+               "CAST(NULL AS STRING)"],
+    "BINARY": ["X'00'", "X'616263'"],
+    "DATE": ["DATE '2024-02-29'", "DATE '1970-01-01'", "DATE '1500-02-28'"],
+    "TIMESTAMP": ["TIMESTAMP '2026-03-29 01:30:00+00:00'", "TIMESTAMP '2024-01-31 23:59:59.5Z'"],
+    "TIMESTAMP_NTZ": ["TIMESTAMP_NTZ '2026-03-29 02:30:00'"],
+    "ARRAY<INT>": ["array(1, 2)", "array(1, NULL, 3)", "CAST(NULL AS ARRAY<INT>)"],
+    "ARRAY<STRING>": ["array('a', 'b')", "array('', NULL)"],
+    "MAP": ["map('a', 1)", "map('a', 1, 'b', 2)"],
+}  # fmt: skip
+CONSTANTS: dict[str, list[str]] = {
+    "STRING": ["'a'", "'abc'", "'month'", "'week'", "'year'", "'day'", "'hour'", "'[a-c]+'",
+               "'(a)(b)'", "'X'", "','", "'mon'", "'su'", "'yyyy-MM-dd HH'", "'x|b'", "'quarter'"],
+    "INT": ["0", "1", "2", "-1", "3", "256"],
+    "BOOLEAN": ["true", "false"],
+}  # fmt: skip
+_OF_COLUMNS: dict[str, list[str]] = {
+    "BOOLEAN": ["b"], "TINYINT": ["y"], "INT": ["i", "k"], "BIGINT": ["l"], "DOUBLE": ["d"],
+    "DECIMAL": ["dec", "big"], "STRING": ["s", "w"], "BINARY": ["bin"], "DATE": ["dt"],
+    "TIMESTAMP": ["ts"], "TIMESTAMP_NTZ": ["ntz"], "ARRAY<INT>": ["ai"], "ARRAY<STRING>": ["st"],
+    "MAP": ["m"],
+}  # fmt: skip
+KINDS = list(_OF_COLUMNS)
+_PLAIN = [kind for kind in KINDS if not kind.startswith(("ARRAY", "MAP"))]
+_NUMBERS = ["TINYINT", "INT", "BIGINT", "DOUBLE", "DECIMAL"]
+_WORDS: dict[str, list[str]] = {
+    "INTEGER": ["TINYINT", "INT", "BIGINT"], "NUMERIC": _NUMBERS, "FLOATING": ["DOUBLE"],
+    "ARRAY": ["ARRAY<INT>", "ARRAY<STRING>"], "ANY": _PLAIN, "VOID": ["INT"],
+}  # fmt: skip
+_TYPES: dict[pa.DataType, str] = {
+    pa.bool_(): "BOOLEAN", pa.int32(): "INT", pa.int64(): "BIGINT", pa.float64(): "DOUBLE",
+    pa.string(): "STRING", pa.date32(): "DATE", pa.timestamp("us", "UTC"): "TIMESTAMP",
+    pa.binary(): "BINARY",
+}  # fmt: skip
+_ENTRIES: list[Entry] = [entry for some in SCALAR.by_name.values() for entry in some]
+_GIVING: dict[str, list[Entry]] = {
+    kind: [e for e in _ENTRIES if not callable(e.gives) and _TYPES.get(e.gives) == kind]
+    for kind in KINDS
+}
+_COUNTING = frozenset(
+    {"repeat", "lpad", "rpad", "space", "array_repeat", "sequence", "array_insert", "slice"}
+)
+"""Functions whose result is as long as a number says: it must be small."""
+_NOT_CALLED = frozenset({"not", "date", "timestamp"})
+
+
+class Writer:
+    """Writes expressions; `draw` decides."""
+
+    def __init__(self, draw: Draw, prefix: str = "") -> None:
+        self.draw, self.prefix = draw, prefix
+
+    def pick(self, options: list[Any]) -> Any:
+        return self.draw(st.sampled_from(options))
+
+    def column(self, kind: str) -> str:
+        return self.prefix + str(self.pick(_OF_COLUMNS[kind]))
+
+    def leaf(self, kind: str) -> str:
+        if self.draw(st.integers(0, 3)):
+            return self.column(kind)
+        return str(self.pick(LITERALS[kind]))
+
+    def value(self, kind: str, depth: int) -> str:
+        if depth <= 0:
+            return self.leaf(kind)
+        makers: list[Any] = [self.leaf_of, self.call, self.case, self.cast]
+        if kind == "BOOLEAN":
+            makers = [self.comparison, self.logic, self.call, self.membership, *makers]
+        elif kind in _NUMBERS:
+            makers = [self.arithmetic, *makers]
+        return str(self.pick(makers)(kind, depth - 1))
+
+    def leaf_of(self, kind: str, _: int) -> str:
+        return self.leaf(kind)
+
+    def any(self, depth: int) -> str:
+        """An expression of any type: any entry of the catalogue, as often as not."""
+        if self.draw(st.booleans()):
+            return self.entry(self.pick(_ENTRIES), depth)
+        return self.value(self.pick(KINDS), depth)
+
+    def call(self, kind: str, depth: int) -> str:
+        entries = _GIVING.get(kind)
+        return self.entry(self.pick(entries), depth) if entries else self.leaf(kind)
+
+    def entry(self, entry: Entry, depth: int) -> str:
+        if entry.name in _NOT_CALLED or not entry.takes:
+            return self.leaf("BOOLEAN")
+        arguments: list[str] = []
+        for written in entry.takes:
+            if written.startswith("[") and self.draw(st.booleans()):
+                break
+            word = written.strip("[]")
+            count = self.draw(st.integers(1, 3)) if word.endswith("...") else 1
+            if entry.name in _COUNTING and word in {"INT", "INTEGER"}:
+                arguments.append(self.pick(["0", "1", "-1", "3", "5", "k"]))
+                continue
+            arguments += [self.argument(word.removesuffix("..."), depth) for _ in range(count)]
+        return f"{entry.name}({', '.join(arguments)})"
+
+    def argument(self, word: str, depth: int) -> str:
+        if word.endswith("!"):
+            return str(self.pick(CONSTANTS[word[:-1]]))
+        return self.value(self.pick(_WORDS.get(word, [word])), depth - 1)
+
+    def arithmetic(self, kind: str, depth: int) -> str:
+        operator = self.pick(["+", "-", "*", "/", "%", "DIV"])
+        sides = [self.value(self.pick([kind, *_NUMBERS]), depth) for _ in range(2)]
+        return f"({sides[0]} {operator} {sides[1]})"
+
+    def comparison(self, _: str, depth: int) -> str:
+        operator = self.pick(["=", "<>", "<", "<=", ">", ">=", "<=>"])
+        kind = self.pick(_PLAIN)
+        other = kind if self.draw(st.integers(0, 3)) else self.pick(_PLAIN)
+        return f"({self.value(kind, depth)} {operator} {self.value(other, depth)})"
+
+    def logic(self, _: str, depth: int) -> str:
+        word = self.pick(["AND", "OR"])
+        left, right = self.value("BOOLEAN", depth), self.value("BOOLEAN", depth)
+        form = self.pick(["({0} {2} {1})", "(NOT {0})", "({0} IS NULL)", "({0} IS NOT TRUE)"])
+        return str(form.format(left, right, word))
+
+    def membership(self, _: str, depth: int) -> str:
+        kind = self.pick(_PLAIN)
+        value = self.value(kind, depth)
+        match self.draw(st.integers(0, 2)):
+            case 0:
+                options = ", ".join(self.leaf(kind) for _ in range(self.draw(st.integers(1, 3))))
+                word = self.pick(["IN", "NOT IN"])
+                return f"({value} {word} ({options}))"
+            case 1:
+                return f"({value} BETWEEN {self.leaf(kind)} AND {self.leaf(kind)})"
+            case _:
+                pattern = self.pick(["a%", "%b%", "_b%", "a\\\\_b", "%", "", "\\\\%", "100"])
+                return f"({self.value('STRING', depth)} LIKE '{pattern}')"
+
+    def case(self, kind: str, depth: int) -> str:
+        branches = [self.value(kind, depth) for _ in range(2)]
+        test = self.value("BOOLEAN", depth)
+        last = f" ELSE {branches[1]}" if self.draw(st.booleans()) else ""
+        return f"CASE WHEN {test} THEN {branches[0]}{last} END"
+
+    def cast(self, kind: str, depth: int) -> str:
+        source = self.pick(_PLAIN)
+        to = {"DECIMAL": "DECIMAL(12, 3)", "MAP": "MAP<STRING, INT>"}.get(kind, kind)
+        word = self.pick(["CAST", "TRY_CAST"])
+        return f"{word}({self.value(source, depth)} AS {to})"
+
+
+def _aggregate(writer: Writer, *, exact: bool) -> str:
+    entry = AGGREGATES[writer.pick(sorted(AGGREGATES))]
+    kinds = {"NUMERIC": _NUMBERS, "BOOLEAN": ["BOOLEAN"], "INTEGER": ["TINYINT", "INT", "BIGINT"]}
+    kind = writer.pick(kinds.get(entry.takes, _PLAIN))
+    if entry.name in {"sum", "avg", "mean"} and kind == "DOUBLE" and not exact:
+        kind = "INT"  # the sum of large doubles depends on their order
+    if entry.name in {"avg", "mean"} and kind == "BIGINT" and not exact:
+        kind = "INT"
+    inner = writer.leaf(kind) if kind == "DOUBLE" else writer.value(kind, 1)
+    if entry.name == "count" and writer.draw(st.booleans()):
+        return "count(*)"
+    distinct = "DISTINCT " if writer.draw(st.integers(0, 4)) == 0 else ""
+    only = " FILTER (WHERE b)" if writer.draw(st.integers(0, 4)) == 0 else ""
+    return f"{entry.name}({distinct}{inner}){only}"
+
+
+@st.composite
+def projections(draw: Draw) -> str:
+    writer = Writer(draw)
+    return writer.any(draw(st.integers(1, 3)))
+
+
+@st.composite
+def queries(draw: Draw) -> str:
+    """A query over the tables, with no order to be compared."""
+    source = draw(st.sampled_from(["everyday", "everyday", "extreme"]))
+    writer = Writer(draw)
+    where = f" WHERE {writer.value('BOOLEAN', 2)}" if draw(st.booleans()) else ""
+    form: Callable[[Writer, str, str], str] = draw(
+        st.sampled_from([_filtered, _grouped, _joined, _united, _windowed, _nested, _limited])
+    )
+    return form(writer, source, where)
+
+
+def _filtered(writer: Writer, source: str, where: str) -> str:
+    word = writer.pick(["", "DISTINCT "])
+    return f"SELECT {word}{writer.value(writer.pick(_PLAIN), 2)} AS a FROM {source}{where}"
+
+
+def _grouped(writer: Writer, source: str, where: str) -> str:
+    key = writer.value(writer.pick(_PLAIN), 1)
+    exact = source == "everyday"
+    some = [_aggregate(writer, exact=exact) for _ in range(2)]
+    having = f" HAVING {_aggregate(writer, exact=exact)} IS NOT NULL" if writer.pick([0, 1]) else ""
+    if writer.pick([0, 0, 1]):
+        return f"SELECT {some[0]} AS x, {some[1]} AS y FROM {source}{where}"
+    by = writer.pick([key, "g", "1"])
+    shown = f"{key} AS g, {some[0]} AS x, {some[1]} AS y"
+    return f"SELECT {shown} FROM {source}{where} GROUP BY {by}{having}"
+
+
+def _joined(writer: Writer, source: str, where: str) -> str:
+    word = writer.pick(["JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "LEFT SEMI JOIN",
+                        "LEFT ANTI JOIN", "CROSS JOIN"])  # fmt: skip
+    kind = writer.pick(_PLAIN)
+    name = writer.pick(_OF_COLUMNS[kind])
+    other = writer.pick(["everyday", "extreme"])
+    more = f" AND p.b {writer.pick(['=', '<=>'])} q.b" if writer.pick([0, 1]) else ""
+    operator = writer.pick(["=", "<=>", "<"])
+    on = "" if word == "CROSS JOIN" else f" ON p.{name} {operator} q.{name}{more}"
+    del where
+    shown = "p.k AS a" if "SEMI" in word or "ANTI" in word else "p.k AS a, q.k AS c"
+    return f"SELECT {shown} FROM {source} p {word} {other} q{on}"
+
+
+def _united(writer: Writer, source: str, where: str) -> str:
+    word = writer.pick(["UNION", "UNION ALL", "EXCEPT", "INTERSECT"])
+    kind = writer.pick(_PLAIN)
+    other = writer.pick(["everyday", "extreme"])
+    sides = [writer.value(kind, 1) for _ in range(2)]
+    return f"SELECT {sides[0]} AS a FROM {source}{where} {word} SELECT {sides[1]} FROM {other}"
+
+
+def _windowed(writer: Writer, source: str, where: str) -> str:
+    del where
+    exact = source == "everyday"
+    parts = f"PARTITION BY {writer.value(writer.pick(_PLAIN), 1)} " if writer.pick([0, 1]) else ""
+    down = writer.pick(["", " DESC", " DESC NULLS FIRST", " NULLS LAST"])
+    frame = writer.pick(
+        ["", " ROWS BETWEEN 1 PRECEDING AND CURRENT ROW",
+         " ROWS BETWEEN UNBOUNDED PRECEDING AND 1 FOLLOWING",
+         " RANGE BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"]
+    )  # fmt: skip
+    kind = writer.pick(_PLAIN)
+    function, order = writer.pick(
+        [
+            ("row_number()", f"{writer.leaf(kind)}{down}, k"),
+            ("rank()", f"{writer.leaf(kind)}{down}"),
+            ("dense_rank()", f"{writer.leaf(kind)}{down}"),
+            ("percent_rank()", f"{writer.leaf(kind)}{down}"),
+            ("cume_dist()", f"{writer.leaf(kind)}{down}"),
+            ("ntile(3)", f"{writer.leaf(kind)}{down}, k"),
+            (f"lag({writer.column(kind)})", f"{writer.leaf(kind)}{down}, k"),
+            (f"lead({writer.column(kind)}, 2)", f"k{down}"),
+            (f"first_value({writer.column(kind)})", f"k{down}{frame}"),
+            (f"last_value({writer.column(kind)})", f"k{down}{frame}"),
+            (_aggregate(writer, exact=exact).replace(" FILTER (WHERE b)", ""), f"k{down}{frame}"),
+        ]
+    )
+    return f"SELECT k, {function} OVER ({parts}ORDER BY {order}) AS a FROM {source}"
+
+
+def _nested(writer: Writer, source: str, where: str) -> str:
+    kind = writer.pick(_PLAIN)
+    name = writer.pick(_OF_COLUMNS[kind])
+    other = writer.pick(["everyday", "extreme"])
+    inner = f"SELECT q.{name} FROM {other} q WHERE {Writer(writer.draw, 'q.').value('BOOLEAN', 1)}"
+    condition = writer.pick(
+        [
+            f"{name} IN ({inner})",
+            f"{name} NOT IN ({inner})",
+            f"{name} NOT IN (SELECT q.{name} FROM {other} q WHERE q.{name} IS NOT NULL)",
+            f"EXISTS (SELECT * FROM {other} q WHERE q.{name} = p.{name})",
+            f"NOT EXISTS (SELECT * FROM {other} q WHERE q.{name} = p.{name} AND q.k > p.k)",
+            f"{name} >= (SELECT max(q.{name}) FROM {other} q WHERE q.k = p.k)",
+            f"k > (SELECT count(*) FROM {other} q WHERE q.{name} = p.{name})",
+        ]
+    )
+    del where
+    return f"WITH p AS (SELECT * FROM {source}) SELECT k FROM p WHERE {condition}"
+
+
+def _limited(writer: Writer, source: str, where: str) -> str:
+    key = writer.leaf(writer.pick(_PLAIN))
+    down = writer.pick(["", " DESC", " NULLS LAST", " DESC NULLS FIRST"])
+    count, skip = writer.pick([1, 3]), writer.pick(["", " OFFSET 2"])
+    return f"SELECT k, {key} AS a FROM {source}{where} ORDER BY {key}{down}, k LIMIT {count}{skip}"
+
+
+assert set(COLUMNS) >= {name for names in _OF_COLUMNS.values() for name in names}

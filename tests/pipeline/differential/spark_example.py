@@ -1,0 +1,20 @@
+"""The examples that Spark's own descriptions of its functions carry."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+_STATEMENT = re.compile(r"^\s*> (.*?;)\s*$", re.MULTILINE | re.DOTALL)
+
+
+def spark_examples(session: Any, functions: Sequence[str] = ()) -> list[tuple[str, str]]:
+    """Each statement in the descriptions of functions, with the function; by default of all."""
+    names = functions or [row[0] for row in session.sql("SHOW SYSTEM FUNCTIONS").collect()]
+    found: dict[str, str] = {}
+    for name in names:
+        described = session.sql(f"DESCRIBE FUNCTION EXTENDED `{name}`").collect()
+        text = "\n".join(row[0] for row in described)
+        for match in _STATEMENT.finditer(text):
+            statement = match[1].strip().rstrip(";").strip()
+            found.setdefault(statement, name)
+    return [(name, statement) for statement, name in found.items()]
