@@ -55,7 +55,7 @@ def test_a_folder_without_a_project_says_how_to_make_one(tmp_path: Path) -> None
         ("least = 10", "least = [1]", "variables.least", "a variable is a text"),
         ("[settings]", "[profiles.dev]\ncores = 3\n[settings]", "profiles.dev", "no key `cores`"),
         ("[settings]", '[profiles.dev]\nmemory = "much"\n[settings]', "profiles.dev", "no size"),
-        ("[settings]", LEGACY + "[settings]", "profiles.dev", "a profile changes no result"),
+        ("[settings]", LEGACY + "[settings]", "profiles.dev", "plans rely on it"),
         ("[settings]", "[settings", "(syntax)", "line"),
     ],
 )

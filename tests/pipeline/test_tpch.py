@@ -15,6 +15,8 @@ from headrace.pipeline import Bundle, Project, ScanUnit, decode_bundle
 from headrace.pipeline.planning.dialect import DataFusion
 from headrace.pipeline.planning.query import SparkText
 from headrace.pipeline.planning.session import planning_context
+from headrace.pipeline.translation.kernel import kernels_in
+from headrace.pipeline.translation.kernels.table import register_kernels
 from headrace.table import Table
 
 QUERIES = [f"q{number:02}" for number in range(1, 23)]
@@ -96,6 +98,7 @@ def test_a_plan_gives_the_same_rows_from_the_pruned_files_as_from_all(
     answers = []
     for is_pruned in (True, False):
         context = planning_context(bundle.settings)
+        register_kernels(context, kernels_in(view.datafusion_sql or ""))
         for unit in view.units:
             folder = tpch / "lake" / unit.source
             paths = unit.paths if is_pruned else [f.path for f in Table(folder).snapshot().scan()]

@@ -2,103 +2,49 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from importlib import metadata
-from os import PathLike
-from pathlib import Path
 
-import msgspec
-
-from headrace.errors import InvalidArgumentError, InvalidProjectError, ProjectNotFoundError
-from headrace.pipeline.bundle.bundle import Bundle, make_bundle
+from headrace.errors import InvalidArgumentError
+from headrace.pipeline.bundle.bundle import Bundle
 from headrace.pipeline.bundle.view_plan import ViewPlan
-from headrace.pipeline.engine import Engine, engine_version, parse_engine
-from headrace.pipeline.execution.conductor import Conductor, Wish
-from headrace.pipeline.execution.decision import Decision
+from headrace.pipeline.engine import Engine, parse_engine
+from headrace.pipeline.execution.decision import Decision, decide_views
 from headrace.pipeline.execution.history import History
+from headrace.pipeline.execution.prepare import plan_project
 from headrace.pipeline.execution.progress import Progress, Quiet
 from headrace.pipeline.execution.replay import replay_run
-from headrace.pipeline.execution.state import ProjectState
+from headrace.pipeline.execution.request import RunRequest
+from headrace.pipeline.execution.run import prepare, run_project
+from headrace.pipeline.execution.spark import LazySpark
+from headrace.pipeline.execution.state import ProjectState, project_state
 from headrace.pipeline.execution.vacuum import Vacuumed, VacuumRequest, vacuum_project
-from headrace.pipeline.functions.catalog import Catalog
+from headrace.pipeline.execution.verify import verify_project
 from headrace.pipeline.page.graph import written_graph
 from headrace.pipeline.page.notebook import notebook_html
-from headrace.pipeline.planner.planner import plan_views
-from headrace.pipeline.planner.request import BuilderAnalyst, PlanRequest
-from headrace.pipeline.project.folder import read_functions, read_views
-from headrace.pipeline.project.manifest import MANIFEST, Manifest, read_manifest
-from headrace.pipeline.project.profile import Profile
-from headrace.pipeline.project.setting import VariableValue, change_variables
-from headrace.pipeline.project.view import BuilderView, View
+from headrace.pipeline.planner.request import BuilderAnalyst
+from headrace.pipeline.project.project import ProjectFiles
+from headrace.pipeline.project.setting import VariableValue
 from headrace.pipeline.runs.difference import RunDifference
 from headrace.pipeline.runs.record import RunRecord
 from headrace.pipeline.runs.store import LATEST, ArtifactStore
 from headrace.pipeline.sources.pin import Pins
-from headrace.pipeline.sources.resolve import local_tables, resolve_sources
-from headrace.pipeline.wiring import SparkSession, take_spark
+from headrace.pipeline.sources.resolve import local_tables
+from headrace.pipeline.wiring import SparkSession
 
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 
 
-class Project(msgspec.Struct, frozen=True, kw_only=True):
-    """A project as its author wrote it; nothing is read of its sources before it is planned."""
+class Project(ProjectFiles, frozen=True, kw_only=True):
+    """A project, loaded: a folder and what can be done with it.
 
-    root: Path
-    manifest: Manifest
-    views: Mapping[str, View]
-    catalog: Catalog
-
-    @classmethod
-    def load(cls, path: str | PathLike[str] = ".") -> "Project":
-        """Read a project's folder.
-
-        Raises:
-            ProjectNotFoundError: there is no `headrace.toml` in it.
-            InvalidProjectError, InvalidViewError, InvalidFunctionError: a file of it is wrong.
-        """
-        root = Path(path).resolve()
-        file = root / MANIFEST
-        if not file.is_file():
-            raise ProjectNotFoundError(folder=str(root))
-        manifest = read_manifest(file)
-        views = read_views(root)
-        for name in views:
-            if name in manifest.sources:
-                reason = f"there is a view of the same name in {views[name].file}"
-                raise InvalidProjectError(file=str(file), key=f"sources.{name}", reason=reason)
-        return cls(root=root, manifest=manifest, views=views, catalog=read_functions(root))
-
-    @property
-    def name(self) -> str:
-        """What the project is called."""
-        return self.manifest.project.name
+    Nothing is read of its sources before it is planned.
+    """
 
     def _repr_html_(self) -> str:
         """The graph, in a notebook; nothing is planned for it."""
         graph = written_graph(self.views, self.manifest.sources)
         return notebook_html(graph, title=self.name, note=self.manifest.project.description)
 
-    def profile(self, name: str = "default") -> Profile:
-        """How much of a machine a run may take.
-
-        Raises:
-            InvalidArgumentError: there is no such profile.
-        """
-        if name not in self.manifest.profiles:
-            reason = f"there is no profile {name}; there are {', '.join(self.manifest.profiles)}"
-            raise InvalidArgumentError(argument="profile", reason=reason)
-        return self.manifest.profiles[name]
-
-    def variables(
-        self, changes: Mapping[str, VariableValue | str] | None = None
-    ) -> dict[str, VariableValue]:
-        """The variables, some of them changed; a text is read in the type that the file has.
-
-        Raises:
-            InvalidArgumentError: there is no such variable, or the text is not of its type.
-        """
-        return change_variables(self.manifest.variables, changes or {})
-
-    def plan(
+    def plan(  # noqa: PLR0913  (what plans are made of)
         self,
         *,
         engine: Engine | str = Engine.SPARK,
@@ -106,6 +52,8 @@ class Project(msgspec.Struct, frozen=True, kw_only=True):
         variables: Mapping[str, VariableValue | str] | None = None,
         previous: Mapping[str, ViewPlan] | None = None,
         builders: BuilderAnalyst | None = None,
+        profile: str = "default",
+        session: SparkSession | None = None,
     ) -> Bundle:
         """Plan every view, pin every source, prune its files; no data is read.
 
@@ -116,39 +64,28 @@ class Project(msgspec.Struct, frozen=True, kw_only=True):
             previous: By view, the plan of its last good run, from which digests may be carried
                 forward over compactions.
             builders: Who is asked about views that are built in Python; a Spark runner has one.
+            profile: The profile that it will run with: its settings of Spark may change results.
+            session: The Spark session that it will run in, if there is one, likewise.
 
         Raises:
             PipelineError: the project cannot be planned as it stands.
             TableError: a source is not there, or not at that version.
         """
-        sources = resolve_sources(self.manifest.sources, root=self.root, pins=pins or {})
-        request = PlanRequest(
-            views=self.views,
-            sources=sources,
-            catalog=self.catalog,
-            settings=self.manifest.settings,
-            variables=self.variables(variables),
-            root=self.root,
-            engine=engine_version(parse_engine(engine)),
-            planner=f"datafusion {metadata.version('datafusion')}",
-            previous=previous or {},
+        return plan_project(
+            self,
+            engine=parse_engine(engine).value,
+            pins=pins,
+            variables=variables,
+            previous=previous,
             builders=builders,
-        )
-        views = plan_views(request)
-        read = {unit.source for view in views.values() for unit in view.units}
-        return make_bundle(
-            project=self.name,
-            engine=request.engine,
-            planner=request.planner,
-            settings=self.manifest.settings,
-            pins={name: source.pin for name, source in sources.items() if name in read},
-            views=views,
-        )
+            profile=profile,
+            session=session,
+        ).bundle
 
     def run(  # noqa: PLR0913  (what a run may be asked)
         self,
         *,
-        engine: Engine | str = Engine.SPARK,
+        engine: Engine | str | None = None,
         profile: str = "default",
         select: Sequence[str] = (),
         exclude: Sequence[str] = (),
@@ -157,6 +94,7 @@ class Project(msgspec.Struct, frozen=True, kw_only=True):
         full_refresh: bool = False,
         analyse: bool = False,
         run_id: str | None = None,
+        bundle: str | None = None,
         session: SparkSession | None = None,
         progress: Progress | None = None,
     ) -> RunRecord:
@@ -166,7 +104,8 @@ class Project(msgspec.Struct, frozen=True, kw_only=True):
         `record.check()`.
 
         Args:
-            engine: `spark`, or `datafusion` for an embedded run.
+            engine: `spark`, or `datafusion` for an embedded run; by default that of the bundle, or
+                Spark.
             profile: How much of the machine to take.
             select: Views to run: names, patterns, `+name` with what it reads, `name+` with what
                 reads it; by default all.
@@ -177,10 +116,14 @@ class Project(msgspec.Struct, frozen=True, kw_only=True):
             analyse: Keep what each part of the physical plans did.
             run_id: The id of the run; by default a new one. A run that is tried again under its
                 id writes nothing that it has written already.
+            bundle: The id of a stored bundle, or the beginning of it: run it as it was planned
+                then, its text over its files, whatever the project says now. Functions must be
+                what they were.
             session: A Spark session; by default the running one, or a local one.
-            progress: Who is told how it goes on.
+            progress: Hears of the run as it goes on.
 
         Raises:
+            InvalidArgumentError: the arguments contradict each other.
             PipelineError: the project cannot be planned, or another process runs it.
             SessionError: the session has no driver in this process: Spark Connect.
             KeyboardInterrupt: by Ctrl-C; jobs are cancelled, and what was committed stands.
@@ -188,8 +131,11 @@ class Project(msgspec.Struct, frozen=True, kw_only=True):
         if run_id is not None and not _RUN_ID.fullmatch(run_id):
             reason = f"{run_id!r} is no name for a run: use letters, digits, '-', '_' and '.'"
             raise InvalidArgumentError(argument="run_id", reason=reason)
-        wish = Wish(
-            engine=parse_engine(engine).value,
+        if bundle is not None and (pins or variables):
+            reason = "a bundle has its pins and variables: give it without others"
+            raise InvalidArgumentError(argument="bundle", reason=reason)
+        request = RunRequest(
+            engine=self._engine(engine, bundle),
             profile=profile,
             select=tuple(select),
             exclude=tuple(exclude),
@@ -198,35 +144,42 @@ class Project(msgspec.Struct, frozen=True, kw_only=True):
             full_refresh=full_refresh,
             analyse=analyse,
             run_id=run_id,
+            bundle=bundle,
         )
-        return self._conductor(profile, session).run(wish, progress or Quiet())
+        return run_project(self, request, session=session, progress=progress or Quiet())
 
     def decide(  # noqa: PLR0913  (as for `run`)
         self,
         *,
-        engine: Engine | str = Engine.SPARK,
+        engine: Engine | str | None = None,
+        profile: str = "default",
         select: Sequence[str] = (),
         exclude: Sequence[str] = (),
         variables: Mapping[str, VariableValue | str] | None = None,
         pins: Pins | None = None,
         full_refresh: bool = False,
+        bundle: str | None = None,
     ) -> dict[str, Decision]:
         """What a run would do with each view, and why; nothing is run. Arguments are as for `run`.
 
         Raises:
             PipelineError, TableError: as for `plan`.
         """
-        wish = Wish(
-            engine=parse_engine(engine).value,
+        request = RunRequest(
+            engine=self._engine(engine, bundle),
+            profile=profile,
             select=tuple(select),
             exclude=tuple(exclude),
             variables=dict(variables or {}),
             pins=dict(pins or {}),
             full_refresh=full_refresh,
+            bundle=bundle,
         )
-        conductor = self._conductor("default", None)
-        last = self.state.last_results(conductor.views)
-        return conductor.decide(wish, conductor.plan(wish, last), last)
+        state = self.state
+        last = state.last_results(self.views)
+        spark = LazySpark(self.profile(profile))
+        prepared = prepare(self, request, last=last, spark=spark, store=state.store)
+        return decide_views(prepared.bundle, request, last=last, outputs=state.outputs)
 
     def why(self, view: str, *, engine: Engine | str | None = None) -> Decision:
         """Why a view would run, or would not: the token, file, column, function or setting.
@@ -266,16 +219,59 @@ class Project(msgspec.Struct, frozen=True, kw_only=True):
             engine: Another runner than the run had.
             profile: How much of the machine to take.
             session: A Spark session; by default the running one, or a local one.
-            progress: Who is told how it goes on.
+            progress: Hears of the run as it goes on.
 
         Raises:
             RunNotFoundError: there is no such run.
             PinnedFilesChangedError: files that it read are gone or altered.
             FunctionChangedError: a function is not what it was.
         """
-        conductor = self._conductor(profile, session)
-        chosen = None if engine is None else parse_engine(engine).value
-        return replay_run(conductor, run, engine=chosen, progress=progress or Quiet())
+        return replay_run(
+            self,
+            run,
+            engine=None if engine is None else parse_engine(engine).value,
+            profile=profile,
+            session=session,
+            progress=progress or Quiet(),
+        )
+
+    def verify(  # noqa: PLR0913  (as for `run`)
+        self,
+        *,
+        sample: int | None = None,
+        engine: Engine | str = Engine.SPARK,
+        profile: str = "default",
+        select: Sequence[str] = (),
+        exclude: Sequence[str] = (),
+        session: SparkSession | None = None,
+        progress: Progress | None = None,
+    ) -> RunRecord:
+        """Compute views that a run would skip, and compare them with the results that stand.
+
+        Nothing of the project is changed. A view that differs has the status `failed` in the
+        record: its skip would not have been sound.
+
+        Args:
+            sample: How many of these views to compute, chosen at random; by default all.
+            engine: As for `run`, like all arguments below.
+            profile: How much of the machine to take.
+            select: Views to look at.
+            exclude: Views not to look at.
+            session: A Spark session; by default the running one, or a local one.
+            progress: Hears of the run as it goes on.
+
+        Raises:
+            PipelineError, TableError: as for `run`.
+        """
+        request = RunRequest(
+            engine=parse_engine(engine).value,
+            profile=profile,
+            select=tuple(select),
+            exclude=tuple(exclude),
+        )
+        return verify_project(
+            self, request, sample=sample, session=session, progress=progress or Quiet()
+        )
 
     def vacuum(
         self,
@@ -310,31 +306,22 @@ class Project(msgspec.Struct, frozen=True, kw_only=True):
         )
         return vacuum_project(self.name, self.state, wanted)
 
+    def _engine(self, engine: Engine | str | None, bundle: str | None) -> str:
+        if engine is not None:
+            return parse_engine(engine).value
+        if bundle is None:
+            return Engine.SPARK.value
+        return self.store.find_bundle(bundle).engine.partition(" ")[0]
+
     @property
     def state(self) -> ProjectState:
         """Where the project keeps what it made."""
-        table = self.manifest.project
-        return ProjectState.of(self.root, outputs=table.outputs, state=table.state)
+        return project_state(self)
 
     @property
     def store(self) -> ArtifactStore:
         """Where the records of runs are kept."""
         return self.state.store
-
-    def _conductor(self, profile: str, session: SparkSession | None) -> Conductor:
-        return Conductor(
-            project=self.name,
-            root=self.root,
-            specs=self.manifest.sources,
-            settings=self.manifest.settings,
-            catalog=self.catalog,
-            views=tuple(self.views),
-            builders={n: v.build for n, v in self.views.items() if isinstance(v, BuilderView)},
-            state=self.state,
-            profile=self.profile(profile),
-            make_plan=self.plan,
-            session=None if session is None else take_spark(session),
-        )
 
     @property
     def history(self) -> History:

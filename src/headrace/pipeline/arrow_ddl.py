@@ -180,6 +180,15 @@ def _field(column: exp.ColumnDef) -> pa.Field:
     return pa.field(column.name, _arrow(column.kind), nullable=not required, metadata=metadata)
 
 
+def arrow_type(found: exp.DataType) -> pa.DataType:
+    """The Arrow type of a type in a syntax tree.
+
+    Raises:
+        ValueError: it has none.
+    """
+    return _arrow(found)
+
+
 def _arrow(found: exp.DataType) -> pa.DataType:
     kind, inner = found.this, found.expressions
     match kind:

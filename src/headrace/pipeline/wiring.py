@@ -4,6 +4,7 @@ The only module of this room that imports inside functions: so a project can be 
 and explained, and run on DataFusion, where there is no Spark.
 """
 
+import sys
 from typing import Any
 
 from headrace.pipeline.planner.request import BuilderAnalyst
@@ -34,6 +35,18 @@ def take_spark(session: SparkSession) -> SparkSession:
     from headrace.pipeline.runners.spark.session import take_session  # noqa: PLC0415
 
     return take_session(session)
+
+
+def session_settings(session: SparkSession | None) -> dict[str, str]:
+    """The settings of a session that can change a result; of the running one if None is given.
+
+    No session is started for it: where Spark has not been imported, none is running.
+    """
+    if session is None and "pyspark" not in sys.modules:
+        return {}
+    from headrace.pipeline.runners.spark.setting import changed_settings  # noqa: PLC0415
+
+    return changed_settings(session)
 
 
 def builder_analyst(session: SparkSession) -> BuilderAnalyst:

@@ -13,12 +13,13 @@ from headrace.errors import (
     InvalidArgumentError,
     InvalidProjectError,
     InvalidResultError,
+    InvalidViewError,
     RunFailedError,
     RunNotFoundError,
-    ViewUnplannedError,
+    ViewRefusedError,
 )
 from headrace.pipeline import Bundle, Project, RunRecord
-from headrace.pipeline.execution.decision import Decider
+from headrace.pipeline.execution.decision import Decider, LastResults
 from tests.pipeline.shop import append_weather, edit, write_shop
 
 
@@ -50,7 +51,8 @@ def test_an_id_that_is_no_name_is_refused(shop: Path, odd: str) -> None:
 
 def test_a_run_that_is_tried_again_under_its_id_appends_nothing_twice(shop: Path) -> None:
     """Also where a view must run every time, and its run died before it was recorded."""
-    text = "-- @materialise output\n-- @write append\nSELECT day, random() AS r FROM weather\n"
+    header = "-- @materialise output\n-- @write append\n-- @append all\n"
+    text = f"{header}SELECT day, random() AS r FROM weather\n"
     (shop / "views" / "dice.sql").write_text(text)
     run(shop, run_id="nightly-7")
     shutil.rmtree(shop / ".headrace")
@@ -99,12 +101,19 @@ def test_keys_and_partitions_are_found_in_any_case(shop: Path) -> None:
     assert Table(shop / "output" / "odd").snapshot().rows().read_all().num_rows == 2
 
 
-def test_a_view_without_a_plan_says_so_and_names_the_other_runner(shop: Path) -> None:
-    (shop / "views" / "odd.sql").write_text("-- @materialise output\nSELECT nope FROM weather\n")
-    odd = run(shop).views["odd"]
-    assert odd.failure is not None
-    assert odd.failure.code == ViewUnplannedError.code
-    assert "run it on Spark" in odd.failure.text
+def test_a_view_that_only_spark_can_run_is_refused_before_anything_runs(shop: Path) -> None:
+    query = "SELECT day, upper(xpath_string('<a/>', 'a')) AS x FROM weather"
+    (shop / "views" / "odd.sql").write_text(f"-- @materialise output\n{query}\n")
+    with pytest.raises(ViewRefusedError, match=r"line 2 column 19: XPATH_STRING.*--engine spark"):
+        run(shop)
+    assert not (shop / "output").exists()
+
+
+def test_a_column_that_is_not_there_is_named_with_its_place(shop: Path) -> None:
+    (shop / "views" / "odd.sql").write_text("-- @materialise output\nSELECT dya FROM weather\n")
+    with pytest.raises(InvalidViewError, match=r"line 2 column 8: .*did you mean day") as caught:
+        run(shop)
+    assert (caught.value.line, caught.value.column) == (2, 8)
 
 
 def test_a_file_that_begins_with_a_byte_order_mark_is_a_view(shop: Path) -> None:
@@ -161,7 +170,9 @@ def test_deciding_on_many_views_asks_once_what_each_reads(tmp_path: Path) -> Non
             return super().upstream(view)
 
     counting = Counting(**{name: getattr(bundle, name) for name in Bundle.__struct_fields__})
-    Decider(counting, selected=set(bundle.order), last={}, outputs=root / "output").decide()
+    Decider(
+        counting, selected=set(bundle.order), last=LastResults(), outputs=root / "output"
+    ).decide()
     assert set(asked.values()) == {1}
 
 

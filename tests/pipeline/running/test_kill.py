@@ -18,7 +18,10 @@ _LOGGER = logging.getLogger(__name__)
 FEW = {"datafusion": 3, "spark": 1}
 """How often the gate kills; starting a Spark takes seconds."""
 VIEWS = {
-    "log": "-- @materialise output\n-- @write append\nSELECT day, degrees FROM weather\n",
+    "log": (
+        "-- @materialise output\n-- @write append\n-- @append all\n"
+        "SELECT day, degrees FROM weather\n"
+    ),
     "latest": (
         "-- @materialise output\n-- @write merge\n-- @keys day\n-- @change_feed true\n"
         "SELECT day, max(degrees) AS warmest FROM weather GROUP BY day\n"

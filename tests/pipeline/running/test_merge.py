@@ -9,12 +9,11 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable
 
-from headrace import Table
+from headrace import Snapshot, Table
 from headrace.errors import InvalidResultError
-from headrace.pipeline.output.write import OutputWrite
+from headrace.pipeline.output.write import OutputWrite, Replacement
 from headrace.pipeline.project.header import WriteMode
 from headrace.pipeline.runners.spark.merge import merge_on_spark, write_parquet
-from headrace.pipeline.runs.record import OutputVersion
 from tests.pipeline.running.output import Output, as_rows, rows
 
 MakeOutput = Callable[..., Output]
@@ -37,8 +36,8 @@ class OnSpark:
         frame = self._spark.createDataFrame(rows)
         write_parquet(frame, str(folder), mode="overwrite", partition_by=partition_by)
 
-    def merge(self, write: OutputWrite) -> OutputVersion:
-        return merge_on_spark(self._spark, write, memory_bytes=1 << 30)
+    def merge(self, write: OutputWrite, snapshot: Snapshot | None) -> Replacement:
+        return merge_on_spark(self._spark, write, snapshot, memory_bytes=1 << 30)
 
 
 def test_a_merge_replaces_rows_by_key_and_adds_the_others(output: MakeOutput) -> None:

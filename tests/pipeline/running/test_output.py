@@ -4,16 +4,17 @@ from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
 
+import msgspec
 import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable
 
 from headrace import Table
-from headrace.errors import InvalidResultError
+from headrace.errors import InvalidResultError, UnwritableTableError
+from headrace.pipeline.contract import Contract
 from headrace.pipeline.output.note import last_note
-from headrace.pipeline.output.pending import Intent, Intents
 from headrace.pipeline.project.header import WriteMode
+from tests.lake.vector import inline_vector
 from tests.pipeline.running.output import Output, as_rows, rows
 
 
@@ -134,17 +135,82 @@ def test_statistics_bound_every_file_and_prune_no_row(tmp_path: Path) -> None:
         assert snapshot.scan(where=pruned).count() == 0, pruned
 
 
-def test_what_a_dead_run_left_is_cleared_and_what_it_committed_stays(tmp_path: Path) -> None:
-    table = tmp_path / "t"
-    output = Output(table)
+def test_a_table_with_a_feature_that_we_do_not_write_is_refused_by_name(tmp_path: Path) -> None:
+    output = Output(tmp_path / "t")
     output.write(rows((1, "a", "x")))
-    intents = Intents(tmp_path / "intents")
-    dead = table / "run-dead"
-    dead.mkdir()
-    pq.write_table(rows((9, "a", "x")), dead / "part-0.parquet")
-    for run, folder in (("dead", dead), ("1", table / "run-1")):
-        intents.note(Intent(run=run, view="v", table=str(table), folder=str(folder), started_ms=0))
-    assert [intent.run for intent in intents.clear()] == ["dead"]
-    assert not dead.exists()
+    DeltaTable(tmp_path / "t").alter.add_constraint({"positive": "k > 0"})
+    with pytest.raises(UnwritableTableError, match="CHECK constraints"):
+        output.write(rows((-1, "a", "x")))
     assert output.rows() == as_rows((1, "a", "x"))
-    assert intents.clear() == []
+
+
+def delete_first_row(table: Path) -> None:
+    """Give the one file of a table a deletion vector, as another writer would."""
+    (file,) = Table(table).snapshot().scan()
+    schema = {"partitionValues": {}, "size": file.size_bytes, "dataChange": True}
+    features = {"readerFeatures": ["deletionVectors"], "writerFeatures": ["deletionVectors"]}
+    lines = [
+        {"protocol": {"minReaderVersion": 3, "minWriterVersion": 7, **features}},
+        {"remove": {"path": file.path, "deletionTimestamp": 1, "dataChange": True}},
+        {
+            "add": {
+                "path": file.path,
+                "modificationTime": 1,
+                "deletionVector": inline_vector([0]),
+                **schema,
+            }
+        },
+    ]
+    body = b"".join(msgspec.json.encode(line) + b"\n" for line in lines)
+    (table / "_delta_log" / f"{1:020}.json").write_bytes(body)
+
+
+def test_files_with_deletion_vectors_can_be_replaced(tmp_path: Path) -> None:
+    output = Output(tmp_path / "t")
+    output.write(rows((1, "a", "x"), (2, "a", "y")))
+    delete_first_row(tmp_path / "t")
+    assert output.rows() == as_rows((2, "a", "y"))
+    output.write(rows((3, "a", "z")))
+    assert output.rows() == as_rows((3, "a", "z"))
+
+
+def test_a_null_partition_value_of_a_column_without_nulls_is_not_committed(tmp_path: Path) -> None:
+    schema = pa.schema([("k", pa.int64()), pa.field("part", pa.string(), nullable=False)])
+    output = Output(tmp_path / "t", partition_by=("part",))
+    with pytest.raises(InvalidResultError, match="empty text"):
+        output.write(pa.table({"k": [1, 2], "part": ["a", ""]}, schema=schema))
+    assert not (tmp_path / "t" / "_delta_log").exists()
+
+
+def test_a_date_that_no_partition_value_can_hold_is_not_committed(tmp_path: Path) -> None:
+    day = pa.array([2932897], pa.int32()).cast(pa.date32())  # 10000-01-01
+    output = Output(tmp_path / "t", partition_by=("day",))
+    with pytest.raises(InvalidResultError, match="day"):
+        output.write(pa.table({"k": [1], "day": day}))
+    assert not (tmp_path / "t" / "_delta_log").exists()
+
+
+def test_comments_properties_and_the_fingerprint_of_a_contract_are_stored(tmp_path: Path) -> None:
+    described = pa.field("k", pa.int64(), metadata={"comment": "the key"})
+    contract = Contract.from_arrow(
+        pa.schema([described]), table="v", metadata={"owner": "finance"}, ordering=["k"]
+    )
+    output = Output(tmp_path / "t", contract=contract)
+    output.write(pa.table({"k": [1]}, schema=pa.schema([described])))
+    metadata = DeltaTable(tmp_path / "t").metadata()
+    assert metadata.configuration["owner"] == "finance"
+    assert metadata.configuration["headrace.schema.fingerprint"] == contract.fingerprint
+    assert metadata.configuration["headrace.orderedBy"] == "k"
+    assert DeltaTable(tmp_path / "t").schema().fields[0].metadata == {"comment": "the key"}
+
+
+def test_a_property_that_somebody_else_set_stays_and_one_that_was_ours_goes(tmp_path: Path) -> None:
+    table = tmp_path / "t"
+    contract = Contract.from_arrow(pa.schema([("k", pa.int64())]), table="v")
+    ours = msgspec.structs.replace(contract, metadata={"owner": "finance"})
+    Output(table, contract=ours).write(pa.table({"k": [1]}))
+    DeltaTable(table).alter.set_table_properties({"delta.logRetentionDuration": "interval 9 days"})
+    Output(table, contract=contract).write(pa.table({"k": [2]}))
+    configuration = DeltaTable(table).metadata().configuration
+    assert configuration["delta.logRetentionDuration"] == "interval 9 days"
+    assert "owner" not in configuration

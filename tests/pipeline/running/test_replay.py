@@ -161,7 +161,8 @@ def test_a_volatile_view_that_gives_other_rows_is_named(shop: Path) -> None:
 
 
 def test_views_that_read_a_growing_table_read_the_version_that_was_there(shop: Path) -> None:
-    log = "-- @materialise output\n-- @write append\nSELECT max(day) AS day FROM weather\n"
+    header = "-- @materialise output\n-- @write append\n-- @append all\n"
+    log = f"{header}SELECT max(day) AS day FROM weather\n"
     (shop / "views" / "log.sql").write_text(log)
     (shop / "views" / "days.sql").write_text(
         "-- @materialise output\nSELECT count(*) AS days FROM log\n"

@@ -4,12 +4,14 @@ from pathlib import Path
 
 import msgspec
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from headrace import Table
 from headrace.errors import (
     InvalidArgumentError,
+    ReplayDiffersError,
     ResultMissingError,
     RunFailedError,
     RunInProgressError,
@@ -97,7 +99,11 @@ def test_a_table_that_someone_else_has_changed_is_made_anew(shop: Path) -> None:
 
 
 def test_an_output_that_was_only_compacted_still_stands(shop: Path) -> None:
-    add_view(shop, "log", "-- @materialise output\n-- @write append\nSELECT * FROM weather\n")
+    add_view(
+        shop,
+        "log",
+        "-- @materialise output\n-- @write append\n-- @append all\nSELECT * FROM weather\n",
+    )
     run(shop)
     append_weather(shop, day=2)
     run(shop)
@@ -325,3 +331,59 @@ def test_a_view_that_is_not_kept_is_computed_by_its_readers(shop: Path) -> None:
     record = run(shop)
     assert record.views["warm"].status is ViewStatus.INLINED
     assert rows(shop, "days") == [{"day": 1}]
+
+
+def test_rows_are_written_in_the_order_that_a_contract_promises(tmp_path: Path) -> None:
+    root = write_shop(tmp_path)
+    (root / "views" / "sorted.sql").write_text(
+        "-- @materialise output\n-- @partition_by year\n"
+        "-- @contract (id BIGINT COMMENT 'the order', amount DECIMAL(12,2), year INT)\n"
+        "-- @order_by amount\n-- @metadata owner = finance\n"
+        "SELECT id, amount, year FROM orders\n"
+    )
+    Project.load(root).run(engine="datafusion", select=["sorted"]).check()
+    table = root / "output" / "sorted"
+    for file in table.rglob("*.parquet"):
+        amounts = pq.read_table(file, partitioning=None)["amount"].to_pylist()
+        assert amounts == sorted(amounts)
+    metadata = DeltaTable(table).metadata()
+    assert metadata.configuration["owner"] == "finance"
+    assert metadata.configuration["headrace.orderedBy"] == "amount"
+    assert DeltaTable(table).schema().fields[0].metadata["comment"] == "the order"
+
+
+def test_a_stored_bundle_runs_by_the_beginning_of_its_id(tmp_path: Path) -> None:
+    root = write_shop(tmp_path)
+    first = Project.load(root).run(engine="datafusion")
+    append_orders(root, year=2024, count=5)
+    edit(root / "views" / "top.sql", "total > 100", "total > 0")
+    Project.load(root).run(engine="datafusion").check()
+    again = Project.load(root).run(bundle=first.bundle[:12])
+    again.check()
+    assert (again.bundle, again.engine) == (first.bundle, first.engine)
+    for name in ("revenue", "top", "forecast"):
+        then, now = first.views[name].digest, again.views[name].digest
+        assert then is not None
+        assert now is not None
+        assert now.rows_digest == then.rows_digest
+    with pytest.raises(RunNotFoundError):
+        Project.load(root).run(bundle="ffff" if not first.bundle.startswith("ffff") else "0000")
+    with pytest.raises(InvalidArgumentError):
+        Project.load(root).run(bundle=first.bundle, pins={"orders": 0})
+
+
+def test_a_skip_that_is_not_sound_is_found_by_verifying(tmp_path: Path) -> None:
+    root = write_shop(tmp_path)
+    project = Project.load(root)
+    project.run(engine="datafusion").check()
+    assert project.verify(engine="datafusion", sample=2).count(ViewStatus.RAN) == 2
+    index = root / ".headrace" / "results.json"
+    digest = project.show().views["revenue"].digest
+    assert digest is not None
+    index.write_text(index.read_text().replace(digest.rows_digest, "0" * len(digest.rows_digest)))
+    record = project.verify(engine="datafusion")
+    assert record.views["revenue"].status is ViewStatus.FAILED
+    assert record.views["forecast"].status is ViewStatus.RAN
+    with pytest.raises(ReplayDiffersError, match="revenue"):
+        record.check()
+    assert Project.load(root).run(engine="datafusion").count(ViewStatus.SKIPPED) == 3

@@ -1,4 +1,4 @@
-"""Why a key changed: the token, file, column, function, setting or upstream view.
+"""Why a key changed: the token, table, file, column, function, setting or upstream view.
 
 Old and new parts enter; causes leave, most telling first. Two equal keys have no cause.
 """
@@ -8,8 +8,10 @@ from difflib import SequenceMatcher
 from enum import StrEnum
 
 import msgspec
+import pyarrow as pa
 
 from headrace.metrics.counts import counted
+from headrace.pipeline.bundle.file_list import compare_files
 from headrace.pipeline.bundle.key import KeyParts
 from headrace.pipeline.bundle.scan_unit import ScanUnit
 from headrace.pipeline.bundle.view_plan import ViewPlan
@@ -22,12 +24,14 @@ class CauseKind(StrEnum):
     """Which part of a key is another one now."""
 
     NEW = "new"
+    FORMAT = "format"
     VOLATILE = "volatile"
     TOKEN = "token"  # noqa: S105  (a word of a query)
     FUNCTION = "function"
     SETTING = "setting"
     VARIABLE = "variable"
     ENGINE = "engine"
+    TABLE = "table"
     COLUMN = "column"
     FILE = "file"
     UPSTREAM = "upstream"
@@ -62,12 +66,16 @@ def explain_change(
     """
     if old is None:
         return (_cause(CauseKind.NEW, "", "it has not run yet"),)
+    volatile = (_cause(CauseKind.VOLATILE, "", reason) for reason in new.volatile)
+    written = (*_tokens(old.tokens, new.tokens), *_engine(old.engine, new.engine))
+    if old.format != new.format:
+        text = f"keys are made in another way now (format {old.format} became {new.format})"
+        return (*volatile, _cause(CauseKind.FORMAT, "", text), *written)
     causes = (
-        *(_cause(CauseKind.VOLATILE, "", reason) for reason in new.volatile),
-        *_tokens(old.tokens, new.tokens),
+        *volatile,
+        *written,
         *_functions(old, new),
         *_settings(old.settings, new.settings),
-        *_engine(old.engine, new.engine),
         *_sources(old, new, old_units, new_units),
         *_upstream(old.upstream, new.upstream),
     )
@@ -86,6 +94,11 @@ def explain_upstream(old: Mapping[str, str], new: Mapping[str, str]) -> tuple[Ca
         for name in sorted({*old, *new})
         if old.get(name) != new.get(name)
     )
+
+
+def explain_volatile(reason: str) -> Cause:
+    """The engine called the last run of a view non-deterministic."""
+    return _cause(CauseKind.VOLATILE, "", f"its last run was not deterministic: {reason}")
 
 
 def explain_view(
@@ -179,7 +192,17 @@ def _sources(
             text = f"source {name} is read {'now' if then is None else 'no more'}"
             yield _cause(CauseKind.FILE, name, text)
             continue
+        if then.table != now.table:
+            text = (
+                f"source {name} is another table now (its id was {then.table} and is {now.table})"
+            )
+            yield _cause(CauseKind.TABLE, name, text)
+            continue
         yield from _columns(name, then.columns, now.columns)
+        if then.order != now.order and set(then.order) == set(now.order):
+            before, after = ", ".join(then.order), ", ".join(now.order)
+            text = f"source {name}: its columns were ({before}) and are ({after})"
+            yield _cause(CauseKind.COLUMN, name, text)
         if then.digest != now.digest and then.where == now.where:
             change = _files(units_then.get(name), units_now.get(name))
             versions = f" (version {then.version} to {now.version})" if now.version else ""
@@ -205,24 +228,25 @@ def _columns(source: str, old: Mapping[str, str], new: Mapping[str, str]) -> Ite
 def _files(then: ScanUnit | None, now: ScanUnit | None) -> str:
     if then is None or now is None:
         return "the files that it reads of it changed"
-    before, after = (
-        {path if vector is None else f"{path} (dv {vector})" for path, vector in pairs}
-        for pairs in (
-            zip(then.paths, then.dv_ids, strict=True),
-            zip(now.paths, now.dv_ids, strict=True),
-        )
-    )
+    before, after = then.files.read(), now.files.read()
+    if before is None or after is None:
+        return "the files that it reads of it changed"
+    changes = compare_files(before, after)
     parts = [
-        f"{counted(len(found), 'file')} {word}: {_few(found)}"
-        for found, word in ((after - before, "added"), (before - after, "removed"))
-        if found
+        f"{counted(len(labels), 'file')} {word}: {_few(labels)}"
+        for labels, word in (
+            (changes.added, "added"),
+            (changes.removed, "removed"),
+            (changes.altered, "altered"),
+        )
+        if len(labels)
     ]
-    return "; ".join(parts) or "the files that it reads of it changed"
+    return "; ".join(parts) or "files of the same names have another content or partition value"
 
 
-def _few(names: set[str]) -> str:
-    shown = ", ".join(sorted(names)[:_FEW])
-    return f"{shown}, ..." if len(names) > _FEW else shown
+def _few(labels: pa.Array) -> str:
+    shown = ", ".join(labels[:_FEW].to_pylist())
+    return f"{shown}, ..." if len(labels) > _FEW else shown
 
 
 def _upstream(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Cause]:

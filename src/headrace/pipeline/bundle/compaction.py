@@ -11,7 +11,7 @@ import msgspec
 from headrace.errors import HeadraceError
 from headrace.pipeline.bundle.key import SourcePart
 from headrace.pipeline.sources.delta import DeltaSource
-from headrace.pipeline.sources.file_set import FileSet, file_key
+from headrace.pipeline.sources.file_set import FileSet
 from headrace.pipeline.sources.source import Source
 from headrace.scan.changes import ChangeKind, FileChange
 
@@ -35,6 +35,8 @@ def carry_digest(source: Source, now: FileSet, *, where: str | None, then: Sourc
     if not isinstance(source, DeltaSource) or then.version is None:
         return Carried(None, "only the log of a Delta table tells a rewrite from a change")
     version = source.snapshot.version
+    if then.table != source.snapshot.metadata.id:
+        return Carried(None, "it is another table")
     if then.where != where:
         return Carried(None, "other files were asked for")
     if then.version == version and then.carried_from is not None:
@@ -73,28 +75,24 @@ def _decide(
 ) -> Carried:
     if then.carried_from is None and before.digest() != then.digest:
         return Carried(None, f"version {then.version} has other files than were read then")
-    relevant = _keys_of(before) | _keys_of(now)
-    known: dict[int, set[str]] = {}
+    relevant = before.names() | now.names()
+    known: dict[int, set[tuple[str, str | None]]] = {}
     for change in changes:
         if not change.data_change or change.kind is ChangeKind.CDC:
             continue
-        key = file_key(change.path, change.dv_id)
-        if key not in relevant:
+        name = (change.path, change.dv_id)
+        if name not in relevant:
             # The file is in neither set, but it may have been in between: ask the version that
             # has it, which is the one before its removal.
             version = change.version - (change.kind is ChangeKind.REMOVED)
             if version not in known:
                 known[version] = _kept_at(source, version, then.where)
-            if key not in known[version]:
+            if name not in known[version]:
                 continue
         return Carried(None, f"{change.path} was {change.kind} in version {change.version}")
     return Carried(then.digest, f"since version {then.version} its files were only rewritten")
 
 
-def _kept_at(source: DeltaSource, version: int, where: str | None) -> set[str]:
+def _kept_at(source: DeltaSource, version: int, where: str | None) -> set[tuple[str, str | None]]:
     snapshot = source.snapshot.table.snapshot(version=version)
-    return _keys_of(DeltaSource(source.request, snapshot, source.origin).prune(where))
-
-
-def _keys_of(files: FileSet) -> set[str]:
-    return set(files.keys.to_pylist())
+    return DeltaSource(source.request, snapshot, source.origin).prune(where).names()

@@ -12,16 +12,23 @@ import msgspec
 from headrace.pipeline.bundle.digest import digest_of
 from headrace.pipeline.functions.fingerprint import FunctionPart
 
-_FORMAT = 1
+FORMAT = 2
+"""What keys are made of now. A key of another format cannot be compared, so its view runs again."""
+_FIRST_FORMAT = 1
 
 
 class SourcePart(msgspec.Struct, frozen=True, kw_only=True):
     """What a view reads of one source."""
 
     digest: str
-    """Of the files that are left after pruning, with the ids of their deletion vectors."""
+    """Of the files that are left after pruning: paths, vectors, sizes, partition values."""
     columns: dict[str, str]
-    """The columns that it uses, with their types."""
+    """The columns that it uses or names, each with its type and, under column mapping, the name
+    that data files have for it."""
+    table: str = ""
+    """The id of the table: another one at the same address is another table."""
+    order: tuple[str, ...] = ()
+    """The columns in the order of the source, where the view depends on it: `SELECT *`."""
     version: int | None = None
     """Not part of the key: another version with the same files is the same."""
     where: str | None = None
@@ -29,9 +36,12 @@ class SourcePart(msgspec.Struct, frozen=True, kw_only=True):
     carried_from: int | None = None
     """The version whose digest still stands: since then files were only rewritten."""
 
-    def identity(self) -> dict[str, Any]:
-        """What goes into the key."""
-        return {"digest": self.digest, "columns": self.columns}
+    def identity(self, *, format: int) -> dict[str, Any]:  # noqa: A002  (that of the key)
+        """What goes into a key of that format."""
+        first = {"digest": self.digest, "columns": self.columns}
+        if format == _FIRST_FORMAT:
+            return first
+        return {**first, "table": self.table, "order": self.order}
 
 
 class KeyParts(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,12 +58,14 @@ class KeyParts(msgspec.Struct, frozen=True, kw_only=True):
     """By upstream view: its skip key, or that of its definition if it is computed in place."""
     volatile: tuple[str, ...] = ()
     """Why the view must run every time, if it must."""
+    format: int = _FIRST_FORMAT
+    """What the key is made of; a stored key that does not say it has the first format."""
 
     def definition_key(self) -> str:
         """The key without what is read: what stands for a view that is computed in place."""
         return digest_of(
             {
-                "format": _FORMAT,
+                "format": self.format,
                 "tokens": self.tokens,
                 "functions": {name: part.fingerprint for name, part in self.functions.items()},
                 "settings": self.settings,
@@ -66,5 +78,22 @@ class KeyParts(msgspec.Struct, frozen=True, kw_only=True):
         """The key; None if the view must run every time."""
         if self.volatile:
             return None
-        sources = {name: part.identity() for name, part in self.sources.items()}
+        sources = {name: part.identity(format=self.format) for name, part in self.sources.items()}
         return digest_of({"definition": self.definition_key(), "sources": sources})
+
+    def is_same_by_version(self, older: "KeyParts") -> bool:
+        """Whether a key of an older format stands for the same work, as far as both can tell.
+
+        The same text over the same versions of its tables, with the same settings and engine;
+        what uses functions, other views or files without versions cannot be compared.
+        """
+        versions = {name: part.version for name, part in self.sources.items()}
+        return (
+            self.tokens == older.tokens
+            and self.engine == older.engine
+            and not (self.functions or self.upstream or self.volatile)
+            and not (older.functions or older.upstream or older.volatile)
+            and None not in versions.values()
+            and versions == {name: part.version for name, part in older.sources.items()}
+            and all(self.settings.get(name) == value for name, value in older.settings.items())
+        )

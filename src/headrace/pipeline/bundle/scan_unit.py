@@ -2,6 +2,8 @@
 
 import msgspec
 
+from headrace.errors import FileListMissingError
+from headrace.pipeline.bundle.file_list import FileList
 from headrace.pipeline.sources.file_set import FileSet
 from headrace.pipeline.sources.pin import SourcePin
 
@@ -20,12 +22,25 @@ class ScanUnit(msgspec.Struct, frozen=True, kw_only=True):
     files_total: int
     files_kept: int
     bytes_kept: int
-    digest: str
-    """Of the kept files, with the ids of their deletion vectors."""
-    paths: tuple[str, ...]
-    """The kept files as the log names them, sorted."""
-    dv_ids: tuple[str | None, ...]
-    """The id of each file's deletion vector."""
+    files: FileList = msgspec.field(name="digest")
+    """The kept files. Only their digest is encoded."""
+
+    @property
+    def digest(self) -> str:
+        """The digest of the kept files, with the ids of their deletion vectors."""
+        return self.files.digest
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The kept files as the log names them, sorted.
+
+        Raises:
+            FileListMissingError: only the digest of the files is known.
+        """
+        files = self.files.read()
+        if files is None:
+            raise FileListMissingError(source=self.source, digest=self.digest)
+        return tuple(files["path"].to_pylist())
 
 
 def scan_unit(
@@ -46,7 +61,5 @@ def scan_unit(
         files_total=files.total,
         files_kept=len(files),
         bytes_kept=files.size_bytes,
-        digest=files.digest(),
-        paths=tuple(files.files["path"].to_pylist()),
-        dv_ids=tuple(files.files["dv_id"].to_pylist()),
+        files=FileList.of(files.digest(), files.files),
     )

@@ -31,6 +31,8 @@ class BuilderFacts(msgspec.Struct, frozen=True, kw_only=True):
     """By relation that it does read, the columns that it uses, in lower case."""
     fingerprint: str
     """Of the analysed plan."""
+    volatile: tuple[str, ...] = ()
+    """Why it may give another result next time."""
 
 
 class ViewPlan(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,6 +56,9 @@ class ViewPlan(msgspec.Struct, frozen=True, kw_only=True):
     unpruned: str | None
     """Why its filters prune no files though it is planned; None if they do."""
     datafusion_sql: str | None
+    refused: str | None = None
+    """Why it does not run on DataFusion; None if it does. Its plan is then good for Spark only:
+    it tells what is read, and is not run itself."""
     substrait: bytes | None
     """The canonical plan, over tables and columns with names in lower case."""
     lineage: Lineage | None

@@ -4,7 +4,7 @@ Bundle, selection and what is known of earlier runs enter; decisions leave, in t
 bundle. Nothing is executed, and no data is read.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
 
@@ -12,12 +12,19 @@ import msgspec
 
 from headrace.errors import ResultMissingError
 from headrace.pipeline.bundle.bundle import Bundle
-from headrace.pipeline.bundle.cause import Cause, explain_change, explain_upstream
+from headrace.pipeline.bundle.cause import (
+    Cause,
+    explain_change,
+    explain_upstream,
+    explain_volatile,
+)
 from headrace.pipeline.bundle.digest import digest_of
 from headrace.pipeline.bundle.view_plan import ViewPlan
-from headrace.pipeline.execution.standing import committed_unsaid, why_fallen
+from headrace.pipeline.execution.request import RunRequest
+from headrace.pipeline.execution.selection import select_views
+from headrace.pipeline.execution.standing import find_unrecorded_commit, why_stale
 from headrace.pipeline.output.note import NotedVersion
-from headrace.pipeline.project.header import Materialise
+from headrace.pipeline.project.header import Materialise, WriteMode
 from headrace.pipeline.runs.record import ViewRun
 
 
@@ -38,6 +45,30 @@ class LastResult(msgspec.Struct, frozen=True, kw_only=True):
     plan: ViewPlan
 
 
+class LastResults(Mapping[str, LastResult]):
+    """By view, its newest result; and of which views the plan of it cannot be read any more."""
+
+    def __init__(
+        self,
+        results: Mapping[str, LastResult] | None = None,
+        *,
+        unreadable: Mapping[str, str] | None = None,
+    ) -> None:
+        """Take both; a view is in one of them at most."""
+        self._results = results or {}
+        self.unreadable = unreadable or {}
+        """By view that has run, why nothing can be said about that: it runs again."""
+
+    def __getitem__(self, view: str) -> LastResult:
+        return self._results[view]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._results)
+
+    def __len__(self) -> int:
+        return len(self._results)
+
+
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
     """What is done with one view, and why."""
 
@@ -50,8 +81,29 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     upstream_keys: dict[str, str] = {}
     """By materialised view that it reads, the skip key of the result that it will read."""
     last: LastResult | None = None
-    unsaid: NotedVersion | None = None
+    unrecorded: NotedVersion | None = None
     """A commit that stands for this work though no run has recorded it."""
+    is_volatile: bool = False
+    """Whether the engine called its last run non-deterministic: its rows may be others now."""
+
+
+def decide_views(
+    bundle: Bundle, request: RunRequest, *, last: LastResults, outputs: Path
+) -> dict[str, Decision]:
+    """What a run does with each view, and why.
+
+    Raises:
+        InvalidArgumentError: the request selects a view that does not exist.
+        ResultMissingError: a view reads one that is left out and has no result.
+    """
+    return Decider(
+        bundle,
+        selected=select_views(bundle, select=request.select, exclude=request.exclude),
+        last=last,
+        outputs=outputs,
+        full_refresh=request.full_refresh,
+        run=request.run_id,
+    ).decide()
 
 
 class Decider:
@@ -62,7 +114,7 @@ class Decider:
         bundle: Bundle,
         *,
         selected: Collection[str],
-        last: Mapping[str, LastResult],
+        last: LastResults,
         outputs: Path,
         full_refresh: bool = False,
         run: str | None = None,
@@ -103,7 +155,13 @@ class Decider:
     def _first_look(self, plan: ViewPlan) -> Decision:
         """What a view would do for itself."""
         last = self._last.get(plan.name)
-        made = Decision(view=plan.name, action=Action.RUN, reason="", last=last)
+        made = Decision(
+            view=plan.name,
+            action=Action.RUN,
+            reason="",
+            last=last,
+            is_volatile=last is not None and bool(last.record.volatile),
+        )
         if plan.header.materialise is Materialise.NONE:
             reason = "it is computed by whoever reads it"
             return _replace(made, action=Action.INLINE, reason=reason)
@@ -122,12 +180,26 @@ class Decider:
             return _replace(made, reason="a full refresh is asked for", causes=causes)
         if key is not None and last is not None and last.record.skip_key == key:
             return self._with_known_key(plan, made, last)
-        unsaid = self._unsaid(plan, key)
-        if unsaid is not None:
+        unreadable = self._last.unreadable.get(plan.name)
+        unrecorded = self._unrecorded(plan, key)
+        if unrecorded is not None:
+            made_it = f"run {unrecorded.note.run} committed it as version {unrecorded.version}"
             reason = (
-                f"run {unsaid.note.run} committed it as version {unsaid.version} before it died"
+                f"{made_it} before it died"
+                if unreadable is None
+                else f"{made_it}, whose key is the same; {unreadable}"
             )
-            return _replace(made, action=Action.SKIP, reason=reason, unsaid=unsaid)
+            return _replace(made, action=Action.SKIP, reason=reason, unrecorded=unrecorded)
+        if unreadable is not None:
+            return _replace(made, reason=unreadable)
+        if last is not None and self._is_appended_already(plan, last):
+            reason = (
+                "keys are made in another way now, and the same result over the same versions is "
+                "not appended twice"
+            )
+            return _replace(made, action=Action.SKIP, reason=reason)
+        if last is not None and last.record.volatile:
+            causes = (*causes, *map(explain_volatile, last.record.volatile))
         causes = causes or explain_upstream(last.record.upstream_keys if last else {}, _known(read))
         told = "; ".join(map(str, causes)) or "its last result has another key"
         return _replace(made, reason=told, causes=causes)
@@ -138,19 +210,30 @@ class Decider:
             reason = f"nothing that it depends on has changed since run {origin}"
             return _replace(made, action=Action.SKIP, reason=reason)
         output = last.record.output
-        fallen = "it has no table" if output is None else why_fallen(output)
-        if fallen is not None or output is None:
-            return _replace(made, reason=f"{fallen}")
+        stale = "it has no table" if output is None else why_stale(output, run=origin)
+        if stale is not None or output is None:
+            return _replace(made, reason=f"{stale}")
         reason = (
             f"nothing that it depends on has changed since run {origin}, "
             f"and version {output.version} of its table stands"
         )
         return _replace(made, action=Action.SKIP, reason=reason)
 
-    def _unsaid(self, plan: ViewPlan, key: str | None) -> NotedVersion | None:
+    def _is_appended_already(self, plan: ViewPlan, last: LastResult) -> bool:
+        """Whether only the format of keys has changed since a view appended its result."""
+        output, older = last.record.output, last.plan.key
+        return (
+            plan.header.write is WriteMode.APPEND
+            and plan.key.format != older.format
+            and plan.key.is_same_by_version(older)
+            and output is not None
+            and why_stale(output, run=last.record.result_of or last.run) is None
+        )
+
+    def _unrecorded(self, plan: ViewPlan, key: str | None) -> NotedVersion | None:
         if plan.header.materialise is not Materialise.OUTPUT:
             return None
-        return committed_unsaid(
+        return find_unrecorded_commit(
             self._outputs / plan.name,
             project=self._bundle.project,
             view=plan.name,
@@ -189,24 +272,37 @@ class Decider:
         return last if last is not None and last.record.output is not None else None
 
     def _keys_read(self, plan: ViewPlan) -> dict[str, str | None]:
-        """By materialised view upstream, the key of the result that there will be to read."""
-        read = {}
+        """By materialised view upstream, the key of the result that there will be to read.
+
+        None stands for a result that nothing but itself is equal to.
+        """
+        read: dict[str, str | None] = {}
         for upstream in self._upstream[plan.name]:
-            last = self._standing(upstream)
-            if self._made[upstream].action is not Action.LEAVE_OUT:
-                read[upstream] = self._made[upstream].skip_key
-            elif last is not None:
-                read[upstream] = last.record.skip_key
-            else:
+            made, last = self._made[upstream], self._standing(upstream)
+            if made.action is Action.LEAVE_OUT and last is not None:
+                read[upstream] = _result_key(last)
+            elif made.is_volatile:
+                read[upstream] = None
+            elif made.action is Action.LEAVE_OUT:
                 read[upstream] = self._bundle[upstream].skip_key
+            else:
+                read[upstream] = made.skip_key
         return read
 
     def _effective_key(self, plan: ViewPlan, read: Mapping[str, str | None]) -> str | None:
         """The skip key; another one if a view that is left out will be read in an older state."""
-        if plan.skip_key is None:
+        if plan.skip_key is None or None in read.values():
             return None
         older = {name: key for name, key in read.items() if key != self._bundle[name].skip_key}
         return digest_of({"key": plan.skip_key, "older": older}) if older else plan.skip_key
+
+
+def _result_key(last: LastResult) -> str | None:
+    """What stands for a result that is kept: its skip key, or else the commit that holds it."""
+    output = last.record.output
+    if last.record.skip_key is not None or output is None:
+        return last.record.skip_key
+    return digest_of({"commit": output.commit_id, "version": output.version, "run": last.run})
 
 
 def _known(keys: Mapping[str, str | None]) -> dict[str, str]:

@@ -2,6 +2,8 @@
 
 import msgspec
 
+from headrace.errors import BundleDamagedError, RunNotFoundError
+from headrace.pipeline.bundle.bundle import Bundle
 from headrace.pipeline.execution.lock import is_locked
 from headrace.pipeline.execution.state import ProjectState
 from headrace.pipeline.runs.difference import RunDifference, diff_runs
@@ -35,8 +37,16 @@ class History:
             RunNotFoundError: there is no such run, or more than one.
         """
         runs = (self.show(first), self.show(second))
-        bundles = (self._store.bundle(runs[0].bundle), self._store.bundle(runs[1].bundle))
-        return diff_runs(*runs, bundles=bundles)
+        return diff_runs(*runs, bundles=(self._bundle(runs[0]), self._bundle(runs[1])))
+
+    def _bundle(self, run: RunRecord) -> Bundle | BundleDamagedError:
+        """The plan of a run, or why it cannot be read: records can be compared without it."""
+        try:
+            return self._store.bundle(run.bundle)
+        except BundleDamagedError as error:
+            return error
+        except RunNotFoundError:
+            return BundleDamagedError(bundle=run.bundle, reason="it is not in the store any more")
 
     def _as_it_stands(self, record: RunRecord) -> RunRecord:
         """A run that is on record as running, and that nobody runs, has died."""

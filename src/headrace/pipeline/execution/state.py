@@ -1,15 +1,19 @@
 """The state of a project between runs: its folders, and the newest result of each view."""
 
+import logging
 from collections.abc import Collection
 from pathlib import Path
 
 import msgspec
 
+from headrace.errors import PipelineError
 from headrace.pipeline.bundle.bundle import Bundle
-from headrace.pipeline.execution.decision import LastResult
-from headrace.pipeline.output.pending import Intents
-from headrace.pipeline.runs.store import STORE, ArtifactStore
+from headrace.pipeline.execution.decision import LastResult, LastResults
+from headrace.pipeline.project.project import ProjectFiles
+from headrace.pipeline.runs.store import ArtifactStore
 from headrace.storage.location import local_root
+
+_LOG = logging.getLogger(__name__)
 
 
 class ProjectState(msgspec.Struct, frozen=True, kw_only=True):
@@ -26,34 +30,48 @@ class ProjectState(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def store(self) -> ArtifactStore:
         """The records of runs."""
-        return ArtifactStore(self.folder / STORE)
-
-    @property
-    def intents(self) -> Intents:
-        """What runs are about to write."""
-        return Intents(self.folder / "intents")
+        return ArtifactStore(self.folder)
 
     @property
     def staging(self) -> Path:
         """The folder of tables that last as long as a run."""
         return self.folder / "staging"
 
-    def last_results(self, views: Collection[str]) -> dict[str, LastResult]:
-        """By view, its newest result, with the plan that led to it."""
-        bundles: dict[str, Bundle] = {}
-        found = {}
+    def last_results(self, views: Collection[str]) -> LastResults:
+        """By view, its newest result, with the plan that led to it.
+
+        A plan that is missing, damaged or of an unknown format is no result. It is logged once,
+        and said of the views concerned.
+        """
         store = self.store
-        runs = {run.id: run.bundle for run in store.runs()}
-        for view, (run, record) in store.last_results(views).items():
-            if run not in runs:
-                continue
-            bundle_id = runs[run]
-            if bundle_id not in bundles:
-                bundles[bundle_id] = store.bundle(bundle_id)
-            plan = bundles[bundle_id].views.get(view)
-            if plan is not None:
-                found[view] = LastResult(run=run, record=record, plan=plan)
-        return found
+        bundles: dict[str, Bundle | str] = {}
+        results, unreadable = {}, {}
+        for view, standing in store.last_results(views).items():
+            if standing.bundle not in bundles:
+                bundles[standing.bundle] = _read_bundle(store, standing.bundle)
+            bundle = bundles[standing.bundle]
+            if isinstance(bundle, str):
+                unreadable[view] = f"the plan of run {standing.run} cannot be read: {bundle}"
+            elif view in bundle.views:
+                results[view] = LastResult(
+                    run=standing.run, record=standing.record, plan=bundle[view]
+                )
+        return LastResults(results, unreadable=unreadable)
+
+
+def project_state(project: ProjectFiles) -> ProjectState:
+    """Where a project keeps what it made."""
+    table = project.manifest.project
+    return ProjectState.of(project.root, outputs=table.outputs, state=table.state)
+
+
+def _read_bundle(store: ArtifactStore, bundle: str) -> Bundle | str:
+    """A bundle, or why it cannot be read."""
+    try:
+        return store.bundle(bundle)
+    except PipelineError as error:
+        _LOG.warning("views whose last plan is in bundle %s run again: %s", bundle, error)
+        return str(error)
 
 
 def _below(root: Path, place: str) -> Path:

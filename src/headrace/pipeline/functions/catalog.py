@@ -7,11 +7,12 @@ from typing import Any
 import msgspec
 
 from headrace.errors import FunctionChangedError, InvalidFunctionError
-from headrace.pipeline.functions import change_feed, collection, hashing, span, text
+from headrace.pipeline.functions import change_feed, collection, follow, hashing, span, text
 from headrace.pipeline.functions.builtin import spark_functions
-from headrace.pipeline.functions.declaration import Function
+from headrace.pipeline.functions.declaration import Function, Volatility
 from headrace.pipeline.functions.fingerprint import FunctionPart, function_part
 
+_OWN = "headrace"
 _STANDARD = (hashing, span, text, collection, change_feed)
 _PACKAGE_ROOT = Path(__file__).resolve().parents[3]
 
@@ -22,10 +23,12 @@ class Entry(msgspec.Struct, frozen=True):
     function: Function
     origin: str
     root: Path
+    package: str | None = None
+    """The only package below `root` that it is followed through; by default all of it."""
 
     def part(self) -> FunctionPart:
         """What of it goes into keys."""
-        return function_part(self.function, root=self.root)
+        return function_part(self.function, root=self.root, package=self.package)
 
 
 class Catalog:
@@ -50,6 +53,16 @@ class Catalog:
         if name not in self._parts:
             self._parts[name] = self.entries[name].part()
         return self._parts[name]
+
+    def why_run(self, name: str) -> str | None:
+        """Why a view that calls a function must run every time; None if it need not."""
+        match self.entries[name].function.volatility:
+            case Volatility.VOLATILE:
+                return f"{name} is declared volatile"
+            case Volatility.STABLE:
+                return f"{name} is declared stable: the same only within one run"
+            case Volatility.IMMUTABLE:
+                return self.part(name).why_run(name)
 
     def verify(self, view: str, planned: Mapping[str, FunctionPart]) -> None:
         """Check, before a view runs, that its functions are those it was planned with.
@@ -90,7 +103,11 @@ def project_catalog(functions: Iterable[Function], *, origin: str, root: Path) -
             reason = f"there is one already in {entries[found.name].origin}: take another name"
             raise InvalidFunctionError(function=found.name, reason=reason)
         entries[found.name] = Entry(found, origin, root)
-    return Catalog(entries)
+    catalog = Catalog(entries)
+    for name, entry in entries.items():
+        if entry.root == root:
+            catalog.part(name)  # of the text that was loaded: it may be edited before it is planned
+    return catalog
 
 
 def declared_functions(names: Mapping[str, Any]) -> list[Function]:
@@ -105,27 +122,50 @@ def describe_change(then: FunctionPart, now: FunctionPart) -> list[str]:
         changes.append(f"its signature was {then.signature} and is {now.signature}")
     if then.source != now.source:
         changes.append("its body changed")
-    changes += [
-        f"its helper {label} {_how(then.helpers, now.helpers, label)}"
-        for label in sorted({*then.helpers, *now.helpers})
-        if then.helpers.get(label) != now.helpers.get(label)
-    ]
+    changes += [f"{_helper(label)} {how}" for label, how in _differences(then.helpers, now.helpers)]
     for name in sorted({*then.packages, *now.packages}):
         before, after = then.packages.get(name), now.packages.get(name)
         if before != after:
-            changes.append(
-                f"{name} was {before or 'not imported'} and is {after or 'not imported'}"
-            )
+            changes.append(_package_change(name, before, after))
+    changes += [f"{label} {how}" for label, how in _differences(then.inputs, now.inputs)]
+    changes += [f"it covers {whole}" for whole in now.widened if whole not in then.widened]
+    changes += [f"it no longer covers {w}" for w in then.widened if w not in now.widened]
+    changes += [f"it no longer depends on {w}" for w in then.unproven if w not in now.unproven]
+    changes += [why for why in now.unproven if why not in then.unproven]
     return changes
 
 
-def _how(then: Mapping[str, str], now: Mapping[str, str], label: str) -> str:
-    if label not in then:
-        return "is new"
-    return "changed" if label in now else "is gone"
+def _differences(then: Mapping[str, str], now: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    for label in sorted({*then, *now}):
+        if label not in then:
+            yield label, "is new"
+        elif label not in now:
+            yield label, "is gone"
+        elif then[label] != now[label]:
+            yield label, "changed"
+
+
+def _helper(label: str) -> str:
+    """What a helper is, in words."""
+    file, _, name = label.partition(":")
+    match name:
+        case follow.ON_IMPORT:
+            return f"what {file} runs on import"
+        case follow.ORDER:
+            return f"the order of statements in {file}"
+        case follow.ALL:
+            return f"{file}, which counts as a whole,"
+        case _:
+            return f"its helper {label}"
+
+
+def _package_change(name: str, before: str | None, after: str | None) -> str:
+    if name == follow.EVERY_PACKAGE and before and after:
+        return f"{name} counts, and one changed"
+    return f"{name} was {before or 'not imported'} and is {after or 'not imported'}"
 
 
 def _standard() -> Iterator[Entry]:
     for module in _STANDARD:
         for found in declared_functions(vars(module)):
-            yield Entry(found, "headrace", _PACKAGE_ROOT)
+            yield Entry(found, _OWN, _PACKAGE_ROOT, _OWN)

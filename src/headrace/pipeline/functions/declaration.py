@@ -16,7 +16,7 @@ import pyarrow as pa
 from headrace.errors import InvalidFunctionError
 from headrace.pipeline.arrow_ddl import parse_type, type_text
 
-_OVERLOAD = re.compile(r"__\d+$")
+_OVERLOAD = re.compile(r"__\d+$|\|.*$")
 
 Kernel: TypeAlias = Callable[..., Any]
 """Takes Arrow arrays of one length, gives an Arrow array of that length."""
@@ -28,7 +28,7 @@ class Volatility(StrEnum):
     IMMUTABLE = "immutable"
     """Always the same result."""
     STABLE = "stable"
-    """The same result within one run."""
+    """The same result within one run: a view that uses it is never skipped."""
     VOLATILE = "volatile"
     """Perhaps another result each time: a view that uses it is never skipped."""
 
@@ -72,10 +72,12 @@ class Function(msgspec.Struct, frozen=True, kw_only=True):
     volatility: Volatility
     kernel: Kernel
     description: str
+    is_promised: bool = False
+    """Whether its author wrote `volatility="immutable"`: what its text cannot prove is believed."""
 
     @property
     def is_volatile(self) -> bool:
-        """Whether it may give something else each time."""
+        """Whether it may give something else at each call."""
         return self.volatility is Volatility.VOLATILE
 
     def __call__(self, *arrays: Any) -> pa.Array:
@@ -97,7 +99,10 @@ class Function(msgspec.Struct, frozen=True, kw_only=True):
         if len(result) != len(given[0]):
             reason = f"it gave {len(result)} rows for {len(given[0])}"
             raise InvalidFunctionError(function=self.name, reason=reason)
-        return result if result.type == self.signature.returns else self._declared(result)
+        is_exact = result.type == self.signature.returns
+        # Equal nested types may still name their parts differently.
+        is_plain = not pa.types.is_nested(self.signature.returns)
+        return result if is_exact and is_plain else self._declared(result)
 
     def _declared(self, result: pa.Array) -> pa.Array:
         try:
@@ -112,14 +117,14 @@ class Function(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def plain_name(overload: str) -> str:
-    """What a function is called, of which this is the name of an overload."""
+    """What a function is called, of which this is the name of an overload or of a kernel."""
     return _OVERLOAD.sub("", overload)
 
 
 def function(
     *arguments: str | pa.DataType,
     returns: str | pa.DataType,
-    volatility: Volatility | str = Volatility.IMMUTABLE,
+    volatility: Volatility | str | None = None,
     required: int | None = None,
     variadic: bool = False,
     name: str | None = None,
@@ -129,7 +134,9 @@ def function(
     Args:
         arguments: The types of the arguments, in Spark's words or as Arrow types.
         returns: The type of the result.
-        volatility: What two calls with the same arguments have in common.
+        volatility: What two calls with the same arguments have in common. By default a function
+            is immutable as far as its text proves it; `"immutable"` promises it for what the text
+            leaves open, such as a file whose path is computed.
         required: How many arguments must be given; by default all.
         variadic: Whether the last argument may be given more than once.
         name: What SQL calls it; by default the function's own name.
@@ -147,7 +154,7 @@ def function(
                 required=len(arguments) if required is None else required,
                 variadic=variadic,
             )
-            kind = Volatility(volatility)
+            kind = Volatility.IMMUTABLE if volatility is None else Volatility(volatility)
         except ValueError as error:
             raise InvalidFunctionError(function=called, reason=str(error)) from error
         if not 1 <= signature.required <= len(arguments):
@@ -159,6 +166,7 @@ def function(
             volatility=kind,
             kernel=kernel,
             description=(kernel.__doc__ or "").strip().partition("\n\n")[0],
+            is_promised=volatility is not None and kind is Volatility.IMMUTABLE,
         )
 
     return declare

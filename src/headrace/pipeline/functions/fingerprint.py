@@ -1,19 +1,16 @@
-"""What a function is made of: its own text, that of its helpers, the packages it imports.
+"""What a function is made of: its text, and everything that its result depends on.
 
-Read from the source, not from the running objects: names are followed from the function through
-the modules of its project, and each statement on the way is digested as a syntax tree, so that
-comments, docstrings and layout do not count and the digest is the same on every machine. What
-a function reaches only by computing a name at run time is not seen.
+Read from the source, not from the running objects, and digested as syntax: comments, docstrings
+and layout do not count, and a fingerprint is the same on every machine. What the text does not
+prove counts as a whole, and the part says so: code that is reached by a computed name widens the
+fingerprint to all of the project's Python, and a result that depends on the world outside is not
+taken to be the same twice.
 """
 
-import ast
 import inspect
-import symtable
 import sys
-from collections.abc import Callable, Iterator
-from functools import cache
+from collections.abc import Callable
 from hashlib import sha256
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +18,9 @@ import msgspec
 
 from headrace.errors import InvalidFunctionError
 from headrace.pipeline.functions.declaration import Function
-
-_IGNORED_FIELDS = frozenset({"ctx", "kind", "type_comment", "lineno", "col_offset"})
+from headrace.pipeline.functions.follow import Follower
+from headrace.pipeline.functions.module import Module
+from headrace.pipeline.functions.resolution import Resolver
 
 
 class FunctionPart(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,256 +33,117 @@ class FunctionPart(msgspec.Struct, frozen=True, kw_only=True):
     """The digests of what it uses of its project, by module and name."""
     packages: dict[str, str] = {}
     """The versions of what it imports."""
+    inputs: dict[str, str] = {}
+    """The digests of files that it opens and of environment variables that it reads."""
+    widened: tuple[str, ...] = ()
+    """What counts as a whole because the text cannot be followed more closely, and why."""
+    unproven: tuple[str, ...] = ()
+    """What the result depends on that nothing proves to be unchanged: it has no skip key."""
 
     @property
     def fingerprint(self) -> str:
         """One digest of all parts."""
-        return sha256(msgspec.json.encode(self, order="sorted")).hexdigest()
+        fields = {"signature", "source", "helpers", "packages"}
+        identity = {
+            name: value
+            for name, value in msgspec.structs.asdict(self).items()
+            if name in fields or value  # older parts have no more than those
+        }
+        return sha256(msgspec.json.encode(identity, order="sorted")).hexdigest()
+
+    def why_run(self, name: str) -> str | None:
+        """Why what uses it must run every time; None if it need not."""
+        if not self.unproven:
+            return None
+        return f"{name} cannot be proven unchanged: {'; '.join(self.unproven)}"
 
 
-def function_part(function: Function, *, root: Path) -> FunctionPart:
+class Source(msgspec.Struct, frozen=True):
+    """Where a project binds a function: a file, and a name in it."""
+
+    file: Path
+    name: str
+
+
+def function_part(function: Function, *, root: Path, package: str | None = None) -> FunctionPart:
     """Follow a function through the modules below `root`.
+
+    Args:
+        function: The function.
+        root: The folder that its project's modules are imported from.
+        package: The only package below `root` that is followed; by default all of it is.
 
     Raises:
         InvalidFunctionError: its text cannot be found.
     """
     signature = f"{function.name}{function.signature} {function.volatility}"
-    return code_part(function.kernel, signature=signature, root=root)
+    return _part(
+        _sources(function.kernel, function),
+        signature=signature,
+        resolver=Resolver(root, package=package),
+        is_promised=function.is_promised,
+    )
 
 
-def code_part(code: Callable[..., Any], *, signature: str, root: Path) -> FunctionPart:
-    """The same for any Python function, under a signature of the caller's."""
-    found = inspect.getsourcefile(code)
-    name = code.__name__
-    if found is None or name not in _module(Path(found)).bindings:
-        reason = "its text cannot be found: define it at the top level of a module"
-        raise InvalidFunctionError(function=name, reason=reason)
-    return _Closure(root).part(Path(found), name, signature)
+def code_part(
+    code: Callable[..., Any], *, signature: str, root: Path, source: Source | None = None
+) -> FunctionPart:
+    """The same for any Python function, under a signature of the caller's.
+
+    Args:
+        code: The function.
+        signature: What stands for its declaration.
+        root: The folder that its project's modules are imported from.
+        source: Where it is bound; by default where its text says it is defined.
+
+    Raises:
+        InvalidFunctionError: its text cannot be found.
+    """
+    sources = [source] if source else _sources(code, code)
+    return _part(sources, signature=signature, resolver=Resolver(root), is_promised=False)
 
 
-class _Module:
-    """A module's text: which statement binds a name, and which name is an import."""
-
-    def __init__(self, file: Path) -> None:
-        text = file.read_text(encoding="utf-8")
-        self.file = file
-        self.bindings: dict[str, list[ast.stmt]] = {}
-        self.imports: dict[str, tuple[str, str | None]] = {}
-        for statement in _flat(ast.parse(text).body):
-            self._bind(statement)
-        self._tables: dict[tuple[str, int], symtable.SymbolTable] = {
-            (table.get_name(), table.get_lineno()): table
-            for table in symtable.symtable(text, str(file), "exec").get_children()
-        }
-
-    def _bind(self, statement: ast.stmt) -> None:
-        match statement:
-            case ast.Import(names=names):
-                for alias in names:
-                    module = alias.name if alias.asname else alias.name.partition(".")[0]
-                    self.imports[alias.asname or module] = (module, None)
-            case ast.ImportFrom(module=module, names=names, level=level):
-                for alias in names:
-                    self.imports[alias.asname or alias.name] = (
-                        "." * level + (module or ""),
-                        alias.name,
-                    )
-            case (
-                ast.FunctionDef(name=name)
-                | ast.AsyncFunctionDef(name=name)
-                | ast.ClassDef(name=name)
-            ):
-                self.bindings.setdefault(name, []).append(statement)
-            case _:
-                for node in ast.walk(statement):
-                    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                        self.bindings.setdefault(node.id, []).append(statement)
-
-    def uses(self, statement: ast.stmt) -> Iterator[tuple[str, str | None]]:
-        """The module's names that a statement refers to, with the attribute it takes of each."""
-        taken: dict[str, set[str | None]] = {}
-        for node in ast.walk(statement):
-            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-                taken.setdefault(node.value.id, set()).add(node.attr)
-            elif isinstance(node, ast.Name):
-                taken.setdefault(node.id, set())
-        names = self._globals(statement)
-        for name in sorted(names & taken.keys()):
-            for attribute in sorted(taken[name], key=str) or [None]:
-                yield name, attribute
-
-    def _globals(self, statement: ast.stmt) -> set[str]:
-        match statement:
-            case (
-                ast.FunctionDef(name=name)
-                | ast.AsyncFunctionDef(name=name)
-                | ast.ClassDef(name=name)
-            ):
-                first = min([statement.lineno, *(d.lineno for d in statement.decorator_list)])
-                table = self._tables.get((name, statement.lineno)) or self._tables.get(
-                    (name, first)
-                )
-                if table is not None:
-                    return _global_names(table)
-        return {node.id for node in ast.walk(statement) if isinstance(node, ast.Name)}
-
-
-class _Closure:
-    """Everything that one function reaches."""
-
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        self.helpers: dict[str, str] = {}
-        self.packages: dict[str, str] = {}
-
-    def part(self, file: Path, name: str, signature: str) -> FunctionPart:
-        start = f"{self._label(file)}:{name}"
-        waiting = [(file, name)]
-        while waiting:
-            at, wanted = waiting.pop()
-            label = f"{self._label(at)}:{wanted}"
-            if label in self.helpers:
-                continue
-            module = _module(at)
-            statements = module.bindings.get(wanted, [])
-            self.helpers[label] = _digest(statements)
-            for statement in statements:
-                for used, attribute in module.uses(statement):
-                    waiting += self._reached(module, used, attribute)
-        source = self.helpers.pop(start)
-        return FunctionPart(
-            signature=signature,
-            source=source,
-            helpers=dict(sorted(self.helpers.items())),
-            packages=dict(sorted(self.packages.items())),
-        )
-
-    def _reached(
-        self, module: _Module, name: str, attribute: str | None
-    ) -> Iterator[tuple[Path, str]]:
-        if name in module.bindings:
-            yield module.file, name
-        elif name in module.imports:
-            imported, member = module.imports[name]
-            yield from self._imported(module.file, imported, member, attribute)
-
-    def _imported(
-        self, importer: Path, imported: str, member: str | None, attribute: str | None
-    ) -> Iterator[tuple[Path, str]]:
-        file = self._first_party(importer, imported)
-        if file is not None and member is not None and member not in _module(file).bindings:
-            submodule = self._first_party(importer, f"{imported}.{member}")
-            if submodule is not None:
-                file, member = submodule, None
-        if file is None:
-            self._package(imported.partition(".")[0])
-            return
-        wanted = member or attribute
-        names = [wanted] if wanted else list(_module(file).bindings)
-        for name in names:
-            if name in _module(file).bindings:
-                yield file, name
-            elif name in _module(file).imports:  # handed on from a third module
-                yield from self._imported(file, *_module(file).imports[name], attribute)
-
-    def _first_party(self, importer: Path, imported: str) -> Path | None:
-        """The file of a module, if it is below the root."""
-        dots = len(imported) - len(imported.lstrip("."))
-        start = importer.parents[dots - 1] if dots else self.root
-        path = start.joinpath(*imported.lstrip(".").split("."))
-        for file in (path.with_suffix(".py"), path / "__init__.py"):
-            if file.is_file():
-                return file
-        return None
-
-    def _package(self, name: str) -> None:
-        if name in sys.stdlib_module_names:
-            self.packages["python"] = f"{sys.version_info.major}.{sys.version_info.minor}"
-        else:
-            distribution, version = _installed(name)
-            self.packages[distribution] = version
-
-    def _label(self, file: Path) -> str:
-        resolved, root = file.resolve(), self.root.resolve()
-        inside = resolved.relative_to(root) if resolved.is_relative_to(root) else Path(file.name)
-        return inside.as_posix()
-
-
-@cache
-def _installed(module: str) -> tuple[str, str]:
-    """The distribution that a module comes from, and its version."""
+def _sources(code: Callable[..., Any], bound: Any) -> list[Source]:
+    """Where a function is defined, and where its module binds what was made of it."""
+    defined = inspect.unwrap(code)
     try:
-        return module, metadata.version(module)
-    except metadata.PackageNotFoundError:
-        names = metadata.packages_distributions().get(module)
-        return (names[0], metadata.version(names[0])) if names else (module, "unknown")
+        file = inspect.getsourcefile(defined)
+    except TypeError:
+        file = None
+    if file is None:
+        raise _not_found(getattr(code, "__name__", repr(code)))
+    loaded = vars(sys.modules.get(defined.__module__, object)).items()
+    names = {name for name, value in loaded if value is bound}
+    return [Source(Path(file), name) for name in sorted({*names, defined.__name__})]
 
 
-_parsed: dict[tuple[Path, int, int], _Module] = {}
+def _not_found(name: str) -> InvalidFunctionError:
+    reason = "its text cannot be found: define it at the top level of a module"
+    return InvalidFunctionError(function=name, reason=reason)
 
 
-def _module(file: Path) -> _Module:
-    """A module's text, parsed once as long as the file stays the same."""
-    status = file.stat()
-    key = (file, status.st_mtime_ns, status.st_size)
-    if key not in _parsed:
-        _parsed[key] = _Module(file)
-    return _parsed[key]
-
-
-def _flat(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    """The statements of a module, also those under an `if`, `try` or `with`."""
-    for statement in body:
-        inner = [
-            *(
-                part
-                for name in ("body", "orelse", "finalbody")
-                for part in getattr(statement, name, ())
-            ),
-            *(part for handler in getattr(statement, "handlers", ()) for part in handler.body),
-        ]
-        if isinstance(statement, ast.If | ast.Try | ast.With):
-            yield from _flat(inner)
-        else:
-            yield statement
-
-
-def _global_names(table: symtable.SymbolTable) -> set[str]:
-    names = {symbol.get_name() for symbol in table.get_symbols() if symbol.is_global()}
-    return names.union(*map(_global_names, table.get_children()))
-
-
-def _digest(statements: list[ast.stmt]) -> str:
-    hashed = sha256()
-    for statement in statements:
-        for word in _words(statement, is_top=True):
-            hashed.update(word.encode())
-            hashed.update(b"\0")
-    return hashed.hexdigest()
-
-
-def _words(node: Any, *, is_top: bool = False) -> Iterator[str]:
-    """A syntax tree as words; what is empty says nothing, so that new fields change nothing."""
-    if not isinstance(node, ast.AST):
-        yield repr(node)
-        return
-    yield type(node).__name__
-    for name, value in ast.iter_fields(node):
-        if name in _IGNORED_FIELDS or (is_top and name == "decorator_list"):
-            continue
-        parts = value if isinstance(value, list) else [value]
-        if name == "body" and parts and _is_docstring(parts[0]):
-            parts = parts[1:]
-        if parts and parts != [None]:
-            yield f"{name}("
-            for part in parts:
-                yield from _words(part)
-            yield ")"
-
-
-def _is_docstring(statement: Any) -> bool:
-    return (
-        isinstance(statement, ast.Expr)
-        and isinstance(statement.value, ast.Constant)
-        and isinstance(statement.value.value, str)
+def _part(
+    sources: list[Source], *, signature: str, resolver: Resolver, is_promised: bool
+) -> FunctionPart:
+    module: Module = resolver.module(sources[0].file)
+    names = [source.name for source in sources if source.name in module.bindings]
+    if not names:
+        raise _not_found(sources[0].name)
+    follower = Follower(resolver, runs_imports=resolver.package is None)
+    follower.follow(module, names)
+    widened = {*follower.widened}
+    widened |= {f"all of the project's Python, since {why}" for why in follower.dynamic}
+    if is_promised and follower.unproven:
+        follower.take_files()
+        widened |= {f"every file of the project, since {why}" for why in follower.unproven}
+    label = follower.label(module.file)
+    source = [follower.helpers.pop(f"{label}:{name}") for name in names]
+    return FunctionPart(
+        signature=signature,
+        source=source[0] if len(source) == 1 else sha256("".join(source).encode()).hexdigest(),
+        helpers=dict(sorted(follower.helpers.items())),
+        packages=dict(sorted(follower.packages.items())),
+        inputs=dict(sorted(follower.inputs.items())),
+        widened=tuple(sorted(widened)),
+        unproven=() if is_promised else tuple(sorted(follower.unproven)),
     )

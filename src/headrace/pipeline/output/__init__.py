@@ -2,5 +2,5 @@
 
 A folder of files and what the view's header asks for enter; one atomic commit leaves, with
 statistics, and with a note of the run that made it. Nothing is half-written: files without a
-commit belong to no version, and are cleared away.
+commit belong to no version, and are discarded.
 """

@@ -1,174 +1,163 @@
-"""One atomic commit: a Delta table's next version, made of files that lie below it already."""
+"""One atomic commit: the rows of a view become the next version of its table.
 
+The table is looked at, the change to it planned, and the version put into the log if nobody else
+has made it. If somebody has, it starts again from the table as it stands then.
+"""
+
+import random
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from urllib.parse import unquote
+from collections.abc import Callable, Iterable, Mapping
+from typing import TypeAlias
 
-from deltalake import DeltaTable, Schema
-from deltalake.transaction import AddAction, RemoveAction, create_table_with_add_actions
+import msgspec
+import pyarrow.compute as pc
 
-from headrace.errors import InvalidResultError
-from headrace.pipeline.output.staged import StagedFile, list_staged
-from headrace.pipeline.output.write import OutputWrite
+from headrace.commit.action import AddFile, ChangeFile, RemoveFile, log_path
+from headrace.commit.body import CommitBody
+from headrace.commit.staged import Committed
+from headrace.errors import CommitConflictError
+from headrace.pipeline.output.staged import StagedFile, check_partition_values
+from headrace.pipeline.output.target import Target, open_target
+from headrace.pipeline.output.write import OutputWrite, Replacement
 from headrace.pipeline.project.header import WriteMode
 from headrace.pipeline.runs.record import OutputVersion
 from headrace.scan.live_file import LiveFile
-from headrace.table import Table
+from headrace.table import Snapshot
 
-_CHANGE_FEED = "delta.enableChangeDataFeed"
+_ATTEMPTS = 100
+"""How often other writers may be first before we give up."""
+_LONGEST_PAUSE_S = 0.5
+
+Merge: TypeAlias = Callable[[OutputWrite, Snapshot | None], Replacement]
+"""Works out what a merge changes in the table as it stands; None if there is no table yet."""
 
 
-def commit_output(write: OutputWrite, mode: WriteMode) -> OutputVersion:
-    """Make the rows part of their table; of a merge, those of a table that is not there yet.
+class _Change(msgspec.Struct, frozen=True, kw_only=True):
+    """What a commit does to its table."""
+
+    operation: str
+    added: list[StagedFile]
+    removed: list[LiveFile]
+    changes: list[StagedFile]
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The staged files that the commit names."""
+        return (*(file.path for file in self.added), *(file.path for file in self.changes))
+
+
+def commit_output(write: OutputWrite, mode: WriteMode, *, merge: Merge) -> OutputVersion:
+    """Make the rows part of their table.
 
     Raises:
         InvalidResultError: the rows do not fit the table.
+        UnwritableTableError: the table asks of its writers what we do not do.
+        CommitConflictError: other writers kept committing first.
+        StorageError: the store failed; `Journal.open` settles what became of the files.
     """
-    writer = _Writer(write)
-    staged = writer.staged()
-    match mode:
-        case WriteMode.APPEND if writer.exists:
-            writer.refuse_other_columns()
-            writer.write(staged, "append")
-        case WriteMode.OVERWRITE_PARTITIONS if writer.exists:
-            writer.refuse_other_columns()
-            replaced = {_partition(file.partition_values) for file in staged}
-            removed = writer.removed(lambda file: _partition(file.partition_values) in replaced)
-            writer.write([*staged, *removed], "append")
-        case _ if writer.exists and writer.fits:
-            writer.write(staged, "overwrite")
-        case _:
-            writer.create(staged)
-    return writer.written()
-
-
-def commit_replacing(write: OutputWrite, replaced: Collection[str]) -> OutputVersion:
-    """Make the rows part of their table in place of those of some of its files, named by path."""
-    writer = _Writer(write)
-    removed = writer.removed(lambda file: file.path in replaced)
-    writer.write([*writer.staged(), *removed], "append")
-    return writer.written()
-
-
-def refuse_other_columns(write: OutputWrite) -> None:
-    """Make sure that rows fit a table that is there.
-
-    Raises:
-        InvalidResultError: they do not.
-    """
-    _Writer(write).refuse_other_columns()
-
-
-def written_version(write: OutputWrite) -> OutputVersion:
-    """The newest version of a table, as what was written."""
-    return _Writer(write).written()
-
-
-class _Writer:
-    def __init__(self, write: OutputWrite) -> None:
-        self._table, self._header, self._note = write.table, write.header, write.note
-        self._write = write
-        self._schema = Schema.from_arrow(write.schema)
-        self.exists = write.has_table
-        self._opened = DeltaTable(write.table) if self.exists else None
-
-    def staged(self) -> list[StagedFile]:
-        """The files that are to be part of the table."""
-        write = self._write
-        return list_staged(
-            write.table,
-            write.folder,
-            schema=write.schema,
-            partition_by=write.header.partition_by,
+    for attempt in range(_ATTEMPTS):
+        target = open_target(write)
+        change = _plan_change(write, target, mode, merge)
+        target.check_writable(removes_files=bool(change.removed))
+        check_partition_values(write.note.view, change.added, write.schema)
+        protocol, metadata = target.definition()
+        body = CommitBody(
+            operation=change.operation,
+            note=msgspec.to_builtins(write.note),
+            protocol=protocol,
+            metadata=metadata,
+            transaction=write.note.transaction,
+            adds=tuple(map(_add, change.added)),
+            removes=tuple(_removes(change.removed)),
+            changes=tuple(map(_change_file, change.changes)),
         )
-
-    @property
-    def configuration(self) -> dict[str, str]:
-        """The properties of the table."""
-        return {_CHANGE_FEED: "true"} if self._header.change_feed else {}
-
-    @property
-    def fits(self) -> bool:
-        """Whether the table has the same columns, partitions and change feed already."""
-        assert self._opened is not None
-        known = self._opened.metadata()
-        feed = known.configuration.get(_CHANGE_FEED, "false") == "true"
-        return (
-            self._opened.schema() == self._schema
-            and tuple(known.partition_columns) == self._header.partition_by
-            and feed == self._header.change_feed
-        )
-
-    def refuse_other_columns(self) -> None:
-        if not self.fits:
-            reason = (
-                f"{self._table} has other columns, partitions or change feed than the view now: "
-                "write it anew with --full-refresh"
+        totals = _totals(target, change)
+        staged = write.staging.stage(change.paths)
+        outcome = staged.commit(body, version=target.next_version)
+        if isinstance(outcome, Committed):
+            return OutputVersion(
+                uri=str(write.table),
+                version=outcome.version,
+                files=totals[0],
+                size_bytes=totals[1],
+                change_feed=write.header.change_feed,
+                commit_id=outcome.commit_id,
             )
-            raise InvalidResultError(view=self._note.view, reason=reason)
+        # Writers that met each other would do so again if they waited for the same time.
+        time.sleep(random.uniform(0, min(_LONGEST_PAUSE_S, 0.01 * 2**attempt)))  # noqa: S311
+    raise CommitConflictError(table=str(write.table), attempts=_ATTEMPTS)
 
-    def create(self, staged: list[StagedFile]) -> None:
-        """Make the table, or make it anew: also with other columns it is one commit."""
-        create_table_with_add_actions(
-            str(self._table),
-            self._schema,
-            [*map(_added, staged)],
-            mode="overwrite" if self.exists else "error",
-            partition_by=[*self._header.partition_by],
-            name=self._note.view,
-            description=self._header.description or None,
-            configuration=self.configuration,
-            commit_properties=self._note.properties(),
+
+def _plan_change(write: OutputWrite, target: Target, mode: WriteMode, merge: Merge) -> _Change:
+    snapshot = target.snapshot
+    if mode is WriteMode.MERGE:
+        target.refuse_other_columns()
+        replacement = merge(write, snapshot)
+        replaced = replacement.replaced
+        live = snapshot.scan() if snapshot is not None and replaced else ()
+        return _Change(
+            operation="MERGE",
+            added=replacement.files,
+            removed=[file for file in live if file.path in replaced],
+            changes=replacement.changes,
         )
-
-    def write(self, files: Sequence[StagedFile | RemoveAction], mode: str) -> None:
-        assert self._opened is not None
-        self._opened.create_write_transaction(
-            [_added(file) if isinstance(file, StagedFile) else file for file in files],
-            mode,
-            self._schema,
-            partition_by=[*self._header.partition_by],
-            commit_properties=self._note.properties(),
-        )
-
-    def removed(self, is_replaced: Callable[[LiveFile], bool]) -> Iterator[RemoveAction]:
-        """The files of the table that are to be part of it no more."""
-        now_ms = time.time_ns() // 1_000_000
-        for file in Table(self._table).snapshot().scan():
-            if not is_replaced(file):
-                continue
-            if file.deletion_vector is not None:
-                reason = (
-                    f"{file.path} of {self._table} has a deletion vector, which no commit of "
-                    "Headrace's can take away: write the table anew with --full-refresh"
-                )
-                raise InvalidResultError(view=self._note.view, reason=reason)
-            values = dict(file.partition_values)
-            # deltalake encodes paths itself: one that is encoded already would name no file.
-            yield RemoveAction(unquote(file.path), True, now_ms, file.size_bytes, values)
-
-    def written(self) -> OutputVersion:
-        snapshot = Table(self._table).snapshot()
-        counted = snapshot.scan()
-        sizes = [file.size_bytes for file in counted]
-        return OutputVersion(
-            uri=str(self._table),
-            version=snapshot.version,
-            files=len(sizes),
-            size_bytes=sum(sizes),
-            change_feed=self._header.change_feed,
-        )
+    added = write.files()
+    if mode is WriteMode.OVERWRITE or snapshot is None:
+        removed = [] if snapshot is None else [*snapshot.scan()]
+        return _Change(operation="WRITE", added=added, removed=removed, changes=[])
+    target.refuse_other_columns()
+    if mode is WriteMode.APPEND:
+        return _Change(operation="WRITE", added=added, removed=[], changes=[])
+    partitions = {_partition(file.partition_values) for file in added}
+    live = snapshot.scan()
+    removed = [file for file in live if _partition(file.partition_values) in partitions]
+    return _Change(operation="WRITE", added=added, removed=removed, changes=[])
 
 
-def _added(file: StagedFile) -> AddAction:
-    return AddAction(
-        path=file.path,
-        size=file.size_bytes,
+def _totals(target: Target, change: _Change) -> tuple[int, int]:
+    """The number of files that the table has after a change, and their bytes."""
+    files = len(change.added) - len(change.removed)
+    size_bytes = sum(file.size_bytes for file in change.added)
+    size_bytes -= sum(file.size_bytes for file in change.removed)
+    if target.snapshot is not None:
+        for batch in target.snapshot.scan().batches(columns=["size_bytes"]):
+            files += batch.num_rows
+            size_bytes += pc.sum(batch["size_bytes"]).as_py() or 0
+    return files, size_bytes
+
+
+def _add(file: StagedFile) -> AddFile:
+    return AddFile(
+        path=log_path(file.path),
         partition_values=file.partition_values,
+        size=file.size_bytes,
         modification_time=file.modified_ms,
         data_change=True,
         stats=file.statistics,
     )
+
+
+def _change_file(file: StagedFile) -> ChangeFile:
+    return ChangeFile(
+        path=log_path(file.path),
+        partition_values=file.partition_values,
+        size=file.size_bytes,
+        data_change=False,
+    )
+
+
+def _removes(files: Iterable[LiveFile]) -> Iterable[RemoveFile]:
+    now_ms = time.time_ns() // 1_000_000
+    for file in files:
+        yield RemoveFile(
+            path=file.path,
+            deletion_timestamp=now_ms,
+            data_change=True,
+            partition_values=dict(file.partition_values),
+            size=file.size_bytes,
+            extended_file_metadata=True,
+            deletion_vector=file.deletion_vector,
+        )
 
 
 def _partition(values: Mapping[str, str | None]) -> tuple[tuple[str, str | None], ...]:

@@ -1,32 +1,32 @@
 """The note that each commit of an output carries: which run made it, and of what.
 
-It is what makes a run safe to repeat. A run that died behind its commit has said nothing to the
-artifact store, but the table itself tells that the work is done.
+It makes a run safe to repeat. A run that died after its commit left no record in the artifact
+store, but the table itself says that the work is done.
 """
 
 from pathlib import Path
-from typing import Any
 
 import msgspec
-from deltalake import CommitProperties, DeltaTable, Transaction
 
-from headrace.errors import InvalidResultError
+from headrace import wiring
+from headrace.commit.action import Transaction
+from headrace.commit.log import commits_newest_first
+from headrace.errors import InvalidResultError, TableNotFoundError
 from headrace.pipeline.runs.digest import RowDigest
 from headrace.table import Table
 
-_KEY = "headrace"
 _SEARCHED_COMMITS = 100
 
 
 class CommitNote(msgspec.Struct, frozen=True, kw_only=True):
-    """What a commit says about itself."""
+    """What a commit says about the run that made it."""
 
     project: str
     view: str
     run: str
     bundle: str
     started_ms: int
-    """Of the run: the version of its transaction, which only grows."""
+    """When the run started: the version of its transaction, which only grows."""
     skip_key: str | None
     digest: RowDigest
     upstream_keys: dict[str, str] = {}
@@ -36,11 +36,11 @@ class CommitNote(msgspec.Struct, frozen=True, kw_only=True):
         """The application of the transaction: Delta keeps the last version of each."""
         return _application(self.project, self.view)
 
-    def properties(self) -> CommitProperties:
-        """What goes into the commit beside its files."""
-        transaction = Transaction(self.application, self.started_ms, self.started_ms)
-        return CommitProperties(
-            custom_metadata={_KEY: msgspec.to_builtins(self)}, app_transactions=[transaction]
+    @property
+    def transaction(self) -> Transaction:
+        """How far the view has got, as an action of the commit."""
+        return Transaction(
+            app_id=self.application, version=self.started_ms, last_updated=self.started_ms
         )
 
 
@@ -49,28 +49,30 @@ class NotedVersion(msgspec.Struct, frozen=True, kw_only=True):
 
     version: int
     note: CommitNote
+    commit_id: str | None = None
 
 
 def last_note(table: Path) -> NotedVersion | None:
-    """The newest commit with a note; None if there is no table, or none of its last commits has."""
-    if not DeltaTable.is_deltatable(str(table)):
-        return None
-    for commit in DeltaTable(table).history(_SEARCHED_COMMITS):
-        note = _read(commit.get(_KEY))
+    """The newest commit with a note; None if none of the table's last commits has one."""
+    store = wiring.open_writable_store(str(table))
+    for version, information in commits_newest_first(store, limit=_SEARCHED_COMMITS):
+        note = decode_note(information.note)
         if note is not None:
-            return NotedVersion(version=int(commit["version"]), note=note)
+            return NotedVersion(version=version, note=note, commit_id=information.id)
     return None
 
 
 def refuse_foreign_table(table: Path, *, view: str, project: str) -> None:
-    """Make sure that a table which is to be written is the view's own.
+    """Make sure that a table to be written is the view's own.
 
     Raises:
-        InvalidResultError: somebody else has made it.
+        InvalidResultError: no run of the project has written it.
     """
-    if not DeltaTable.is_deltatable(str(table)):
+    try:
+        snapshot = Table(table).snapshot()
+    except TableNotFoundError:
         return
-    if _application(project, view) not in Table(table).snapshot().txns:
+    if _application(project, view) not in snapshot.txns:
         reason = (
             f"{table} is a table that no run of {project} has written: move it away, or write it "
             "anew with --full-refresh"
@@ -82,8 +84,9 @@ def _application(project: str, view: str) -> str:
     return f"headrace/{project}/{view}"
 
 
-def _read(found: Any) -> CommitNote | None:
+def decode_note(note: msgspec.Raw) -> CommitNote | None:
+    """A note as it stands in a commit; None where there is none that we understand."""
     try:
-        return None if found is None else msgspec.convert(found, CommitNote)
-    except msgspec.ValidationError:  # of another version of Headrace: it says nothing to this one
+        return msgspec.json.decode(note, type=CommitNote | None)
+    except msgspec.DecodeError:  # written by a version of Headrace with other notes
         return None

@@ -1,6 +1,6 @@
 """Files that a runner has written below a table, and that no version of it has yet."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -9,7 +9,11 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
+from headrace.commit.definition import schema_string
+from headrace.errors import InvalidResultError, PartitionValueError
 from headrace.pipeline.output.statistics import read_statistics
+from headrace.protocol.schema import parse_schema
+from headrace.protocol.value import typed_value
 
 _NULL = "__HIVE_DEFAULT_PARTITION__"
 
@@ -21,9 +25,8 @@ class StagedFile(msgspec.Struct, frozen=True, kw_only=True):
     """Below the table, as it is on disk."""
     size_bytes: int
     modified_ms: int
-    rows: int
     partition_values: dict[str, str | None]
-    statistics: str
+    statistics: str | None
 
 
 def list_staged(
@@ -42,7 +45,6 @@ def list_staged(
                 path=file.relative_to(table).as_posix(),
                 size_bytes=status.st_size,
                 modified_ms=status.st_mtime_ns // 1_000_000,
-                rows=metadata.num_rows,
                 partition_values=_partition_values(file.relative_to(folder), partition_by),
                 statistics=read_statistics(metadata, physical),
             )
@@ -63,6 +65,30 @@ def open_staged(folder: Path, *, schema: pa.Schema, partition_by: Sequence[str] 
         partitioning=partitioning,
         partition_base_dir=str(folder),
     )
+
+
+def check_partition_values(view: str, files: Iterable[StagedFile], schema: pa.Schema) -> None:
+    """Make sure that the partition values of files can be read back as what they are.
+
+    Raises:
+        InvalidResultError: a value is beyond what its type can hold, or null where the column
+            may have no nulls. An empty text is null as a partition value.
+    """
+    columns = {field.name: field for field in parse_schema(schema_string(schema)).fields}
+    values = {pair for file in files for pair in file.partition_values.items()}
+    for name, text in sorted(values, key=str):
+        column = columns[name]
+        try:
+            value = typed_value(text, column.type, column=name)
+        except PartitionValueError as error:
+            reason = f"it is to be partitioned by {name}, and cannot be: {error}"
+            raise InvalidResultError(view=view, reason=reason) from error
+        if value is None and not column.nullable:
+            reason = (
+                f"partition column {name} is promised to be NOT NULL and has a null, or an empty "
+                "text, which Delta stores as null: filter these rows out, or replace the value"
+            )
+            raise InvalidResultError(view=view, reason=reason)
 
 
 def parquet_files(folder: Path) -> list[Path]:

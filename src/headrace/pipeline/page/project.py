@@ -9,7 +9,7 @@ from headrace.pipeline.api import Project
 from headrace.pipeline.bundle.bundle import Bundle
 from headrace.pipeline.bundle.view_plan import ViewKind
 from headrace.pipeline.engine import Engine
-from headrace.pipeline.execution.decision import Action, Decider, Decision, LastResult
+from headrace.pipeline.execution.decision import Action, Decider, Decision, LastResults
 from headrace.pipeline.page.document import Heading, render_page
 from headrace.pipeline.page.graph import planned_graph
 from headrace.pipeline.page.history import read_stories
@@ -62,9 +62,7 @@ def _look(project: Project) -> tuple[Bundle, dict[str, Story]]:
     }
 
 
-def _decide(
-    project: Project, bundle: Bundle, last: Mapping[str, LastResult]
-) -> Mapping[str, Decision | None]:
+def _decide(project: Project, bundle: Bundle, last: LastResults) -> Mapping[str, Decision | None]:
     """What a run would do now; None where only Spark could tell, which is not started for this."""
     decider = Decider(bundle, selected=set(bundle.order), last=last, outputs=project.state.outputs)
     unknown = _behind_builders(bundle)

@@ -1,6 +1,8 @@
 """A view by itself: what is known of it before the views around it are looked at."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 
 import msgspec
 import pyarrow as pa
@@ -13,12 +15,16 @@ from headrace.pipeline.functions.fingerprint import FunctionPart, code_part
 from headrace.pipeline.planner.request import BuilderAnalysis, PlanRequest
 from headrace.pipeline.planning.analysis import EVERYTHING, Analysis, Analyst, RelationReads
 from headrace.pipeline.planning.call import functions_used
-from headrace.pipeline.planning.lint import Finding, lint_query
+from headrace.pipeline.planning.lint import Finding, Hazard, lint_query, volatile_finding
+from headrace.pipeline.planning.naming import Naming, naming_of
 from headrace.pipeline.planning.query import Query
-from headrace.pipeline.planning.volatile import is_clock
+from headrace.pipeline.planning.volatile import KnownColumns, is_clock
 from headrace.pipeline.project.setting import VariableValue
 from headrace.pipeline.project.view import BuilderView, SqlView, View
+from headrace.pipeline.translation.refusal import Blame, Refusal
 
+_SUBSTITUTION = re.compile(r"\$\{[^}$]+\}")
+_PYTHON_ONLY = "it is built in Python, which runs on Spark only"
 _NO_SESSION = "it is built in Python, and no Spark session was there to ask"
 _PYTHON = "it is built in Python: Spark told its columns, and nothing is pruned"
 
@@ -35,6 +41,13 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     variables: Mapping[str, VariableValue] = msgspec.field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
     builder: BuilderFacts | None = None
+    refused: str | None = None
+    """Why it does not run on DataFusion; None if it does."""
+
+    @property
+    def naming(self) -> Naming:
+        """How it names columns; of a builder nothing is known, and Spark resolves its names."""
+        return Naming(has_star=True) if self.query is None else naming_of(self.query.tree)
 
     def relation_reads(self, relation: str) -> RelationReads:
         """What it reads of a relation; nothing if its plan does without, all if it has no plan."""
@@ -63,8 +76,8 @@ def draft_query(  # noqa: PLR0913
             there = ", ".join(sorted(request.variables)) or "none"
             reason = f"it uses :{name}, which [variables] does not have; there are {there}"
             raise InvalidViewError(file=view.file, line=None, reason=reason)
-    functions = functions_used(query, request.catalog, view=view.name)
-    volatile = [name for name in functions if request.catalog[name].is_volatile]
+    functions = functions_used(query, request.catalog, view=view.name, file=view.file)
+    volatile = {name: why for name in functions if (why := request.catalog.why_run(name))}
     known = {name: schema for name, schema in schemas.items() if schema is not None}
     if len(known) < len(schemas):
         unknown = ", ".join(sorted(set(schemas) - set(known)))
@@ -80,6 +93,9 @@ def draft_query(  # noqa: PLR0913
                 is_clock(node) for tree in (query.tree, *inlined) for node in tree.walk()
             ),
         )
+    refused = analysis.unplanned
+    if analysis.refusal is not None:
+        refused = _refuse(view, query, analysis.refusal)
     if analysis.schema is None:
         analysis = msgspec.structs.replace(analysis, schema=_promised(view))
     return Draft(
@@ -89,18 +105,35 @@ def draft_query(  # noqa: PLR0913
         functions={name: request.catalog.part(name) for name in functions},
         analysis=analysis,
         query=query,
+        refused=refused,
         variables={name: request.variables[name] for name in query.variables},
-        findings=lint_query(
-            query.tree, lineage=analysis.lineage, volatile=volatile, tier=view.header.tier
+        findings=(
+            *_substitutions(query),
+            *lint_query(
+                query.tree,
+                lineage=analysis.lineage,
+                volatile=volatile,
+                tier=view.header.tier,
+                columns=KnownColumns.of(known) if len(known) == len(schemas) else None,
+            ),
         ),
     )
+
+
+def _substitutions(query: Query) -> Iterator[Finding]:
+    """What Spark replaces in a text before it reads it: by settings, or by the environment."""
+    for name in sorted(set(_SUBSTITUTION.findall("".join(query.tokens)))):
+        text = f"{name} is replaced by what the session or the machine has; use a variable"
+        yield Finding(hazard=Hazard.VOLATILE, code="SUBSTITUTION", text=text)
 
 
 def draft_builder(
     view: BuilderView, *, request: PlanRequest, schemas: Mapping[str, pa.Schema | None]
 ) -> Draft:
     """Find out about a builder view: from an older plan that still holds, or from an engine."""
-    part = code_part(view.build, signature=f"view {view.name}", root=request.root)
+    part = builder_part(view, root=request.root)
+    why = part.why_run(view.name)
+    findings = () if why is None else (volatile_finding(why),)
     known = {name: schema for name, schema in schemas.items() if schema is not None}
     told = None
     if len(known) == len(schemas):
@@ -114,12 +147,15 @@ def draft_builder(
             reads=tuple(sorted(name.casefold() for name in view.reads)),
             functions={view.name: part},
             analysis=Analysis(schema=_promised(view), unplanned=_NO_SESSION),
+            findings=findings,
+            refused=_PYTHON_ONLY,
         )
     return Draft(
         view=view,
         kind=ViewKind.BUILDER,
         reads=told.reads,
         functions={view.name: part},
+        refused=_PYTHON_ONLY,
         analysis=Analysis(
             schema=told.schema,
             unplanned=_PYTHON,
@@ -132,8 +168,31 @@ def draft_builder(
             over={name: schema_text(schema) for name, schema in known.items()},
             columns={name: tuple(sorted(columns)) for name, columns in told.columns.items()},
             fingerprint=told.fingerprint,
+            volatile=told.volatile,
+        ),
+        findings=(
+            *findings,
+            *(Finding(hazard=Hazard.VOLATILE, code="SPARK", text=why) for why in told.volatile),
         ),
     )
+
+
+def builder_part(view: BuilderView, *, root: Path) -> FunctionPart:
+    """What a builder is made of, as it was loaded."""
+    return view.part or code_part(view.build, signature=f"view {view.name}", root=root)
+
+
+def _refuse(view: SqlView, query: Query, refusal: Refusal) -> str:
+    """The reason for a refusal, with its place.
+
+    Raises:
+        InvalidViewError: the query is wrong, whatever runs it.
+    """
+    line, column = refusal.place(query.sql) or (None, None)
+    if refusal.blame is Blame.AUTHOR:
+        raise InvalidViewError(file=view.file, line=line, column=column, reason=str(refusal))
+    place = "" if line is None else f" line {line} column {column}"
+    return f"{view.file}{place}: {refusal}"
 
 
 def _promised(view: View) -> pa.Schema | None:
@@ -156,4 +215,5 @@ def _remembered(
         columns={name: frozenset(columns) for name, columns in plan.builder.columns.items()},
         schema=plan.arrow_schema,
         fingerprint=plan.builder.fingerprint,
+        volatile=plan.builder.volatile,
     )

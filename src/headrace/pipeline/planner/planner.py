@@ -11,10 +11,10 @@ import msgspec
 import pyarrow as pa
 from sqlglot import exp
 
-from headrace.errors import ContractViolatedError, UnknownRelationError
+from headrace.errors import AppendRepeatsError, ContractViolatedError, UnknownRelationError
 from headrace.pipeline.arrow_ddl import schema_text
 from headrace.pipeline.bundle.digest import digest_of
-from headrace.pipeline.bundle.key import KeyParts
+from headrace.pipeline.bundle.key import FORMAT, KeyParts
 from headrace.pipeline.bundle.scan_unit import ScanUnit
 from headrace.pipeline.bundle.view_plan import ViewPlan
 from headrace.pipeline.contract import Violation
@@ -23,14 +23,15 @@ from headrace.pipeline.planner.draft import Draft, draft_builder, draft_query
 from headrace.pipeline.planner.promise import check_promise
 from headrace.pipeline.planner.reading import SourceReader
 from headrace.pipeline.planner.request import PlanRequest
-from headrace.pipeline.planning.analysis import Analyst, RelationReads
+from headrace.pipeline.planning.analysis import EVERYTHING, Analyst, RelationReads
 from headrace.pipeline.planning.depth import deep_nesting
 from headrace.pipeline.planning.graph import topological_order
 from headrace.pipeline.planning.lint import Hazard, is_order_free
+from headrace.pipeline.planning.naming import Naming, combine_namings
 from headrace.pipeline.planning.query import Query, parse_query
 from headrace.pipeline.planning.session import PlanningSession
 from headrace.pipeline.planning.substrait import plan_digest
-from headrace.pipeline.project.header import Header, Materialise
+from headrace.pipeline.project.header import Header, Materialise, WriteMode
 from headrace.pipeline.project.setting import variable_text
 from headrace.pipeline.project.view import SqlView
 
@@ -45,6 +46,7 @@ def plan_views(request: PlanRequest) -> dict[str, ViewPlan]:
     Raises:
         InvalidViewError, UnknownRelationError, FunctionMissingError: a view is wrong.
         ViewCycleError: views read each other in a circle.
+        AppendRepeatsError: a view would append what it has appended before.
         ContractViolatedError: views give something else than they promise; all are named.
     """
     with deep_nesting():
@@ -62,6 +64,8 @@ class _Known(msgspec.Struct, frozen=True, kw_only=True):
     """By source, what it reads of it, itself or through the views it inlines."""
     functions: Mapping[str, FunctionPart]
     """Its own functions, and those of the views it inlines."""
+    naming: Naming
+    """How it names columns, itself or in the views it inlines."""
     depth: int
     """How many views deep its part of a reader's plan is; 0 if it is no part of it."""
 
@@ -79,6 +83,7 @@ class _Planner:
             catalog=request.catalog,
             variables=request.variables,
             settings=request.settings,
+            is_runner=request.engine.startswith("datafusion "),
         )
         self.reader = SourceReader(request.sources)
         self.known: dict[str, _Known] = {}
@@ -96,7 +101,8 @@ class _Planner:
             else tuple(sorted(map(str.casefold, view.reads)))
             for name, view in self.request.views.items()
         }
-        self._check_relations(reads)
+        self._check_relations(reads, queries)
+        self._check_appends(reads)
         for name, source in self.request.sources.items():
             self.session.add_table(name, source.schema)
         for name in topological_order(reads):
@@ -105,13 +111,27 @@ class _Planner:
             raise ContractViolatedError(violations=[*map(str, self.violations)])
         return {name: known.plan for name, known in self.known.items()}
 
-    def _check_relations(self, reads: Mapping[str, Sequence[str]]) -> None:
+    def _check_relations(
+        self, reads: Mapping[str, Sequence[str]], queries: Mapping[str, Query]
+    ) -> None:
         there = {*self.request.views, *self.request.sources}
         for view, relations in sorted(reads.items()):
             for relation in relations:
                 if relation not in there:
                     known = sorted(there - {view})
-                    raise UnknownRelationError(view=view, relation=relation, known=known)
+                    query = queries.get(view)
+                    found = query.place_of(relation) if query is not None else None
+                    place = f"{self.request.views[view].file} {found}" if found else None
+                    raise UnknownRelationError(
+                        view=view, relation=relation, known=known, place=place
+                    )
+
+    def _check_appends(self, reads: Mapping[str, Sequence[str]]) -> None:
+        """Refuse to append what was appended before, unless the author wants just that."""
+        for name, view in self.request.views.items():
+            header = view.header
+            if header.write is WriteMode.APPEND and header.append is None and reads[name]:
+                raise AppendRepeatsError(view=name, file=view.file, reads=reads[name])
 
     def _draft(self, name: str, query: Query | None, reads: Sequence[str]) -> Draft:
         view = self.request.views[name]
@@ -145,7 +165,8 @@ class _Planner:
             and all(known.plan.order_free for known in inlined)
         )
         units = tuple(self.reader.unit(name, reads[name]) for name in sorted(reads))
-        key = self._key(draft, upstream, units, order_free=order_free)
+        naming = combine_namings((draft.naming, *(known.naming for known in inlined)))
+        key = self._key(draft, upstream, units, naming=naming, order_free=order_free)
         violations, unproved = check_promise(view.header.contract, analysis.schema)
         self.violations += violations
         functions = {**draft.functions}
@@ -161,8 +182,9 @@ class _Planner:
             reads=draft.reads,
             schema=None if analysis.schema is None else schema_text(analysis.schema),
             unplanned=analysis.unplanned,
-            unpruned=analysis.unpruned,
+            unpruned=analysis.unpruned or self._unpruned(),
             datafusion_sql=analysis.datafusion_sql,
+            refused=_refused(draft, upstream),
             substrait=analysis.substrait,
             lineage=analysis.lineage,
             builder=draft.builder,
@@ -191,6 +213,7 @@ class _Planner:
             trees=trees if depth else (),
             reads=reads,
             functions=functions,
+            naming=naming,
             depth=depth,
         )
 
@@ -200,6 +223,8 @@ class _Planner:
         for source in (*draft.reads, *(source for known in inlined for source in known.reads)):
             if source in self.request.sources:
                 found.setdefault(source, RelationReads())
+        if self.request.spark_settings:  # under which the text may mean something else
+            return dict.fromkeys(found, EVERYTHING)
         is_planned = draft.analysis.planned is not None
         for relation in draft.analysis.reads if is_planned else draft.reads:
             if relation in self.request.sources:
@@ -215,6 +240,7 @@ class _Planner:
         upstream: Iterable[_Known],
         units: Sequence[ScanUnit],
         *,
+        naming: Naming,
         order_free: bool,
     ) -> KeyParts:
         request, view = self.request, draft.view
@@ -228,7 +254,9 @@ class _Planner:
             tokens=() if draft.query is None else draft.query.tokens,
             functions=dict(draft.functions),
             sources={
-                unit.source: self.reader.part(unit, previous=previous, order_free=order_free)
+                unit.source: self.reader.part(
+                    unit, naming, previous=previous, order_free=order_free
+                )
                 for unit in units
             },
             settings={**self._settings(), **_writing(view.header), **variables},
@@ -240,6 +268,7 @@ class _Planner:
                 for known in upstream
             },
             volatile=tuple(volatile),
+            format=FORMAT,
         )
 
     def _fingerprint(self, draft: Draft, functions: Mapping[str, FunctionPart]) -> str:
@@ -264,9 +293,27 @@ class _Planner:
             }
         )
 
+    def _unpruned(self) -> str | None:
+        names = ", ".join(self.request.spark_settings)
+        return f"under {names} the text may mean something else" if names else None
+
     def _settings(self) -> dict[str, str]:
         settings = self.request.settings
-        return {"time_zone": settings.time_zone, "ansi": str(settings.ansi).lower()}
+        return {
+            "time_zone": settings.time_zone,
+            "ansi": str(settings.ansi).lower(),
+            **self.request.spark_settings,
+        }
+
+
+def _refused(draft: Draft, upstream: Iterable[_Known]) -> str | None:
+    """Why a view does not run on DataFusion: by itself, or for a view that it reads."""
+    if draft.refused is not None:
+        return draft.refused
+    for known in upstream:
+        if known.plan.refused is not None:
+            return f"it reads {known.plan.name}, which runs on Spark only"
+    return None
 
 
 def _is_materialised(header: Header) -> bool:

@@ -4,12 +4,13 @@ from collections.abc import Mapping
 
 import msgspec
 
-from headrace.pipeline.arrow_ddl import type_text
 from headrace.pipeline.bundle.compaction import carry_digest
 from headrace.pipeline.bundle.key import KeyParts, SourcePart
 from headrace.pipeline.bundle.scan_unit import ScanUnit, scan_unit
 from headrace.pipeline.planning.analysis import RelationReads
+from headrace.pipeline.planning.naming import Naming
 from headrace.pipeline.planning.pruning import combine
+from headrace.pipeline.sources.column_identity import column_identities
 from headrace.pipeline.sources.file_set import FileSet
 from headrace.pipeline.sources.source import Source
 
@@ -19,6 +20,7 @@ class SourceReader(msgspec.Struct):
 
     sources: Mapping[str, Source]
     _pruned: dict[tuple[str, str | None], FileSet] = msgspec.field(default_factory=dict)
+    _columns: dict[str, dict[str, str]] = msgspec.field(default_factory=dict)
 
     def unit(self, name: str, reads: RelationReads) -> ScanUnit:
         """What a view reads of a source, over all its scans of it."""
@@ -35,14 +37,20 @@ class SourceReader(msgspec.Struct):
             columns=tuple(columns),
         )
 
-    def part(self, unit: ScanUnit, *, previous: KeyParts | None, order_free: bool) -> SourcePart:
-        """The unit as a part of a key; its digest is the older one if that still stands."""
+    def part(
+        self, unit: ScanUnit, naming: Naming, *, previous: KeyParts | None, order_free: bool
+    ) -> SourcePart:
+        """The unit as a part of a key; its digest is the older one if that still stands.
+
+        A column that the view names but does not use is part of it, too: were it not there, or
+        were there one where there is none, the name might mean another column.
+        """
         source = self.sources[unit.source]
         used = set(unit.columns)
         columns = {
-            f.name: f"{type_text(f.type)}{'' if f.nullable else ' NOT NULL'}"
-            for f in source.schema
-            if f.name in used
+            name: identity
+            for name, identity in self._identities(unit.source).items()
+            if name in used or name.casefold() in naming.names
         }
         digest, carried_from = unit.digest, None
         then = None if previous is None else previous.sources.get(unit.source)
@@ -54,10 +62,17 @@ class SourceReader(msgspec.Struct):
         return SourcePart(
             digest=digest,
             columns=columns,
+            table=source.pin.table_id,
+            order=tuple(n for n in columns if n in used) if naming.has_star else (),
             version=unit.version,
             where=unit.where,
             carried_from=carried_from,
         )
+
+    def _identities(self, name: str) -> dict[str, str]:
+        if name not in self._columns:
+            self._columns[name] = column_identities(self.sources[name])
+        return self._columns[name]
 
     def _files(self, name: str, where: str | None) -> FileSet:
         if (name, where) not in self._pruned:

@@ -24,6 +24,8 @@ class BuilderAnalysis(msgspec.Struct, frozen=True, kw_only=True):
     schema: pa.Schema
     fingerprint: str
     """Of its analysed plan: the same in every session."""
+    volatile: tuple[str, ...] = ()
+    """Why it may give another result next time."""
 
 
 class BuilderAnalyst(Protocol):
@@ -43,6 +45,8 @@ class PlanRequest(msgspec.Struct, frozen=True, kw_only=True):
     variables: Mapping[str, VariableValue]
     root: Path
     """The project's folder."""
+    spark_settings: Mapping[str, str] = msgspec.field(default_factory=dict)
+    """Settings of Spark that can change a result; what they change is not known to the planner."""
     engine: str
     """The runner and its version."""
     planner: str

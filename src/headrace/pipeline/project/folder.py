@@ -1,11 +1,8 @@
 """Reads a project's folder: its views, and the functions it declares."""
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import ModuleType
+
+import msgspec
 
 from headrace.errors import InvalidViewError
 from headrace.pipeline.functions.catalog import (
@@ -14,10 +11,11 @@ from headrace.pipeline.functions.catalog import (
     project_catalog,
     standard_catalog,
 )
+from headrace.pipeline.functions.fingerprint import Source, code_part
 from headrace.pipeline.project.header import read_header
-from headrace.pipeline.project.view import SqlView, View, declared_views
+from headrace.pipeline.project.importing import MODULE_PREFIX, load_module
+from headrace.pipeline.project.view import BuilderView, SqlView, View, declared_views
 
-MODULE_PREFIX = "headrace_project_"
 VIEWS = "views"
 FUNCTIONS = "functions.py"
 
@@ -49,9 +47,17 @@ def _views_of(file: Path, root: Path) -> list[View]:
             header = read_header(sql, file=shown, view=file.stem)
             return [SqlView(name=file.stem, file=shown, sql=sql, header=header)]
         case ".py" if not file.name.startswith("_"):
-            return [*declared_views(vars(load_module(file, root)), file=shown)]
+            views = declared_views(vars(load_module(file, root)), file=shown)
+            return [_with_part(view, root) for view in views]
         case _:
             return []
+
+
+def _with_part(view: BuilderView, root: Path) -> BuilderView:
+    """A builder with the fingerprint of the text that was loaded."""
+    source = Source(root / view.file, view.name)
+    part = code_part(view.build, signature=f"view {view.name}", root=root, source=source)
+    return msgspec.structs.replace(view, part=part)
 
 
 def _read_text(file: Path, shown: str) -> str:
@@ -75,39 +81,3 @@ def read_functions(root: Path) -> Catalog:
     functions = declared_functions(vars(load_module(file, root)))
     own = [f for f in functions if f.kernel.__module__ == f"{MODULE_PREFIX}{file.stem}"]
     return project_catalog(own, origin=FUNCTIONS, root=root)
-
-
-def load_module(file: Path, root: Path) -> ModuleType:
-    """Run a Python file of a project; it may import its neighbours by name.
-
-    Raises:
-        InvalidViewError: it fails.
-    """
-    name = MODULE_PREFIX + file.relative_to(root).with_suffix("").as_posix().replace("/", "_")
-    spec = spec_from_file_location(name, file)
-    assert spec is not None, "a file that is there has a spec"
-    assert spec.loader is not None
-    module = module_from_spec(spec)
-    sys.modules[name] = module  # so that what it declares can be pickled
-    try:
-        with _importable(root):
-            spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
-        reason = f"it cannot be imported: {type(error).__name__}: {error}"
-        raise InvalidViewError(file=str(file), line=None, reason=reason) from error
-    return module
-
-
-@contextmanager
-def _importable(root: Path) -> Iterator[None]:
-    """Let a project's modules import each other; they are forgotten afterwards."""
-    before = set(sys.modules)
-    sys.path.insert(0, str(root))
-    try:
-        yield
-    finally:
-        sys.path.remove(str(root))
-        for name in set(sys.modules) - before:
-            file = getattr(sys.modules[name], "__file__", None)
-            if file and Path(file).is_relative_to(root) and not name.startswith(MODULE_PREFIX):
-                del sys.modules[name]

@@ -45,6 +45,13 @@ class WriteMode(StrEnum):
     MERGE = "merge"
 
 
+class AppendMode(StrEnum):
+    """Which rows an output that is appended to takes."""
+
+    ALL = "all"
+    """All rows of every result, also those that an earlier one had."""
+
+
 class Tier(StrEnum):
     """How equal the rows of a replay must be."""
 
@@ -62,6 +69,8 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     description: str = ""
     materialise: Materialise = Materialise.NONE
     write: WriteMode = WriteMode.OVERWRITE
+    append: AppendMode | None = None
+    """What the author wants appended; without a word, a view that reads something is refused."""
     partition_by: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
     """The columns that identify a row: a merge matches by them."""
@@ -77,7 +86,7 @@ _ENTRY = re.compile(r"--\s?@(\w+)\s*(.*)")
 _CONTINUED = re.compile(r"--\s{3,}(\S.*)")
 _CONTRACT = re.compile(r"(?:(\w+)\s*)?\((.*)\)\s*", re.DOTALL)
 _KEYS = (
-    *("description", "materialise", "write", "partition_by", "keys", "order_by"),
+    *("description", "materialise", "write", "append", "partition_by", "keys", "order_by"),
     *("change_feed", "tier", "tolerance", "contract", "metadata"),
 )
 
@@ -101,12 +110,20 @@ def read_header(sql: str, *, file: str, view: str) -> Header:
             if not found:
                 reason = f"@metadata is NAME = VALUE, not {value!r}"
                 raise InvalidViewError(file=file, line=line, reason=reason)
-            metadata[name.strip()] = text.strip()
+            metadata[_property_name(name.strip(), file=file, line=line)] = text.strip()
             continue
         if key in entries:
             raise InvalidViewError(file=file, line=line, reason=f"@{key} is given twice")
         entries[key] = (line, value.strip())
     return _HeaderReader(file, view, entries, metadata).read()
+
+
+def _property_name(name: str, *, file: str, line: int) -> str:
+    """The name of a property of the table; those that mean something to writers are not free."""
+    if not name or name.casefold().startswith(("delta.", "headrace.")):
+        reason = f"@metadata cannot set {name!r}: names below delta. and headrace. are reserved"
+        raise InvalidViewError(file=file, line=line, reason=reason)
+    return name
 
 
 def _entries(sql: str) -> Iterator[tuple[int, str, str]]:
@@ -140,6 +157,9 @@ class _HeaderReader:
             description=" ".join(self.text("description").split()),
             materialise=self.word("materialise", Materialise, Materialise.NONE),
             write=self.word("write", WriteMode, WriteMode.OVERWRITE),
+            append=self.word("append", AppendMode, AppendMode.ALL)
+            if "append" in self.entries
+            else None,
             partition_by=self.names("partition_by"),
             keys=self.names("keys"),
             change_feed=self.truth("change_feed"),
@@ -152,9 +172,11 @@ class _HeaderReader:
 
     def check(self, header: Header) -> None:
         if header.materialise is not Materialise.OUTPUT:
-            for key in ("write", "partition_by", "change_feed"):
+            for key in ("write", "append", "partition_by", "change_feed"):
                 if key in self.entries:
                     raise self.error(key, f"@{key} is for an output: add '@materialise output'")
+        if header.append is not None and header.write is not WriteMode.APPEND:
+            raise self.error("append", "@append is for '@write append'")
         if header.write is WriteMode.MERGE and not header.keys:
             raise self.error("write", "a merge needs @keys, the columns to match by")
         if header.write is WriteMode.OVERWRITE_PARTITIONS and not header.partition_by:

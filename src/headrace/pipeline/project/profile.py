@@ -1,6 +1,7 @@
-"""Profiles: how much of a machine a run may take. No profile changes a result.
+"""Profiles: how much of a machine a run may take.
 
-One profile is mapped to the settings of both runners.
+One profile is mapped to the settings of both runners. Settings of Spark that can change a result
+are part of every key, so that another profile re-runs what it may change.
 """
 
 import re
@@ -9,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-_CHANGE_RESULTS = (
+_RELIED_ON = (
     *("spark.sql.ansi", "spark.sql.caseSensitive", "spark.sql.decimalOperations"),
     *("spark.sql.legacy", "spark.sql.session.timeZone", "spark.sql.storeAssignmentPolicy"),
     "spark.sql.timestampType",
@@ -38,9 +39,9 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
         for name in self.spark:
-            if name.startswith(_CHANGE_RESULTS):
-                reason = "a profile changes no result (the time zone and ANSI mode are [settings])"
-                raise ValueError(f"spark: {name} may: {reason}")
+            if name.startswith(_RELIED_ON):
+                reason = "plans rely on it (the time zone and ANSI mode are [settings])"
+                raise ValueError(f"spark: {name} cannot be set: {reason}")
 
     @property
     def memory_bytes(self) -> int:

@@ -14,7 +14,8 @@ from typing import Any, TypeAlias
 import msgspec
 
 from headrace.pipeline.contract import Contract
-from headrace.pipeline.project.header import Header, Materialise, Tier, WriteMode
+from headrace.pipeline.functions.fingerprint import FunctionPart
+from headrace.pipeline.project.header import AppendMode, Header, Materialise, Tier, WriteMode
 
 Builder: TypeAlias = Callable[[Any], Any]
 """Takes a Spark session, in which the sources and upstream views are there as tables, and gives
@@ -41,6 +42,8 @@ class BuilderView(msgspec.Struct, frozen=True, kw_only=True):
     header: Header
     reads: tuple[str, ...]
     """What it reads by its own account; Spark's analysed plan knows it exactly."""
+    part: FunctionPart | None = None
+    """What its code is made of, as it was loaded."""
 
 
 View: TypeAlias = SqlView | BuilderView
@@ -61,6 +64,7 @@ def view(  # noqa: PLR0913  (one parameter a key of the header)
     description: str = "",
     materialise: Materialise | str = Materialise.NONE,
     write: WriteMode | str = WriteMode.OVERWRITE,
+    append: AppendMode | str | None = None,
     partition_by: Sequence[str] = (),
     keys: Sequence[str] = (),
     change_feed: bool = False,
@@ -75,6 +79,7 @@ def view(  # noqa: PLR0913  (one parameter a key of the header)
         description: What the view is; by default the function's docstring.
         materialise: What becomes of its rows; so for the keys of an SQL view's header.
         write: How an output takes new rows.
+        append: Which rows an output that is appended to takes: `all`.
         partition_by: The columns that an output is partitioned by.
         keys: The columns that identify a row.
         change_feed: Whether the output keeps a change data feed.
@@ -93,6 +98,7 @@ def view(  # noqa: PLR0913  (one parameter a key of the header)
             description=description or inspect.getdoc(build) or "",
             materialise=Materialise(materialise),
             write=WriteMode(write),
+            append=None if append is None else AppendMode(append),
             partition_by=tuple(partition_by),
             keys=tuple(keys),
             change_feed=change_feed,

@@ -10,14 +10,14 @@ import pyarrow as pa
 from headrace.pipeline.bundle.view_plan import ViewPlan
 from headrace.pipeline.contract import Contract
 from headrace.pipeline.functions.catalog import Catalog
-from headrace.pipeline.output.write import OutputWrite
+from headrace.pipeline.output.write import OutputWrite, Replacement
 from headrace.pipeline.project.profile import Profile
 from headrace.pipeline.project.setting import Settings
 from headrace.pipeline.project.view import Builder
 from headrace.pipeline.runs.artifact import PlanStage
 from headrace.pipeline.runs.digest import RowDigest
-from headrace.pipeline.runs.record import OutputVersion
 from headrace.pipeline.sources.source import Source
+from headrace.table import Snapshot
 
 
 class TableResult(msgspec.Struct, frozen=True, kw_only=True):
@@ -49,6 +49,8 @@ class ViewTask(msgspec.Struct, frozen=True, kw_only=True):
     folder: Path | None
     """Where its rows are written as Parquet files; None: they are kept in memory."""
     partition_by: tuple[str, ...] = ()
+    order_by: tuple[str, ...] = ()
+    """The columns that rows are written in order of, nulls first; empty: as they come."""
     analyse: bool = False
     """Whether to tell what each part of the physical plan did."""
 
@@ -60,6 +62,10 @@ class ViewResult(msgspec.Struct, frozen=True, kw_only=True):
     digest: RowDigest
     plans: dict[PlanStage, str]
     job_ids: tuple[int, ...] = ()
+    volatile: tuple[str, ...] = ()
+    """Why the engine calls the query non-deterministic; its result has no skip key then."""
+    fallback: str | None = None
+    """Why the stored plan was not run, but the SQL that it was made from; None if it was."""
 
 
 class RunnerContext(msgspec.Struct, frozen=True, kw_only=True):
@@ -84,11 +90,14 @@ class Runner(Protocol):
             Exception: whatever the engine says of a query that fails.
         """
 
-    def merge(self, write: OutputWrite) -> OutputVersion:
-        """Merge the rows that a view gave into its table by their keys, in one commit.
+    def merge(self, write: OutputWrite, snapshot: Snapshot | None) -> Replacement:
+        """Work out how the rows of a view change its table when they are merged by their keys.
+
+        Nothing is committed. Where another writer is first, it is asked again with the table as
+        it stands then; `snapshot` is None where there is no table yet.
 
         Raises:
-            InvalidResultError: they do not fit the table, or their keys do not identify them.
+            InvalidResultError: keys do not identify the rows.
         """
 
     def release(self, name: str) -> None:
@@ -111,7 +120,7 @@ class NoRunner:
         """Nobody asks."""
         raise AssertionError(f"no view runs, and yet {task.plan.name} does")
 
-    def merge(self, write: OutputWrite) -> OutputVersion:
+    def merge(self, write: OutputWrite, snapshot: Snapshot | None) -> Replacement:  # noqa: ARG002
         """Nobody asks."""
         raise AssertionError(f"no view runs, and yet {write.note.view} does")
 

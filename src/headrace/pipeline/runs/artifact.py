@@ -1,18 +1,21 @@
 """The tables of the artifact store: their columns, and records as rows of them.
 
-Each row has the columns that people filter by, and the whole record as JSON beside them. All are
-partitioned by the date on which the run started.
+Each row has the columns that people filter by, and the whole record as JSON next to them. All have
+the date on which the run started.
 """
 
+import time
+from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from enum import StrEnum
 from typing import Any
 
 import msgspec
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from headrace.pipeline.bundle.bundle import Bundle
-from headrace.pipeline.runs.file_mark import FileMark
+from headrace.pipeline.runs.file_mark import MARKS
 from headrace.pipeline.runs.record import RunRecord, ViewRun
 
 
@@ -23,7 +26,11 @@ class StoreTable(StrEnum):
     """When a run starts and when it ends a row each; the newer one counts."""
     VIEWS = "views"
     BUNDLES = "bundles"
+    """Only read: earlier releases kept bundles here."""
     UNITS = "units"
+    """What views read. Earlier releases kept the marks of files here, too."""
+    MARKS = "marks"
+    """One row for each file that was marked, by the run that met it first or altered."""
     PLANS = "plans"
 
 
@@ -81,6 +88,7 @@ SCHEMAS: dict[StoreTable, pa.Schema] = {
             ("job_ids", pa.list_(pa.int64())),
             ("error", pa.string()),
             ("record", pa.string()),
+            ("recorded_ms", pa.int64()),
         ]
     ),
     StoreTable.BUNDLES: pa.schema(
@@ -106,6 +114,14 @@ SCHEMAS: dict[StoreTable, pa.Schema] = {
             ("bytes_kept", pa.int64()),
             ("digest", pa.string()),
             ("files", pa.list_(_FILE)),
+        ]
+    ),
+    StoreTable.MARKS: pa.schema(
+        [
+            ("date", pa.date32()),
+            ("run", pa.string()),
+            ("started_ms", pa.int64()),
+            *((field.name, field.type) for field in MARKS),
         ]
     ),
     StoreTable.PLANS: pa.schema(
@@ -159,24 +175,12 @@ def view_row(run: RunRecord, view: ViewRun) -> dict[str, Any]:
         "job_ids": list(view.job_ids),
         "error": None if view.failure is None else view.failure.text,
         "record": _json(view),
+        "recorded_ms": time.time_ns() // 1_000_000,
     }
 
 
-def bundle_row(run: RunRecord, bundle: Bundle) -> dict[str, Any]:
-    """A bundle as a row."""
-    return {
-        "date": day_of(run.started_ms),
-        "bundle": bundle.id,
-        "engine": bundle.engine,
-        "planner": bundle.planner,
-        "content": bundle.encode(),
-    }
-
-
-def unit_rows(
-    run: RunRecord, bundle: Bundle, view: str, marks: dict[str, tuple[FileMark, ...]]
-) -> list[dict[str, Any]]:
-    """What a view read of each source, with a mark of each file."""
+def unit_rows(run: RunRecord, bundle: Bundle, view: str) -> list[dict[str, Any]]:
+    """What a view read of each source."""
     return [
         {
             "date": day_of(run.started_ms),
@@ -190,13 +194,50 @@ def unit_rows(
             "files_kept": unit.files_kept,
             "bytes_kept": unit.bytes_kept,
             "digest": unit.digest,
-            "files": [msgspec.structs.asdict(mark) for mark in marks.get(unit.source, ())],
         }
         for unit in bundle[view].units
     ]
 
 
-def plan_rows(run: RunRecord, view: str, plans: dict[PlanStage, str]) -> list[dict[str, Any]]:
+def mark_rows(run: RunRecord, marks: pa.Table) -> pa.Table:
+    """Marks as rows of the run that made them."""
+    day, run_id, started = (
+        pa.repeat(pa.scalar(value, kind), marks.num_rows)
+        for value, kind in (
+            (day_of(run.started_ms), pa.date32()),
+            (run.id, pa.string()),
+            (run.started_ms, pa.int64()),
+        )
+    )
+    columns = [day, run_id, started, *marks.select(MARKS.names).columns]
+    return pa.Table.from_arrays(columns, schema=SCHEMAS[StoreTable.MARKS])
+
+
+def marks_in_units(units: pa.Table, runs: pa.Table) -> pa.Table:
+    """The marks that earlier releases kept as lists in `units`, as rows of the table `marks`.
+
+    Args:
+        units: The columns `date`, `run`, `source` and `files`.
+        runs: The columns `run` and `started_ms`, from which the time of each mark is taken.
+    """
+    units = units.combine_chunks()
+    files = pa.chunked_array(units["files"]).combine_chunks()
+    parent = pc.list_parent_indices(files)
+    marks = files.flatten()
+    place = pc.index_in(units["run"].combine_chunks(), value_set=runs["run"].combine_chunks())
+    started = runs["started_ms"].combine_chunks().take(place)
+    fields = dict(zip((f.name for f in marks.type), marks.flatten(), strict=True))
+    columns = {
+        "date": units["date"].combine_chunks().take(parent),
+        "run": units["run"].combine_chunks().take(parent),
+        "started_ms": started.take(parent),
+        "source": units["source"].combine_chunks().take(parent),
+        **fields,
+    }
+    return pa.table(columns, schema=SCHEMAS[StoreTable.MARKS])
+
+
+def plan_rows(run: RunRecord, view: str, plans: Mapping[PlanStage, str]) -> list[dict[str, Any]]:
     """What an engine made of a view."""
     common = {"date": day_of(run.started_ms), "run": run.id, "view": view}
     return [{**common, "stage": stage.value, "text": text} for stage, text in plans.items()]

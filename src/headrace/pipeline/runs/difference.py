@@ -2,12 +2,17 @@
 
 from collections.abc import Iterator
 from enum import StrEnum
+from typing import TypeAlias
 
 import msgspec
 
+from headrace.errors import BundleDamagedError
 from headrace.pipeline.bundle.bundle import Bundle
 from headrace.pipeline.bundle.cause import Cause, explain_change, explain_upstream
 from headrace.pipeline.runs.record import RunRecord, ViewRun
+
+PlanOrError: TypeAlias = Bundle | BundleDamagedError
+"""The bundle of a run, or why it cannot be read."""
 
 
 class Sameness(StrEnum):
@@ -43,10 +48,14 @@ class RunDifference(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def diff_runs(
-    first: RunRecord, second: RunRecord, *, bundles: tuple[Bundle, Bundle]
+    first: RunRecord, second: RunRecord, *, bundles: tuple[PlanOrError, PlanOrError]
 ) -> RunDifference:
-    """Compare two runs with the bundles that they ran."""
-    names = list(dict.fromkeys([*bundles[0].order, *bundles[1].order]))
+    """Compare two runs with the bundles that they ran, as far as these can be read."""
+    orders = [
+        tuple(run.views) if isinstance(plan, BundleDamagedError) else plan.order
+        for run, plan in zip((first, second), bundles, strict=True)
+    ]
+    names = list(dict.fromkeys([*orders[0], *orders[1]]))
     return RunDifference(
         first=first.id,
         second=second.id,
@@ -56,12 +65,12 @@ def diff_runs(
 
 
 def _facts(
-    first: RunRecord, second: RunRecord, bundles: tuple[Bundle, Bundle]
+    first: RunRecord, second: RunRecord, bundles: tuple[PlanOrError, PlanOrError]
 ) -> Iterator[tuple[str, tuple[str, str]]]:
     pairs = [
         ("engine", first.engine, second.engine),
         ("status", first.status.value, second.status.value),
-        ("planner", bundles[0].planner, bundles[1].planner),
+        ("planner", _planner(bundles[0]), _planner(bundles[1])),
     ]
     pairs += [
         (f"version of {name}", _version(first, name), _version(second, name))
@@ -74,14 +83,18 @@ def _facts(
     yield from ((name, (a, b)) for name, a, b in pairs if a != b)
 
 
+def _planner(bundle: PlanOrError) -> str:
+    return f"not known: {bundle}" if isinstance(bundle, BundleDamagedError) else bundle.planner
+
+
 def _version(run: RunRecord, source: str) -> str:
     return str(run.pins.get(source, "not read"))
 
 
 def _view(
-    name: str, first: RunRecord, second: RunRecord, bundles: tuple[Bundle, Bundle]
+    name: str, first: RunRecord, second: RunRecord, bundles: tuple[PlanOrError, PlanOrError]
 ) -> ViewDifference:
-    plans = [bundle.views.get(name) for bundle in bundles]
+    plans = [bundle.views.get(name) if isinstance(bundle, Bundle) else None for bundle in bundles]
     records = [run.views.get(name) for run in (first, second)]
     causes: tuple[Cause, ...] = ()
     if plans[0] is not None and plans[1] is not None:

@@ -18,6 +18,7 @@ class RunKind(StrEnum):
 
     RUN = "run"
     REPLAY = "replay"
+    VERIFICATION = "verification"
 
 
 class RunStatus(StrEnum):
@@ -57,6 +58,8 @@ class OutputVersion(msgspec.Struct, frozen=True, kw_only=True):
     files: int
     size_bytes: int
     change_feed: bool = False
+    commit_id: str | None = None
+    """The id of the commit that made the version; None in records of older releases."""
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
@@ -93,6 +96,10 @@ class ViewRun(msgspec.Struct, frozen=True, kw_only=True):
     job_ids: tuple[int, ...] = ()
     """The jobs that Spark ran for it."""
     failure: Failure | None = None
+    volatile: tuple[str, ...] = ()
+    """Why the engine calls the query non-deterministic, which planning could not tell."""
+    warnings: tuple[str, ...] = ()
+    """What went wrong without harm to the result."""
 
     @property
     def stands(self) -> bool:
@@ -144,9 +151,9 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
             RunFailedError, ReplayDiffersError: one did.
         """
         failed = [view for view in self.views.values() if view.status is ViewStatus.FAILED]
-        if failed and self.replay_of is not None:
+        if failed and self.kind is not RunKind.RUN:
             differences = [f"view {view.view}: {view.reason}" for view in failed]
-            raise ReplayDiffersError(run=self.replay_of, differences=differences)
+            raise ReplayDiffersError(run=self.replay_of or self.id, differences=differences)
         if failed:
             failures = [f"view {view.view}: {view.failure or view.reason}" for view in failed]
             raise RunFailedError(run=self.id, failures=failures)

@@ -9,13 +9,14 @@ import pyarrow as pa
 
 from headrace.errors import PinConflictError
 from headrace.pipeline.arrow_ddl import schema_text, spark_schema
-from headrace.pipeline.sources.file_set import FileSet
+from headrace.pipeline.sources.file_set import FileSet, partition_texts
 from headrace.pipeline.sources.pin import PinOrigin, SourcePin, harmless_uri, without_secrets
 from headrace.pipeline.sources.source import SourceRequest
 from headrace.table import Snapshot, Table
 
 _FROM_ENVIRONMENT = "env:"
 _COLUMNS = ("path", "dv_id", "size_bytes")
+_PARTITIONED = (*_COLUMNS, "partition_values")
 
 
 class DeltaSource:
@@ -60,7 +61,9 @@ class DeltaSource:
 
     def prune(self, where: str | None) -> FileSet:
         """The files that may hold a row for which `where` is true."""
-        batches = list(self.snapshot.scan(where=where).batches(columns=_COLUMNS))
+        columns = _PARTITIONED if self.snapshot.partition_columns else _COLUMNS
+        scan = self.snapshot.scan(where=where)
+        batches = [_with_partition(batch) for batch in scan.batches(columns=columns)]
         total = sum(b.num_rows for b in batches) if where is None else self.files_total
         return FileSet.of(batches, total=total)
 
@@ -87,6 +90,14 @@ def open_delta(request: SourceRequest) -> DeltaSource:
         pins = (f"version {snapshot.version} ({named})", f"version {request.version}")
         raise PinConflictError(source=request.name, pins=pins)
     return DeltaSource(request, snapshot, PinOrigin.PROJECT)
+
+
+def _with_partition(batch: Any) -> Any:
+    """A batch of files in which the partition values are one text."""
+    if "partition_values" not in batch.schema.names:
+        return batch
+    texts = partition_texts(batch.column("partition_values"))
+    return batch.drop_columns(["partition_values"]).append_column("partition", texts)
 
 
 def open_options(options: Mapping[str, str]) -> dict[str, str]:

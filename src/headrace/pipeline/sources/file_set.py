@@ -8,20 +8,26 @@ from hashlib import sha256
 from typing import Any
 
 import msgspec
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-_SEPARATOR = "\x1f"
 FILES = pa.schema(
     [
         pa.field("path", pa.string(), nullable=False),
         pa.field("dv_id", pa.string()),
         pa.field("stamp", pa.string()),
+        pa.field("partition", pa.string()),
         pa.field("size_bytes", pa.int64()),
     ]
 )
-"""What is known of each file: its path and its deletion vector's id identify it in a log; where
-there is no log, a stamp tells whether it is still the same."""
+"""What is known of each file. In a log a file is identified by its path and the id of its deletion
+vector; its size and partition values tell whether it is the same file with the same rows. Where
+there is no log, the stamp does: a hash of the content."""
+
+_IDENTIFYING = ("path", "dv_id", "stamp", "partition")
+_FORMAT = b"files 2"
+_NULL = pa.scalar("-")
 
 
 class FileSet(msgspec.Struct, frozen=True):
@@ -34,8 +40,8 @@ class FileSet(msgspec.Struct, frozen=True):
     def of(cls, batches: Iterable[Any], *, total: int) -> "FileSet":
         """Take batches that have the columns of `FILES`, or those of them that are known."""
         table = pa.Table.from_batches([_whole(batch) for batch in batches], FILES)
-        order = pc.sort_indices(table, sort_keys=[("path", "ascending"), ("dv_id", "ascending")])
-        return cls(table.take(order).combine_chunks(), total)
+        order = pc.sort_indices(table, sort_keys=[(name, "ascending") for name in _IDENTIFYING])
+        return cls(table.take(order), total)
 
     def __len__(self) -> int:
         return int(self.files.num_rows)
@@ -45,31 +51,56 @@ class FileSet(msgspec.Struct, frozen=True):
         """The size of all files."""
         return pc.sum(self.files["size_bytes"]).as_py() or 0
 
-    @property
-    def keys(self) -> pa.Array:
-        """Each file as one text, made by `file_key`."""
-        path, vector, stamp = (
-            self.files[name].cast(pa.large_string()) for name in ("path", "dv_id", "stamp")
-        )
-        parts = (path, pc.fill_null(vector, ""), pc.fill_null(stamp, ""), _text(_SEPARATOR))
-        return pc.binary_join_element_wise(*parts).combine_chunks()
+    def names(self) -> set[tuple[str, str | None]]:
+        """The path and the id of the deletion vector of each file, as the log has them."""
+        paths, vectors = self.files["path"].to_pylist(), self.files["dv_id"].to_pylist()
+        return set(zip(paths, vectors, strict=True))
 
     def digest(self) -> str:
-        """The same for the same files, whatever order they came in."""
-        lines = pc.binary_join_element_wise(self.keys, _text(""), _text("\n"))
-        hashed = sha256(str(len(self)).encode())
-        if len(self):
-            hashed.update(lines.buffers()[2])
+        """The same for the same files, whatever order they came in and on every machine."""
+        hashed = sha256(_FORMAT)
+        hashed.update(len(self).to_bytes(8, "little"))
+        for name in _IDENTIFYING:
+            for part in _text_parts(self.files[name]):
+                hashed.update(part)
+        hashed.update(_little_endian(self.files["size_bytes"]))
         return hashed.hexdigest()
 
 
-def file_key(path: str, dv_id: str | None) -> str:
-    """The text that stands for a file of a log."""
-    return f"{path}{_SEPARATOR}{dv_id or ''}{_SEPARATOR}"
+def partition_texts(values: Any) -> pa.Array:
+    """Partition values, a map of texts for each file, as one unambiguous text for each.
+
+    The maps must have the same keys in the same order, as those of a scan do.
+    """
+    size = len(values)
+    width = len(values.keys) // size if size else 0
+    if not width:
+        return pa.nulls(size, pa.string())
+    items = values.items
+    columns = [items.take(pa.array(np.arange(k, size * width, width))) for k in range(width)]
+    return pc.binary_join_element_wise(*(_prefixed(column) for column in columns), ",")
 
 
-def _text(value: str) -> pa.Scalar:
-    return pa.scalar(value, pa.large_string())  # paths of many files outgrow 2 GB
+def _prefixed(texts: pa.Array) -> pa.Array:
+    """Each text after its length, so that no text can pass for two; null is one of its own."""
+    length = pc.binary_length(texts).cast(pa.string())
+    return pc.fill_null(pc.binary_join_element_wise(length, texts, ":"), _NULL)
+
+
+def _text_parts(column: pa.ChunkedArray) -> Iterable[bytes | memoryview]:
+    """A column as bytes that stand for it alone: the lengths (-1 for null), then the texts."""
+    yield _little_endian(pc.binary_length(column))
+    for chunk in column.chunks:
+        texts = pc.fill_null(chunk, "").cast(pa.large_binary())
+        _, offsets, data = texts.buffers()
+        if data is not None:
+            ends = np.frombuffer(offsets, np.int64)[texts.offset :][: len(texts) + 1]
+            yield memoryview(data)[ends[0] : ends[-1]]
+
+
+def _little_endian(numbers: pa.ChunkedArray) -> bytes:
+    values = pc.fill_null(numbers.cast(pa.int64()), -1).to_numpy()
+    return bytes(values.astype("<i8").tobytes())
 
 
 def _whole(batch: Any) -> Any:

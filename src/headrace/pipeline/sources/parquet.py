@@ -1,6 +1,7 @@
 """Parquet files as a source: a file, a folder or a pattern, under a declared schema.
 
-There is no log, so a file is known by its path, size and time of change.
+There is no log, so a file is known by its path below the source and a hash of its content, and
+pruned by the statistics in its footer.
 """
 
 from collections.abc import Iterator
@@ -13,7 +14,9 @@ import pyarrow.dataset as ds
 
 from headrace.errors import TableNotFoundError
 from headrace.pipeline.arrow_ddl import schema_text
+from headrace.pipeline.sources.content import ContentCache
 from headrace.pipeline.sources.file_set import FILES, FileSet
+from headrace.pipeline.sources.footer import Footers, files_that_may_match, read_footers
 from headrace.pipeline.sources.pin import PinOrigin, SourcePin, harmless_uri
 from headrace.pipeline.sources.source import SourceRequest
 
@@ -29,6 +32,7 @@ class ParquetSource:
         self.request = request
         self.schema = schema
         self.files = files
+        self._content: dict[Path, str] = {}
 
     @cached_property
     def pin(self) -> SourcePin:
@@ -41,20 +45,33 @@ class ParquetSource:
             schema=schema_text(self.schema),
         )
 
-    def prune(self, where: str | None) -> FileSet:  # noqa: ARG002  (there are no statistics)
-        """All files: without a log nothing is known of what they hold."""
+    def prune(self, where: str | None) -> FileSet:
+        """The files that may hold a row for which `where` is true, by their footers."""
         root = Path(self.request.uri)
         base = root if root.is_dir() else root.parent
-        status = [file.stat() for file in self.files]
+        files = self.kept(where)
+        new = [file for file in files if file not in self._content]
+        hashes = ContentCache(self.request.content_cache).hashes(new)
+        self._content.update(zip(new, hashes, strict=True))
         batch = pa.RecordBatch.from_pydict(
             {
-                "path": [_below(file, base) for file in self.files],
-                "stamp": [f"{found.st_mtime_ns}:{found.st_size}" for found in status],
-                "size_bytes": [found.st_size for found in status],
+                "path": [file.relative_to(base).as_posix() for file in files],
+                "stamp": [self._content[file] for file in files],
+                "size_bytes": [file.stat().st_size for file in files],
             },
             _LISTED,
         )
         return FileSet.of([batch], total=len(self.files))
+
+    def kept(self, where: str | None) -> list[Path]:
+        """Where the files are that `prune` keeps."""
+        if where is None:
+            return self.files
+        return files_that_may_match(self._footers, schema=self.schema, where=where)
+
+    @cached_property
+    def _footers(self) -> Footers:
+        return read_footers(self.files)
 
     def batches(self, columns: tuple[str, ...] | None = None) -> Iterator[Any]:
         """The rows under the declared schema."""
@@ -84,7 +101,3 @@ def open_parquet(request: SourceRequest) -> ParquetSource:
         raise TableNotFoundError(table=request.uri)
     assert request.schema is not None, "the project's file was checked for it"
     return ParquetSource(request, request.schema, files)
-
-
-def _below(file: Path, base: Path) -> str:
-    return file.relative_to(base).as_posix() if file.is_relative_to(base) else str(file)

@@ -15,6 +15,7 @@ from headrace.pipeline.sources.pin import PinOrigin, Pins, SourcePin, harmless_u
 from headrace.pipeline.sources.source import Source, SourceKinds, SourceRequest
 from headrace.storage.location import local_root, scheme_of
 
+_CONTENT_CACHE = "content.sqlite"
 KINDS = SourceKinds({"delta": open_delta, "parquet": open_parquet})
 
 
@@ -43,11 +44,17 @@ class MissingSource:
 
 
 def resolve_sources(
-    specs: Mapping[str, SourceSpec], *, root: Path, pins: Pins, kinds: SourceKinds = KINDS
+    specs: Mapping[str, SourceSpec],
+    *,
+    root: Path,
+    pins: Pins,
+    kinds: SourceKinds = KINDS,
+    state: Path | None = None,
 ) -> dict[str, Source]:
     """Pin every source to one version.
 
-    Two sources that are the same table, neither pinned, get the same version.
+    Two sources that are the same table, neither pinned, get the same version. In `state`, the
+    project's folder for such things, hashes of files without a log are kept.
 
     Raises:
         InvalidArgumentError: a pin names no source.
@@ -66,6 +73,7 @@ def resolve_sources(
             root=root,
             version=pins.get(name),
             schema=None if spec.schema is None else parse_schema(spec.schema),
+            content_cache=None if state is None else state / _CONTENT_CACHE,
         )
         source = _open(request, kinds)
         if isinstance(source, DeltaSource) and source.origin is PinOrigin.NEWEST:

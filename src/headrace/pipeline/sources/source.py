@@ -31,6 +31,8 @@ class SourceRequest(msgspec.Struct, frozen=True, kw_only=True):
     """The version that the caller asks for, if it does."""
     schema: pa.Schema | None = None
     """The declared columns, if there are."""
+    content_cache: Path | None = None
+    """A file in which hashes of files may be kept for later plans."""
 
     @property
     def uri(self) -> str:

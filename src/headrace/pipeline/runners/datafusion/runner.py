@@ -5,20 +5,25 @@ Spark's types, so that both runners write the same tables.
 """
 
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from threading import Event, Lock
 
 import pyarrow as pa
-from datafusion import DataFrame, RuntimeEnvBuilder, SessionContext
+from datafusion import DataFrame, RuntimeEnvBuilder, SessionContext, column
 from datafusion.substrait import Consumer, Serde
 from sqlglot import exp
 
-from headrace.errors import HeadraceError, RunCancelledError, ViewUnplannedError
+from headrace.errors import (
+    HeadraceError,
+    RunCancelledError,
+    ViewRefusedError,
+    ViewUnplannedError,
+)
 from headrace.pipeline.arrow_ddl import spark_schema
 from headrace.pipeline.bundle.view_plan import ViewPlan
 from headrace.pipeline.output.merge import merge_embedded
-from headrace.pipeline.output.write import OutputWrite
+from headrace.pipeline.output.write import OutputWrite, Replacement
 from headrace.pipeline.planning.query import parse_query
 from headrace.pipeline.planning.session import planning_context, register_function
 from headrace.pipeline.project.header import Tier
@@ -39,9 +44,10 @@ from headrace.pipeline.runners.task import (
 )
 from headrace.pipeline.runs.artifact import PlanStage
 from headrace.pipeline.runs.digest import Digester
-from headrace.pipeline.runs.record import OutputVersion
 from headrace.pipeline.sources.delta import DeltaSource
-from headrace.table import Table
+from headrace.pipeline.translation.kernel import kernels_in
+from headrace.pipeline.translation.kernels.table import register_kernels
+from headrace.table import Snapshot, Table
 
 _LOGGER = logging.getLogger("headrace.pipeline")
 
@@ -59,6 +65,8 @@ _SETTLED_RULES = (
 """The rules of DataFusion's optimizer that a stored plan has behind it. It runs as it is stored;
 only functions that are words for others are still to be replaced."""
 
+_PLANNED_FOR_THIS = "datafusion "
+"""A plan that was made for Spark is a sketch; the SQL beside it is exact."""
 _UNFENCED = "__rows"
 _FENCE = 1 << 62
 """A limit that limits nothing, and that no filter is moved across. A dataset's filters would be
@@ -74,6 +82,8 @@ class DataFusionRunner:
         self._kept: dict[str, pa.Table] = {}
         self._raised: dict[str, HeadraceError] = {}
         """By view, what the readers of its sources raised first."""
+        self._fallbacks: dict[str, str] = {}
+        """By view, why its stored plan was not run."""
         self._lock = Lock()
         self._cancelled = Event()
 
@@ -93,9 +103,10 @@ class DataFusionRunner:
                 raise
             raise raised from error
 
-    def merge(self, write: OutputWrite) -> OutputVersion:
-        """Merge the rows that a view gave into its table."""
-        return merge_embedded(write, memory_bytes=self._context.profile.memory_bytes)
+    def merge(self, write: OutputWrite, snapshot: Snapshot | None) -> Replacement:
+        """Work out how the rows of a view change its table."""
+        memory_bytes = self._context.profile.memory_bytes
+        return merge_embedded(write, snapshot, memory_bytes=memory_bytes)
 
     def release(self, name: str) -> None:
         """Let go of a kept result."""
@@ -117,6 +128,7 @@ class DataFusionRunner:
     def _compute(self, task: ViewTask) -> ViewResult:
         session, frame = self._frame(task, task.plan)
         schema = _result_schema(frame, task.plan)
+        frame = _ordered(frame, schema, task.order_by)
         digester = Digester(schema)
         rows = self._rows(frame, schema, digester)
         if task.folder is None:
@@ -129,6 +141,7 @@ class DataFusionRunner:
             schema=schema,
             digest=digester.finish(),
             plans=_plans(session, frame, task),
+            fallback=self._fallbacks.pop(task.plan.name, None),
         )
 
     def _session(self, tier: Tier) -> SessionContext:
@@ -142,13 +155,17 @@ class DataFusionRunner:
 
     def _frame(self, task: ViewTask, plan: ViewPlan) -> tuple[SessionContext, DataFrame]:
         """A view as a query of a session of its own, in which all that it reads is registered."""
-        if plan.substrait is not None:
+        if plan.refused is not None:
+            raise ViewRefusedError(refusals={plan.name: plan.refused})
+        if plan.substrait is not None and plan.key.engine.startswith(_PLANNED_FOR_THIS):
             try:
                 return self._stored(task, plan, plan.substrait)
             except Exception as error:  # DataFusion raises bare exceptions, whatever is wrong
                 if plan.datafusion_sql is None:
                     raise
-                _LOGGER.info("the stored plan of %s cannot be read back: %s", plan.name, error)
+                _LOGGER.warning("the stored plan of %s cannot be read back: %s", plan.name, error)
+                with self._lock:
+                    self._fallbacks[plan.name] = str(error).partition("\n")[0]
         if plan.datafusion_sql is not None:
             return self._translated(task, plan, plan.datafusion_sql)
         reason = plan.unplanned or "it is built in Python"
@@ -186,6 +203,7 @@ class DataFusionRunner:
         for plan in plans:
             if plan.sql is None:
                 continue
+            register_kernels(session, kernels_in(plan.datafusion_sql or ""))
             for call in parse_query(plan.sql, file=plan.file).tree.find_all(exp.Anonymous):
                 name = call.name.casefold()
                 if name in catalog:
@@ -232,6 +250,20 @@ class DataFusionRunner:
             batch = found.to_pyarrow().rename_columns(schema.names).cast(schema)
             digester.add(batch)
             yield batch
+
+
+def _ordered(frame: DataFrame, schema: pa.Schema, order_by: Sequence[str]) -> DataFrame:
+    """The rows in an order of columns, named as in the result."""
+    if not order_by:
+        return frame
+    places = {name.casefold(): place for place, name in enumerate(schema.names)}
+    given = frame.schema().names
+    columns = [column(_quoted(given[places[name.casefold()]])) for name in order_by]
+    return frame.sort(*(each.sort(ascending=True, nulls_first=True) for each in columns))
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _result_schema(frame: DataFrame, plan: ViewPlan) -> pa.Schema:

@@ -17,6 +17,7 @@ from headrace.pipeline.arrow_ddl import parse_type, schema_text
 from headrace.pipeline.bundle.digest import digest_of
 from headrace.pipeline.planner.request import BuilderAnalysis
 from headrace.pipeline.project.view import BuilderView
+from headrace.pipeline.runners.spark.volatility import volatile_parts
 
 _ATTRIBUTE = "org.apache.spark.sql.catalyst.expressions.AttributeReference"
 _PASSING = frozenset({"createTime", "lastAccessTime"})
@@ -44,6 +45,7 @@ class SparkAnalyst:
             frame = view.build(self.session)
             execution = frame._jdf.queryExecution()  # noqa: SLF001  (PySpark has no other way)
             analysed = json.loads(execution.analyzed().toJSON())
+            volatile = volatile_parts(frame)
             tables = _tables(analysed)
             columns = _columns(execution.optimizedPlan(), tables)
             fields = [
@@ -65,6 +67,7 @@ class SparkAnalyst:
             columns=columns,
             schema=pa.schema(fields),
             fingerprint=digest_of(_numbered(analysed)),
+            volatile=volatile,
         )
 
 

@@ -11,7 +11,7 @@ from pyspark.sql.pandas.functions import arrow_udf
 
 from headrace.pipeline.arrow_ddl import type_text
 from headrace.pipeline.functions.declaration import Function
-from headrace.pipeline.project.folder import MODULE_PREFIX
+from headrace.pipeline.project.importing import MODULE_PREFIX
 
 
 def register_functions(session: SparkSession, functions: Iterable[Function]) -> None:

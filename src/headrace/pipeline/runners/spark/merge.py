@@ -5,7 +5,7 @@ anew beside the new ones; one commit adds these files and removes those. The dri
 files, never rows.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from functools import reduce
 from operator import or_
@@ -17,40 +17,36 @@ from pyspark.sql import functions as F  # noqa: N812  (as PySpark calls it)
 
 from headrace.expr.node import And, Column, Compare, CompareOp, Literal, Predicate
 from headrace.pipeline.arrow_ddl import schema_text
-from headrace.pipeline.output.commit import commit_output, commit_replacing, refuse_other_columns
 from headrace.pipeline.output.merge import NO_KEY, SAME_KEY, merge_rows, wrong_key
-from headrace.pipeline.output.write import OutputWrite
-from headrace.pipeline.project.header import WriteMode
-from headrace.pipeline.runs.record import OutputVersion
+from headrace.pipeline.output.write import OutputWrite, Replacement
 from headrace.spark.column import quoted
 from headrace.spark.native import read_kept
-from headrace.table import Table
+from headrace.table import Snapshot
 
 _FILE = "__headrace_file"
 _COUNT = "__headrace_count"
 
 
 def merge_on_spark(
-    session: SparkSession, write: OutputWrite, *, memory_bytes: int
-) -> OutputVersion:
-    """Merge rows into their table, in one commit.
+    session: SparkSession, write: OutputWrite, snapshot: Snapshot | None, *, memory_bytes: int
+) -> Replacement:
+    """Work out a merge.
 
-    A table with a change data feed is merged in the driver, within `memory_bytes`: its commit
-    must name files of changes, which only deltalake's own merge does.
+    A table with a change data feed is merged in the driver, within `memory_bytes`: the changed
+    rows must be written too, which only deltalake's own merge does.
 
     Raises:
-        InvalidResultError: the rows do not fit the table, or their keys do not identify them.
+        InvalidResultError: keys do not identify the rows.
     """
-    rows = session.read.schema(schema_text(write.schema)).parquet(str(write.folder))
+    rows = session.read.schema(schema_text(write.schema)).parquet(str(write.rows))
     bounds = _check_keys(rows, write) if write.has_rows else {}
-    if not write.has_table:
-        return commit_output(write, WriteMode.MERGE)
-    refuse_other_columns(write)
+    if snapshot is None:
+        return Replacement(files=write.files())
     if not write.has_rows:
-        return commit_replacing(write, ())
+        return Replacement(files=[])
     if write.header.change_feed:
-        return merge_rows(write, memory_bytes=memory_bytes)
-    return commit_replacing(write, _write_survivors(session, write, rows, bounds))
+        return merge_rows(write, snapshot, memory_bytes=memory_bytes)
+    return _rewrite(session, write, snapshot, rows, bounds)
 
 
 def write_parquet(frame: DataFrame, folder: str, *, mode: str, partition_by: Sequence[str]) -> None:
@@ -83,14 +79,14 @@ def _any_null(keys: Sequence[str]) -> Any:
     return reduce(or_, (F.col(quoted(key)).isNull() for key in keys))
 
 
-def _write_survivors(
+def _rewrite(
     session: SparkSession,
     write: OutputWrite,
+    snapshot: Snapshot,
     rows: DataFrame,
     bounds: Mapping[str, tuple[Any, Any]],
-) -> Collection[str]:
-    """Write the rows that stay of files of which others go; gives the paths of these files."""
-    snapshot = Table(write.table).snapshot()
+) -> Replacement:
+    """Write the surviving rows of files that hold replaced ones; these files go."""
     kept_by = _between(bounds)
     target = read_kept(session, snapshot, kept_by=None if kept_by is None else str(kept_by))
     target = target.select("*", F.col("_metadata.file_path").alias(_FILE))
@@ -98,21 +94,22 @@ def _write_survivors(
     new_keys = rows.select(*map(quoted, keys))
     hit = target.join(new_keys, keys, "left_semi").select(_FILE).distinct().collect()
     if not hit:
-        return ()
+        return Replacement(files=write.files())
     named = session.createDataFrame(hit, f"{_FILE} STRING")
     survivors = target.join(F.broadcast(named), _FILE, "left_semi").join(
         new_keys, keys, "left_anti"
     )
+    folder = write.staging.folder / f"survivors-{snapshot.version}"
     write_parquet(
         survivors.select(*map(quoted, write.schema.names)),
-        str(write.folder),
-        mode="append",
+        str(folder),
+        mode="overwrite",
         partition_by=write.header.partition_by,
     )
     places = {unquote(urlsplit(row[0]).path) for row in hit}
-    replaced = {file.path for file in snapshot.scan() if file.uri in places}
+    replaced = frozenset(file.path for file in snapshot.scan() if file.uri in places)
     assert len(replaced) == len(places), "a file that Spark has read is not one of the table"
-    return replaced
+    return Replacement(files=[*write.files(), *write.files(folder)], replaced=replaced)
 
 
 def _between(bounds: Mapping[str, tuple[Any, Any]]) -> Predicate | None:

@@ -15,11 +15,13 @@ import headrace.spark
 from headrace.pipeline.arrow_ddl import schema_text, spark_schema
 from headrace.pipeline.bundle.scan_unit import ScanUnit
 from headrace.pipeline.bundle.view_plan import ViewPlan
-from headrace.pipeline.output.write import OutputWrite
+from headrace.pipeline.output.write import OutputWrite, Replacement
 from headrace.pipeline.runners.spark.digest import digest_frame, digest_written
 from headrace.pipeline.runners.spark.execution import SparkExecutions
 from headrace.pipeline.runners.spark.function import register_functions
 from headrace.pipeline.runners.spark.merge import merge_on_spark, write_parquet
+from headrace.pipeline.runners.spark.setting import PINNED, unplanned_settings
+from headrace.pipeline.runners.spark.volatility import volatile_parts
 from headrace.pipeline.runners.task import (
     KeptResult,
     RunnerContext,
@@ -28,18 +30,11 @@ from headrace.pipeline.runners.task import (
     ViewTask,
     promised_types,
 )
-from headrace.pipeline.runs.record import OutputVersion
 from headrace.pipeline.sources.delta import DeltaSource
 from headrace.pipeline.sources.parquet import ParquetSource
 from headrace.spark.column import quoted
 from headrace.spark.native import read_kept
-
-_WRITING = {
-    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
-    "spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED",
-    "spark.sql.sources.partitionOverwriteMode": "static",
-    "spark.sql.ui.explainMode": "extended",
-}
+from headrace.table import Snapshot
 
 
 class SparkRunner:
@@ -61,12 +56,15 @@ class SparkRunner:
             self._register(session, task)
             frame = self._promised(self._frame(session, plan), plan)
             schema = _arrow_schema(frame)
+            volatile = (*volatile_parts(frame), *unplanned_settings(session, plan))
             execution.begin()
             if task.folder is None:
                 frame = self._keep(plan.name, frame)
                 digest = digest_frame(frame, schema)
             else:
                 folder, by = str(task.folder), task.partition_by
+                if task.order_by:
+                    frame = frame.orderBy(*(F.col(quoted(name)) for name in task.order_by))
                 write_parquet(frame, folder, mode="overwrite", partition_by=by)
                 digest = digest_written(
                     session, task.folder, schema=schema, partition_by=by, tier=plan.header.tier
@@ -76,13 +74,14 @@ class SparkRunner:
                 digest=digest,
                 plans=execution.plans(sql=plan.sql or "", analyse=task.analyse),
                 job_ids=execution.job_ids(),
+                volatile=volatile,
             )
 
-    def merge(self, write: OutputWrite) -> OutputVersion:
-        """Merge the rows that a view gave into its table."""
+    def merge(self, write: OutputWrite, snapshot: Snapshot | None) -> Replacement:
+        """Work out how the rows of a view change its table."""
         memory_bytes = self._context.profile.memory_bytes
         with self._executions.group(write.note.view):
-            return merge_on_spark(self._session(), write, memory_bytes=memory_bytes)
+            return merge_on_spark(self._session(), write, snapshot, memory_bytes=memory_bytes)
 
     def release(self, name: str) -> None:
         """Let go of a kept result."""
@@ -110,7 +109,7 @@ class SparkRunner:
         context = self._context
         settings = {
             **_runtime_settings(session, context.profile.spark_settings()),
-            **_WRITING,
+            **PINNED,
             "spark.sql.session.timeZone": context.settings.time_zone,
             "spark.sql.ansi.enabled": str(context.settings.ansi).lower(),
         }
@@ -142,7 +141,10 @@ class SparkRunner:
             return read_kept(session, source.snapshot, kept_by=unit.where)
         if isinstance(source, ParquetSource):
             reader = session.read.schema(schema_text(source.schema))
-            return reader.parquet(*map(str, source.files))
+            files = source.kept(unit.where)
+            if files:
+                return reader.parquet(*map(str, files))
+            return session.createDataFrame([], schema_text(source.schema))
         rows = pa.Table.from_batches(list(source.batches()), source.schema)
         return session.createDataFrame(rows, schema_text(source.schema))
 

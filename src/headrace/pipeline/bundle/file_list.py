@@ -1,0 +1,118 @@
+"""The files of a scan unit: a digest that stands for them, and a table that is read on demand.
+
+A bundle holds the digest alone, so that its size does not depend on how many files its views
+read. The table is in memory where a plan has just been made, and in a file next to the stored
+bundle afterwards.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TypeAlias
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+FilesByDigest: TypeAlias = Callable[[str], pa.Table | None]
+"""Reads the files that a digest stands for; None where they are not at hand."""
+
+_IDENTITY = ("path", "dv_id")
+
+
+class FileList:
+    """The files that a digest stands for. Lists with the same digest are equal."""
+
+    __slots__ = ("_read", "digest")
+
+    def __init__(self, digest: str, read: FilesByDigest) -> None:
+        """Name the files; they are read when they are asked for."""
+        self.digest = digest
+        self._read = read
+
+    @classmethod
+    def of(cls, digest: str, files: pa.Table) -> "FileList":
+        """Files that are in memory."""
+        return cls(digest, partial(_in_memory, files))
+
+    def read(self) -> pa.Table | None:
+        """The files, with at least the columns `path` and `dv_id`; None if not at hand."""
+        return self._read(self.digest)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FileList) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __repr__(self) -> str:
+        return f"FileList({self.digest!r})"
+
+
+def no_files(_: str) -> None:
+    """Find no files: for a bundle that is decoded on its own."""
+
+
+def _in_memory(files: pa.Table, _: str) -> pa.Table:
+    return files
+
+
+class FileChanges(msgspec.Struct, frozen=True, kw_only=True):
+    """How a list of files differs from an older one; labels are sorted."""
+
+    added: pa.Array
+    removed: pa.Array
+    altered: pa.Array
+    """Files that are in both under one path, and differ in another column."""
+
+    def __bool__(self) -> bool:
+        return bool(len(self.added) or len(self.removed) or len(self.altered))
+
+
+def compare_files(then: pa.Table, now: pa.Table) -> FileChanges:
+    """Compare two lists by path and deletion vector, then by the other columns both have."""
+    labels_then, labels_now = _labels(then), _labels(now)
+    place = pc.index_in(labels_now, value_set=labels_then)
+    is_known = place.is_valid()
+    known_now = now.filter(is_known)
+    known_then = then.take(place.filter(is_known))
+    is_altered = _any_different(
+        known_then, known_now, [name for name in now.column_names if name in then.column_names]
+    )
+    gone = pc.invert(pc.is_in(labels_then, value_set=labels_now))
+    return FileChanges(
+        added=_sorted(labels_now.filter(pc.invert(is_known))),
+        removed=_sorted(labels_then.filter(gone)),
+        altered=_sorted(labels_now.filter(is_known).filter(is_altered)),
+    )
+
+
+def _labels(files: pa.Table) -> pa.Array:
+    """Each file as it is shown: its path, and the id of its deletion vector if it has one."""
+    path, vector = (_text_column(files, name) for name in _IDENTITY)
+    suffix = pc.binary_join_element_wise(_text(" (dv "), vector, _text(")"), _text(""))
+    return pc.binary_join_element_wise(path, pc.fill_null(suffix, ""), _text(""))
+
+
+def _text_column(files: pa.Table, name: str) -> pa.Array:
+    return files[name].cast(pa.large_string()).combine_chunks()  # paths may outgrow 2 GB
+
+
+def _text(value: str) -> pa.Scalar:
+    return pa.scalar(value, pa.large_string())
+
+
+def _any_different(then: pa.Table, now: pa.Table, names: Sequence[str]) -> pa.Array:
+    """Row by row, whether any of the columns differs; nested values are not compared."""
+    different = pa.repeat(pa.scalar(value=False), now.num_rows)
+    for name in names:
+        old, new = then[name].combine_chunks(), now[name].combine_chunks()
+        if name in _IDENTITY or old.type != new.type or pa.types.is_nested(old.type):
+            continue
+        differs = pc.fill_null(pc.not_equal(old, new), pa.scalar(value=False))
+        one_is_null = pc.xor(old.is_null(), new.is_null())
+        different = pc.or_(different, pc.or_(differs, one_is_null))
+    return different
+
+
+def _sorted(labels: pa.Array) -> pa.Array:
+    return labels.take(pc.sort_indices(labels))

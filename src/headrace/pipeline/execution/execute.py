@@ -1,0 +1,273 @@
+"""A planned run, executed: views are computed side by side, and recorded as they end."""
+
+import logging
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from typing import Any, TypeAlias
+
+import msgspec
+
+from headrace.errors import RunCancelledError
+from headrace.pipeline import wiring
+from headrace.pipeline.bundle.bundle import Bundle
+from headrace.pipeline.execution.decision import Action, Decision
+from headrace.pipeline.execution.interrupt import Interrupts, noted_interrupts
+from headrace.pipeline.execution.marking import MarkBook
+from headrace.pipeline.execution.prepare import Prepared
+from headrace.pipeline.execution.progress import Progress, Quiet
+from headrace.pipeline.execution.recorder import Finished, Recorder
+from headrace.pipeline.execution.request import RunRequest
+from headrace.pipeline.execution.schedule import Schedule
+from headrace.pipeline.execution.spark import LazySpark
+from headrace.pipeline.execution.tracing import span
+from headrace.pipeline.execution.unrun import unrun_views
+from headrace.pipeline.execution.view_work import ViewWork
+from headrace.pipeline.execution.workspace import Workspace
+from headrace.pipeline.project.project import ProjectFiles
+from headrace.pipeline.runners.task import NoRunner, Runner, RunnerContext, Upstream
+from headrace.pipeline.runs.record import RunRecord, RunStatus, ViewRun, ViewStatus
+from headrace.pipeline.runs.store import ArtifactStore
+
+_LOGGER = logging.getLogger("headrace.pipeline")
+_POLL_S = 0.2
+
+Judge: TypeAlias = Callable[[ViewRun], ViewRun]
+
+
+class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """A run that is about to start: all that it will do is decided."""
+
+    record: RunRecord
+    prepared: Prepared
+    decisions: Mapping[str, Decision]
+    request: RunRequest
+    judge: Judge | None = None
+    """Compares each view that has run with what it should have given."""
+    read_instead: Mapping[str, Upstream] = {}
+    """By view, what its readers read in place of what it has computed."""
+
+
+def execute(  # noqa: PLR0913  (the plan of a run, and what it works with)
+    plan: RunPlan,
+    project: ProjectFiles,
+    *,
+    workspace: Workspace,
+    spark: LazySpark,
+    store: ArtifactStore,
+    progress: Progress,
+) -> RunRecord:
+    """Run what is decided, record it, and leave the store tidy.
+
+    Raises:
+        KeyboardInterrupt: by Ctrl-C; what was committed by then stands.
+        StorageError: the run cannot be recorded; what was committed stands.
+    """
+    bundle, decisions = plan.prepared.bundle, plan.decisions
+    marks = MarkBook(plan.prepared.sources, earlier=store.marks)
+    recorder = Recorder(plan.record, bundle, store=store, marks=marks, progress=progress)
+    with _open_runner(plan, project, spark) as runner:
+        recorder.begin(is_idle=isinstance(runner, NoRunner))
+        progress.run_started(plan.record, decisions)
+        results: dict[str, Upstream] = {}
+        for finished in unrun_views(bundle, decisions, outputs=workspace.outputs):
+            recorder.end_view(finished)
+            if finished.result is not None:
+                results[finished.view.view] = finished.result
+        work = ViewWork(
+            record=plan.record,
+            bundle=bundle,
+            runner=runner,
+            project=project,
+            marks=marks,
+            workspace=workspace,
+            full_refresh=plan.request.full_refresh,
+            analyse=plan.request.analyse,
+        )
+        at_once = project.profile(plan.request.profile).views_at_once
+        record = _run_and_record(plan, work, results, recorder, progress, at_once=at_once)
+    _keep_tidy(store)
+    return record
+
+
+@contextmanager
+def _open_runner(plan: RunPlan, project: ProjectFiles, spark: LazySpark) -> Iterator[Runner]:
+    """The runner of a run; none is opened where nothing runs."""
+    runner = _runner(plan, project, spark)
+    try:
+        yield runner
+    finally:
+        try:
+            runner.close()
+        except Exception as error:  # noqa: BLE001  (whatever an engine raises; the run is over)
+            _LOGGER.warning("run %s: the runner did not close: %s", plan.record.id, error)
+
+
+def _runner(plan: RunPlan, project: ProjectFiles, spark: LazySpark) -> Runner:
+    if all(decision.action is not Action.RUN for decision in plan.decisions.values()):
+        return NoRunner()
+    context = RunnerContext(
+        run=plan.record.id,
+        sources=plan.prepared.sources,
+        catalog=project.catalog,
+        settings=plan.prepared.bundle.settings,
+        profile=project.profile(plan.request.profile),
+        builders=project.builders,
+    )
+    if plan.request.engine == "datafusion":
+        return wiring.datafusion_runner(context)
+    return wiring.spark_runner(spark.open(), context)
+
+
+def _run_and_record(  # noqa: PLR0913  (one run)
+    plan: RunPlan,
+    work: ViewWork,
+    results: dict[str, Upstream],
+    recorder: Recorder,
+    progress: Progress,
+    *,
+    at_once: int,
+) -> RunRecord:
+    bundle, status = plan.prepared.bundle, RunStatus.FAILED
+    attributes = _attributes(plan.record)
+    try:
+        with noted_interrupts() as interrupts, span("headrace.run", attributes) as traced:
+            _run_views(
+                plan,
+                work,
+                results,
+                recorder,
+                _Watch(work.runner, recorder, progress, interrupts),
+                parent=traced.context,
+                at_once=at_once,
+            )
+            failed = recorder.failed()
+            status = RunStatus.FAILED if failed else RunStatus.SUCCEEDED
+            traced.tell({"headrace.status": status.value})
+            if failed:
+                traced.fail(f"failed: {', '.join(failed)}")
+    except (KeyboardInterrupt, RunCancelledError):
+        status = RunStatus.CANCELLED
+        raise
+    finally:
+        unfinished = [
+            _without_result(bundle, decision, ViewStatus.CANCELLED, decision.reason)
+            for decision in plan.decisions.values()
+        ]
+        record = recorder.finish(status, unfinished)
+    return record
+
+
+class _Watch:
+    """Looks after a run while its views are computed."""
+
+    def __init__(
+        self, runner: Runner, recorder: Recorder, progress: Progress, interrupts: Interrupts
+    ) -> None:
+        self._runner, self._recorder = runner, recorder
+        self._progress, self._interrupts = progress, interrupts
+        # Counting tasks means dozens of calls into the JVM: only for someone who wants to know.
+        self._counts = type(progress).tasks_counted is not Quiet.tasks_counted
+
+    def started(self, view: str) -> None:
+        self._progress.view_started(view)
+
+    def look(self, running: Mapping[Future[Finished], str]) -> None:
+        """Obey Ctrl-C, count tasks, save what has ended.
+
+        Raises:
+            KeyboardInterrupt: Ctrl-C was pressed.
+        """
+        self._interrupts.obey()
+        for view in running.values() if self._counts else ():
+            done, known = self._runner.progress(view)
+            self._progress.tasks_counted(view, done=done, known=known)
+        self._recorder.save_now_and_then()
+
+
+def _run_views(  # noqa: PLR0913  (one run)
+    plan: RunPlan,
+    work: ViewWork,
+    results: dict[str, Upstream],
+    recorder: Recorder,
+    watch: _Watch,
+    *,
+    parent: Any,
+    at_once: int,
+) -> None:
+    """Run the views that are to run, side by side where none waits for another."""
+    bundle, decisions = plan.prepared.bundle, plan.decisions
+    names = [name for name in bundle.order if decisions[name].action is Action.RUN]
+    schedule = Schedule({n: [up for up in bundle.upstream(n) if up in names] for n in names})
+    running: dict[Future[Finished], str] = {}
+    with ThreadPoolExecutor(at_once, thread_name_prefix="headrace-view") as pool:
+        try:
+            while not schedule.is_done:
+                for name in schedule.ready(at_most=at_once):
+                    watch.started(name)
+                    upstream = {up: results[up] for up in bundle.upstream(name)}
+                    future = pool.submit(
+                        _run_view, plan, work, decisions[name], upstream, parent=parent
+                    )
+                    running[future] = name
+                ended, _ = wait(running, timeout=_POLL_S, return_when=FIRST_COMPLETED)
+                for future in ended:
+                    name, finished = running.pop(future), future.result()
+                    recorder.end_view(finished)
+                    if finished.result is not None:
+                        results[name] = plan.read_instead.get(name, finished.result)
+                    for blocked, cause in schedule.finish(name, stands=finished.view.stands):
+                        reason = f"{cause}, which it reads, failed"
+                        decision = decisions[blocked]
+                        view = _without_result(bundle, decision, ViewStatus.BLOCKED, reason)
+                        recorder.end_view(Finished(view=view))
+                watch.look(running)
+        except BaseException:  # Ctrl-C too: the threads are waited for, so they must end
+            pool.shutdown(wait=False, cancel_futures=True)
+            work.runner.cancel()
+            raise
+
+
+def _run_view(
+    plan: RunPlan,
+    work: ViewWork,
+    decision: Decision,
+    upstream: Mapping[str, Upstream],
+    *,
+    parent: Any,
+) -> Finished:
+    """Run one view, in a thread."""
+    attributes = {"headrace.view": decision.view, "headrace.run": plan.record.id}
+    with span("headrace.view", attributes, parent=parent) as traced:
+        finished = work.run(decision, upstream)
+        view = finished.view
+        if plan.judge is not None and view.stands:
+            view = plan.judge(view)
+            finished = msgspec.structs.replace(finished, view=view)
+        traced.tell({"headrace.status": view.status.value, "headrace.rows": view.rows or 0})
+        if view.failure is not None:
+            traced.fail(view.failure.text)
+        return finished
+
+
+def _without_result(bundle: Bundle, decision: Decision, status: ViewStatus, reason: str) -> ViewRun:
+    fingerprint = bundle[decision.view].plan_fingerprint
+    return ViewRun(view=decision.view, status=status, reason=reason, plan_fingerprint=fingerprint)
+
+
+def _attributes(record: RunRecord) -> dict[str, str]:
+    return {
+        "headrace.run": record.id,
+        "headrace.project": record.project,
+        "headrace.kind": record.kind.value,
+        "headrace.engine": record.engine,
+        "headrace.bundle": record.bundle,
+    }
+
+
+def _keep_tidy(store: ArtifactStore) -> None:
+    """Compact the store now and then; that it cannot be harms nobody."""
+    try:
+        store.upkeep()
+    except Exception as error:  # noqa: BLE001  (the run is over, and on record)
+        _LOGGER.warning("the artifact store was not compacted: %s", error)

@@ -1,0 +1,225 @@
+"""One view, run: computed, checked against its contract, and committed.
+
+What goes wrong before the commit fails the view, and its files go. What goes wrong after it is a
+warning on a view that stands.
+"""
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+import pyarrow as pa
+
+from headrace.commit.upkeep import write_checkpoint_if_due
+from headrace.errors import ContractViolatedError, RunCancelledError
+from headrace.pipeline.bundle.bundle import Bundle
+from headrace.pipeline.bundle.view_plan import ViewPlan
+from headrace.pipeline.contract import Contract
+from headrace.pipeline.execution.decision import Decision
+from headrace.pipeline.execution.environment import now_ms
+from headrace.pipeline.execution.failure import describe_failure
+from headrace.pipeline.execution.marking import MarkBook
+from headrace.pipeline.execution.prepare import verify_code
+from headrace.pipeline.execution.recorder import Finished
+from headrace.pipeline.execution.workspace import Workspace
+from headrace.pipeline.output.commit import commit_output
+from headrace.pipeline.output.layout import lay_out
+from headrace.pipeline.output.note import CommitNote, refuse_foreign_table
+from headrace.pipeline.output.write import OutputWrite
+from headrace.pipeline.project.header import Header, Materialise, WriteMode
+from headrace.pipeline.project.project import ProjectFiles
+from headrace.pipeline.runners.task import (
+    KeptResult,
+    Runner,
+    TableResult,
+    Upstream,
+    ViewResult,
+    ViewTask,
+)
+from headrace.pipeline.runs.digest import RowDigest
+from headrace.pipeline.runs.record import RunRecord, ViewRun, ViewStatus
+
+
+class ViewWork(msgspec.Struct, frozen=True, kw_only=True):
+    """What all views of a run share; several threads use it."""
+
+    record: RunRecord
+    bundle: Bundle
+    runner: Runner
+    project: ProjectFiles
+    marks: MarkBook
+    workspace: Workspace
+    full_refresh: bool = False
+    analyse: bool = False
+
+    def run(self, decision: Decision, upstream: Mapping[str, Upstream]) -> Finished:
+        """Run a view over the results that it reads; a failure is part of the answer.
+
+        Raises:
+            RunCancelledError: the run has been cancelled.
+        """
+        plan = self.bundle[decision.view]
+        started_ms, start = now_ms(), time.monotonic()
+        view = ViewRun(
+            view=plan.name,
+            status=ViewStatus.RAN,
+            reason=decision.reason,
+            causes=decision.causes,
+            started_ms=started_ms,
+            skip_key=decision.skip_key,
+            upstream_keys=decision.upstream_keys,
+            plan_fingerprint=plan.plan_fingerprint,
+            result_of=self.record.id,
+        )
+        try:
+            finished = self._compute(plan, view, upstream)
+        except RunCancelledError:
+            raise
+        except Exception as error:  # noqa: BLE001  (whatever an engine raises is about the view)
+            failure = describe_failure(error)
+            changes = {"status": ViewStatus.FAILED, "reason": failure.text, "failure": failure}
+            finished = Finished(
+                view=msgspec.structs.replace(view, **changes, skip_key=None, result_of=None)
+            )
+        duration_ms = round(1000 * (time.monotonic() - start))
+        timed = msgspec.structs.replace(finished.view, duration_ms=duration_ms)
+        return msgspec.structs.replace(finished, view=timed)
+
+    def _compute(self, plan: ViewPlan, view: ViewRun, upstream: Mapping[str, Upstream]) -> Finished:
+        verify_code(self.project, plan)
+        self.marks.mark(plan)
+        table = self._table(plan)
+        if table is None:
+            result = self.runner.compute(self._task(plan, upstream))
+            check_result(plan.header.contract, result.schema, result.digest)
+            view, stands = _with_result(view, result), KeptResult(name=plan.name)
+            return Finished(view=view, result=stands, plans=result.plans)
+        if not self.full_refresh:
+            refuse_foreign_table(table, view=plan.name, project=self.bundle.project)
+        view, result = self._write(plan, view, table, upstream)
+        assert view.output is not None, "a view that was written has an output"
+        written = TableResult(uri=view.output.uri, version=view.output.version)
+        if plan.header.materialise is not Materialise.OUTPUT:
+            view = msgspec.structs.replace(view, output=None)
+        return Finished(view=view, result=written, plans=result.plans)
+
+    def _write(
+        self, plan: ViewPlan, view: ViewRun, table: Path, upstream: Mapping[str, Upstream]
+    ) -> tuple[ViewRun, ViewResult]:
+        """Compute a view into files below its table, and commit them."""
+        header = plan.header if plan.header.materialise is Materialise.OUTPUT else Header()
+        mode = WriteMode.OVERWRITE if self.full_refresh else header.write
+        journal = self.workspace.journal
+        with journal.open(table, run=self.record.id, view=plan.name) as staging:
+            planned = plan.arrow_schema
+            if planned is not None:  # else the engine says what is wrong, or it is seen afterwards
+                header = lay_out(plan.name, planned, header)
+            rows = staging.folder / "rows"
+            task = self._task(plan, upstream, folder=rows, partition_by=header.partition_by)
+            result = self.runner.compute(task)
+            check_result(plan.header.contract, result.schema, result.digest)
+            header = lay_out(plan.name, result.schema, header)
+            view = _with_result(view, result)
+            write = OutputWrite(
+                staging=staging,
+                rows=rows,
+                schema=stored_schema(result.schema, plan.header.contract),
+                header=header,
+                note=self._note(view, result.digest),
+            )
+            output = commit_output(write, mode, merge=self.runner.merge)
+        failed = write_checkpoint_if_due(str(table), version=output.version)
+        warnings = () if failed is None else (f"no checkpoint was written: {failed}",)
+        view = msgspec.structs.replace(view, output=output, warnings=(*view.warnings, *warnings))
+        return view, result
+
+    def _table(self, plan: ViewPlan) -> Path | None:
+        match plan.header.materialise:
+            case Materialise.OUTPUT:
+                return self.workspace.outputs / plan.name
+            case Materialise.STAGING:
+                return self.workspace.staging / plan.name
+            case _:
+                return None
+
+    def _task(
+        self,
+        plan: ViewPlan,
+        upstream: Mapping[str, Upstream],
+        *,
+        folder: Path | None = None,
+        partition_by: tuple[str, ...] = (),
+    ) -> ViewTask:
+        return ViewTask(
+            plan=plan,
+            inlined=tuple(self.bundle[name] for name in self.bundle.inlined(plan.name)),
+            upstream=dict(upstream),
+            planned={
+                name: schema
+                for name in upstream
+                if (schema := self.bundle[name].arrow_schema) is not None
+            },
+            folder=folder,
+            partition_by=partition_by,
+            order_by=_ordering(plan.header.contract, partition_by) if folder else (),
+            analyse=self.analyse,
+        )
+
+    def _note(self, view: ViewRun, digest: RowDigest) -> CommitNote:
+        return CommitNote(
+            project=self.bundle.project,
+            view=view.view,
+            run=self.record.id,
+            bundle=self.bundle.id,
+            started_ms=self.record.started_ms,
+            skip_key=view.skip_key,
+            upstream_keys=view.upstream_keys,
+            digest=digest,
+        )
+
+
+def check_result(contract: Contract | None, schema: pa.Schema, digest: RowDigest) -> None:
+    """Check what a view gave against what it promised, nulls by the rows themselves.
+
+    Raises:
+        ContractViolatedError: it is something else.
+    """
+    if contract is None:
+        return
+    fields = [field.with_nullable(digest.nulls.get(field.name, 0) > 0) for field in schema]
+    violations = contract.check(pa.schema(fields))
+    if violations:
+        raise ContractViolatedError(violations=[*map(str, violations)])
+
+
+def stored_schema(schema: pa.Schema, contract: Contract | None) -> pa.Schema:
+    """The columns of a table, as the contract promises and describes them; else all nullable."""
+    promised = {column.name.casefold(): column for column in contract.columns} if contract else {}
+    fields = []
+    for field in schema:
+        column = promised.get(field.name.casefold())
+        plain = field.remove_metadata().with_nullable(column is None or column.nullable)
+        comment = column.comment if column is not None else ""
+        fields.append(plain.with_metadata({"comment": comment}) if comment else plain)
+    return pa.schema(fields)
+
+
+def _ordering(contract: Contract | None, partition_by: tuple[str, ...]) -> tuple[str, ...]:
+    """The order that a contract promises: within each partition, where there are some."""
+    if contract is None or not contract.ordering:
+        return ()
+    return (*partition_by, *contract.ordering)
+
+
+def _with_result(view: ViewRun, result: ViewResult) -> ViewRun:
+    """The view with what its query gave; what an engine calls volatile has no skip key."""
+    fallback = result.fallback
+    return msgspec.structs.replace(
+        view,
+        digest=result.digest,
+        job_ids=result.job_ids,
+        volatile=result.volatile,
+        warnings=() if fallback is None else (f"the stored plan was not run: {fallback}",),
+        skip_key=None if result.volatile else view.skip_key,
+    )

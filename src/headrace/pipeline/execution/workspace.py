@@ -1,0 +1,44 @@
+"""Where a run works: the project's folders, held by one run at a time."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from shutil import rmtree
+
+import msgspec
+
+from headrace import wiring
+from headrace.pipeline.execution.lock import run_lock
+from headrace.pipeline.execution.state import ProjectState
+from headrace.pipeline.output.staging import Journal
+
+
+class Workspace(msgspec.Struct, frozen=True, kw_only=True):
+    """The folders that a run writes to."""
+
+    outputs: Path
+    staging: Path
+    """For tables that last as long as the run."""
+    journal: Journal
+
+    def clear_staging(self) -> None:
+        """Remove staging tables, of this run or of one that died before it could."""
+        rmtree(self.staging, ignore_errors=True)
+
+
+@contextmanager
+def hold(state: ProjectState, *, project: str) -> Iterator[Workspace]:
+    """Hold a project for one run, after cleaning up after dead runs.
+
+    Raises:
+        RunInProgressError: another process holds it.
+    """
+    with run_lock(state.folder, project=project):
+        journal = Journal(wiring.open_writable_store(str(state.folder)))
+        workspace = Workspace(outputs=state.outputs, staging=state.staging, journal=journal)
+        journal.recover()
+        workspace.clear_staging()
+        try:
+            yield workspace
+        finally:
+            workspace.clear_staging()

@@ -1,0 +1,172 @@
+"""Works out the texts that expressions give, as far as that takes no running.
+
+Constants, `__file__`, and what `pathlib` and `os.path` put together from them; names are looked
+up where one assignment alone binds them.
+"""
+
+import ast
+from collections.abc import Callable
+from pathlib import Path
+
+from headrace.pipeline.functions.inert import dotted_name
+from headrace.pipeline.functions.module import Imported, Module, Statement
+from headrace.pipeline.functions.resolution import Resolver
+from headrace.pipeline.functions.syntax import Definition
+
+
+def _joined(*parts: str) -> str:
+    return str(Path(*parts))
+
+
+_CALLS: dict[str, Callable[..., str]] = {
+    "pathlib.Path": _joined,
+    "pathlib.PurePath": _joined,
+    "os.path.join": _joined,
+    "os.path.dirname": lambda path: str(Path(path).parent),
+    "os.path.abspath": lambda path: str(Path(path).absolute()),
+    "os.path.realpath": lambda path: str(Path(path).resolve()),
+    "os.fspath": str,
+    "str": str,
+}
+_METHODS: dict[str, Callable[..., str]] = {
+    "joinpath": _joined,
+    "resolve": lambda path: str(Path(path).resolve()),
+    "absolute": lambda path: str(Path(path).absolute()),
+    "as_posix": lambda path: Path(path).as_posix(),
+    "with_name": lambda path, name: str(Path(path).with_name(name)),
+    "with_suffix": lambda path, suffix: str(Path(path).with_suffix(suffix)),
+}
+
+
+class Folding:
+    """Works out the expressions of one statement."""
+
+    def __init__(self, resolver: Resolver, module: Module, statement: Statement) -> None:
+        self._resolver, self._module, self._statement = resolver, module, statement
+        self._open: set[str] = set()
+
+    def dotted(self, node: ast.expr) -> str:
+        """The full name of what is called; empty if it is no name of a package or of Python."""
+        name, *rest = dotted_name(node) or ("",)
+        for imported in self._imports(name):
+            return ".".join(filter(None, [imported.module, imported.member, *rest]))
+        return name if name and not rest and name not in self._module.bindings else ""
+
+    def is_function_of_module(self, node: ast.Attribute) -> bool:
+        """Whether `a.b` is a function of an imported module, not a method of a value."""
+        name, *rest = dotted_name(node) or ("",)
+        imports = self._imports(name)
+        if not imports:
+            return False
+        is_own = any(i.module.startswith(".") or self._resolver.is_own(i.module) for i in imports)
+        return not is_own or (len(rest) == 1 and all(i.member is None for i in imports))
+
+    def fold(self, node: ast.expr) -> str | None:  # noqa: C901  (a case for each kind of expression)
+        """The text that an expression gives; None if it is computed."""
+        match node:
+            case ast.Constant(value=str(text)):
+                return text
+            case ast.Name(id="__file__"):
+                return str(self._module.file)
+            case ast.Name(id=name):
+                return self._named(name)
+            case ast.BinOp(left=left, op=ast.Div(), right=right):
+                return self._combined(_joined, left, right)
+            case ast.BinOp(left=left, op=ast.Add(), right=right):
+                return self._combined(lambda *parts: "".join(parts), left, right)
+            case ast.JoinedStr(values=values):
+                return self._combined(lambda *parts: "".join(parts), *values)
+            case ast.FormattedValue(value=value, conversion=-1, format_spec=None):
+                return self.fold(value)
+            case ast.Attribute(value=value, attr="parent"):
+                return self._combined(lambda path: str(Path(path).parent), value)
+            case ast.Subscript(
+                value=ast.Attribute(value=value, attr="parents"), slice=ast.Constant(value=int(up))
+            ):
+                return self._combined(lambda path: str(Path(path).parents[up]), value)
+            case ast.Call(keywords=[]):
+                return self._called(node)
+            case _:
+                return None
+
+    def _combined(self, combine: Callable[..., str], *nodes: ast.expr) -> str | None:
+        folded = [self.fold(node) for node in nodes]
+        texts = [text for text in folded if text is not None]
+        if len(texts) < len(folded):
+            return None
+        try:
+            return combine(*texts)
+        except (ValueError, TypeError, IndexError, OSError, RuntimeError):
+            return None
+
+    def _called(self, node: ast.Call) -> str | None:
+        called = self.dotted(node.func)
+        if called in _CALLS:
+            return self._combined(_CALLS[called], *node.args)
+        if called == "importlib.resources.files":
+            return self._combined(self._folder_of, *node.args)
+        if isinstance(node.func, ast.Attribute) and node.func.attr in _METHODS:
+            return self._combined(_METHODS[node.func.attr], node.func.value, *node.args)
+        return None
+
+    def _folder_of(self, module: str) -> str:
+        origin = self._resolver.find(module)
+        if not isinstance(origin, Module):
+            raise TypeError(module)
+        return str(origin.file.parent)
+
+    def _imports(self, name: str) -> list[Imported]:
+        return self._statement.imports.get(name) or [
+            imported
+            for statement in self._module.bindings.get(name, [])
+            for imported in statement.imports.get(name, [])
+        ]
+
+    def _named(self, name: str) -> str | None:
+        if name in self._open or any(self._module.writers(name)):
+            return None
+        self._open.add(name)
+        try:
+            node = self._statement.node
+            if _is_local(node, name):
+                value = _assigned_in(node, name)
+            else:
+                value = self._module.assigned(name)
+            return self._imported(name) if value is None else self.fold(value)
+        finally:
+            self._open.discard(name)
+
+    def _imported(self, name: str) -> str | None:
+        match self._imports(name):
+            case [Imported(module=module, member=str(member))]:
+                target = self._resolver.absolute(self._module, module)
+                origin = None if target is None else self._resolver.find(target)
+                if isinstance(origin, Module) and origin.assigned(member) is not None:
+                    inner = Folding(self._resolver, origin, origin.bindings[member][0])
+                    return inner._named(member)
+        return None
+
+
+def _is_local(node: ast.stmt, name: str) -> bool:
+    """Whether a function or class may bind a name itself."""
+    return isinstance(node, Definition) and any(
+        (isinstance(part, ast.arg) and part.arg == name)
+        or (isinstance(part, ast.Name) and part.id == name and not isinstance(part.ctx, ast.Load))
+        for part in ast.walk(node)
+    )
+
+
+def _assigned_in(node: ast.stmt, name: str) -> ast.expr | None:
+    """The expression that a local name is bound to, if one plain assignment alone binds it."""
+    values: list[ast.expr | None] = []
+    for part in ast.walk(node):
+        match part:
+            case ast.Assign(targets=[ast.Name(id=target)], value=value) if target == name:
+                values.append(value)
+            case ast.arg(arg=target) if target == name:
+                values.append(None)
+            case ast.Name(id=target, ctx=ast.Store() | ast.Del()) if target == name:
+                values.append(None)
+    # An assignment is met twice, as a statement and as the name that it stores to.
+    known = [value for value in values if value is not None]
+    return known[0] if len(values) == 2 and len(known) == 1 else None  # noqa: PLR2004

@@ -1,0 +1,405 @@
+"""Follows a function through its project, as far as its text can be followed.
+
+Reaching a module brings in every statement of it that does more on import than bind a name, and
+every module that it imports; reaching a name brings in the statements that bind it. What cannot
+be followed is noted, with the reason.
+"""
+
+import ast
+import builtins
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import assert_never
+
+from headrace.pipeline.functions.module import Imported, Module, Statement, Use
+from headrace.pipeline.functions.opened import Opened, digest_file
+from headrace.pipeline.functions.outside import (
+    DYNAMIC_ATTRIBUTES,
+    ENVIRONMENT,
+    IMPORTERS,
+    TEXTUAL_ATTRIBUTES,
+    VALUES,
+    Reach,
+    judge_name,
+)
+from headrace.pipeline.functions.resolution import (
+    Compiled,
+    Installed,
+    Origin,
+    Resolver,
+    Unversioned,
+    code_files,
+    every_installed,
+    find_outside,
+)
+from headrace.pipeline.functions.syntax import Definition, digest_words
+
+EVERY_PACKAGE = "every installed package"
+ON_IMPORT, ORDER, ALL = "(on import)", "(order)", "(all)"
+_MODULE_NAMES = frozenset(
+    {"__name__", "__file__", "__path__", "__package__", "__annotations__", "__debug__"}
+)
+
+
+class Follower:
+    """Everything that one function depends on."""
+
+    def __init__(self, resolver: Resolver, *, runs_imports: bool = True) -> None:
+        """Start with nothing.
+
+        Args:
+            resolver: Finds the modules.
+            runs_imports: Whether what modules do on import counts.
+        """
+        self._resolver, self._runs_imports = resolver, runs_imports
+        self._opened = Opened(resolver)
+        self._waiting: deque[tuple[Module, Use, str]] = deque()
+        """Names to reach: the module, what is used of it, and where."""
+        self._seen: set[tuple[Module, Use]] = set()
+        self._ran: set[Module] = set()
+        self._used: set[Statement] = set()
+        self._names: dict[Module, set[str]] = {}
+        self._where = ""
+        self._is_textual = False
+        self.helpers: dict[str, str] = {}
+        self.packages: dict[str, str] = {}
+        self.inputs: dict[str, str] = {}
+        self.widened: set[str] = set()
+        self.dynamic: set[str] = set()
+        """Why all of the project's Python counts, if it does."""
+        self.unproven: set[str] = set()
+        """What it depends on that nothing proves to be unchanged."""
+
+    def follow(self, module: Module, names: Iterable[str]) -> None:
+        """Follow the names of a module as far as they lead."""
+        self._run(module)
+        self._waiting.extend((module, Use(name), "") for name in names)
+        while self._waiting:
+            reached, use, where = self._waiting.popleft()
+            if (reached, use) not in self._seen:
+                self._seen.add((reached, use))
+                self._reach(reached, use, where)
+        for reached in self._ran | self._names.keys():
+            self._digest(reached)
+        if self.dynamic:
+            self._take_all()
+
+    def label(self, file: Path) -> str:
+        """The name of a file, the same on every machine."""
+        resolved, root = file.resolve(), self._resolver.root.resolve()
+        inside = resolved.relative_to(root) if resolved.is_relative_to(root) else Path(file.name)
+        return inside.as_posix()
+
+    def take_files(self) -> None:
+        """Let every file of the project count."""
+        digest = sha256()
+        for file in _project_files(self._resolver.root):
+            digest.update(f"{self.label(file)} {digest_file(file)}\n".encode())
+        self.inputs["every file of the project"] = digest.hexdigest()
+
+    def _run(self, module: Module) -> None:
+        """Take in what importing a module does."""
+        if module in self._ran or not self._runs_imports:
+            return
+        self._ran.add(module)
+        for parent in _parents(module.name):
+            self._enter(parent)
+        for effect in module.effects:
+            self._use(module, effect, f"{self.label(module.file)} on import")
+        for written in module.modules_run:
+            self._import(module, written)
+
+    def _import(self, importer: Module, written: str) -> None:
+        """Take in what importing a module does, if it is not one that a version stands for."""
+        name = self._resolver.absolute(importer, written)
+        if name is not None and name:
+            for part in (*_parents(name), name):
+                if self._resolver.is_own(part):
+                    self._enter(part)
+            if isinstance(origin := self._resolver.find(name), Unversioned):
+                self._note(origin)
+
+    def _enter(self, name: str) -> Origin | None:
+        for parent in _parents(name):
+            if isinstance(module := self._resolver.find(parent), Module):
+                self._run(module)
+        origin = self._resolver.find(name)
+        if isinstance(origin, Module):
+            self._run(origin)
+            if shadowed := self._resolver.shadows(name):
+                self._note(shadowed)
+        elif origin is not None:
+            self._note(origin)
+        return origin
+
+    def _note(self, origin: Compiled | Installed | Unversioned) -> None:
+        match origin:
+            case Installed(package=package, version=version):
+                self.packages[package] = version
+            case Compiled(file=file):
+                self.helpers[f"{self.label(file)}:{ALL}"] = digest_file(file)
+            case Unversioned(module=module):
+                label = f"{module}:{ALL}"
+                if label not in self.helpers:
+                    self.helpers[label] = _digest_code(origin.files)
+                    for other in _outside_imports(origin):
+                        self._note(other)
+            case _:
+                assert_never(origin)
+
+    def _wait(self, module: Module, use: Use) -> None:
+        self._waiting.append((module, use, self._where))
+
+    def _reach(self, module: Module, use: Use, where: str) -> None:
+        """Take in the statements that bind a name; `where` is where it is used."""
+        self._run(module)
+        statements = module.bindings.get(use.name, [])
+        if statements:
+            self._names.setdefault(module, set()).add(use.name)
+        for statement in statements:
+            if not isinstance(statement.node, ast.Import | ast.ImportFrom):
+                self._use(module, statement, f"{self.label(module.file)}:{use.name}")
+            if not isinstance(statement.node, Definition):
+                self._where = where
+                for imported in statement.imports.get(use.name, []):
+                    self._follow_import(module, imported, use)
+        self._where = where
+        for writer in module.writers(use.name):
+            self._wait(module, Use(writer))
+        for star in module.stars:
+            self._where = where
+            self._reach_star(module, star, use)
+
+    def _reach_star(self, module: Module, star: str, use: Use) -> None:
+        target = self._resolver.absolute(module, star)
+        origin = None if target is None else self._enter(target)
+        if isinstance(origin, Module):
+            self._wait(origin, use)
+            self._wait(origin, Use("__all__"))
+        elif isinstance(origin, Installed) and use.name not in module.bindings:
+            self._judge(".".join((str(target), use.name, *use.attributes)), use.literal)
+
+    def _use(self, module: Module, statement: Statement, where: str) -> None:
+        """Follow everything that a statement mentions."""
+        if statement in self._used:
+            return
+        self._used.add(statement)
+        self._where = where
+        for use in sorted(statement.uses, key=str):
+            self._where = where
+            self._follow_use(module, statement, use)
+        self._where = where
+        for written in statement.modules_run:
+            self._import(module, written)
+        for node in statement.nodes():
+            if isinstance(node, ast.Attribute):
+                if node.attr in DYNAMIC_ATTRIBUTES:
+                    self._widen(node.attr)
+                if node.attr in TEXTUAL_ATTRIBUTES:
+                    self._widen(node.attr, is_textual=True)
+        for file in self._opened.files(module, statement):
+            self.inputs[f"file {self.label(file)}"] = digest_file(file)
+        for thing in self._opened.unknown(module, statement):
+            self.unproven.add(f"{where} reads {thing}")
+
+    def _follow_use(self, module: Module, statement: Statement, use: Use) -> None:
+        imports = statement.imports.get(use.name, [])
+        for imported in imports:
+            self._follow_import(module, imported, use)
+        self._wait(module, use)
+        if imports or use.name in module.bindings or use.name in _MODULE_NAMES:
+            return
+        if hasattr(builtins, use.name):
+            self._judge(use.name, use.literal)
+        elif use.name in statement.free_names and not self._is_starred(module, use.name):
+            self._widen(f"the name {use.name}, which no statement binds")
+
+    def _is_starred(self, module: Module, name: str, seen: frozenset[Module] = frozenset()) -> bool:
+        """Whether a star import may bind a name."""
+        for star in module.stars:
+            target = self._resolver.absolute(module, star)
+            origin = None if target is None else self._resolver.find(target)
+            if not isinstance(origin, Module):
+                return True
+            inner = seen | {module}
+            if name in origin.bindings or (
+                origin not in inner and self._is_starred(origin, name, inner)
+            ):
+                return True
+        return False
+
+    def _follow_import(self, importer: Module, imported: Imported, use: Use) -> None:
+        name = self._resolver.absolute(importer, imported.module)
+        members = () if imported.member is None else (imported.member,)
+        if name is not None and imported.member != "*":
+            self._walk(name, (*members, *use.attributes), use.literal)
+
+    def _walk(self, name: str, chain: tuple[str, ...], literal: str | None) -> None:
+        """Follow `module.attribute.attribute` from module to module."""
+        where = self._where
+        while True:
+            origin = self._enter(name) if name else None
+            self._where = where
+            match origin:
+                case Installed():
+                    self._judge(".".join((name, *chain)), literal)
+                    return
+                case Compiled() | Unversioned():
+                    return
+                case None if not chain:
+                    self._widen(f"the namespace {name} as a value")
+                    return
+                case Module() if not chain:
+                    self._take_module(origin)
+                    return
+            below = f"{name}.{chain[0]}" if name else chain[0]
+            is_module = self._resolver.is_own(below)
+            if isinstance(origin, Module):
+                if chain[0] in origin.bindings or self._is_starred(origin, chain[0]):
+                    self._wait(origin, Use(chain[0], chain[1:], literal))
+                elif not is_module:
+                    self._take_module(origin)
+            if not is_module:
+                return
+            name, chain = below, chain[1:]
+
+    def _take_module(self, module: Module) -> None:
+        label = self.label(module.file)
+        self.widened.add(f"all of {label}, which {self._where} uses as a value")
+        for name in (*module.bindings, *self._star_names(module)):
+            self._wait(module, Use(name))
+
+    def _star_names(self, module: Module, seen: frozenset[Module] = frozenset()) -> Iterator[str]:
+        for star in module.stars:
+            target = self._resolver.absolute(module, star)
+            origin = None if target is None else self._resolver.find(target)
+            if isinstance(origin, Module) and origin not in seen:
+                yield from origin.bindings
+                yield from self._star_names(origin, seen | {origin})
+
+    def _judge(self, dotted: str, literal: str | None) -> None:
+        """Note what using a name of Python or of a package means."""
+        if dotted in ENVIRONMENT and literal is not None:
+            value = os.environ.get(literal)
+            digest = "not set" if value is None else sha256(os.fsencode(value)).hexdigest()
+            self.inputs[f"environment variable {literal}"] = digest
+            return
+        if dotted in VALUES:
+            self.inputs[dotted] = VALUES[dotted]
+            return
+        if dotted in IMPORTERS:
+            if literal is not None and not literal.startswith("."):
+                self._walk(literal, (), None)
+            else:
+                self._widen(dotted)
+                self.packages[EVERY_PACKAGE] = every_installed()
+            return
+        match judge_name(dotted):
+            case Reach.DYNAMIC, name:
+                self._widen(name)
+            case Reach.TEXTUAL, name:
+                self._widen(name, is_textual=True)
+            case Reach.FOREIGN, thing:
+                self.unproven.add(f"{self._where} depends on {thing} ({dotted})")
+
+    def _widen(self, reason: str, *, is_textual: bool = False) -> None:
+        self.dynamic.add(f"{self._where} uses {reason}")
+        self._is_textual |= is_textual
+
+    def _digest(self, module: Module) -> None:
+        """Note the statements of a module that count."""
+        label, names = self.label(module.file), self._names.get(module, set())
+        effects = module.effects if module in self._ran else []
+        if effects:
+            self.helpers[f"{label}:{ON_IMPORT}"] = digest_words(e.digest for e in effects)
+        for name in names:
+            digests = [statement.digest_of(name) for statement in module.bindings[name]]
+            self.helpers[f"{label}:{name}"] = digest_words(digests)
+        order = _order(module, names, effects)
+        if len(order) > 1:
+            self.helpers[f"{label}:{ORDER}"] = digest_words(order)
+
+    def _take_all(self) -> None:
+        """Let all of the project's Python count."""
+        for file in code_files(self._resolver.root):
+            label = f"{self.label(file)}:{ALL}"
+            self.helpers[label] = digest_file(file)
+            if file.suffix != ".py":
+                continue
+            try:
+                module = self._resolver.module(file)
+            except (SyntaxError, ValueError):
+                continue
+            if not self._is_textual:
+                self.helpers[label] = module.digest
+            for statement in module.statements:
+                for written in statement.modules_run:
+                    name = self._resolver.absolute(module, written)
+                    if name and not self._resolver.is_own(name):
+                        origin = self._resolver.find(name)
+                        if isinstance(origin, Installed | Unversioned):
+                            self._note(origin)
+
+
+def _order(module: Module, names: set[str], effects: list[Statement]) -> list[str]:
+    """The statements of a module whose order may matter.
+
+    Definitions and constants may stand anywhere, unless something is bound twice or a statement
+    may notice that a name is not bound yet.
+    """
+    twice = {name for name in names if len(module.bindings[name]) > 1}
+    counted = [s for s in module.statements if s in effects or s.names & names]
+    if not effects and not any(isinstance(s.node, ast.If | ast.Try) for s in counted):
+        counted = [s for s in counted if not s.is_settled or s.names & twice]
+    if all(s.is_settled and not s.names & twice for s in counted):
+        return []
+    return [" ".join(sorted(s.names & names)) or ON_IMPORT for s in counted]
+
+
+def _parents(name: str) -> list[str]:
+    parts = name.split(".")
+    return [".".join(parts[:end]) for end in range(1, len(parts))]
+
+
+def _project_files(root: Path) -> Iterator[Path]:
+    for place, folders, files in os.walk(root):
+        folders[:] = sorted(
+            name
+            for name in folders
+            if not name.startswith(".")
+            and name != "__pycache__"
+            and not Path(place, name, "_delta_log").is_dir()
+            and not Path(place, name, "pyvenv.cfg").is_file()
+        )
+        yield from (Path(place, name) for name in sorted(files))
+
+
+def _digest_code(places: Iterable[Path]) -> str:
+    digest = sha256()
+    for place in places:
+        for file in code_files(place) if place.is_dir() else [place]:
+            inside = file.relative_to(place).as_posix() if place.is_dir() else file.name
+            digest.update(f"{inside} {digest_file(file)}\n".encode())
+    return digest.hexdigest()
+
+
+def _outside_imports(origin: Unversioned) -> Iterator[Installed | Unversioned]:
+    """Where the modules come from that files outside the project import."""
+    tops: set[str] = set()
+    for place in origin.files:
+        for file in code_files(place) if place.is_dir() else [place]:
+            try:
+                tree = ast.parse(file.read_bytes()) if file.suffix == ".py" else None
+            except (SyntaxError, ValueError):
+                continue
+            for node in ast.walk(tree) if tree is not None else ():
+                match node:
+                    case ast.Import(names=names):
+                        tops |= {alias.name.partition(".")[0] for alias in names}
+                    case ast.ImportFrom(module=str(module), level=0):
+                        tops.add(module.partition(".")[0])
+    for top in sorted(tops - {origin.module}):
+        yield find_outside(top)

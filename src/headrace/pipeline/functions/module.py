@@ -1,0 +1,298 @@
+"""A module's text: its statements in order, what each binds, and what each uses."""
+
+import ast
+import symtable
+from collections import deque
+from collections.abc import Iterator
+from contextlib import suppress
+from functools import cached_property
+from pathlib import Path
+
+import msgspec
+
+from headrace.pipeline.functions.inert import DECLARATIONS, Inertness, bound_names, dotted_name
+from headrace.pipeline.functions.syntax import Definition, digest_syntax, digest_words, is_docstring
+
+
+class Imported(msgspec.Struct, frozen=True):
+    """What a name stands for that an import binds: a module, or a member of one."""
+
+    module: str
+    """As it is written: dots at the start are relative to the importing module."""
+    member: str | None = None
+
+
+class Use(msgspec.Struct, frozen=True):
+    """A global name in a statement, with the attributes taken of it."""
+
+    name: str
+    attributes: tuple[str, ...] = ()
+    literal: str | None = None
+    """The text that it is called or subscripted with, if that is written out."""
+
+
+class Statement:
+    """One statement at the top level of a module."""
+
+    def __init__(self, node: ast.stmt, inertness: Inertness) -> None:
+        self.node = node
+        self.is_inert = inertness.is_inert(node)
+        self.names = bound_names(node)
+        decorators = node.decorator_list if isinstance(node, Definition) else []
+        self._declaring = frozenset(
+            decorator
+            for decorator in decorators
+            if inertness.is_known_decorator(decorator, DECLARATIONS)
+        )
+
+    @cached_property
+    def digest(self) -> str:
+        """The digest of its syntax, without the decorator that declares a function or a view."""
+        return digest_syntax([self.node], without=self._declaring)
+
+    def digest_of(self, name: str) -> str:
+        """The digest of what it binds a name to."""
+        if not isinstance(self.node, ast.Import | ast.ImportFrom):
+            return self.digest
+        targets = [f"{i.module} {i.member or ''}" for i in self.imports.get(name, [])]
+        return digest_words(["import", *targets])
+
+    @cached_property
+    def is_settled(self) -> bool:
+        """Whether it binds the same wherever in the module it stands."""
+        match self.node:
+            case ast.Import() | ast.ImportFrom():
+                return self.is_inert
+            case ast.FunctionDef(args=arguments, decorator_list=decorators):
+                others = [node for node in decorators if node not in self._declaring]
+                return not (others or arguments.defaults or any(arguments.kw_defaults))
+            case ast.Assign(value=ast.Constant()) | ast.AnnAssign(value=ast.Constant()):
+                return self.is_inert
+            case ast.Expr(value=ast.Constant()):
+                return True
+            case _:
+                return False
+
+    @cached_property
+    def imports(self) -> dict[str, list[Imported]]:
+        """By name: what imports anywhere in the statement bind it to."""
+        imports: dict[str, list[Imported]] = {}
+        for node in ast.walk(self.node):
+            for name, imported in _aliases(node):
+                imports.setdefault(name, []).append(imported)
+        return imports
+
+    @cached_property
+    def modules_run(self) -> tuple[str, ...]:
+        """The modules that it imports when it runs, as they are written."""
+        return tuple(_modules_of(self.nodes()))
+
+    @cached_property
+    def stars(self) -> tuple[str, ...]:
+        """The modules that it imports all names of."""
+        return tuple(i.module for i in self.imports.get("*", []))
+
+    @cached_property
+    def uses(self) -> frozenset[Use]:
+        """The global names that it uses; a name that an import inside it binds counts as one."""
+        parsed = ast.Module(body=[self.node], type_ignores=[])
+        table = symtable.symtable(ast.unparse(parsed), "statement", "exec")
+        names = _global_names(table) | {*self.imports}
+        # Inside a class a name with two underscores is mangled: it counts, whatever it means.
+        uses = {u for u in self._all_uses() if u.name in names or u.name.startswith("__")}
+        return frozenset({*uses, *_quoted_uses(self.nodes())})
+
+    def _all_uses(self) -> Iterator[Use]:
+        inner: set[ast.AST] = set()
+        literals: dict[ast.AST, str] = {}
+        for node in self.nodes():
+            match node:
+                case ast.Call(func=called, args=[ast.Constant(value=str(text)), *_]):
+                    literals[called] = text
+                case ast.Subscript(
+                    value=value, slice=ast.Constant(value=str(text)), ctx=ast.Load()
+                ):
+                    literals[value] = text
+            if node in inner:
+                continue
+            if isinstance(node, ast.Attribute | ast.Name):
+                name, *attributes = dotted_name(node) or ("",)
+                below: ast.AST = node
+                while isinstance(below, ast.Attribute):
+                    below = below.value
+                    inner.add(below)
+                if name:
+                    yield Use(name, tuple(attributes), literals.get(node))
+
+    @cached_property
+    def written(self) -> frozenset[str]:
+        """The global names whose value, items or attributes it assigns when it is called."""
+        return frozenset(_written(self.node))
+
+    @cached_property
+    def free_names(self) -> frozenset[str]:
+        """The names that only the module or Python itself can have bound."""
+        parsed = ast.Module(body=[self.node], type_ignores=[])
+        table = symtable.symtable(ast.unparse(parsed), "statement", "exec")
+        return frozenset(_free_names(table))
+
+    def nodes(self) -> Iterator[ast.AST]:
+        """Its syntax from the top down, without declaring decorators and docstrings."""
+        waiting: deque[ast.AST] = deque([self.node])
+        while waiting:
+            node = waiting.popleft()
+            if node in self._declaring or is_docstring(node):
+                continue
+            yield node
+            waiting.extend(ast.iter_child_nodes(node))
+
+
+class Module:
+    """A module of the project, as its text says."""
+
+    def __init__(self, *, file: Path, name: str, text: str) -> None:
+        """Parse a module.
+
+        Raises:
+            SyntaxError, ValueError: the text is not Python.
+        """
+        self.file, self.name = file, name
+        self.tree = ast.parse(text)
+        body = [node for node in self.tree.body if not _is_main_guard(node)]
+        inertness = Inertness(_only_imports(body), body)
+        self.statements = [Statement(node, inertness) for node in body]
+        self.effects = [statement for statement in self.statements if not statement.is_inert]
+        self.bindings: dict[str, list[Statement]] = {}
+        for statement in self.statements:
+            for bound in sorted(statement.names - {"*"}):
+                self.bindings.setdefault(bound, []).append(statement)
+
+    @cached_property
+    def digest(self) -> str:
+        """The digest of all of it."""
+        return digest_syntax([self.tree])
+
+    @cached_property
+    def stars(self) -> tuple[str, ...]:
+        """The modules that it imports all names of, as they are written."""
+        return tuple(star for statement in self.statements for star in statement.stars)
+
+    @cached_property
+    def modules_run(self) -> tuple[str, ...]:
+        """The modules whose import is part of importing this one, as they are written."""
+        return tuple(_modules_of(_run_on_import(self.tree)))
+
+    def writers(self, name: str) -> Iterator[str]:
+        """The functions of the module that assign to a global name, its items or attributes."""
+        for other, statements in self.bindings.items():
+            if other != name and any(name in statement.written for statement in statements):
+                yield other
+
+    def assigned(self, name: str) -> ast.expr | None:
+        """The expression that a name is bound to, if one plain assignment alone binds it."""
+        match [statement.node for statement in self.bindings.get(name, [])]:
+            case [ast.Assign(targets=[ast.Name()], value=value)]:
+                return value
+            case [ast.AnnAssign(value=ast.expr() as value)]:
+                return value
+            case _:
+                return None
+
+
+def _aliases(node: ast.AST) -> Iterator[tuple[str, Imported]]:
+    match node:
+        case ast.Import(names=names):
+            for alias in names:
+                module = alias.name if alias.asname else alias.name.partition(".")[0]
+                yield alias.asname or module, Imported(module)
+        case ast.ImportFrom(module=module, names=names, level=level):
+            for alias in names:
+                imported = Imported("." * level + (module or ""), alias.name)
+                yield alias.asname or alias.name, imported
+
+
+def _quoted_uses(nodes: Iterator[ast.AST]) -> Iterator[Use]:
+    """The names in annotations that are written as texts."""
+    for node in nodes:
+        for field in ("annotation", "returns"):
+            annotation = getattr(node, field, None)
+            if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+                with suppress(SyntaxError):
+                    parsed = ast.parse(annotation.value, mode="eval")
+                    yield from (Use(n.id) for n in ast.walk(parsed) if isinstance(n, ast.Name))
+
+
+def _modules_of(nodes: Iterator[ast.AST]) -> Iterator[str]:
+    for node in nodes:
+        match node:
+            case ast.Import(names=names):
+                yield from (alias.name for alias in names)
+            case ast.ImportFrom(module=module, names=names, level=level):
+                base = "." * level + (module or "")
+                yield base
+                dot = "" if base.endswith(".") else "."
+                yield from (f"{base}{dot}{alias.name}" for alias in names if alias.name != "*")
+
+
+def _run_on_import(node: ast.AST) -> Iterator[ast.AST]:
+    """The syntax that runs when a module is imported: all but the bodies of functions."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            continue
+        yield child
+        yield from _run_on_import(child)
+
+
+def _only_imports(body: list[ast.stmt]) -> dict[str, str]:
+    """By name that one absolute import alone binds: the dotted name that it stands for."""
+    counts: dict[str, int] = {}
+    for statement in body:
+        for name in bound_names(statement):
+            counts[name] = counts.get(name, 0) + 1
+    return {
+        name: imported.module if imported.member is None else f"{imported.module}.{imported.member}"
+        for statement in body
+        for name, imported in _aliases(statement)
+        if counts[name] == 1 and not imported.module.startswith(".")
+    }
+
+
+def _is_main_guard(node: ast.stmt) -> bool:
+    """Whether a statement runs only where a module is run as a script."""
+    return (
+        isinstance(node, ast.If)
+        and not node.orelse
+        and ast.unparse(node.test) in {"__name__ == '__main__'", "'__main__' == __name__"}
+    )
+
+
+def _global_names(table: symtable.SymbolTable) -> set[str]:
+    """The names of a scope, and of those inside it, that may be those of the module."""
+    is_open = table.get_type() in {"module", "class"}  # a class falls back to the module's names
+    names = {s.get_name() for s in table.get_symbols() if is_open or s.is_global()}
+    return names.union(*map(_global_names, table.get_children()))
+
+
+def _free_names(table: symtable.SymbolTable) -> set[str]:
+    names = {s.get_name() for s in table.get_symbols() if s.is_global() and s.is_referenced()}
+    return names.union(*map(_free_names, table.get_children()))
+
+
+def _written(node: ast.stmt) -> set[str]:
+    if not isinstance(node, Definition):
+        return set()
+    names: set[str] = set()
+    for part in ast.walk(node):
+        match part:
+            case ast.Global(names=declared):
+                names.update(declared)
+            case (
+                ast.Subscript(ctx=ast.Store() | ast.Del())
+                | ast.Attribute(ctx=ast.Store() | ast.Del())
+            ):
+                below: ast.expr = part
+                while isinstance(below, ast.Subscript | ast.Attribute):
+                    below = below.value
+                if isinstance(below, ast.Name):
+                    names.add(below.id)
+    return names

@@ -1,0 +1,124 @@
+"""The files that code opens, as far as its text says which."""
+
+import ast
+from collections.abc import Iterator
+from hashlib import file_digest, sha256
+from pathlib import Path
+
+from headrace.pipeline.functions.folding import Folding
+from headrace.pipeline.functions.module import Module, Statement
+from headrace.pipeline.functions.resolution import Resolver
+
+_OPENERS = frozenset(
+    {
+        *("open", "io.open", "codecs.open", "gzip.open", "bz2.open", "lzma.open", "os.open"),
+        *("os.listdir", "os.scandir", "os.walk", "os.stat", "os.path.exists", "os.path.isfile"),
+        *("os.path.isdir", "os.path.getmtime", "os.path.getsize", "glob.glob", "glob.iglob"),
+        *("numpy.load", "numpy.loadtxt", "numpy.genfromtxt", "numpy.fromfile", "numpy.memmap"),
+        *("pyarrow.memory_map", "pyarrow.OSFile", "pyarrow.input_stream", "pyarrow.ipc.open_file"),
+        *("pyarrow.parquet.ParquetFile", "pyarrow.csv.open_csv", "pyarrow.dataset.dataset"),
+        *("joblib.load", "torch.load", "sqlite3.connect", "zipfile.ZipFile", "tarfile.open"),
+        *("mmap.mmap", "fileinput.input", "runpy.run_path"),
+    }
+)
+_READING_PACKAGES = ("pandas.", "polars.", "pyarrow.", "geopandas.")
+_READERS = ("read_", "scan_")
+_PATH_ARGUMENTS = frozenset({"file", "path", "source", "filename", "filepath_or_buffer", "where"})
+_METHODS = frozenset(
+    {
+        *("read_text", "read_bytes", "open", "iterdir", "glob", "rglob", "exists", "is_file"),
+        *("is_dir", "stat", "lstat", "walk", "readlink"),
+    }
+)
+_SPARK_READERS = frozenset(
+    {"parquet", "csv", "json", "orc", "text", "load", "jdbc", "format", "xml"}
+)
+_WILDCARDS = frozenset("*?[")
+_LONGEST_PATH = 1024
+_COMPUTED = ast.Constant(value=None)
+
+
+class Opened:
+    """Looks for files in the statements of a project."""
+
+    def __init__(self, resolver: Resolver) -> None:
+        self._resolver = resolver
+
+    def files(self, module: Module, statement: Statement) -> Iterator[Path]:
+        """The files that a statement names, and the folders that it lists."""
+        folding = Folding(self._resolver, module, statement)
+        beside = (module.file.parent, self._resolver.root)
+        for node in statement.nodes():
+            if isinstance(node, ast.Constant | ast.BinOp | ast.Call | ast.JoinedStr):
+                path = folding.fold(node)
+                yield from (file for file in _places(path, *beside) if file.is_file())
+            if isinstance(node, ast.Call):
+                named = _path_opened(folding, node)
+                path = None if named is None else folding.fold(named)
+                yield from _places(_without_wildcards(path), Path.cwd(), *beside)
+
+    def unknown(self, module: Module, statement: Statement) -> Iterator[str]:
+        """What a statement reads without saying where that is."""
+        folding = Folding(self._resolver, module, statement)
+        for node in statement.nodes():
+            match node:
+                case ast.Call():
+                    named = _path_opened(folding, node)
+                    path = "" if named is None else _without_wildcards(folding.fold(named))
+                    if path is None:
+                        yield "a file whose path is computed"
+                    elif "://" in path:
+                        yield "the network"
+                case ast.Attribute(value=ast.Attribute(attr="read" | "readStream"), attr=way):
+                    if way in _SPARK_READERS:
+                        yield "data that is no source of the project"
+
+
+def _path_opened(folding: Folding, call: ast.Call) -> ast.expr | None:
+    """The expression that says which file a call opens; None if it opens none."""
+    called = folding.dotted(call.func)
+    name = called.rpartition(".")[2]
+    is_reader = name.startswith(_READERS) and called.startswith(_READING_PACKAGES)
+    if called in _OPENERS or is_reader:
+        keywords = (k.value for k in call.keywords if k.arg in _PATH_ARGUMENTS)
+        return next(iter([*call.args[:1], *keywords]), _COMPUTED)
+    if not isinstance(call.func, ast.Attribute) or call.func.attr not in _METHODS:
+        return None
+    return None if folding.is_function_of_module(call.func) else call.func.value
+
+
+def _without_wildcards(path: str | None) -> str | None:
+    """A path, or for a pattern the folder that it looks in; None if that is not known."""
+    if path is None or not _WILDCARDS & {*path}:
+        return path
+    parts = Path(path).parts
+    until = next(index for index, part in enumerate(parts) if _WILDCARDS & {*part})
+    return str(Path(*parts[:until])) if until else None
+
+
+def _places(path: str | None, *folders: Path) -> Iterator[Path]:
+    """Where a file or folder of a name is."""
+    if not path or "\0" in path or len(path) > _LONGEST_PATH:
+        return
+    for folder in dict.fromkeys(folders):
+        place = folder / path
+        try:
+            is_there = place.exists()
+        except OSError:  # a part of it is too long for a name
+            is_there = False
+        if is_there:
+            yield place
+
+
+def digest_file(place: Path) -> str:
+    """The digest of a file, or of all files below a folder with their names."""
+    if place.is_dir():
+        digest = sha256()
+        for file in sorted(place.rglob("*")):
+            if file.is_file():
+                digest.update(
+                    f"{file.relative_to(place).as_posix()} {digest_file(file)}\n".encode()
+                )
+        return digest.hexdigest()
+    with place.open("rb") as opened:
+        return file_digest(opened, "sha256").hexdigest()

@@ -1,0 +1,135 @@
+"""What code says it depends on that is not code: files, the environment, the clock, chance.
+
+Tables of names, in three classes. *Dynamic* names reach code by a name that is computed: all of
+the project's Python counts. *Textual* ones read the text itself: comments count, too. *Foreign*
+ones depend on the world outside: nothing proves that it is unchanged.
+"""
+
+import os
+import sys
+from enum import StrEnum
+
+
+class Reach(StrEnum):
+    """What a name makes a function depend on."""
+
+    DYNAMIC = "dynamic"
+    TEXTUAL = "textual"
+    FOREIGN = "foreign"
+
+
+ENVIRONMENT = frozenset(
+    {"os.environ", "os.environ.get", "os.environ.__getitem__", "os.getenv", "os.environ.setdefault"}
+)
+"""With a name that is written out, the value of the variable counts; else they are foreign."""
+
+IMPORTERS = frozenset({"importlib.import_module", "__import__"})
+"""With a name that is written out, they are imports; else dynamic."""
+
+VALUES = {"sys.platform": sys.platform, "os.name": os.name, "sys.byteorder": sys.byteorder}
+"""Facts about the machine that can be part of a fingerprint."""
+
+_CLOCK, _CHANCE = "the clock", "chance"
+_NETWORK, _PROCESS = "the network", "other processes"
+_MACHINE = "the machine that it runs on"
+
+_DYNAMIC = frozenset(
+    {
+        *("exec", "eval", "compile", "globals", "locals", "vars", "__import__", "__builtins__"),
+        *("__spec__", "__loader__"),
+        *("builtins", "importlib", "runpy", "imp", "pkgutil", "zipimport", "site"),
+        *("sys.modules", "sys.path", "sys.meta_path", "sys.path_hooks", "sys.setprofile"),
+        *("sys.settrace", "gc", "pickle", "marshal", "shelve", "dill", "cloudpickle", "copyreg"),
+        *("types.FunctionType", "types.CodeType", "types.ModuleType", "types.LambdaType", "code"),
+    }
+)
+_TEXTUAL = frozenset(
+    {
+        *("inspect", "traceback", "linecache", "tokenize", "sys._getframe", "sys.exc_info"),
+        *("sys._current_frames", "__doc__", "pydoc", "doctest"),
+    }
+)
+_FOREIGN = {
+    **dict.fromkeys(
+        (
+            *("time.time", "time.time_ns", "time.monotonic", "time.monotonic_ns", "time.ctime"),
+            *("time.perf_counter", "time.perf_counter_ns", "time.process_time", "time.localtime"),
+            *("time.gmtime", "time.asctime", "time.strftime", "time.process_time_ns"),
+            *("pyspark.sql.functions.now", "pyspark.sql.functions.current_timestamp"),
+            *("pyspark.sql.functions.current_date", "pyspark.sql.functions.localtimestamp"),
+            "pyspark.sql.functions.unix_timestamp",
+        ),
+        _CLOCK,
+    ),
+    **dict.fromkeys(
+        (
+            *("random", "secrets", "uuid.uuid1", "uuid.uuid4", "os.urandom", "numpy.random"),
+            *("hash", "id", "pyarrow.compute.random", "faker"),
+            *("pyspark.sql.functions.rand", "pyspark.sql.functions.randn"),
+            *("pyspark.sql.functions.uuid", "pyspark.sql.functions.shuffle"),
+            *("pyspark.sql.functions.monotonically_increasing_id", "os.getrandom"),
+            *("pyspark.sql.functions.spark_partition_id", "pyspark.sql.functions.randstr"),
+            *("pyspark.sql.functions.uniform", "pyspark.sql.functions.input_file_name"),
+        ),
+        _CHANCE,
+    ),
+    **dict.fromkeys(
+        (
+            *("socket", "ssl", "urllib.request", "http", "ftplib", "smtplib", "imaplib", "xmlrpc"),
+            *("requests", "httpx", "aiohttp", "urllib3", "boto3", "fsspec", "s3fs", "gcsfs"),
+            *("obstore", "pyarrow.fs", "pyarrow.flight", "psycopg", "psycopg2", "sqlalchemy"),
+            *("duckdb", "deltalake"),
+            *("websockets", "grpc", "paramiko", "redis", "pymongo"),
+        ),
+        _NETWORK,
+    ),
+    **dict.fromkeys(
+        (
+            *("subprocess", "os.system", "os.popen", "os.execv", "os.fork", "os.posix_spawn"),
+            *("multiprocessing", "concurrent.futures.ProcessPoolExecutor", "signal"),
+        ),
+        _PROCESS,
+    ),
+    **dict.fromkeys(
+        (
+            *("os.environ", "os.environb", "os.getenv", "os.getenvb", "os.putenv"),
+            *("os.getcwd", "os.getpid", "os.getppid", "os.getlogin", "os.uname", "os.cpu_count"),
+            *("os.getuid", "os.getgid", "os.getloadavg", "os.path.expanduser", "ctypes", "cffi"),
+            *("os.path.expandvars", "platform", "getpass", "pwd", "grp", "tempfile", "resource"),
+            *("sys.argv", "sys.stdin", "sys.flags", "sys.executable", "sys.getsizeof"),
+            *("input", "psutil", "threading.get_ident", "pathlib.Path.home"),
+            *("pathlib.Path.cwd", "locale", "sys.getrefcount"),
+        ),
+        _MACHINE,
+    ),
+}
+_CLOCK_METHODS = frozenset({"now", "utcnow", "today"})
+
+DYNAMIC_ATTRIBUTES = frozenset(
+    {
+        *("__globals__", "__builtins__", "__subclasses__", "__code__", "__closure__"),
+        *("__loader__", "__spec__", "f_globals", "f_back", "f_locals"),
+    }
+)
+TEXTUAL_ATTRIBUTES = frozenset(
+    {
+        *("__doc__", "co_firstlineno", "f_lineno", "tb_lineno", "__firstlineno__", "lineno"),
+        *("__traceback__", "__cached__"),
+    }
+)
+
+
+def judge_name(dotted: str) -> tuple[Reach, str] | None:
+    """What using a name of Python or of a package means, with what it depends on in words."""
+    parts = dotted.split(".")
+    if parts[-1] in _CLOCK_METHODS:
+        return Reach.FOREIGN, _CLOCK
+    for end in range(len(parts), 0, -1):
+        name = ".".join(parts[:end])
+        if name in _FOREIGN:
+            return Reach.FOREIGN, _FOREIGN[name]
+        if name in _TEXTUAL:
+            return Reach.TEXTUAL, name
+        if name in _DYNAMIC and not dotted.startswith("importlib.resources"):
+            return Reach.DYNAMIC, name
+    return None

@@ -1,0 +1,212 @@
+"""Staging: the folders a run writes files into before a commit names them.
+
+An intent is recorded durably before the first file is written, and forgotten once the files are
+committed or gone. So whatever ends a run, the next one knows which folders it left, and the log
+says whether a commit names their files.
+"""
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from uuid import uuid4
+
+import msgspec
+
+from headrace import wiring
+from headrace.commit.log import NO_VERSION, committed_paths, newest_version
+from headrace.commit.staged import Committed, Staged
+from headrace.errors import HeadraceError
+from headrace.log.name import LOG_DIRECTORY
+from headrace.pipeline.output.note import last_note
+from headrace.storage.store import PutMode, WritableStore
+
+_LOGGER = logging.getLogger("headrace.pipeline")
+CHANGE_FOLDER = "_change_data"
+_FOLDER = "intents"
+_SUFFIX = ".json"
+
+
+class Intent(msgspec.Struct, frozen=True, kw_only=True):
+    """The folders below a table that a run writes files into, for one commit."""
+
+    run: str
+    view: str
+    table: str
+    folder: str
+    """Absolute. No two stagings share one, not even those of one run."""
+    started_ms: int = 0
+    commit_id: str | None = None
+    """None in intents of older releases, which did not number their commits."""
+    base_version: int = NO_VERSION
+    """The newest version of the table before anything was staged."""
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """The folders below the table whose files are this staging's own."""
+        name = Path(self.folder).name
+        return name, f"{CHANGE_FOLDER}/{name}"
+
+
+class Staging:
+    """An open staging: an engine writes files into its folder, which are then committed."""
+
+    def __init__(self, intent: Intent, store: WritableStore) -> None:
+        """Take the intent that is on record, and the store of the table."""
+        self.intent, self.store = intent, store
+        self.table, self.folder = Path(intent.table), Path(intent.folder)
+        self._staged: Staged | None = None
+
+    @property
+    def change_folder(self) -> Path:
+        """Where files for readers of the change data feed go."""
+        return self.table / CHANGE_FOLDER / self.folder.name
+
+    def stage(self, paths: tuple[str, ...]) -> Staged:
+        """The files that a commit is to name, by their paths below the table."""
+        commit_id = self.intent.commit_id
+        assert commit_id is not None, "only intents of older releases have none"
+        if self._staged is None or self._staged.paths != paths:
+            self._staged = Staged(self.store, paths=paths, commit_id=commit_id)
+        return self._staged
+
+    @property
+    def used(self) -> frozenset[str]:
+        """The files that the commit names, once there is one."""
+        return frozenset(() if self._staged is None else self._staged.paths)
+
+    def discard_unused(self, used: frozenset[str]) -> None:
+        """Delete files of the staging that its commit does not name."""
+        paths = set(self._paths())
+        if used <= paths:  # else the listing is not whole, or names files otherwise
+            self.store.delete(sorted(paths - used))
+            self._prune()
+
+    def settle(self) -> Committed | None:
+        """Delete the files that no commit names: all, or those that our commit did not need.
+
+        Raises:
+            LogGapError: the log no longer says whether there is such a commit; all files stay.
+        """
+        intent = self.intent
+        if intent.commit_id is None:
+            return self._settle_unnumbered()
+        staged = Staged(self.store, paths=tuple(self._paths()), commit_id=intent.commit_id)
+        committed = staged.abandon(after=intent.base_version)
+        if committed is not None:
+            self.discard_unused(committed_paths(self.store, committed.version))
+        self._prune()
+        return committed
+
+    def _settle_unnumbered(self) -> Committed | None:
+        """The same for an intent of an older release: its commit is known by the run's note."""
+        noted = last_note(self.table)
+        if noted is not None and noted.note.run == self.intent.run:
+            return Committed(version=noted.version, commit_id=noted.commit_id or "")
+        self.store.delete(list(self._paths()))
+        self._prune()
+        return None
+
+    def _prune(self) -> None:
+        for folder in self.intent.folders:
+            self.store.prune(folder)
+
+    def _paths(self) -> Iterator[str]:
+        for folder in self.intent.folders:
+            assert LOG_DIRECTORY not in folder, "a staging never lies in the log"
+            for file in self.store.list_tree(folder):
+                yield file.path
+
+
+class Journal:
+    """The intents of a project, each a small object."""
+
+    def __init__(self, store: WritableStore) -> None:
+        """Take the store of the project's state folder."""
+        self._store = store
+
+    @contextmanager
+    def open(self, table: Path, *, run: str, view: str) -> Iterator[Staging]:
+        """A staging for one commit; when the block fails, its files go unless they are committed.
+
+        Raises:
+            StorageError: the intent cannot be recorded; nothing has been written then.
+        """
+        store = wiring.open_writable_store(str(table))
+        commit_id = str(uuid4())
+        intent = Intent(
+            run=run,
+            view=view,
+            table=str(table),
+            folder=str(table / f"run-{run}-{commit_id[:8]}"),
+            commit_id=commit_id,
+            base_version=newest_version(store),
+        )
+        content = msgspec.json.encode(intent)
+        self._store.put(_path(intent), content, mode=PutMode.CREATE)
+        staging = Staging(intent, store)
+        try:
+            yield staging
+        except BaseException:
+            self._settle(staging)
+            raise
+        self._close(staging)
+
+    def recover(self) -> list[Intent]:
+        """Settle what earlier runs left open; returns the intents that were never committed.
+
+        Call it only while no other run of the project is going on.
+        """
+        lost = []
+        for intent in list(self._recorded()):
+            store = wiring.open_writable_store(intent.table)
+            if self._settle(Staging(intent, store)) is None:
+                lost.append(intent)
+        return lost
+
+    def _close(self, staging: Staging) -> None:
+        """The files are committed: what is left to do can wait for the next run if it must."""
+        try:
+            staging.discard_unused(staging.used)
+        except HeadraceError as error:
+            _warn(staging.intent, error)
+            return
+        self._forget(staging.intent)
+
+    def _settle(self, staging: Staging) -> Committed | None:
+        """Settle a staging; if the store does not let us, the next run tries again."""
+        try:
+            committed = staging.settle()
+        except HeadraceError as error:
+            _warn(staging.intent, error)
+            return None
+        self._forget(staging.intent)
+        return committed
+
+    def _forget(self, intent: Intent) -> None:
+        """Drop an intent that is settled; one that cannot be dropped is settled again later."""
+        try:
+            self._store.delete([_path(intent)])
+        except HeadraceError as error:
+            _LOGGER.warning("the intent of run %s cannot be dropped: %s", intent.run, error)
+
+    def _recorded(self) -> Iterator[Intent]:
+        for listed in self._store.list(_FOLDER):
+            if not listed.path.endswith(_SUFFIX):  # half of one, of a process that was killed
+                self._store.delete([listed.path])
+                continue
+            try:
+                yield msgspec.json.decode(self._store.read(listed.path), type=Intent)
+            except msgspec.DecodeError:  # of an older release, cut short before anything was staged
+                self._store.delete([listed.path])
+
+
+def _warn(intent: Intent, error: HeadraceError) -> None:
+    _LOGGER.warning(
+        "view %s: files of run %s in %s stay for now: %s",
+        *(intent.view, intent.run, intent.folder, error),
+    )
+
+
+def _path(intent: Intent) -> str:
+    return f"{_FOLDER}/{intent.run}-{intent.view}-{intent.commit_id}{_SUFFIX}"

@@ -1,0 +1,95 @@
+"""Bundles and lists of files, each in an object named by its digest: found by one read.
+
+An object is written once. One that is there is complete: the store puts objects whole.
+"""
+
+import re
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from headrace.errors import ObjectExistsError, ObjectNotFoundError
+from headrace.pipeline.bundle.bundle import Bundle, is_intact
+from headrace.pipeline.bundle.file_list import FileList
+from headrace.storage.store import PutMode, WritableStore
+
+_BUNDLES, _FILES = "bundles", "files"
+_DIGEST = re.compile(r"[0-9a-f]{64}")
+_PUTS_AT_ONCE = 8
+
+
+class BlobStore:
+    """The objects of a project's state folder that are named by their content."""
+
+    def __init__(self, store: WritableStore) -> None:
+        """Take the store of the state folder."""
+        self._store = store
+
+    def put_bundle(self, bundle: Bundle) -> None:
+        """Write a bundle, the lists of its files first; one that is there and intact stays."""
+        stored = self.bundle(bundle.id)
+        if stored is not None and is_intact(stored):
+            return
+        units = (unit for view in bundle.views.values() for unit in view.units)
+        self._put_lists({unit.digest: unit.files for unit in units}.values())
+        content = pa.compress(bundle.encode(), codec="zstd", asbytes=True)
+        mode = PutMode.CREATE if stored is None else PutMode.OVERWRITE
+        self._put(f"{_BUNDLES}/{bundle.id}.json.zst", content, mode)
+
+    def bundle(self, bundle_id: str) -> bytes | None:
+        """The encoding of a bundle; None if there is none, empty if it cannot be decompressed."""
+        if not _DIGEST.fullmatch(bundle_id):
+            return None
+        content = self._read(f"{_BUNDLES}/{bundle_id}.json.zst")
+        if content is None:
+            return None
+        try:
+            return bytes(pa.CompressedInputStream(pa.BufferReader(content), "zstd").read())
+        except (OSError, pa.ArrowException):
+            return b""
+
+    def bundles(self, beginning: str) -> list[str]:
+        """The ids of bundles that begin so."""
+        listed = self._store.list(_BUNDLES, start_from=beginning)
+        names = (found.path.rpartition("/")[2].partition(".")[0] for found in listed)
+        return [name for name in names if name.startswith(beginning) and _DIGEST.fullmatch(name)]
+
+    def files(self, digest: str) -> pa.Table | None:
+        """The files that a digest stands for; None if they are not stored, or damaged."""
+        if not _DIGEST.fullmatch(digest):
+            return None
+        content = self._read(f"{_FILES}/{digest}.parquet")
+        if content is None:
+            return None
+        try:
+            return pq.read_table(pa.BufferReader(content))
+        except (OSError, pa.ArrowException):
+            return None
+
+    def _put_lists(self, lists: Iterable[FileList]) -> None:
+        with ThreadPoolExecutor(_PUTS_AT_ONCE) as pool:
+            for _ in pool.map(self._put_list, lists):
+                pass
+
+    def _put_list(self, files: FileList) -> None:
+        path = f"{_FILES}/{files.digest}.parquet"
+        table = files.read()
+        if table is None or self.files(files.digest) is not None:
+            return
+        sink = pa.BufferOutputStream()
+        pq.write_table(table, sink, compression="zstd")
+        self._put(path, sink.getvalue().to_pybytes(), PutMode.OVERWRITE)
+
+    def _put(self, path: str, content: bytes, mode: PutMode) -> None:
+        try:
+            self._store.put(path, content, mode=mode)
+        except ObjectExistsError:  # another process stored the same content
+            return
+
+    def _read(self, path: str) -> bytes | None:
+        try:
+            return self._store.read(path)
+        except ObjectNotFoundError:
+            return None

@@ -1,0 +1,144 @@
+"""Upkeep of the artifact store: its tables stay small and quick, however many runs there have been.
+
+Every so many commits a table's small files are merged, a checkpoint is written, and what a
+checkpoint has covered for long enough is deleted. Files are merged as in a log-structured tree:
+eight files of about one size become one of eight times that, so that each row is rewritten a few
+times in all.
+"""
+
+import math
+import time
+from collections.abc import Iterator, Sequence
+from urllib.parse import unquote
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+from deltalake import DeltaTable
+
+from headrace.commit.log import NO_VERSION, commit_path
+from headrace.log.name import LOG_DIRECTORY, CheckpointName, CommitName, parse_name
+from headrace.pipeline.runs.history_table import HistoryTable
+from headrace.scan.live_file import LiveFile
+from headrace.storage.store import ObjectMeta
+
+_COMMITS_BETWEEN = 32
+_FILES_TO_MERGE = 8
+_LARGEST_BYTES = 64 << 20
+GRACE_MS = 60 * 60 * 1000
+"""How long a file stays that no version needs any more: a reader may have begun just before."""
+
+
+class _Statistics(msgspec.Struct, frozen=True):
+    rows: int = msgspec.field(default=1, name="numRecords")
+
+
+class _Removed(msgspec.Struct, frozen=True):
+    path: str
+
+
+class _Line(msgspec.Struct, frozen=True):
+    remove: _Removed | None = None
+
+
+_LINES = msgspec.json.Decoder(_Line)
+
+
+def keep_up(table: HistoryTable, *, now_ms: int | None = None) -> None:
+    """Merge, checkpoint and clean up a table, if enough commits have been made since the last time.
+
+    Raises:
+        HeadraceError, DeltaError: something failed; the table is as good as before.
+    """
+    log = _log(table)
+    if _newest(log, CommitName) - _newest(log, CheckpointName) < _COMMITS_BETWEEN:
+        return
+    table.unpartition()
+    merge_small_files(table)
+    DeltaTable(table.store.root).create_checkpoint()
+    delete_expired(table, now_ms=time.time_ns() // 1_000_000 if now_ms is None else now_ms)
+
+
+def merge_small_files(table: HistoryTable) -> None:
+    """Merge files of about one size until there are few of each size."""
+    while True:
+        snapshot = table.snapshot()
+        if snapshot is None:
+            return
+        group = _group_to_merge(list(snapshot.scan()))
+        if not group:
+            return
+        rows = pa.concat_tables([_read(table, file) for file in group], promote_options="default")
+        if table.replace_files(snapshot, group, rows) is None:
+            return  # another writer was faster: there will be a next time
+
+
+def delete_expired(table: HistoryTable, *, now_ms: int) -> None:
+    """Delete log files that an old enough checkpoint covers, and data files these removed.
+
+    The checkpoint must be old enough itself: whoever reads now may have begun before it was there.
+    """
+    before_ms = now_ms - GRACE_MS
+    log = _log(table)
+    covered = _newest([e for e in log if e.modified_ms <= before_ms], CheckpointName)
+    snapshot = table.snapshot()
+    if covered == NO_VERSION or snapshot is None:
+        return
+    expired = [e for e in log if _version(e) < covered and e.modified_ms <= before_ms]
+    live = {unquote(file.path) for file in snapshot.scan()}
+    removed = {path for entry in expired for path in _removed_by(table, entry)} - live
+    # In this order: a log file names what is to be deleted, so that it must go last.
+    table.store.delete(sorted(removed))
+    table.store.delete(entry.path for entry in expired)
+    table.forget()
+
+
+def _group_to_merge(files: Sequence[LiveFile]) -> list[LiveFile]:
+    """The files of the smallest size of which there are enough, oldest first."""
+    sizes: dict[int, list[LiveFile]] = {}
+    for file in files:
+        if file.deletion_vector is None and file.size_bytes < _LARGEST_BYTES:
+            sizes.setdefault(_size_class(file), []).append(file)
+    groups = [sizes[size] for size in sorted(sizes) if len(sizes[size]) >= _FILES_TO_MERGE]
+    return sorted(groups[0], key=lambda file: file.modified_ms) if groups else []
+
+
+def _size_class(file: LiveFile) -> int:
+    rows = msgspec.json.decode(file.stats, type=_Statistics).rows if file.stats else 1
+    return int(math.log(max(1, rows), _FILES_TO_MERGE) + 1e-9)
+
+
+def _read(table: HistoryTable, file: LiveFile) -> pa.Table:
+    with table.store.open(file.path) as opened:
+        return pq.read_table(opened)
+
+
+def _log(table: HistoryTable) -> list[ObjectMeta]:
+    return table.store.list(LOG_DIRECTORY)
+
+
+def _newest(log: Sequence[ObjectMeta], kind: type[CommitName | CheckpointName]) -> int:
+    """The newest version that has a file of a kind in the log."""
+    names = (parse_name(entry.path.rpartition("/")[2]) for entry in log)
+    return max((name.version for name in names if isinstance(name, kind)), default=NO_VERSION)
+
+
+def _version(entry: ObjectMeta) -> float:
+    """The version of a commit or a checkpoint; any other file is never expired."""
+    name = parse_name(entry.path.rpartition("/")[2])
+    return name.version if isinstance(name, CommitName | CheckpointName) else math.inf
+
+
+def _removed_by(table: HistoryTable, entry: ObjectMeta) -> Iterator[str]:
+    """The data files that a commit removed from the table; only such as are below it."""
+    version = _version(entry)
+    if entry.path != commit_path(int(version)):
+        return
+    for line in table.store.read(entry.path).splitlines():
+        removed = _LINES.decode(line).remove
+        if removed is not None and _is_below(removed.path):
+            yield unquote(removed.path)
+
+
+def _is_below(path: str) -> bool:
+    return not path.startswith("/") and ":" not in path and ".." not in path.split("/")

@@ -1,0 +1,114 @@
+"""Faults: every operation of a store and every step of a runner can fail, or end the process.
+
+Operations are numbered in the order in which a run asks for them. A fault names one of them, and
+how it fails: before it is done, after it is done, or with the process killed at either point.
+"""
+
+import os
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from threading import Lock
+from typing import Any
+
+import msgspec
+
+from headrace import wiring
+from headrace.errors import StoreFailedError
+from headrace.pipeline import wiring as pipeline_wiring
+
+
+class Moment(StrEnum):
+    """When an operation fails, and how."""
+
+    BEFORE = "before"
+    AFTER = "after"
+    KILL_BEFORE = "kill before"
+    KILL_AFTER = "kill after"
+
+
+class Fault(msgspec.Struct, frozen=True, kw_only=True):
+    """One operation that fails; `number` counts from 0, and a large one fails nothing."""
+
+    number: int
+    moment: Moment
+
+
+class Faults:
+    """Numbers operations, and fails the one that is to fail."""
+
+    def __init__(self, fault: Fault | None = None) -> None:
+        self._fault = fault
+        self._lock = Lock()
+        self.operations: list[str] = []
+
+    def run(self, name: str, operation: Callable[[], Any]) -> Any:
+        with self._lock:
+            number = len(self.operations)
+            self.operations.append(name)
+        fault = self._fault
+        if fault is None or fault.number != number:
+            return operation()
+        if fault.moment is Moment.KILL_BEFORE:
+            os.kill(os.getpid(), signal.SIGKILL)
+        if fault.moment is Moment.BEFORE:
+            raise StoreFailedError(path=name, reason="a fault was injected before it")
+        operation()
+        if fault.moment is Moment.KILL_AFTER:
+            os.kill(os.getpid(), signal.SIGKILL)
+        raise StoreFailedError(path=name, reason="a fault was injected after it")
+
+
+class _Failing:
+    """Any object some of whose methods are operations."""
+
+    def __init__(self, inner: Any, faults: Faults, methods: frozenset[str], kind: str) -> None:
+        self._inner, self._faults, self._methods, self._kind = inner, faults, methods, kind
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._inner, name)
+        if name not in self._methods:
+            return found
+
+        def operation(*args: Any, **options: Any) -> Any:
+            what = f"{self._kind}.{name} {_subject(args)}"
+            return self._faults.run(what, lambda: _whole(found(*args, **options)))
+
+        return operation
+
+
+def _subject(args: tuple[Any, ...]) -> str:
+    return str(args[0])[-60:] if args and isinstance(args[0], str) else ""
+
+
+def _whole(result: Any) -> Any:
+    """Listings are done when they are whole."""
+    return list(result) if isinstance(result, Iterator) else result
+
+
+_WRITES = frozenset({"list", "read", "put", "persist", "list_tree", "delete", "prune"})
+_STEPS = frozenset({"compute", "merge", "close"})
+
+
+@contextmanager
+def injected(faults: Faults) -> Iterator[None]:
+    """Let every store that is written to, and every runner, ask `faults` first."""
+    open_store = wiring.open_writable_store
+    runners = {n: getattr(pipeline_wiring, n) for n in ("datafusion_runner", "spark_runner")}
+
+    def store(uri: str) -> Any:
+        return _Failing(open_store(uri), faults, _WRITES, "store")
+
+    def runner(name: str) -> Callable[..., Any]:
+        return lambda *args: _Failing(runners[name](*args), faults, _STEPS, "runner")
+
+    wiring.open_writable_store = store
+    for name in runners:
+        setattr(pipeline_wiring, name, runner(name))
+    try:
+        yield
+    finally:
+        wiring.open_writable_store = open_store
+        for name, original in runners.items():
+            setattr(pipeline_wiring, name, original)

@@ -1,0 +1,91 @@
+"""Computes the function `points` of many projects, each in a process of its own.
+
+As a script it reads a project as JSON from each line of its input, and writes what the function
+gives and what its fingerprint is made of. Processes are forked, so that packages are imported
+only once. `Judge` is its handle.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import msgspec
+import pyarrow as pa
+
+from headrace.pipeline.functions.fingerprint import FunctionPart
+from headrace.pipeline.project.folder import read_functions
+
+
+class Judgement(msgspec.Struct, frozen=True):
+    """What a project's function gives for some rows, and what its fingerprint is made of."""
+
+    result: list[int | None] | None = None
+    part: FunctionPart | None = None
+    error: str | None = None
+
+
+class Judge:
+    """A process that computes functions, and writes no bytecode."""
+
+    def __enter__(self) -> Self:
+        self._process = subprocess.Popen(
+            [sys.executable, "-B", "-m", "tests.pipeline.function_judge"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._process.communicate()
+
+    def judge(
+        self, root: Path, *, outside: Path, environment: Mapping[str, str] | None = None
+    ) -> Judgement:
+        """Load a project and compute its function."""
+        project = {
+            "root": str(root),
+            "outside": str(outside),
+            "environment": dict(environment or {}),
+        }
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        print(json.dumps(project), file=self._process.stdin, flush=True)
+        return msgspec.json.decode(self._process.stdout.readline(), type=Judgement)
+
+
+def compute(project: dict[str, Any]) -> Judgement:
+    os.environ.update(project["environment"])
+    # A function that imports when it is called finds its project on the path.
+    sys.path[:] = [project["root"], *sys.path, project["outside"]]
+    try:
+        catalog = read_functions(Path(project["root"]))
+        result = catalog["points"](pa.array([1, 2, 3])).to_pylist()
+    except BaseException as error:  # noqa: BLE001  (the test shows it)
+        return Judgement(error=f"{type(error).__name__}: {error}")
+    return Judgement(result, catalog.part("points"))
+
+
+def main() -> None:
+    for line in sys.stdin:
+        child = os.fork()
+        if child == 0:
+            answer = msgspec.json.encode(compute(json.loads(line)))
+            with os.fdopen(1, "wb") as told:
+                told.write(answer + b"\n")
+            os._exit(0)
+        os.waitpid(child, 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,127 @@
+"""Staging: what a run that ended early leaves goes, and nothing else does."""
+
+import shutil
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+import pyarrow.parquet as pq
+import pytest
+from deltalake import DeltaTable, write_deltalake
+
+from headrace import Table
+from headrace.pipeline.output.staging import Intent, Journal
+from headrace.storage.local import LocalStore
+from tests.pipeline.running.output import Output, as_rows, rows
+
+
+class DiedError(Exception):
+    """Ends a block before it is done."""
+
+
+def journal(tmp_path: Path) -> Journal:
+    return Journal(LocalStore(str(tmp_path / "state")))
+
+
+def intents(tmp_path: Path) -> list[Path]:
+    return sorted((tmp_path / "state" / "intents").glob("*.json"))
+
+
+def leave_open(tmp_path: Path, table: Path, run: str) -> Path:
+    """Stage a file for a run, and leave everything as a process that was killed does."""
+    left = tmp_path / "left"
+    with suppress(DiedError), journal(tmp_path).open(table, run=run, view="v") as staging:
+        staging.folder.mkdir(parents=True)
+        pq.write_table(rows((9, "a", "x")), staging.folder / "part-0.parquet")
+        shutil.copytree(tmp_path / "state", left / "state")
+        shutil.copytree(staging.folder, left / "folder")
+        raise DiedError
+    shutil.copytree(left / "state", tmp_path / "state", dirs_exist_ok=True)
+    shutil.move(left / "folder", staging.folder)
+    shutil.rmtree(left)
+    return staging.folder
+
+
+def test_what_a_dead_run_staged_goes_with_the_next_one(tmp_path: Path) -> None:
+    output = Output(tmp_path / "t")
+    output.write(rows((1, "a", "x")))
+    folder = leave_open(tmp_path, tmp_path / "t", "dead")
+    assert [intent.run for intent in journal(tmp_path).recover()] == ["dead"]
+    assert not folder.exists()
+    assert intents(tmp_path) == []
+    assert output.rows() == as_rows((1, "a", "x"))
+
+
+def test_a_commit_whose_intent_is_still_on_record_keeps_its_files(tmp_path: Path) -> None:
+    output = Output(tmp_path / "t")
+    open_intents: list[bytes] = []
+    original = Journal._forget
+    try:
+        Journal._forget = lambda self, intent: open_intents.append(msgspec.json.encode(intent))  # type: ignore[method-assign] # noqa: ARG005
+        output.write(rows((1, "a", "x")))
+    finally:
+        Journal._forget = original  # type: ignore[method-assign]
+    assert len(intents(tmp_path)) == 1
+    assert journal(tmp_path).recover() == []
+    assert intents(tmp_path) == []
+    assert output.rows() == as_rows((1, "a", "x"))
+
+
+def test_files_of_others_are_never_deleted(tmp_path: Path) -> None:
+    table = tmp_path / "t"
+    output = Output(table, change_feed=True)
+    output.write(rows((1, "a", "x"), (2, "a", "y")))
+    folder = leave_open(tmp_path, table, "1")
+    pq.write_table(rows((8, "a", "x")), table / "not-yet-committed.parquet")
+    DeltaTable(table).update({"v": "'z'"}, predicate="k = 1")  # leaves files of a change feed
+    journal(tmp_path).recover()
+    assert (table / "not-yet-committed.parquet").exists()
+    changes = DeltaTable(table).load_cdf(starting_version=1).read_all()
+    assert changes.num_rows == 2
+    assert not folder.exists()
+
+
+def test_two_tries_of_one_run_never_share_a_folder(tmp_path: Path) -> None:
+    folders = {leave_open(tmp_path, tmp_path / "t", "nightly") for _ in range(3)}
+    assert len(folders) == 3
+
+
+def test_intents_of_older_releases_are_settled_by_the_note_of_their_run(tmp_path: Path) -> None:
+    table = tmp_path / "t"
+    output = Output(table)
+    output.write(rows((1, "a", "x")))
+    dead = table / "run-dead"
+    dead.mkdir()
+    pq.write_table(rows((9, "a", "x")), dead / "part-0.parquet")
+    committed = next(iter(table.glob("run-1-*")))
+    (tmp_path / "state" / "intents").mkdir(exist_ok=True)
+    for run, folder in (("dead", dead), ("1", committed)):
+        old = {"run": run, "view": "v", "table": str(table), "folder": str(folder), "started_ms": 0}
+        (tmp_path / "state" / "intents" / f"{run}-v.json").write_bytes(msgspec.json.encode(old))
+    assert [intent.run for intent in journal(tmp_path).recover()] == ["dead"]
+    assert not dead.exists()
+    assert output.rows() == as_rows((1, "a", "x"))
+
+
+def test_files_stay_where_the_log_no_longer_says_whether_they_are_committed(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    table = tmp_path / "t"
+    Output(table).write(rows((1, "a", "x")))
+    folder = leave_open(tmp_path, table, "dead")
+    for _ in range(2):
+        write_deltalake(table, rows((2, "b", "y")), mode="append")
+    DeltaTable(table).create_checkpoint()
+    (table / "_delta_log" / f"{1:020}.json").unlink()
+    journal(tmp_path).recover()
+    assert (folder / "part-0.parquet").exists()
+    assert "stay for now" in caplog.text
+    assert Table(table).snapshot().version == 2
+
+
+def test_an_intent_records_where_it_began(tmp_path: Path) -> None:
+    table = tmp_path / "t"
+    Output(table).write(rows((1, "a", "x")))
+    leave_open(tmp_path, table, "dead")
+    intent = msgspec.json.decode(intents(tmp_path)[0].read_bytes(), type=Intent)
+    assert (intent.base_version, intent.run) == (0, "dead")

@@ -1,0 +1,45 @@
+"""Keys of an older format: still read, still what they were, and never taken for new ones."""
+
+from pathlib import Path
+
+import msgspec
+
+from headrace.pipeline import CauseKind, Project, explain_change
+from headrace.pipeline.bundle.key import FORMAT, KeyParts
+from headrace.pipeline.bundle.view_plan import BuilderFacts
+from headrace.pipeline.project.header import Header
+from tests.pipeline.shop import write_shop
+
+STORED = b"""{
+    "tokens": ["select", "a", "from", "t"], "functions": {}, "settings": {"ansi": "true"},
+    "sources": {"t": {"digest": "d", "columns": {"a": "BIGINT"}, "version": 3, "where": null,
+                      "carried_from": null}},
+    "engine": "spark 4.3.0", "upstream": {}, "volatile": []
+}"""
+STORED_KEY = "0f3c3b19"
+"""How the key began that was stored with these parts."""
+
+
+def test_a_stored_key_of_the_first_format_is_read_and_gives_the_key_it_was_stored_with() -> None:
+    parts = msgspec.json.decode(STORED, type=KeyParts)
+    assert parts.format == 1
+    assert (parts.skip_key() or "").startswith(STORED_KEY)
+
+
+def test_a_key_of_an_older_format_is_another_one_and_why_says_just_that(tmp_path: Path) -> None:
+    root = write_shop(tmp_path / "shop")
+    now = Project.load(root).plan()["revenue"].key
+    assert now.format == FORMAT
+    then = msgspec.structs.replace(now, format=1)
+    assert then.skip_key() != now.skip_key()
+    [cause] = explain_change(then, now)
+    assert cause.kind is CauseKind.FORMAT
+    assert "keys are made in another way now (format 1 became 2)" in str(cause)
+
+
+def test_what_else_was_stored_before_has_what_is_new_by_default() -> None:
+    assert msgspec.json.decode(b"{}", type=Header).append is None
+    facts = msgspec.json.decode(
+        b'{"over": {}, "columns": {}, "fingerprint": "f"}', type=BuilderFacts
+    )
+    assert facts.volatile == ()
