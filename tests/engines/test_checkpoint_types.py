@@ -8,7 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.lake.action import add, opening, remove
-from tests.lake.log import commit_path, log_of, write_history
+from tests.lake.checkpoint import write_checkpoint
+from tests.lake.log import commit_path, log_of, state_at, write_history
 from tests.listing import batch_rows, by_key, file_rows, open_snapshot
 
 LARGE = pa.large_string()
@@ -43,7 +44,47 @@ def rows(paths: list[str]) -> list[dict[str, Any]]:
     ]
 
 
-@pytest.mark.parametrize("text", [pa.string(), LARGE, CODES], ids=str)
+ENCODINGS = ["PLAIN", "DELTA_BYTE_ARRAY", "DELTA_LENGTH_BYTE_ARRAY"]
+TEXTS = (
+    "path",
+    "partitionValues.key_value.key",
+    "partitionValues.key_value.value",
+    "stats",
+)
+
+
+@pytest.mark.parametrize("version", ["1.0", "2.0"])
+@pytest.mark.parametrize("encoding", ENCODINGS)
+def test_texts_of_any_encoding_are_read(tmp_path: Path, encoding: str, version: str) -> None:
+    files = [add(f"p{n}", partition_values={"part": f"v{n}", "n": str(n)}) for n in range(3)]
+    history = [[*opening(), *files], [remove("p1")]]
+    table = write_history(tmp_path, history)
+    expected = {where: keys(table, where) for where in WHERE}
+    [checkpoint] = write_checkpoint(table, 0, state_at(history, 0))
+    stored = pq.read_table(checkpoint)
+    pq.write_table(
+        stored,
+        checkpoint,
+        data_page_version=version,
+        use_dictionary=False,
+        column_encoding={f"add.{text}": encoding for text in TEXTS if encoding != "PLAIN"} or None,
+    )
+    commit_path(table, 0).unlink()
+    assert {where: keys(table, where) for where in WHERE} == expected
+    assert expected[None] == ["p0", "p2"]
+    assert expected["part = 'v2'"] == ["p2"]
+
+
+WHERE = (None, "part = 'v2'", "n > 0", "part LIKE '%0' OR id = 7")
+
+
+def keys(table: Path, where: str | None) -> list[str]:
+    snapshot = open_snapshot(table)
+    assert batch_rows(snapshot.scan(where=where).batches()) == file_rows(snapshot.scan(where=where))
+    return sorted(key.path for key in by_key(snapshot.scan(where=where)))
+
+
+@pytest.mark.parametrize("text", [pa.string(), LARGE, CODES, pa.string_view()], ids=str)
 def test_texts_of_any_arrow_type_are_read(tmp_path: Path, text: pa.DataType) -> None:
     table = write_history(tmp_path, [[*opening(), add("x")], [remove("b")]])
     [protocol, metadata] = opening()

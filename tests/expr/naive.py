@@ -81,6 +81,7 @@ class Inverse:
 Node: TypeAlias = Cmp | Among | Null | Prefix | Pattern | Flag | Const | Every | Some | Inverse
 MIRRORED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 NULL = Lit("NULL", "null", None)
+INTEGERS = frozenset(("tiny", "int", "big"))
 
 
 def sql(node: Node) -> str:  # noqa: C901  (one case a node)
@@ -127,9 +128,10 @@ def truth(node: Node, row: dict[str, Any]) -> bool | None:  # noqa: C901  (a cas
         case Prefix(column, prefix):
             return None if row[column] is None else row[column].startswith(prefix)
         case Pattern(column, pattern):
-            return None if row[column] is None else _is_like(row[column], pattern)
+            return None if row[column] is None else is_like(row[column], pattern)
         case Cmp(column, op, literal):
-            return _compare(row[column], op, literal)
+            beyond = _beyond_long(column, op, literal)
+            return _compare(row[column], op, literal) if beyond is None else beyond
         case Among(column, literals):
             return _among(row[column], literals)
         case Inverse(part):
@@ -142,17 +144,17 @@ def truth(node: Node, row: dict[str, Any]) -> bool | None:  # noqa: C901  (a cas
             return _inverse(inner)
 
 
-def _is_like(text: str, pattern: str) -> bool:
+def is_like(text: str, pattern: str) -> bool:
     """Letter by letter; `%` tries every rest."""
     match pattern[:1]:
         case "":
             return not text
         case "%":
-            return any(_is_like(text[end:], pattern[1:]) for end in range(len(text) + 1))
+            return any(is_like(text[end:], pattern[1:]) for end in range(len(text) + 1))
         case "\\":
-            return text[:1] == pattern[1] and _is_like(text[1:], pattern[2:])
+            return text[:1] == pattern[1] and is_like(text[1:], pattern[2:])
         case letter:
-            return bool(text) and letter in ("_", text[0]) and _is_like(text[1:], pattern[1:])
+            return bool(text) and letter in ("_", text[0]) and is_like(text[1:], pattern[1:])
 
 
 def _inverse(value: bool | None) -> bool | None:  # noqa: FBT001
@@ -163,6 +165,16 @@ def _every(values: list[bool | None]) -> bool | None:
     if False in values:
         return False
     return None if None in values else True
+
+
+def _beyond_long(column: str, op: str, literal: Lit) -> bool | None:
+    """Spark decides integers against what no long reaches for every row, nulls as well."""
+    is_number = literal.domain == "exact" and literal.value is not None
+    if column not in INTEGERS or not is_number or op not in {"<", "<=", ">", ">="}:
+        return None
+    if -(2**63) <= literal.value < 2**63:
+        return None
+    return bool(op.startswith("<") == (literal.value > 0))
 
 
 def _compare(value: Any, op: str, literal: Lit) -> bool | None:

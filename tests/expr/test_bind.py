@@ -1,10 +1,12 @@
+from datetime import tzinfo
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pytest
 
 from headrace.errors import PredicateTypeError, UnknownColumnError
 from headrace.expr.bind import bind
-from headrace.expr.node import BoundPredicate, Compare, IsNull, Opaque
+from headrace.expr.node import Basis, BoundPredicate, Compare, IsNull, Opaque
 from headrace.expr.parse import parse_predicate
 from headrace.expr.reference import needs_statistics, statistics_leaves
 from headrace.protocol.schema import (
@@ -248,3 +250,77 @@ def test_only_partition_columns_are_exact() -> None:
 def test_the_leaves_are_those_whose_statistics_can_help() -> None:
     predicate = _bind("p = '2024-01-01' AND (l > 1 OR NOT l < 0) AND f(i) AND mapped IS NULL")
     assert statistics_leaves(predicate) == (("l",), ("col-1",))
+
+
+@pytest.mark.parametrize(
+    ("text", "bound"),
+    [
+        # Spark's common type has no room for all digits, so that literals are rounded to it.
+        ("w = 123456789012345678.12345678901", "w = 123456789012345678.1234567890BD"),
+        ("w = 5.00000000005", "w = 5.0000000001BD"),
+        ("w < 5.00000000001", "w < 5.0000000000BD"),
+        ("w <> 5.00000000001", "w <> 5.0000000000BD"),
+        ("l = 5.00000000000000000000000000000000001", "l = 5"),
+        ("l > 5.00000000000000000000000000000000001", "l > 5"),
+        # The nearest value of the common type, which the column has here too.
+        (
+            "w = 5000000000000000000000000000.00000000004",
+            "w = 5000000000000000000000000000.0000000000",
+        ),
+        # No long reaches these: the answer is the same for every row, nulls as well.
+        ("l < 99999999999999999999", "TRUE"),
+        ("l >= 99999999999999999999", "FALSE"),
+        ("i > -99999999999999999999.5", "TRUE"),
+        ("99999999999999999999 > l", "TRUE"),
+        ("l = 99999999999999999999", "l IS NULL AND NULL"),
+        ("l <=> 99999999999999999999", "FALSE"),
+        ("i < 3000000000", "i IS NOT NULL OR NULL"),
+        # Where the text does not tell which of Spark's rules holds, none is followed.
+        ("l < CAST('99999999999999999999' AS DECIMAL(20,0))", None),
+        ("v = CAST(5 AS BIGINT)", None),
+        ("w IN (5.00000000001)", None),
+        ("w IN (5, 7.5)", "w IN (5.0000000000BD, 7.5000000000BD)"),
+    ],
+)
+def test_decimals_are_compared_in_the_common_type_of_spark(text: str, bound: str | None) -> None:
+    schema = StructType(
+        (
+            _field("w", DecimalType(38, 10)),
+            _field("v", DecimalType(38, 20)),
+            _field("l", PrimitiveType("long")),
+            _field("i", PrimitiveType("integer")),
+        )
+    )
+    found = bind(parse_predicate(text), schema=schema, partition_columns=(), basis=Basis.VALUES)
+    assert (None if isinstance(found, Opaque) else str(found)) == bound
+
+
+NEW_YORK = ZoneInfo("America/New_York")
+
+
+@pytest.mark.parametrize(
+    ("text", "zone", "bound"),
+    [
+        ("ts = '2024-01-02 10:00:00'", NEW_YORK, "ts = TIMESTAMP '2024-01-02 15:00:00+00:00'"),
+        ("ts = '2024-01-02 10:00:00Z'", NEW_YORK, "ts = TIMESTAMP '2024-01-02 10:00:00+00:00'"),
+        ("ts < DATE '2024-07-02'", NEW_YORK, "ts < TIMESTAMP '2024-07-02 04:00:00+00:00'"),
+        ("d < TIMESTAMP '2024-07-02 01:00:00Z'", NEW_YORK, "d < DATE '2024-07-02'"),
+        ("d = TIMESTAMP '2024-07-02 04:00:00Z'", NEW_YORK, "d = DATE '2024-07-02'"),
+        ("wall = '2024-07-02 04:00:00'", NEW_YORK, "wall = TIMESTAMP_NTZ '2024-07-02 04:00:00'"),
+        ("wall = TIMESTAMP '2024-07-02 04:00:00Z'", NEW_YORK, None),
+        ("ts = '2024-01-02 10:00:00'", None, None),
+        ("ts = '2024-01-02 10:00:00Z'", None, "ts = TIMESTAMP '2024-01-02 10:00:00+00:00'"),
+        ("d = TIMESTAMP '2024-07-02 04:00:00'", None, None),
+    ],
+)
+def test_times_without_a_zone_are_those_of_the_session(
+    text: str, zone: tzinfo | None, bound: str | None
+) -> None:
+    names = (("ts", "timestamp"), ("d", "date"), ("wall", "timestamp_ntz"))
+    schema = StructType(tuple(_field(name, PrimitiveType(kind)) for name, kind in names))
+    predicate = parse_predicate(text)
+    found = bind(predicate, schema=schema, partition_columns=(), basis=Basis.VALUES, zone=zone)
+    assert (None if isinstance(found, Opaque) else str(found)) == bound
+    if zone is None and bound is None:  # as text it stays what it is
+        again = bind(parse_predicate(str(found)), schema=schema, partition_columns=())
+        assert isinstance(again, Opaque)

@@ -9,11 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace.expr.bind import bind
+from headrace.expr.certainty import always_false, always_true
 from headrace.expr.evaluate import Bounds, evaluate, exact_bounds
 from headrace.expr.node import And, BoundColumn, BoundPredicate, Not, Opaque, Or
 from headrace.expr.parse import parse_predicate
 from headrace.protocol.arrow_schema import arrow_type
-from headrace.replay.skipping import keep_mask
+from headrace.replay.skipping import certain_mask, keep_mask
 from tests.effort import examples
 from tests.expr.naive import Node, sql, truth
 from tests.expr.strategies import COLUMNS, SCHEMA, predicates, rows
@@ -56,6 +57,10 @@ def _check_rows(data: st.DataObject, columns: tuple[str, ...]) -> None:
     predicate = _bound(node)
     found = evaluate(predicate, Rows(table))
     expected = [truth(node, row) for row in table]
+    must_be_true = always_true(predicate, Rows(table)).to_pylist()
+    must_be_false = always_false(predicate, Rows(table)).to_pylist()
+    assert all(real is True for must, real in zip(must_be_true, expected, strict=True) if must)
+    assert all(real is False for must, real in zip(must_be_false, expected, strict=True) if must)
     can_be_true, can_be_false = found.can_be_true.to_pylist(), found.can_be_false.to_pylist()
     if _is_opaque(predicate):
         assert all(can for can, real in zip(can_be_true, expected, strict=True) if real)
@@ -63,6 +68,7 @@ def _check_rows(data: st.DataObject, columns: tuple[str, ...]) -> None:
         return
     assert can_be_true == [real is True for real in expected]
     assert can_be_false == [real is False for real in expected]
+    assert must_be_true == can_be_true
 
 
 def _check_files(data: st.DataObject, columns: tuple[str, ...], partition: str) -> None:
@@ -78,9 +84,12 @@ def _check_files(data: st.DataObject, columns: tuple[str, ...], partition: str) 
         visible.append(table[deleted:])
     seen = [row for table in visible for row in table]
     node = data.draw(predicates(columns, seen), label="predicate")
-    kept = keep_mask(_bound(node, partition=partition), WrittenFiles(written)).to_pylist()
-    for keep, table in zip(kept, visible, strict=True):
+    predicate = _bound(node, partition=partition)
+    kept = keep_mask(predicate, WrittenFiles(written)).to_pylist()
+    certain = certain_mask(predicate, WrittenFiles(written)).to_pylist()
+    for keep, whole, table in zip(kept, certain, visible, strict=True):
         assert keep or not any(truth(node, row) is True for row in table)
+        assert not whole or all(truth(node, row) is True for row in table)
 
 
 @pytest.mark.property

@@ -310,3 +310,75 @@ def test_a_reader_that_was_read_to_its_end_may_be_closed_and_asked_again(tmp_pat
     with snapshot.rows() as reader:
         assert reader.read_all().num_rows == 10
     assert reader.read_all().num_rows == 0
+
+
+def test_a_c_stream_gives_the_rows_without_a_copy(tmp_path: Path) -> None:
+    write_table(tmp_path, FIELDS, [numbers(0, 50_000)])
+    before = pa.total_allocated_bytes()
+    reader = pa.RecordBatchReader.from_stream(open_snapshot(tmp_path).rows())
+    first = reader.read_next_batch()
+    assert first.num_rows == 50_000
+    assert pa.total_allocated_bytes() - before < 2 * first.nbytes
+    assert reader.read_all().num_rows == 0
+
+
+def test_a_c_stream_that_is_let_go_stops_the_threads(tmp_path: Path) -> None:
+    write_table(tmp_path, FIELDS, [numbers(n, 3) for n in range(40)])
+    reader = open_snapshot(tmp_path).rows(files_at_once=2)
+    stream = pa.RecordBatchReader.from_stream(reader)
+    stream.read_next_batch()
+    assert running() != []
+    stream.close()
+    del stream
+    patience = time.monotonic() + 20
+    while running() and time.monotonic() < patience:
+        time.sleep(0.01)
+
+
+def test_an_error_keeps_its_text_through_a_c_stream_and_its_type_beside(tmp_path: Path) -> None:
+    write_table(tmp_path, FIELDS, [numbers(0, 3)])
+    (tmp_path / "part-0.parquet").unlink()
+    reader = open_snapshot(tmp_path).rows()
+    with pytest.raises(Exception, match="part-0"):
+        pa.RecordBatchReader.from_stream(reader).read_all()
+    assert isinstance(reader.error, DataFileNotFoundError)
+
+
+def test_every_way_to_read_gives_the_same_rows(tmp_path: Path) -> None:
+    write_table(tmp_path, FIELDS, [numbers(n, 3) for n in range(5)])
+    snapshot = open_snapshot(tmp_path)
+    expected = snapshot.rows().read_all()
+    assert pa.table(snapshot.rows()).equals(expected)
+    assert pa.Table.from_batches(list(snapshot.rows())).equals(expected)
+    assert pa.Table.from_pandas(snapshot.rows().read_pandas()).equals(expected)
+    assert snapshot.rows().cast(expected.schema).read_all().equals(expected)
+    batches = [batch for batch, _ in snapshot.rows().iter_batches_with_custom_metadata()]
+    assert pa.Table.from_batches(batches).equals(expected)
+    with pa.BufferOutputStream() as sink, pq.ParquetWriter(sink, expected.schema) as writer:
+        for batch in snapshot.rows():
+            writer.write_batch(batch)
+
+
+def test_small_files_come_in_batches_of_a_useful_size(tmp_path: Path) -> None:
+    write_table(tmp_path, FIELDS, [numbers(10 * n, 10) for n in range(60)])
+    batches = list(open_snapshot(tmp_path).rows())
+    assert sum(batch.num_rows for batch in batches) == 600
+    assert len(batches) < 60
+    sizes = [batch.num_rows for batch in open_snapshot(tmp_path).rows(rows_per_batch=25)]
+    assert (sum(sizes), max(sizes)) == (600, 20)
+
+
+def test_a_column_more_costs_the_same_however_many_there_are(tmp_path: Path) -> None:
+    def cpu_s(columns: int) -> float:
+        names = [f"c{n}" for n in range(columns)]
+        folder = tmp_path / str(columns)
+        data = pa.table({name: [1] for name in names})
+        write_table(folder, [field(name, "long") for name in names], [data])
+        best = float("inf")
+        for _ in range(3):
+            started = time.process_time()
+            open_snapshot(folder).rows().read_all()
+            best = min(best, time.process_time() - started)
+        return best
+
+    assert cpu_s(4000) < 10 * cpu_s(1000)  # the square would be sixteen times as much

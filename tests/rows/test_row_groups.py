@@ -91,3 +91,24 @@ def test_without_statistics_that_can_be_relied_on_nothing_is_left_out(
     data = pa.table({"a": pa.array([1, 2, 3, 4], pa.timestamp("ns"))})
     where = "a > TIMESTAMP_NTZ '2026-01-01'"
     assert skipped(tmp_path, [field("a", "timestamp_ntz")], data, where, **options) == 0
+
+
+def test_a_struct_is_not_null_where_its_only_member_is(tmp_path: Path) -> None:
+    kind = pa.struct([("m", pa.int64())])
+    values = [{"m": None}, {"m": None}, {"m": 1}, None, None, None]
+    data = pa.table({"s": pa.array(values, kind)})
+    fields = [field("s", struct(field("m", "long")))]
+    snapshot = open_snapshot(write_table(tmp_path, fields, [data], row_group_size=2))
+    assert snapshot.rows(where="s IS NOT NULL").read_all()["s"].to_pylist() == values[:3]
+    assert snapshot.rows(where="s IS NULL").read_all().num_rows == 3
+    assert snapshot.rows(where="s.m IS NULL").read_all().num_rows == 5
+
+
+def test_a_struct_in_a_struct_is_not_null_where_its_only_member_is(tmp_path: Path) -> None:
+    inner = pa.struct([("m", pa.int64())])
+    values = [{"t": {"m": None}}, {"t": None}, None, {"t": {"m": 1}}]
+    data = pa.table({"s": pa.array(values, pa.struct([("t", inner)]))})
+    fields = [field("s", struct(field("t", struct(field("m", "long")))))]
+    snapshot = open_snapshot(write_table(tmp_path, fields, [data], row_group_size=2))
+    found = snapshot.rows(where="s.t IS NOT NULL").read_all()["s"].to_pylist()
+    assert found == [values[0], values[3]]

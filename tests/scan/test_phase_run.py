@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 
 from headrace import Scan, Table
-from headrace.errors import CorruptLogError, PhaseUnfinishedError
+from headrace.errors import PhaseUnfinishedError, SnapshotExpiredError
 from headrace.metrics.counts import Counts
 from headrace.metrics.event import CheckpointAbandoned, Event, LogReplayCompleted, ReplayPhase
 from headrace.phases import (
@@ -139,7 +139,7 @@ def test_a_phase_that_fails_is_said_to_have_ended(table: Table) -> None:
     commit_path(Path(table.uri), 1).write_bytes(b"{")
     events: list[Event] = []
     run = PhaseRun(phase, executor=table.executor, reporter=events.append)
-    with pytest.raises(CorruptLogError):
+    with pytest.raises(SnapshotExpiredError):
         list(run)
     run.close()
     assert len(events) == 1

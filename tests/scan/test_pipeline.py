@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from headrace import Table
-from headrace.errors import CorruptLogError, ReaderClosedError
+from headrace.errors import CorruptLogError, ReaderClosedError, SnapshotExpiredError
 from headrace.plan.cancellation import Cancellation
 from headrace.scan import pipeline as pipeline_module
 from headrace.scan.aio import in_bulk, one_by_one
@@ -309,6 +309,6 @@ def test_asyncio_gives_the_files_before_a_failure_as_a_loop_does(table: Table) -
         async for file in snapshot.scan():
             found.append(file.path)  # noqa: PERF401  (what came before the error is wanted)
 
-    with pytest.raises(CorruptLogError):
+    with pytest.raises(SnapshotExpiredError):
         asyncio.run(collect())
     assert found == [f"{version}-{i}" for version in range(19, 3, -1) for i in range(20)]

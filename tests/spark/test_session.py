@@ -9,6 +9,12 @@ import headrace.spark
 from headrace.errors import InvalidArgumentError, SessionError
 
 
+@pytest.fixture(autouse=True)
+def _active(spark: SparkSession) -> None:
+    """Make the shared session the active one: another test may have used one of its own last."""
+    spark.createDataFrame([(1,)], "n INT")
+
+
 def test_a_local_session_computes_and_keeps_to_this_machine(spark: SparkSession) -> None:
     assert spark.range(10).selectExpr("sum(id)").first() == (45,)
     assert spark.conf.get("spark.driver.host") == "127.0.0.1"

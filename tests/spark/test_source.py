@@ -1,5 +1,6 @@
 """The data source gives the rows that Headrace's own reader gives, to Spark."""
 
+import re
 from collections.abc import Iterator
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -9,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
-from pyspark.errors import AnalysisException
+from pyspark.errors import AnalysisException, PythonException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.datasource import DataSourceReader
 
@@ -18,6 +19,8 @@ import headrace.spark
 from headrace.protocol.schema import Field, PrimitiveType, StructType
 from headrace.spark.schema import spark_schema
 from headrace.spark.source import ChangeReader, SnapshotReader
+from tests.lake.action import add, opening
+from tests.lake.log import write_history
 from tests.rows.lake import field, mapped, write_table
 from tests.rows.naive import bag
 
@@ -176,8 +179,18 @@ def test_a_view_can_be_made_in_sql(session: SparkSession, table: Path) -> None:
 def test_a_wrong_request_is_refused_with_its_own_error(
     session: SparkSession, table: Path, options: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(AnalysisException, match=message):
+    with pytest.raises(AnalysisException, match=message) as raised:
         load(session, table, **options).count()
+    first = str(raised.value).partition("Traceback")[0]
+    assert re.search(message, first), "what is wrong comes before the traceback"
+
+
+def test_rows_that_cannot_be_read_say_so_first(session: SparkSession, tmp_path: Path) -> None:
+    write_history(tmp_path, [[*opening(), add("gone.parquet")]])
+    with pytest.raises(PythonException) as raised:
+        load(session, tmp_path).collect()
+    first = str(raised.value).partition("Traceback")[0]
+    assert "DataFileNotFoundError" in first
 
 
 def test_a_schema_of_the_users_own_is_refused(session: SparkSession, table: Path) -> None:

@@ -5,6 +5,7 @@
     │   ├── TableNotFoundError         TABLE_NOT_FOUND
     │   ├── InvalidTableError          INVALID_TABLE
     │   ├── UnsupportedFeatureError    UNSUPPORTED_FEATURE
+    │   ├── UnsupportedFileError       UNSUPPORTED_FILE
     │   ├── CatalogManagedError        CATALOG_MANAGED
     │   ├── VersionNotFoundError       VERSION_NOT_FOUND
     │   ├── TimestampNotFoundError     TIMESTAMP_NOT_FOUND
@@ -12,7 +13,8 @@
     │   ├── SchemaChangedError         SCHEMA_CHANGED
     │   ├── TableReplacedError         TABLE_REPLACED
     │   ├── UnstreamableChangeError    UNSTREAMABLE_CHANGE
-    │   └── ChangeDataMissingError     CHANGE_DATA_MISSING
+    │   ├── ChangeDataMissingError     CHANGE_DATA_MISSING
+    │   └── UnwritableTableError       UNWRITABLE_TABLE
     ├── DamageError                    bytes that should not be there, or are not
     │   ├── LogGapError                LOG_GAP
     │   ├── CorruptLogError            CORRUPT_LOG
@@ -34,10 +36,14 @@
     │   └── UnsupportedPredicateError  UNSUPPORTED_PREDICATE
     ├── StorageError                   the store did not do what it was asked
     │   ├── ObjectNotFoundError        OBJECT_NOT_FOUND
+    │   ├── ObjectExistsError          OBJECT_EXISTS
+    │   ├── ObjectChangedError         OBJECT_CHANGED
     │   ├── StoreFailedError           STORE_FAILED
     │   ├── SpillFailedError           SPILL_FAILED
     │   ├── OutputFailedError          OUTPUT_FAILED
-    │   └── UnsupportedStoreError      UNSUPPORTED_STORE
+    │   ├── UnsupportedStoreError      UNSUPPORTED_STORE
+    │   ├── CommitUnknownError         COMMIT_UNKNOWN
+    │   └── CommitConflictError        COMMIT_CONFLICT
     ├── SetupError                     what this machine, or a session, lacks
     │   ├── JavaNotFoundError          JAVA_NOT_FOUND
     │   ├── MissingExtraError          MISSING_EXTRA
@@ -48,15 +54,19 @@
     ├── PipelineError                  a project that cannot be planned or run as it stands
     │   ├── ProjectNotFoundError       PROJECT_NOT_FOUND
     │   ├── InvalidProjectError        INVALID_PROJECT
-    │   ├── InvalidViewError           INVALID_VIEW
+    │   ├── ViewError                  a view that must be written differently
+    │   │   ├── InvalidViewError       INVALID_VIEW
+    │   │   ├── UnknownRelationError   UNKNOWN_RELATION
+    │   │   ├── FunctionMissingError   FUNCTION_MISSING
+    │   │   └── ViewRefusedError       VIEW_REFUSED
     │   ├── ViewCycleError             VIEW_CYCLE
-    │   ├── UnknownRelationError       UNKNOWN_RELATION
+    │   ├── AppendRepeatsError         APPEND_REPEATS
     │   ├── InvalidFunctionError       INVALID_FUNCTION
-    │   ├── FunctionMissingError       FUNCTION_MISSING
     │   ├── FunctionChangedError       FUNCTION_CHANGED
     │   ├── ContractViolatedError      CONTRACT_VIOLATED
     │   ├── PinConflictError           PIN_CONFLICT
     │   ├── BundleDamagedError         BUNDLE_DAMAGED
+    │   ├── FileListMissingError       FILE_LIST_MISSING
     │   ├── RunNotFoundError           RUN_NOT_FOUND
     │   ├── RunInProgressError         RUN_IN_PROGRESS
     │   ├── RunFailedError             RUN_FAILED
@@ -99,8 +109,10 @@ from headrace.errors.machine import (
     UnexpectedBatchError,
 )
 from headrace.errors.pipeline import (
+    AppendRepeatsError,
     BundleDamagedError,
     ContractViolatedError,
+    FileListMissingError,
     FunctionChangedError,
     FunctionMissingError,
     InvalidFunctionError,
@@ -119,6 +131,8 @@ from headrace.errors.pipeline import (
     RunNotFoundError,
     UnknownRelationError,
     ViewCycleError,
+    ViewError,
+    ViewRefusedError,
     ViewUnplannedError,
 )
 from headrace.errors.request import (
@@ -143,6 +157,10 @@ from headrace.errors.setup import (
     SetupError,
 )
 from headrace.errors.storage import (
+    CommitConflictError,
+    CommitUnknownError,
+    ObjectChangedError,
+    ObjectExistsError,
     ObjectNotFoundError,
     OutputFailedError,
     SpillFailedError,
@@ -162,13 +180,18 @@ from headrace.errors.table import (
     TimestampNotFoundError,
     UnstreamableChangeError,
     UnsupportedFeatureError,
+    UnsupportedFileError,
+    UnwritableTableError,
     VersionNotFoundError,
 )
 
 __all__ = [
+    "AppendRepeatsError",
     "BundleDamagedError",
     "CatalogManagedError",
     "ChangeDataMissingError",
+    "CommitConflictError",
+    "CommitUnknownError",
     "ContractViolatedError",
     "CorruptCheckpointError",
     "CorruptDataFileError",
@@ -179,6 +202,7 @@ __all__ = [
     "EngineError",
     "EngineFailedError",
     "FallbackForbiddenError",
+    "FileListMissingError",
     "FilesNotSeenError",
     "FunctionChangedError",
     "FunctionMissingError",
@@ -196,6 +220,8 @@ __all__ = [
     "MissingExtraError",
     "NotFrozenError",
     "NotTerminalError",
+    "ObjectChangedError",
+    "ObjectExistsError",
     "ObjectNotFoundError",
     "OutputFailedError",
     "PartitionValueError",
@@ -232,9 +258,13 @@ __all__ = [
     "UnsafePathError",
     "UnstreamableChangeError",
     "UnsupportedFeatureError",
+    "UnsupportedFileError",
     "UnsupportedPredicateError",
     "UnsupportedStoreError",
+    "UnwritableTableError",
     "VersionNotFoundError",
     "ViewCycleError",
+    "ViewError",
+    "ViewRefusedError",
     "ViewUnplannedError",
 ]

@@ -1,12 +1,17 @@
 """A project of views that cannot be planned, run or replayed as it stands."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 
 from headrace.errors.root import HeadraceError
 
 
 class PipelineError(HeadraceError):
     """A project that cannot be planned or run as it stands."""
+
+
+class ViewError(PipelineError):
+    """A view that must be written differently, for the engine that it is to run on."""
 
 
 class ProjectNotFoundError(PipelineError):
@@ -32,14 +37,18 @@ class InvalidProjectError(PipelineError):
         super().__init__(f"{file}: {key}: {reason}")
 
 
-class InvalidViewError(PipelineError):
+class InvalidViewError(ViewError):
     """A view's header or its query cannot be read."""
 
     code = "INVALID_VIEW"
 
-    def __init__(self, *, file: str, line: int | None, reason: str) -> None:
-        self.file, self.line, self.reason = file, line, reason
-        super().__init__(f"{file if line is None else f'{file} line {line}'}: {reason}")
+    def __init__(
+        self, *, file: str, line: int | None, reason: str, column: int | None = None
+    ) -> None:
+        self.file, self.line, self.column, self.reason = file, line, column, reason
+        place = "" if line is None else f" line {line}"
+        place += "" if column is None else f" column {column}"
+        super().__init__(f"{file}{place}: {reason}")
 
 
 class ViewCycleError(PipelineError):
@@ -55,16 +64,35 @@ class ViewCycleError(PipelineError):
         )
 
 
-class UnknownRelationError(PipelineError):
+class UnknownRelationError(ViewError):
     """A view reads something that is neither a source nor a view of the project."""
 
     code = "UNKNOWN_RELATION"
 
-    def __init__(self, *, view: str, relation: str, known: Sequence[str]) -> None:
+    def __init__(
+        self, *, view: str, relation: str, known: Sequence[str], place: str | None = None
+    ) -> None:
         self.view, self.relation, self.known = view, relation, tuple(known)
+        self.place = place
+        close = get_close_matches(relation, self.known, n=1)
+        hint = f"; did you mean {close[0]}?" if close else ""
         super().__init__(
-            f"view {view} reads {relation}, which is neither a source nor a view; there are "
-            f"{', '.join(self.known) or 'none'}"
+            f"{'' if place is None else f'{place}: '}view {view} reads {relation}, which is "
+            f"neither a source nor a view; there are {', '.join(self.known) or 'none'}{hint}"
+        )
+
+
+class AppendRepeatsError(PipelineError):
+    """A view would append rows that it has appended before."""
+
+    code = "APPEND_REPEATS"
+
+    def __init__(self, *, view: str, file: str, reads: Sequence[str]) -> None:
+        self.view, self.file, self.reads = view, file, tuple(reads)
+        super().__init__(
+            f"{file}: view {view} appends its whole result whenever {', '.join(self.reads)} "
+            "changes, so that earlier rows are there twice; use '@write merge' with @keys, "
+            "'@write overwrite', or say '@append all' if every result is to be added whole"
         )
 
 
@@ -78,17 +106,21 @@ class InvalidFunctionError(PipelineError):
         super().__init__(f"function {function}: {reason}")
 
 
-class FunctionMissingError(PipelineError):
+class FunctionMissingError(ViewError):
     """A view calls a function that nobody declares."""
 
     code = "FUNCTION_MISSING"
 
-    def __init__(self, *, view: str, function: str, similar: Sequence[str]) -> None:
+    def __init__(
+        self, *, view: str, function: str, similar: Sequence[str], place: str | None = None
+    ) -> None:
         self.view, self.function, self.similar = view, function, tuple(similar)
+        self.place = place
         hint = f"; did you mean {' or '.join(self.similar)}?" if self.similar else ""
         super().__init__(
-            f"view {view} calls {function}, which is neither Spark's nor declared in "
-            f"functions.py{hint} (`headrace functions` lists what is there)"
+            f"{'' if place is None else f'{place}: '}view {view} calls {function}, which is "
+            f"neither Spark's nor declared in functions.py{hint} (`headrace functions` lists what "
+            "is there)"
         )
 
 
@@ -137,6 +169,19 @@ class BundleDamagedError(PipelineError):
     def __init__(self, *, bundle: str, reason: str) -> None:
         self.bundle, self.reason = bundle, reason
         super().__init__(f"bundle {bundle}: {reason}; plan anew")
+
+
+class FileListMissingError(PipelineError):
+    """The files of a scan unit are known by their digest alone."""
+
+    code = "FILE_LIST_MISSING"
+
+    def __init__(self, *, source: str, digest: str) -> None:
+        self.source, self.digest = source, digest
+        super().__init__(
+            f"source {source}: the list of files {digest} is not stored with its bundle; "
+            "restore it below the project's state folder, or run the project again"
+        )
 
 
 class RunNotFoundError(PipelineError):
@@ -218,6 +263,20 @@ class ViewUnplannedError(PipelineError):
         self.view, self.reason = view, reason
         super().__init__(
             f"view {view} has no plan in DataFusion: {reason}; run it on Spark, or correct it"
+        )
+
+
+class ViewRefusedError(ViewError):
+    """Views are to run on DataFusion, which would not compute what Spark does."""
+
+    code = "VIEW_REFUSED"
+
+    def __init__(self, *, refusals: Mapping[str, str]) -> None:
+        self.refusals = dict(refusals)
+        shown = "; ".join(f"view {view}: {reason}" for view, reason in self.refusals.items())
+        super().__init__(
+            f"not proven to give Spark's rows on DataFusion, nothing was run: {shown}; it runs on "
+            "Spark: --engine spark"
         )
 
 

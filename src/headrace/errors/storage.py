@@ -19,6 +19,26 @@ class ObjectNotFoundError(StorageError):
         super().__init__(f"{path}: no such object")
 
 
+class ObjectExistsError(StorageError):
+    """An object was to be created, and there is one of that name already."""
+
+    code = "OBJECT_EXISTS"
+
+    def __init__(self, *, path: str) -> None:
+        self.path = path
+        super().__init__(f"{path}: there is such an object already")
+
+
+class ObjectChangedError(StorageError):
+    """The store has another object now where one was listed."""
+
+    code = "OBJECT_CHANGED"
+
+    def __init__(self, *, path: str) -> None:
+        self.path = path
+        super().__init__(f"{path}: another object has taken its place since it was listed")
+
+
 class StoreFailedError(StorageError):
     """The store answered with an error of its own.
 
@@ -67,3 +87,29 @@ class UnsupportedStoreError(StorageError):
     def __init__(self, *, uri: str, known: Sequence[str]) -> None:
         self.uri, self.known = uri, tuple(known)
         super().__init__(f"{uri}: no store for this address; known are {', '.join(self.known)}")
+
+
+class CommitUnknownError(StorageError):
+    """The store failed during a commit, and cannot say whether the commit stands."""
+
+    code = "COMMIT_UNKNOWN"
+
+    def __init__(self, *, table: str, version: int) -> None:
+        self.table, self.version = table, version
+        super().__init__(
+            f"{table}: the store failed while version {version} was committed, and cannot say "
+            "whether it was; nothing was deleted: run again once the store answers"
+        )
+
+
+class CommitConflictError(StorageError):
+    """Other writers kept committing first."""
+
+    code = "COMMIT_CONFLICT"
+
+    def __init__(self, *, table: str, attempts: int) -> None:
+        self.table, self.attempts = table, attempts
+        super().__init__(
+            f"{table}: other writers committed first, {attempts} times in a row; run again when "
+            "they are done"
+        )

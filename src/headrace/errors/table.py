@@ -46,6 +46,21 @@ class UnsupportedFeatureError(TableError):
         )
 
 
+class UnsupportedFileError(TableError):
+    """A data file is healthy, but has a type, an encoding or a codec that is not read here."""
+
+    code = "UNSUPPORTED_FILE"
+
+    def __init__(self, *, path: str, reason: str, column: str | None, writer: str | None) -> None:
+        self.path, self.reason, self.column, self.writer = path, reason, column, writer
+        where = "" if column is None else f"column {column}: "
+        by = f" (written by {writer})" if writer else ""
+        super().__init__(
+            f"{path}: {where}{reason}{by}; the file is not damaged, but this version of Headrace "
+            "does not read it: have it written anew with other settings, or upgrade pyarrow"
+        )
+
+
 class CatalogManagedError(TableError):
     """Only a catalog knows which commits of this table are ratified."""
 
@@ -90,15 +105,17 @@ class TimestampNotFoundError(TableError):
 
 
 class SnapshotExpiredError(TableError):
-    """A file of the log vanished after the snapshot was taken."""
+    """A file of the log vanished, or another took its place, after the snapshot was taken."""
 
     code = "SNAPSHOT_EXPIRED"
 
-    def __init__(self, *, table: str, version: int, path: str) -> None:
-        self.table, self.version, self.path = table, version, path
+    def __init__(self, *, table: str, version: int, path: str, replaced: bool = False) -> None:
+        self.table, self.version, self.path, self.replaced = table, version, path, replaced
+        change = "is another file now" if replaced else "is gone"
+        cause = "the table was made anew" if replaced else "the log was cleaned up"
         super().__init__(
-            f"{table}: {path} is gone, so version {version} can no longer be read whole; the log "
-            "was cleaned up meanwhile: take a new snapshot"
+            f"{table}: {path} {change}, so version {version} can no longer be read whole; {cause} "
+            "meanwhile: take a new snapshot"
         )
 
 
@@ -151,7 +168,7 @@ class ChangeDataMissingError(TableError):
         self.table, self.version, self.reason = table, version, reason
         super().__init__(
             f"{table}: the changed rows of version {version} are not known: {reason}; start after "
-            "this version, or read without the change feed"
+            "this version, or compare snapshots"
         )
 
 
@@ -162,3 +179,16 @@ def _time(timestamp_ms: int) -> str:
     except (OverflowError, ValueError, OSError):
         return f"{timestamp_ms} ms"
     return moment.isoformat(timespec="milliseconds")
+
+
+class UnwritableTableError(TableError):
+    """A table asks of its writers what Headrace does not do."""
+
+    code = "UNWRITABLE_TABLE"
+
+    def __init__(self, *, table: str, reason: str) -> None:
+        self.table, self.reason = table, reason
+        super().__init__(
+            f"{table}: it cannot be written to: {reason}; drop the feature from the table, or let "
+            "the view write to another one"
+        )

@@ -5,6 +5,7 @@ Spark makes in another way than we can are left opaque, so that they never skip 
 """
 
 from collections.abc import Sequence
+from datetime import UTC, tzinfo
 from typing import assert_never
 
 import msgspec
@@ -39,19 +40,29 @@ def bind(
     schema: StructType,
     partition_columns: Sequence[str],
     basis: Basis = Basis.STATISTICS,
+    zone: tzinfo | None = UTC,
 ) -> BoundPredicate:
     """Resolve the names of a predicate, and convert its literals.
+
+    Args:
+        predicate: What to bind.
+        schema: The columns of the table.
+        partition_columns: Those that it is partitioned by.
+        basis: What the predicate will be evaluated over.
+        zone: The zone of times that name none; None: it is not known. What is left opaque in
+            another zone than UTC stays so, as SQL, whoever binds it again.
 
     Raises:
         UnknownColumnError: a name is no column of the table.
         PredicateTypeError: a literal cannot be compared with its column.
     """
     columns = Resolver.of(schema, partition_columns=partition_columns, basis=basis)
-    return _Binder(columns).bind(predicate)
+    return _Binder(columns, zone).bind(predicate)
 
 
 class _Binder(msgspec.Struct, frozen=True):
     columns: Resolver
+    zone: tzinfo | None
 
     def bind(self, predicate: Predicate) -> BoundPredicate:  # noqa: C901, PLR0912  (a case a node)
         match predicate:
@@ -97,13 +108,21 @@ class _Binder(msgspec.Struct, frozen=True):
             return self._bind_is_null(predicate.column) if is_safe else Constant(None)
         if found is None or not found.is_comparable:
             return _opaque(predicate)
-        return compare(found.column, predicate.op, predicate.literal) or _opaque(predicate)
+        bound = compare(found.column, predicate.op, predicate.literal, zone=self.zone)
+        return bound or self._left_open(predicate)
 
     def _bind_in(self, predicate: In[Column]) -> BoundPredicate:
         found = self.columns.find(predicate.column)
         if found is None or not found.is_comparable:
             return _opaque(predicate)
-        return compare_any(found.column, predicate.literals) or _opaque(predicate)
+        bound = compare_any(found.column, predicate.literals, zone=self.zone)
+        return bound or self._left_open(predicate)
+
+    def _left_open(self, predicate: Compare[Column] | In[Column]) -> Opaque:
+        if self.zone is UTC:
+            return _opaque(predicate)
+        # A cast is never evaluated here, so that nobody takes the text to be in UTC later.
+        return Opaque(f"CAST({predicate} AS BOOLEAN)", (predicate.column,))
 
     def _bind_is_null(self, column: Column) -> BoundPredicate:
         found = self.columns.find(column)

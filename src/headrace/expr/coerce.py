@@ -5,12 +5,13 @@ the column's own type instead: exactly, by the column values that lie nearest to
 """
 
 from collections.abc import Callable
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from decimal import Decimal
 from math import isinf, isnan
 
 import msgspec
 
+from headrace.expr.decimal_type import rounded, rounded_literal
 from headrace.expr.node import Value
 from headrace.protocol.cast import (
     UnrepresentableError,
@@ -59,8 +60,17 @@ class Fit(msgspec.Struct, frozen=True):
         return self.least is self.greatest or self.least == self.greatest
 
 
-def fit(value: Value, data_type: DataType) -> Fit | None:
+def fit(
+    value: Value, data_type: DataType, *, zone: tzinfo | None = UTC, round_to: int | None = None
+) -> Fit | None:
     """Find the place of a literal, which is not null; None if Spark would cast the column.
+
+    Args:
+        value: The literal.
+        data_type: The type of the column.
+        zone: The zone of times that name none; None: it is not known.
+        round_to: To how many digits after the point Spark rounds both before it compares them, if
+            they are exact numbers; None: it rounds neither.
 
     Raises:
         UnrepresentableError: the literal is legal, but beyond what Python values can hold.
@@ -77,21 +87,34 @@ def fit(value: Value, data_type: DataType) -> Fit | None:
         case PrimitiveType("double"):
             return _exact(as_double(value))
         case PrimitiveType("date"):
-            return _fit_date(value)
+            return _fit_date(value, zone)
         case PrimitiveType("timestamp"):
-            return _exact(as_instant(_moment(value)))
+            return _exact(instant(_moment(value), zone))
         case PrimitiveType("timestamp_ntz"):
-            return _exact(_wall_time(value))
+            return _exact(_wall_time(value, zone))
         case PrimitiveType("byte" | "short" | "integer" | "long" as name):
-            return _fit_number(_whole(value), Grid(*integer_range(name), scale=0, of=int))
+            return _fit_number(_whole(value), Grid(*integer_range(name), scale=0, of=int), round_to)
         case DecimalType(precision, scale):
             # Spark reads a text as a double here, not as a decimal.
             number = parse_float(value) if isinstance(value, str) else value
             most = 10**precision - 1
             grid = Grid(-most, most, scale, of=lambda units: from_unscaled(units, scale=scale))
-            return _fit_number(number, grid)
+            return _fit_number(number, grid, round_to)
         case _:
             raise TypeError(f"{data_type} is not compared")
+
+
+def instant(moment: datetime, zone: tzinfo | None) -> datetime:
+    """The moment in UTC; one without a zone is taken to be in the given one.
+
+    Raises:
+        UnrepresentableError: it has none, and the zone is not known; or it is out of reach.
+    """
+    if moment.tzinfo is None:
+        if zone is None:
+            raise UnrepresentableError(f"it depends on the session's time zone when {moment} is")
+        moment = moment.replace(tzinfo=zone)
+    return as_instant(moment)
 
 
 def as_double(value: Value) -> float:
@@ -134,9 +157,13 @@ def _boolean(value: Value) -> bool:
 
 def _fit_float(value: Value) -> Fit | None:
     number = as_double(value)
-    if isinstance(value, str) and not isnan(number) and single(number) != number:
-        return None  # with and without ANSI mode, Spark reads such a text differently
-    return _exact(number)
+    match value:
+        case str() if not isnan(number) and single(number) != number:
+            return None  # with and without ANSI mode, Spark reads such a text differently
+        case int() if _LONG[0] <= value <= _LONG[1] and single(number) != value:
+            return None  # in ANSI mode both sides become doubles, without it floats
+        case _:
+            return _exact(number)
 
 
 def _whole(value: Value) -> Value:
@@ -148,10 +175,12 @@ def _whole(value: Value) -> Value:
     return number
 
 
-def _fit_number(value: Value, grid: Grid) -> Fit:
+def _fit_number(value: Value, grid: Grid, round_to: int | None) -> Fit | None:
     match value:
         case bool():
             raise TypeError("a boolean is no number")
+        case int() | Decimal() if round_to is not None:
+            return _fit_rounded(value, grid, round_to)
         case int():
             units = value * 10**grid.scale
             return _on_grid(units, units, grid)
@@ -166,6 +195,17 @@ def _fit_number(value: Value, grid: Grid) -> Fit:
             return _on_grid(least, _first(grid, lambda u: grid.as_double(u) > value) - 1, grid)
         case _:
             raise TypeError(f"{value!r} is no number")
+
+
+def _fit_rounded(value: int | Decimal, grid: Grid, scale: int) -> Fit | None:
+    target = rounded_literal(value, scale=scale)
+    if target is None:
+        return None
+    if scale >= grid.scale:
+        return _fit_number(from_unscaled(target, scale=scale), grid, None)
+    digits = grid.scale - scale
+    least = _first(grid, lambda units: rounded(units, digits=digits) >= target)
+    return _on_grid(least, _first(grid, lambda u: rounded(u, digits=digits) > target) - 1, grid)
 
 
 def _on_grid(least: int, greatest: int, grid: Grid) -> Fit:
@@ -191,17 +231,26 @@ def _first(grid: Grid, holds: Callable[[int], bool]) -> int:
     return low
 
 
-def _fit_date(value: Value) -> Fit:
+def _fit_date(value: Value, zone: tzinfo | None) -> Fit:
     if isinstance(value, str):
         return _exact(parse_date(value))
     if not isinstance(value, datetime):
         return _exact(_moment(value).date())
-    day = _wall_time(value).date()
-    if _wall_time(value) == datetime.combine(day, time()):
+    day, begins = value.date(), time()
+    if value.tzinfo is None:
+        start, moment = datetime.combine(day, begins), value
+    else:
+        moment = as_instant(value)
+        if zone is None:
+            raise UnrepresentableError("a day begins when the session's time zone says")
+        day = _in_zone(moment, zone).date()
+        # Some zones put the clock forward at midnight: then the day begins later.
+        start = instant(datetime.combine(day, begins), zone)
+    if start == moment:
         return _exact(day)
-    if day == date.max:
-        raise UnrepresentableError(f"there is no day after {day}")
-    return Fit(day + _DAY, day)
+    if day in (date.min, date.max):
+        raise UnrepresentableError(f"there is no day before or after {day}")
+    return Fit(day + _DAY, day) if start < moment else Fit(day, day - _DAY)
 
 
 def _moment(value: Value) -> datetime:
@@ -216,9 +265,22 @@ def _moment(value: Value) -> datetime:
             raise TypeError(f"{value!r} is no time")
 
 
-def _wall_time(value: Value) -> datetime:
-    """The time on a clock in UTC; as in Spark, a text's own zone does not count."""
+def _wall_time(value: Value, zone: tzinfo | None) -> datetime:
+    """The time on a clock in the zone; as in Spark, a text's own zone does not count.
+
+    Raises:
+        UnrepresentableError: the zone is not known, or has times that are none, or two moments.
+    """
     moment = _moment(value)
     if isinstance(value, str) or moment.tzinfo is None:
         return moment.replace(tzinfo=None)
-    return as_instant(moment).astimezone(UTC).replace(tzinfo=None)
+    if not isinstance(zone, timezone):
+        raise UnrepresentableError("clocks of the session's time zone are put forward and back")
+    return _in_zone(as_instant(moment), zone)
+
+
+def _in_zone(moment: datetime, zone: tzinfo) -> datetime:
+    try:
+        return moment.astimezone(zone).replace(tzinfo=None)
+    except OverflowError as error:
+        raise UnrepresentableError(f"{moment} is beyond the years that Python knows") from error

@@ -6,10 +6,18 @@ here where Spark compares in a way that we do not follow.
 """
 
 from collections.abc import Sequence
+from datetime import datetime, timezone, tzinfo
+from decimal import Decimal
 from typing import assert_never
 
 from headrace.errors import PredicateTypeError
-from headrace.expr.coerce import Fit, as_double, fit
+from headrace.expr.coerce import Fit, as_double, fit, instant
+from headrace.expr.decimal_type import (
+    column_decimal,
+    common_scale,
+    listed_decimal,
+    literal_decimals,
+)
 from headrace.expr.node import (
     And,
     BoundColumn,
@@ -24,20 +32,35 @@ from headrace.expr.node import (
     Or,
     Value,
 )
-from headrace.protocol.cast import UnrepresentableError
-from headrace.protocol.schema import DataType, DecimalType
-from headrace.protocol.value import INTEGER_BITS
+from headrace.protocol.cast import (
+    UnrepresentableError,
+    parse_date,
+    parse_integer,
+    parse_timestamp,
+)
+from headrace.protocol.schema import DataType, DecimalType, PrimitiveType
+from headrace.protocol.value import INTEGER_BITS, integer_range
 
-_TIMES = ("date", "timestamp", "timestamp_ntz")
+_INEQUALITIES = frozenset((CompareOp.LT, CompareOp.LE, CompareOp.GT, CompareOp.GE))
+_TIMESTAMP = PrimitiveType("timestamp")
 
 
-def compare(column: BoundColumn, op: CompareOp, literal: Literal) -> BoundPredicate | None:
+def compare(
+    column: BoundColumn, op: CompareOp, literal: Literal, *, zone: tzinfo | None
+) -> BoundPredicate | None:
     """Compare a column with a literal that is not null.
 
     Raises:
         PredicateTypeError: the two cannot be compared.
     """
-    found = _fit(literal, literal.value, column)
+    beyond = _beyond_long(column, op, literal)
+    if beyond is not None:
+        return beyond if literal.declared is None else None
+    try:
+        scale = _compared_scale(column, op, literal)
+    except _AmbiguousError:
+        return None
+    found = _fit(literal, literal.value, column, zone=zone, round_to=scale)
     if found is None:
         return None
     match op:
@@ -55,7 +78,9 @@ def compare(column: BoundColumn, op: CompareOp, literal: Literal) -> BoundPredic
             assert_never(op)
 
 
-def compare_any(column: BoundColumn, literals: Sequence[Literal]) -> BoundPredicate | None:
+def compare_any(
+    column: BoundColumn, literals: Sequence[Literal], *, zone: tzinfo | None
+) -> BoundPredicate | None:
     """Ask whether a column is one of several literals, null perhaps among them.
 
     Raises:
@@ -63,8 +88,12 @@ def compare_any(column: BoundColumn, literals: Sequence[Literal]) -> BoundPredic
     """
     known = [literal for literal in literals if literal.value is not None]
     values = _common_values(known, column)
-    fits = [_fit(*pair, column) for pair in zip(known, values, strict=True)]
-    if None in fits or _mixes_text(known, column.type):
+    fits = [_fit(*pair, column, zone=zone) for pair in zip(known, values, strict=True)]
+    if (
+        None in fits
+        or _depends_on_mode(known, column.type, zone=zone)
+        or _rounds(known, column.type)
+    ):
         return None
     if any(found and not found.is_exact and not found.is_empty for found in fits):
         return None  # several values are one as doubles: too rare to list them
@@ -81,9 +110,56 @@ def mismatch(column: BoundColumn, literal: Literal) -> PredicateTypeError:
     return PredicateTypeError(column=str(column), type_name=str(column.type), literal=str(literal))
 
 
-def _fit(literal: Literal, value: Value, column: BoundColumn) -> Fit | None:
+def _beyond_long(column: BoundColumn, op: CompareOp, literal: Literal) -> Constant | None:
+    """Integers against a decimal that no long reaches: decided for every row, nulls as well."""
+    value = literal.value
+    if str(column.type) not in INTEGER_BITS or isinstance(value, bool):
+        return None
+    if not isinstance(value, int | Decimal) or op not in _INEQUALITIES:
+        return None
+    least, greatest = integer_range("long")
+    if least <= value <= greatest:
+        return None
+    return Constant((op in (CompareOp.LT, CompareOp.LE)) == (value > greatest))
+
+
+class _AmbiguousError(Exception):
+    """The text of a literal does not tell to how many digits Spark compares it."""
+
+
+def _compared_scale(column: BoundColumn, op: CompareOp, literal: Literal) -> int | None:
+    """To how many digits after the point both sides are rounded; None: to none."""
+    kind = column_decimal(column.type)
+    if kind is None or (op in _INEQUALITIES and kind is not column.type):
+        return None  # of integers, Spark takes the nearest one
+    scales = {common_scale((kind, own)) for own in literal_decimals(literal)}
+    if len(scales) > 1:
+        raise _AmbiguousError
+    return scales.pop() if scales else None
+
+
+def _rounds(literals: list[Literal], data_type: DataType) -> bool:
+    """Whether Spark rounds numbers to compare a column with all of a list at once."""
+    possible = (column_decimal(data_type), *map(listed_decimal, literals))
+    kinds = [kind for kind in possible if kind is not None]
+    has_decimals = any(isinstance(literal.value, Decimal) for literal in literals)
+    if not isinstance(data_type, DecimalType) and not (has_decimals and kinds):
+        return False
+    return common_scale(kinds) < max(kind.scale for kind in kinds)
+
+
+def _fit(
+    literal: Literal,
+    value: Value,
+    column: BoundColumn,
+    *,
+    zone: tzinfo | None,
+    round_to: int | None = None,
+) -> Fit | None:
     try:
-        return fit(value, column.type)
+        if literal.declared == _TIMESTAMP and isinstance(value, datetime):
+            value = instant(value, zone)
+        return fit(value, column.type, zone=zone, round_to=round_to)
     except UnrepresentableError:
         return None
     except (TypeError, ValueError) as error:
@@ -108,10 +184,40 @@ def _as_double(literal: Literal, column: BoundColumn) -> float:
         raise mismatch(column, literal) from error
 
 
-def _mixes_text(literals: list[Literal], data_type: DataType) -> bool:
-    """Whether texts stand beside times, which changes what Spark takes the texts for."""
-    texts = sum(isinstance(literal.value, str) for literal in literals)
-    return str(data_type) in _TIMES and 0 < texts < len(literals)
+def _depends_on_mode(literals: list[Literal], data_type: DataType, *, zone: tzinfo | None) -> bool:
+    """Whether Spark compares texts of a list with a column in a way that depends on ANSI mode.
+
+    Without that mode it compares the text of the column's value. Both ways agree on a list of
+    texts that are spelled as Spark spells the values.
+    """
+    if data_type == PrimitiveType("string"):
+        return False
+    texts = [literal.value for literal in literals if isinstance(literal.value, str)]
+    if len(texts) < len(literals):
+        return bool(texts)
+    return not all(_is_spelled_by_spark(text, data_type, zone=zone) for text in texts)
+
+
+def _is_spelled_by_spark(text: str, data_type: DataType, *, zone: tzinfo | None) -> bool:
+    match data_type:
+        case PrimitiveType(name) if name in INTEGER_BITS:
+            return text == str(parse_integer(text))
+        case PrimitiveType("boolean"):
+            return text in ("true", "false")
+        case PrimitiveType("date"):
+            return text == parse_date(text).isoformat()
+        case PrimitiveType("timestamp_ntz"):
+            return text == _clock_text(parse_timestamp(text))
+        case PrimitiveType("timestamp"):
+            # Where clocks are put back, two moments have one text.
+            return isinstance(zone, timezone) and text == _clock_text(parse_timestamp(text))
+        case _:
+            return False
+
+
+def _clock_text(moment: datetime) -> str:
+    text = moment.isoformat(sep=" ")
+    return text.rstrip("0") if moment.microsecond else text
 
 
 def _against(

@@ -32,6 +32,7 @@ from headrace.expr.node import (
     Or,
     StartsWith,
 )
+from headrace.expr.pattern import match_pattern
 from headrace.protocol.arrow_schema import arrow_type
 from headrace.protocol.schema import DataType, DecimalType, PrimitiveType
 from headrace.protocol.value import INTEGER_BITS
@@ -213,7 +214,7 @@ def _like(bounds: Bounds, pattern: str) -> Truth:
     # Of texts between two that differ nothing is known.
     single = pc.fill_null(pc.equal(lower, upper), False)
     texts = pc.if_else(single, lower, pa.scalar(None, lower.type)).cast(pa.string())
-    matches = pc.match_like(texts, pattern)
+    matches = match_pattern(texts, pattern)
     can_be_true = pc.and_(bounds.may_be_value, _unless_false(matches))
     return Truth(can_be_true, pc.and_not(bounds.may_be_value, pc.fill_null(matches, False)))
 

@@ -10,6 +10,7 @@ from decimal import Decimal
 from math import isinf
 from typing import Any
 
+from headrace.expr.decimal_type import own_decimal
 from headrace.expr.node import CompareOp, Constant, Literal, Value
 from headrace.protocol.cast import (
     UnrepresentableError,
@@ -17,9 +18,11 @@ from headrace.protocol.cast import (
     parse_float,
     parse_timestamp,
 )
-from headrace.protocol.schema import DecimalType
+from headrace.protocol.schema import DecimalType, PrimitiveType
 from headrace.protocol.value import fit_decimal, integer_range, single
 
+_TIMESTAMP = PrimitiveType("timestamp")
+_BEYOND_LONG = 2**63
 _DIGITS = 38
 """The most digits that a decimal can have."""
 
@@ -70,9 +73,13 @@ def typed_decimal(text: str, precision: int, scale: int, *, sign: int) -> Litera
     """A text as a decimal; None if the type cannot hold it exactly."""
     value = _decimal(text)
     try:
-        return Literal(_signed(fit_decimal(value, DecimalType(precision, scale)), sign=sign))
+        kind = DecimalType(precision, scale)
+        fitted = fit_decimal(value, kind)
     except ValueError:
         return None
+    # With the suffix BD a literal looks like a cast to the type that it has anyway.
+    is_own = kind == own_decimal(fitted) and abs(fitted) < _BEYOND_LONG
+    return Literal(_signed(fitted, sign=sign), None if is_own else kind)
 
 
 def fold(left: Literal, op: CompareOp, right: Literal) -> Constant | None:
@@ -90,7 +97,8 @@ def _typed_text(text: str, type_name: str) -> Literal | None:
         case "DATE":
             return Literal(parse_date(text))
         case "TIMESTAMP" | "TIMESTAMPTZ" | "TIMESTAMPLTZ":
-            return Literal(parse_timestamp(text))
+            moment = parse_timestamp(text)
+            return Literal(moment, _TIMESTAMP if moment.tzinfo is None else None)
         case "TIMESTAMPNTZ":
             moment = parse_timestamp(text)
             return Literal(moment) if moment.tzinfo is None else None
@@ -107,7 +115,7 @@ def _typed_integer(text: str, type_name: str, *, sign: int) -> Literal:
     least, greatest = integer_range(_INTEGERS[type_name])
     if not isinstance(value, int) or not least <= value <= greatest:
         raise ValueError(f"{text} is not a {type_name}")
-    return Literal(value)
+    return Literal(value, PrimitiveType(_INTEGERS[type_name]))
 
 
 def _signed(value: Decimal, *, sign: int) -> Decimal:

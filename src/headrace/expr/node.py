@@ -13,7 +13,7 @@ from typing import Generic, TypeAlias, TypeVar
 
 import msgspec
 
-from headrace.protocol.schema import DataType
+from headrace.protocol.schema import DataType, DecimalType, PrimitiveType
 
 Value: TypeAlias = bool | int | float | Decimal | str | bytes | date | datetime | None
 """What a literal can be; its Python type tells its SQL type. Without a zone a time is naive."""
@@ -22,6 +22,9 @@ _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _BEFORE_WILDCARD = re.compile(r"(?:[^%_\\]|\\[%_\\])*", re.DOTALL)
 _ESCAPED = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPES = str.maketrans({"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r", "\0": "\\0"})
+
+_BEYOND_LONG = 2**63
+_SUFFIXES = {"byte": "Y", "short": "S", "long": "L"}
 
 
 class CompareOp(Enum):
@@ -87,9 +90,23 @@ class Literal(msgspec.Struct, frozen=True):
     """A value as written, or, once bound, a value of its column's type."""
 
     value: Value
+    declared: DataType | None = None
+    """The type that the text names, where the value alone does not tell it.
+
+    An exact number under a cast has the digits of its type, and a time without a zone may be one
+    of the session's zone (`timestamp`).
+    """
 
     def __str__(self) -> str:
-        return _sql(self.value)
+        match self.value, self.declared:
+            case int(), PrimitiveType(name) if name in _SUFFIXES:
+                return f"{self.value}{_SUFFIXES[name]}"
+            case datetime(), PrimitiveType("timestamp"):
+                return f"TIMESTAMP '{self.value}'"
+            case Decimal(), DecimalType():
+                return f"CAST('{self.value:f}' AS {self.declared})"
+            case _:
+                return _sql(self.value)
 
 
 class Constant(msgspec.Struct, frozen=True):
@@ -256,7 +273,8 @@ def _sql(value: Value) -> str:
         case float():
             return f"{value!r}D" if abs(value) < float("inf") else f"DOUBLE('{value}')"
         case Decimal():
-            return f"{value}BD"
+            # Beyond all integers a literal without a suffix is not the same as a cast one.
+            return f"{value}BD" if abs(value) < _BEYOND_LONG else f"{value:f}"
         case str():
             return f"'{value.translate(_ESCAPES)}'"
         case bytes():

@@ -10,7 +10,14 @@ import msgspec
 
 from headrace.errors import UnknownColumnError
 from headrace.expr.node import Basis, BoundColumn, Column
-from headrace.protocol.schema import ArrayType, DataType, Field, MapType, StructType
+from headrace.protocol.schema import (
+    ArrayType,
+    DataType,
+    Field,
+    MapType,
+    StructType,
+    fold_name,
+)
 from headrace.protocol.value import is_ordered
 
 _COLLATIONS = "__COLLATIONS"
@@ -30,7 +37,7 @@ class Resolver(msgspec.Struct, frozen=True):
 
     schema: StructType
     partition_columns: frozenset[str]
-    """Their names, casefolded."""
+    """Their names, folded."""
     basis: Basis
 
     @classmethod
@@ -38,7 +45,7 @@ class Resolver(msgspec.Struct, frozen=True):
         cls, schema: StructType, *, partition_columns: Sequence[str], basis: Basis
     ) -> "Resolver":
         """The columns of a schema; case does not matter in names."""
-        return cls(schema, frozenset(map(str.casefold, partition_columns)), basis)
+        return cls(schema, frozenset(map(fold_name, partition_columns)), basis)
 
     def find(self, column: Column) -> Resolved | None:
         """Find a column; None if its path leads through a list or map, which has many values.
@@ -68,7 +75,7 @@ class Resolver(msgspec.Struct, frozen=True):
             path=tuple(field.name for field in fields),
             physical_path=tuple(field.physical_name for field in fields),
             type=last.type,
-            is_partition=len(fields) == 1 and last.name.casefold() in self.partition_columns,
+            is_partition=len(fields) == 1 and fold_name(last.name) in self.partition_columns,
         )
         is_comparable = is_ordered(last.type) and not _has_own_order(last)
         is_guessed = self.basis is Basis.STATISTICS and not column.is_partition

@@ -62,9 +62,14 @@ class Segment(msgspec.Struct, frozen=True, kw_only=True):
         base = () if self.checkpoint is None else self.checkpoint.files
         return (*self.commits_newest_first, *self.compactions, *base, *single)
 
+    @property
+    def commits(self) -> tuple[LogFile, ...]:
+        """The commits that were listed, also that of the version itself where it is summed up."""
+        return (*self.commits_newest_first, *(() if self.commit is None else (self.commit,)))
+
     def rewritten(self, listed: Mapping[int, LogFile]) -> LogFile | None:
         """A commit that a listing shows otherwise: the log at this place is another one by now."""
-        known = (*self.commits_newest_first, *(() if self.commit is None else (self.commit,)))
+        known = self.commits
         others = (file for file in known if listed.get(file.version or 0, file) != file)
         return next(others, None)
 

@@ -15,6 +15,7 @@ from headrace.errors import (
     CorruptLogError,
     HeadraceError,
     LogGapError,
+    ObjectChangedError,
     ObjectNotFoundError,
     SnapshotExpiredError,
     TableError,
@@ -29,6 +30,8 @@ from headrace.plan.node import ListFiles, Node
 from headrace.protocol.log_file import LogFile
 
 T = TypeVar("T")
+
+_UNUSABLE = (CorruptLogError, CorruptCheckpointError, ObjectNotFoundError, ObjectChangedError)
 
 
 class VersionRequest(Protocol):
@@ -66,7 +69,7 @@ def recover(phase: Rebasable[T], error: HeadraceError) -> Phase[T]:
     """
     segment = phase.segment
     path = getattr(error, "path", None)
-    damaged = isinstance(error, CorruptLogError | CorruptCheckpointError | ObjectNotFoundError)
+    damaged = isinstance(error, _UNUSABLE)
     if not damaged or path is None:
         raise error
     if any(path == file.path for file in segment.compactions):
@@ -112,15 +115,22 @@ def meaning(error: HeadraceError, phase: SegmentPhase) -> HeadraceError:
     """
     said = error
     base = phase.segment.checkpoint
-    if isinstance(error, ObjectNotFoundError):
+    if isinstance(error, ObjectNotFoundError | ObjectChangedError):
         said = SnapshotExpiredError(
-            table=phase.request.table, version=phase.segment.version, path=error.path
+            table=phase.request.table,
+            version=phase.segment.version,
+            path=error.path,
+            replaced=isinstance(error, ObjectChangedError),
         )
     elif isinstance(error, CorruptLogError) and base is not None and _is_of(error.path, base):
         said = CorruptCheckpointError(path=error.path, reason=error.reason)
     if said is not error:
         said.__cause__ = error
     return said
+
+
+def _is_same(found: LogFile, pinned: LogFile) -> bool:
+    return (found.size_bytes, found.modified_ms) == (pinned.size_bytes, pinned.modified_ms)
 
 
 def _is_of(path: str, base: Checkpoint) -> bool:
@@ -147,22 +157,40 @@ class OlderBase(Consume[T], frozen=True, kw_only=True):
         said = self._said(files, failed.checkpoint)
         if self.too_late:
             raise said
+        self._check_still_pinned(files, failed)
+        # A checkpoint may be written anew, by another writer that sums up the same commits.
+        is_anew = isinstance(self.error, ObjectChangedError)
+        unusable = () if is_anew else (file.path for file in failed.checkpoint.files)
         index = index_log(
             files,
             table=self.resume.request.table,
             tail=self.resume.request.tail,
-            exclude=failed.excluded | {file.path for file in failed.checkpoint.files},
+            exclude=failed.excluded.union(unusable),
         )
         try:
             segment = index.segment(failed.version)
         except (LogGapError, TableError) as nowhere:
             raise said from nowhere
+        if is_anew:
+            return self.resume.rebased(replace(segment, abandoned=failed.abandoned), ())
         path = failed.checkpoint.files[0].path
         event = CheckpointAbandoned(
             table=self.resume.request.table, path=path, reason=reason_beside(path, self.error)
         )
         segment = replace(segment, abandoned=failed.abandoned + 1)
         return self.resume.rebased(segment, (event,))
+
+    def _check_still_pinned(self, files: Sequence[LogFile], pinned: Segment) -> None:
+        """Refuse another table's log: of the pinned commits one must be there, and none changed."""
+        commits = {file.path: file for file in pinned.commits if file.modified_ms}
+        listed = [file for file in files if file.path in commits]
+        for file in listed:
+            if not _is_same(file, commits[file.path]):
+                raise meaning(ObjectChangedError(path=file.path), self.resume)
+        if commits and not listed:
+            raise meaning(ObjectNotFoundError(path=next(iter(commits))), self.resume)
+        if not commits and isinstance(self.error, ObjectChangedError):
+            raise meaning(self.error, self.resume)
 
     def _said(self, files: Sequence[LogFile], failed: Checkpoint) -> HeadraceError:
         """What went wrong: a checkpoint that is not listed any more has been cleaned up."""

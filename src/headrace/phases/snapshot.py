@@ -22,9 +22,9 @@ from headrace.phases.recovery import contradiction, reason_beside, recover
 from headrace.plan.batch import Batch
 from headrace.plan.node import Chain, FirstOfEach, ListFiles, Node, ReadDocument, ScanJson
 from headrace.protocol.action import Checksum, LastCheckpoint, Metadata, Protocol
+from headrace.protocol.column_mapping import table_schema
 from headrace.protocol.feature import check_readable, is_catalog_managed
 from headrace.protocol.log_file import LogFile
-from headrace.protocol.schema import parse_schema
 from headrace.protocol.widening import check_followed
 
 
@@ -229,7 +229,7 @@ class ReadProtocolAndMetadata(Consume[TableVersion], frozen=True, kw_only=True):
             raise CatalogManagedError(table=table)
         if self.known is not None and self.known.checksum is not None:
             # Elsewhere the schema is looked at when it is needed. Then it is too late to ask.
-            check_followed(parse_schema(metadata.schema_string), table=table)
+            check_followed(table_schema(protocol, metadata), table=table)
 
     def _ask_the_log(self, refusal: Exception) -> Phase[TableVersion]:
         """A table is refused for what its log says, never for the word of a checksum file."""

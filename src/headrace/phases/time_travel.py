@@ -26,6 +26,8 @@ from headrace.plan.node import ListFiles, Node, ScanJson
 from headrace.protocol.log_file import LogFile
 from headrace.protocol.timestamp import in_commit_timestamps
 
+_COMMIT_TIME = ("commitInfo.inCommitTimestamp",)
+
 
 class ReadCommitTime(Consume[int], frozen=True, kw_only=True):
     """Reads the timestamp that a commit carries."""
@@ -103,7 +105,7 @@ class SearchCommitTimes(Consume[int], frozen=True, kw_only=True):
     def plan(self) -> Node:
         """The commit in the middle; nothing where the search has ended before it began."""
         if self.low >= self.high:
-            return ScanJson(files=(), columns=("commitInfo",))
+            return ScanJson(files=(), columns=_COMMIT_TIME)
         return _commit_info(self.commits[self._middle])
 
     def next(self, data: Sequence[Batch]) -> Phase[int]:
@@ -162,7 +164,7 @@ def _last_of(commits: Sequence[LogFile], early: int, *, table: str, end: int) ->
 
 
 def _commit_info(commit: LogFile) -> Node:
-    return ScanJson(files=(commit,), columns=("commitInfo",))
+    return ScanJson(files=(commit,), columns=_COMMIT_TIME)
 
 
 def _timestamp(batches: Sequence[ActionBatch], commit: LogFile) -> int:

@@ -105,9 +105,23 @@ class DomainMetadata(Action, frozen=True):
 
 
 class CommitInfo(Action, frozen=True):
-    """What the writer said about its commit; only the trusted timestamp matters here."""
+    """What the writer said about its commit; of this only the trusted timestamp matters to readers.
+
+    Writers put anything into the other fields, so none of their values makes a commit unreadable.
+    """
 
     in_commit_timestamp: Long | None = None
+    timestamp: Any = None
+    operation: Any = None
+    operation_parameters: Any = None
+    operation_metrics: Any = None
+    user_id: Any = None
+    user_name: Any = None
+    engine_info: Any = None
+    read_version: Any = None
+    isolation_level: Any = None
+    is_blind_append: Any = None
+    user_metadata: Any = None
 
 
 class Cdc(Action, frozen=True):

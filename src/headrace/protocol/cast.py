@@ -81,8 +81,31 @@ def parse_timestamp(text: str) -> datetime:
         int(found["minute"] or 0),
         int(found["second"] or 0),
         int(fraction),
-        tzinfo=None if found["zone"] is None else _zone(found["zone"]),
+        tzinfo=None if found["zone"] is None else parse_offset(found["zone"]),
     )
+
+
+def parse_offset(text: str) -> timezone:
+    """Read a zone that is an offset from UTC, such as `Z`, `+01:00` or `UTC-5`.
+
+    Raises:
+        UnrepresentableError: it is the name of a region.
+    """
+    offset = text
+    for prefix in ("UTC", "GMT", "UT", "Z"):
+        if text.startswith(prefix):
+            offset = text.removeprefix(prefix)
+            break
+    if not offset:
+        return UTC
+    found = _OFFSET.fullmatch(offset)
+    if found is None:
+        raise UnrepresentableError(f"the zone {text!r} is not an offset")
+    hours, minutes, seconds = (int(part or 0) for part in found.groups()[1:])
+    width = timedelta(hours=hours, minutes=minutes, seconds=seconds)
+    if width > _WIDEST_OFFSET or max(minutes, seconds) > 59:  # noqa: PLR2004 - minutes of an hour
+        raise ValueError(f"there is no zone offset {text!r}")
+    return timezone(-width if found[1] == "-" else width)
 
 
 def as_instant(moment: datetime) -> datetime:
@@ -125,21 +148,3 @@ def _date(found: re.Match[str]) -> date:
     if not date.min.year <= year <= date.max.year:
         raise UnrepresentableError(f"the year {year} is beyond those that Python knows")
     return date(year, month, day)
-
-
-def _zone(text: str) -> timezone:
-    offset = text
-    for prefix in ("UTC", "GMT", "UT", "Z"):
-        if text.startswith(prefix):
-            offset = text.removeprefix(prefix)
-            break
-    if not offset:
-        return UTC
-    found = _OFFSET.fullmatch(offset)
-    if found is None:
-        raise UnrepresentableError(f"the zone {text!r} is not an offset")
-    hours, minutes, seconds = (int(part or 0) for part in found.groups()[1:])
-    width = timedelta(hours=hours, minutes=minutes, seconds=seconds)
-    if width > _WIDEST_OFFSET or max(minutes, seconds) > 59:  # noqa: PLR2004 - minutes of an hour
-        raise ValueError(f"there is no zone offset {text!r}")
-    return timezone(-width if found[1] == "-" else width)

@@ -4,12 +4,43 @@ Data files and statistics know a column by its physical name, people by its logi
 both are on the field, so that nothing further down needs to know the mapping mode.
 """
 
-from typing import Any, TypeAlias
+from collections.abc import Iterable
+from functools import cached_property
+from typing import Any, TypeAlias, TypeVar
 
 import msgspec
 
 _PHYSICAL_NAME = "delta.columnMapping.physicalName"
 _MOST_DIGITS = 38
+
+T = TypeVar("T")
+NameIndex: TypeAlias = dict[str, list[tuple[str, T]]]
+"""Things with their names, by the folded name."""
+
+
+def fold_name(name: str) -> str:
+    """What two names have in common that Spark takes for the same: Java's lower case.
+
+    It is not case folding, by which `straße` and `strasse` would be one column.
+    """
+    return name.lower()
+
+
+def index_names(named: Iterable[tuple[str, T]]) -> NameIndex[T]:
+    """Make things findable by name."""
+    index: NameIndex[T] = {}
+    for name, thing in named:
+        index.setdefault(fold_name(name), []).append((name, thing))
+    return index
+
+
+def find_named(name: str, index: NameIndex[T]) -> T | None:
+    """The thing of that name; as in Spark, case does not matter unless it must."""
+    candidates = index.get(fold_name(name), [])
+    for candidate, thing in candidates:
+        if candidate == name:
+            return thing
+    return candidates[0][1] if len(candidates) == 1 else None
 
 
 class PrimitiveType(msgspec.Struct, frozen=True):
@@ -69,7 +100,7 @@ class Field(msgspec.Struct, frozen=True):
         return str(self.metadata.get(_PHYSICAL_NAME, self.name))
 
 
-class StructType(msgspec.Struct, frozen=True):
+class StructType(msgspec.Struct, frozen=True, dict=True):
     """An ordered set of fields; the schema of a table is one."""
 
     fields: tuple[Field, ...] = ()
@@ -84,11 +115,11 @@ class StructType(msgspec.Struct, frozen=True):
 
     def find(self, name: str) -> Field | None:
         """The field of that name; as in Spark, case does not matter unless it must."""
-        for candidate in self.fields:
-            if candidate.name == name:
-                return candidate
-        folded = [f for f in self.fields if f.name.casefold() == name.casefold()]
-        return folded[0] if len(folded) == 1 else None
+        return find_named(name, self._by_name)
+
+    @cached_property
+    def _by_name(self) -> "NameIndex[Field]":
+        return index_names((field.name, field) for field in self.fields)
 
 
 DataType: TypeAlias = PrimitiveType | DecimalType | ArrayType | MapType | StructType

@@ -20,7 +20,9 @@ from headrace.protocol.statistics import (
     decode_statistics,
     extreme_type,
 )
+from headrace.protocol.statistics_json import statistics_decoder
 
+_RECORDS = ("numRecords",)
 _KINDS = ("minValues", "maxValues", "nullCount")
 
 
@@ -59,6 +61,19 @@ def read_statistics(
         return decode_statistics(texts, columns)
     decoded = decode_statistics(texts.filter(incomplete), columns)
     return _merged(parsed, decoded, incomplete)
+
+
+def record_counts(files: StatisticsSource) -> pa.Int64Array:
+    """The number of rows of each file, deleted ones included; null where nothing says it."""
+    parsed = files.stats_parsed(_RECORDS)
+    counts = None if parsed is None else _widened(parsed, pa.int64())
+    texts = files.stats_json()
+    if counts is not None and (texts is None or not counts.null_count):
+        return counts
+    if texts is None:
+        return pa.nulls(len(files), pa.int64())
+    decoded = statistics_decoder(((_RECORDS, int),)).decode(texts).integers(_RECORDS)
+    return decoded if counts is None else pc.coalesce(counts, decoded)
 
 
 class _Selected(msgspec.Struct, frozen=True):

@@ -11,6 +11,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from headrace.expr.certainty import always_true
 from headrace.expr.evaluate import Bounds, evaluate, exact_bounds
 from headrace.expr.node import And, BoundColumn, BoundPredicate
 from headrace.expr.reference import (
@@ -32,7 +33,7 @@ from headrace.protocol.statistics import (
 from headrace.protocol.value import is_ordered
 from headrace.replay.evidence import StatisticsSource, read_statistics
 
-__all__ = ["FileColumns", "keep_mask", "needs_statistics", "statistics_leaves"]
+__all__ = ["FileColumns", "certain_mask", "keep_mask", "needs_statistics", "statistics_leaves"]
 
 
 class FileColumns(StatisticsSource, Protocol):
@@ -80,12 +81,19 @@ def split_predicate(predicate: BoundPredicate) -> SplitPredicate:
     )
 
 
+def certain_mask(predicate: BoundPredicate, files: FileColumns) -> pa.BooleanArray:
+    """Whether each file is proven to hold only rows for which the predicate is true."""
+    return always_true(predicate, _FileEvidence(files, predicate, also=Wanted.NULL_COUNT))
+
+
 class _FileEvidence(msgspec.Struct):
     """What the log says about the columns of some files."""
 
     files: FileColumns
     predicate: BoundPredicate | None = None
     selection: pa.BooleanArray | None = None
+    also: Wanted = Wanted.NOTHING
+    """What to ask about every column, besides what the predicate looks at."""
     _statistics: FileStatistics | None = None
     _bounds: dict[BoundColumn, Bounds] = msgspec.field(default_factory=dict)
 
@@ -123,20 +131,21 @@ class _FileEvidence(msgspec.Struct):
     def _data(self, column: BoundColumn) -> Bounds:
         if self._statistics is None:
             assert self.predicate is not None
-            columns = _statistics_columns(self.predicate)
+            columns = _statistics_columns(self.predicate, also=self.also)
             self._statistics = read_statistics(self.files, columns, selection=self.selection)
         recorded = self._statistics.columns[column.physical_path]
         return _recorded_bounds(recorded, self._statistics.num_records, column)
 
 
-def _statistics_columns(predicate: BoundPredicate) -> list[StatisticsColumn]:
+def _statistics_columns(predicate: BoundPredicate, *, also: Wanted) -> list[StatisticsColumn]:
     ordered, null_tested = ordered_columns(predicate), null_tested_columns(predicate)
     return [
         StatisticsColumn(
             column.physical_path,
             column.type,
             (Wanted.EXTREMES if column in ordered else Wanted.NOTHING)
-            | (Wanted.NULL_COUNT if column in null_tested else Wanted.NOTHING),
+            | (Wanted.NULL_COUNT if column in null_tested else Wanted.NOTHING)
+            | also,
         )
         for column in evaluated_columns(predicate)
         if not column.is_partition

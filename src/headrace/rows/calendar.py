@@ -59,6 +59,11 @@ class Calendar(msgspec.Struct, frozen=True, kw_only=True):
             zone=notes.get(_ZONE, b"").decode(errors="replace"),
         )
 
+    @property
+    def is_todays(self) -> bool:
+        """Whether nothing in the file is of another calendar."""
+        return not (self.has_old_dates or self.has_old_int96)
+
     def is_old(self, source: pa.DataType, *, physical_type: str) -> bool:
         """Whether values of a column need to be looked at."""
         if types.is_timestamp(source) and physical_type == "INT96":

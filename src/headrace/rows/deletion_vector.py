@@ -63,12 +63,16 @@ class DeletedRows:
         # Of 64 bits, the format has one such bitmap for each upper half, of which there is one.
         return self._bitmap.serialize()[_ONE_BITMAP_FOLLOWS:]
 
+    def count(self, start: int, length: int) -> int:
+        """How many of `length` rows from `start` on are deleted."""
+        return int(self._bitmap.range_cardinality(start, start + length))
+
     def kept(self, start: int, length: int) -> pa.BooleanArray | None:
         """Which of `length` rows from `start` on are not deleted; None: all of them are kept.
 
         Only these rows are looked at: however many are deleted, little memory is taken.
         """
-        if not self._bitmap.range_cardinality(start, start + length):
+        if not self.count(start, length):
             return None
         deleted = self._bitmap & BitMap64(range(start, start + length))
         mask = np.ones(length, np.bool_)

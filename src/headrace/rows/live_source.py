@@ -1,15 +1,17 @@
 """The data files of a scan, one by one, as the log gives them."""
 
-from collections.abc import Generator
+from collections.abc import Generator, Iterable, Iterator
 from typing import Any
 
 import pyarrow as pa
 
+from headrace.plan.batch import ActionBatch
 from headrace.plan.cancellation import Cancellation
 from headrace.plan.context import ExecutionContext
 from headrace.protocol.action import DeletionVector
 from headrace.rows.data_file import DataFile
 from headrace.rows.request import RowRequest
+from headrace.rows.small_files import Grouping
 from headrace.scan.arrow_files import add_fields, arrow_files
 from headrace.scan.live_file import FileContext
 from headrace.scan.scan import Scan
@@ -17,32 +19,60 @@ from headrace.scan.scan import Scan
 
 def data_files(
     scan: Scan, context: FileContext, request: RowRequest, cancellation: Cancellation
-) -> Generator[DataFile, None, None]:
-    """What is needed of each live file to read its rows, and no more of the log."""
-    columns = ["uri", "deletion_vector"]
+) -> Generator[tuple[DataFile, ...], None, None]:
+    """What is needed of each live file to read its rows, and no more of the log.
+
+    Small files come in groups.
+    """
+    columns = ["uri", "deletion_vector", "size_bytes"]
     if request.needs_partition:
         columns.append("typed_partition_values")
     reading = ExecutionContext(settings=scan.options, cancellation=cancellation)
+    grouping = Grouping()
+
+    def groups(run: Iterable[ActionBatch]) -> Iterator[tuple[DataFile, ...]]:
+        try:
+            for batch in run:
+                yield from grouping.add(data_files_of(arrow_files(batch, context, columns)))
+        except Exception:
+            yield from grouping.rest()  # what the log had given before is read before the error
+            raise
+        yield from grouping.rest()
+
     with scan.replay(reading, projection=add_fields(columns)) as run:
-        for batch in run:
-            for file in data_files_of(arrow_files(batch, context, columns)):
-                reading.meter.give(1)
-                yield file
+        for group in groups(run):
+            reading.meter.give(len(group))
+            yield group
 
 
 def data_files_of(records: pa.RecordBatch) -> Generator[DataFile, None, None]:
     """The same from live files that are columns already; `only_vector` may be one of them."""
-    uris, vectors = records["uri"], records["deletion_vector"]
-    typed = "typed_partition_values"
-    values = records[typed] if typed in records.schema.names else None
-    only = records["only_vector"] if "only_vector" in records.schema.names else None
-    for row in range(records.num_rows):
+    names, rows = records.schema.names, records.num_rows
+    uris = records["uri"].to_pylist()
+    vectors = map(_vector, records["deletion_vector"].to_pylist())
+    only = records["only_vector"].to_pylist() if "only_vector" in names else [None] * rows
+    sizes = records["size_bytes"].to_pylist() if "size_bytes" in names else [0] * rows
+    partitions = _partitions(records) if "typed_partition_values" in names else [{}] * rows
+    for uri, vector, named, size, partition in zip(
+        uris, vectors, only, sizes, partitions, strict=True
+    ):
         yield DataFile(
-            uri=uris[row].as_py(),
-            deletion_vector=_vector(vectors[row].as_py()),
-            partition={} if values is None else dict(values[row].items()),
-            only=None if only is None else _vector(only[row].as_py()),
+            uri=uri,
+            deletion_vector=vector,
+            only=_vector(named),
+            size_bytes=size,
+            partition=partition,
         )
+
+
+def _partitions(records: pa.RecordBatch) -> list[dict[str, pa.Scalar]]:
+    """The typed values of each file, by column."""
+    values = records["typed_partition_values"]
+    names = [field.name for field in values.type]
+    columns = [list(values.field(index)) for index in range(len(names))]
+    if not columns:
+        return [{} for _ in range(records.num_rows)]
+    return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
 def _vector(found: dict[str, Any] | None) -> DeletionVector | None:

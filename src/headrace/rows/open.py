@@ -13,6 +13,7 @@ from headrace.rows.metrics import RowMetrics
 from headrace.rows.option import RowOptions
 from headrace.rows.reader import Batches, RowReader
 from headrace.rows.request import RowRequest
+from headrace.rows.small_files import GroupReader
 from headrace.rows.stream import OrderedStream, Pace
 from headrace.scan.live_file import FileContext
 from headrace.scan.scan import Scan
@@ -42,7 +43,7 @@ def open_rows(  # noqa: PLR0913  (the parts)
     source = open_source(store, request=request, context=reading)
     stream = OrderedStream(
         data_files(scan, context, request, reading.cancellation),
-        source.batches,
+        GroupReader(source).batches,
         pace=Pace(
             at_once=options.files_at_once,
             ahead=options.batches_ahead,
@@ -82,6 +83,10 @@ class _Limited:
         if not self._left:
             self._batches.close()
         return batch
+
+    def stop(self) -> None:
+        """Let it end soon."""
+        self._batches.stop()
 
     def close(self) -> None:
         """Stop."""

@@ -1,58 +1,150 @@
 """Opening data files: what goes wrong is told by typed errors that name the file."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+import re
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from headrace.errors import CorruptDataFileError, DataFileNotFoundError, ObjectNotFoundError
+from headrace.errors import (
+    CorruptDataFileError,
+    DataFileNotFoundError,
+    HeadraceError,
+    ObjectNotFoundError,
+    UnsupportedFileError,
+)
 from headrace.metrics.meter import Meter
 from headrace.storage.failure import storage_error
 from headrace.storage.store import Store
 
 _BUFFER_BYTES = 1 << 20
+_LENGTH_AND_MAGIC = 8
+_SIGNATURE_BYTES = 28
+_UNSUPPORTED = re.compile(
+    r"not (?:yet |currently )?(?:supported|implemented)|unsupported|encrypted|decrypt",
+    re.IGNORECASE,
+)
+"""What Arrow says of healthy files that it does not read; it has no error type for all of them."""
+
+
+class ParquetSource:
+    """A data file that is open, and may be opened again to be read in another form."""
+
+    def __init__(
+        self, source: pa.NativeFile | BinaryIO, opened: ExitStack, *, size_bytes: int
+    ) -> None:
+        self._source: Any = source
+        self._is_local = isinstance(source, pa.NativeFile)
+        is_buffered = self._is_local and not 0 < size_bytes <= _BUFFER_BYTES
+        self._buffer_bytes = _BUFFER_BYTES if is_buffered else 0
+        self._opened = opened
+        self.parquet = self._open(metadata=None, codes=[])
+        if self._is_local:
+            self._check_not_signed()
+
+    def _check_not_signed(self) -> None:
+        """Refuse a file with encrypted columns, at whose metadata Arrow ends the process.
+
+        Its footer can be read, and is followed by a signature.
+        """
+        self._source.seek(self._source.size() - _LENGTH_AND_MAGIC)
+        length = int.from_bytes(self._source.read(4), "little")
+        if length == self.parquet.metadata.serialized_size + _SIGNATURE_BYTES:
+            raise pa.ArrowNotImplementedError("some of its columns are encrypted")
+
+    def with_codes(self, paths: list[str]) -> pq.ParquetFile:
+        """The same file, with columns that are read as dictionary codes."""
+        return self._open(metadata=self.parquet.metadata, codes=paths)
+
+    def _open(self, *, metadata: pq.FileMetaData | None, codes: list[str]) -> pq.ParquetFile:
+        # Small buffers keep memory flat, whatever the size of a row group; where a read is a
+        # request, what lies together is fetched together.
+        parquet = pq.ParquetFile(
+            self._source,
+            metadata=metadata,
+            read_dictionary=codes or None,
+            pre_buffer=not self._is_local,
+            buffer_size=self._buffer_bytes,
+            coerce_int96_timestamp_unit="us",  # what nanoseconds cannot hold is left whole
+            page_checksum_verification=True,
+        )
+        return self._opened.enter_context(parquet)
 
 
 @contextmanager
-def data_file_errors(path: str) -> Iterator[None]:
+def data_file_errors(path: str) -> Iterator["FileWitness"]:
     """Turn what Arrow says about a file into typed errors.
 
     Raises:
         DataFileNotFoundError: it is not there.
+        UnsupportedFileError: it is healthy, but Arrow does not read what it has.
         CorruptDataFileError: it cannot be decoded, or a value does not fit the table's type.
         StorageError: the store failed.
     """
+    witness = FileWitness()
     try:
-        yield
+        yield witness
     except (FileNotFoundError, ObjectNotFoundError) as error:
         raise DataFileNotFoundError(path=path) from error
     except OSError as error:
         # Arrow's own errors of decoding are of this type too, but for the number of the system's.
         if error.errno is not None:
             raise storage_error(path, error) from error
-        raise CorruptDataFileError(path=path, reason=str(error)) from error
+        raise witness.meaning(path, error) from error
     except (pa.ArrowException, UnicodeDecodeError) as error:
-        raise CorruptDataFileError(path=path, reason=str(error)) from error
+        raise witness.meaning(path, error) from error
+
+
+class FileWitness:
+    """What can be told of a file when something has gone wrong and it is closed again."""
+
+    def __init__(self) -> None:
+        self.writer: str | None = None
+        self.reopen: Callable[[], AbstractContextManager[ParquetSource]] | None = None
+
+    def meaning(self, path: str, error: Exception) -> HeadraceError:
+        """Damage, or something that is only not implemented."""
+        if not _is_unsupported(error):
+            return CorruptDataFileError(path=path, reason=str(error))
+        return UnsupportedFileError(
+            path=path, reason=str(error).rstrip("."), column=self._culprit(), writer=self.writer
+        )
+
+    def _culprit(self) -> str | None:
+        """The first column that Arrow does not read by itself."""
+        if self.reopen is None:
+            return None
+        with self.reopen() as opened:
+            parquet = opened.parquet
+            for group in range(parquet.metadata.num_row_groups):
+                for leaf in range(parquet.metadata.num_columns):
+                    try:
+                        parquet.reader.read_row_group(group, column_indices=[leaf])
+                    except (pa.ArrowException, OSError) as error:
+                        if _is_unsupported(error):
+                            return str(parquet.schema.column(leaf).path)
+        return None
+
+
+def _is_unsupported(error: Exception) -> bool:
+    return isinstance(error, pa.ArrowNotImplementedError) or bool(_UNSUPPORTED.search(str(error)))
 
 
 @contextmanager
-def open_parquet(store: Store, path: str, *, meter: Meter) -> Iterator[pq.ParquetFile]:
+def open_parquet(
+    store: Store, path: str, *, size_bytes: int, meter: Meter
+) -> Iterator[ParquetSource]:
     """Open a data file; `data_file_errors` belongs around its use."""
     local = store.local_path(path)
-    with nullcontext(local) if local else store.open(path) as source:
-        # Small buffers keep memory flat, whatever the size of a row group; where a read is a
-        # request, what lies together is fetched together.
-        parquet = pq.ParquetFile(
-            source,
-            pre_buffer=local is None,
-            buffer_size=_BUFFER_BYTES if local else 0,
-            coerce_int96_timestamp_unit="us",  # what nanoseconds cannot hold is left whole
-            page_checksum_verification=True,
-        )
-        with parquet:
+    with ExitStack() as opened:
+        source = opened.enter_context(pa.OSFile(local) if local else store.open(path))
+        found = ParquetSource(source, opened, size_bytes=size_bytes)
+        if local:
+            # Arrow reads local files behind the store's back.
+            footer_bytes = found.parquet.metadata.serialized_size
+            meter.count(files_read=1, requests=1, bytes_read=footer_bytes)
+        else:
             meter.count(files_read=1)
-            if local:
-                # Arrow reads local files behind the store's back.
-                meter.count(requests=1, bytes_read=parquet.metadata.serialized_size)
-            yield parquet
+        yield found

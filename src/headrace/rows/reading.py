@@ -9,11 +9,10 @@ column, never by row.
 from typing import TypeAlias
 
 import msgspec
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from headrace.rows.convert import Convert
+from headrace.rows.plain import as_lists, list_offsets
 from headrace.rows.shredded import ReadShredded
 
 
@@ -91,7 +90,7 @@ class ReadList(msgspec.Struct, frozen=True):
         array = _storage(array)
         mask = array.is_null() if array.null_count else None
         return pa.ListArray.from_arrays(
-            _offsets(array), self.element.read(array.flatten()), type=self.type, mask=mask
+            list_offsets(array), self.element.read(array.flatten()), type=self.type, mask=mask
         )
 
 
@@ -110,11 +109,10 @@ class ReadMap(msgspec.Struct, frozen=True):
     def read(self, array: pa.MapArray) -> pa.MapArray:
         """The maps with converted keys and values."""
         array = _storage(array)
-        # A map is a list of its entries, but Arrow computes with lists only.
-        lists = array.cast(pa.list_(array.type.field(0)))
+        lists = as_lists(array)
         entries = lists.flatten()
         return pa.MapArray.from_arrays(
-            _offsets(lists),
+            list_offsets(lists),
             self.key.read(entries.field(0)),
             self.value.read(entries.field(1)),
             type=self.type,
@@ -130,11 +128,3 @@ value does not fit."""
 
 def _storage(array: pa.Array) -> pa.Array:
     return array.storage if isinstance(array, pa.ExtensionArray) else array
-
-
-def _offsets(array: pa.Array) -> pa.Int32Array:
-    """Where each list begins among the elements of all that are not null."""
-    lengths = pc.fill_null(pc.list_value_length(array), 0)
-    offsets = np.zeros(len(array) + 1, np.int32)
-    np.cumsum(lengths.to_numpy(zero_copy_only=False), out=offsets[1:])
-    return pa.array(offsets)

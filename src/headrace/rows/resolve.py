@@ -17,8 +17,11 @@ from headrace.protocol.schema import (
     DataType,
     Field,
     MapType,
+    NameIndex,
     PrimitiveType,
     StructType,
+    find_named,
+    index_names,
 )
 from headrace.rows.convert import Convert, converter
 from headrace.rows.reading import Member, Reading, ReadLeaf, ReadList, ReadMap, ReadStruct
@@ -47,24 +50,45 @@ class MismatchError(Exception):
     """A file does not have what the table says; the text says what."""
 
 
+class UnreadTypeError(Exception):
+    """A file has a column in a type that no type of a table is read from."""
+
+    def __init__(self, column: str, source: pa.DataType) -> None:
+        super().__init__(f"values of the type {source} are not read")
+        self.column = column
+
+
 class ShreddedError(Exception):
     """A file has the parts of a variant in columns of their own; the text names the column."""
 
 
 class ColumnReading(msgspec.Struct, frozen=True):
-    """A column of the table: what the file calls it, and how it is read from there."""
+    """A column of the table: where it stands in the file, and how it is read from there."""
 
-    source_name: str
+    position: int
+    """Its place among the columns of the file."""
+    is_stored_as_codes: bool
+    """Whether its writer had dictionary codes, so that it is read as such without being asked."""
     reading: Reading
-
-    def read(self, batch: pa.RecordBatch) -> pa.Array:
-        """The column, from a batch of the file."""
-        return self.reading.read(batch.column(self.source_name))
 
 
 class _Found(msgspec.Struct, frozen=True):
     field: pa.Field
     first_leaf: int
+    position: int = 0
+
+
+class _Level(msgspec.Struct, frozen=True):
+    """The columns of a file, or the members of a struct in it, by name and by id."""
+
+    by_name: NameIndex[_Found]
+    by_id: dict[bytes, _Found]
+
+    @classmethod
+    def of(cls, parent: pa.Schema | pa.StructType, first: int) -> "_Level":
+        found = list(_numbered(parent, first))
+        by_id = {column_id: f for f in reversed(found) if (column_id := _id_of(f.field))}
+        return cls(index_names((f.field.name, f) for f in found), by_id)
 
 
 def _as_it_is(source: pa.DataType, leaf: int) -> None:
@@ -93,8 +117,8 @@ class StoredColumns:
         """
         self._match_by = match_by
         self._prepare = prepare
-        self._top = list(_numbered(schema, 0))
-        if match_by is MatchBy.ID and self._top and not _has_ids(schema):
+        self._top = _Level.of(schema, 0)
+        if match_by is MatchBy.ID and len(schema) and not self._top.by_id:
             reason = "its columns have no field ids, by which this table's columns are found"
             raise MismatchError(reason)
 
@@ -109,18 +133,12 @@ class StoredColumns:
         if found is None:
             return None
         reading = self._reading(field.type, found, where=field.name)
-        return ColumnReading(found.field.name, reading)
+        return ColumnReading(found.position, types.is_dictionary(found.field.type), reading)
 
-    def _lookup(self, field: Field, among: list[_Found]) -> _Found | None:
+    def _lookup(self, field: Field, among: _Level) -> _Found | None:
         if self._match_by is MatchBy.ID and _COLUMN_ID in field.metadata:
-            wanted = str(field.metadata[_COLUMN_ID]).encode()
-            return next((f for f in among if _id_of(f.field) == wanted), None)
-        name = field.physical_name
-        for found in among:
-            if found.field.name == name:
-                return found
-        folded = [f for f in among if f.field.name.casefold() == name.casefold()]
-        return folded[0] if len(folded) == 1 else None
+            return among.by_id.get(str(field.metadata[_COLUMN_ID]).encode())
+        return find_named(field.physical_name, among.by_name)
 
     def _reading(self, wanted: DataType, found: _Found, *, where: str) -> Reading:
         source, first = _storage(found.field.type), found.first_leaf
@@ -152,6 +170,8 @@ class StoredColumns:
         source, leaf = found.field.type, found.first_leaf
         if types.is_nested(_storage(source)):
             raise _mismatch(where, source, wanted)
+        if _is_unread(_storage(source)):
+            raise UnreadTypeError(where, source)
         try:
             convert = converter(source, arrow_type(wanted))
         except TypeError as error:
@@ -166,7 +186,7 @@ class StoredColumns:
     ) -> Reading:
         if not types.is_struct(source):
             raise _mismatch(where, source, wanted)
-        among = list(_numbered(source, first))
+        among = _Level.of(source, first)
         target = arrow_type(wanted)
         members = []
         for index, member in enumerate(wanted.fields):
@@ -193,8 +213,8 @@ def _mismatch(where: str, source: pa.DataType, wanted: DataType) -> MismatchErro
 
 
 def _numbered(parent: pa.Schema | pa.StructType, first: int) -> Iterator[_Found]:
-    for field in parent:
-        yield _Found(field, first)
+    for position, field in enumerate(parent):
+        yield _Found(field, first, position)
         first += _leaf_count(field.type)
 
 
@@ -211,13 +231,15 @@ def _is_list(kind: pa.DataType) -> bool:
     return bool(types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind))
 
 
+def _is_unread(kind: pa.DataType) -> bool:
+    return any(
+        test(kind) for test in (types.is_time, types.is_duration, types.is_interval, types.is_union)
+    )
+
+
 def _storage(kind: pa.DataType) -> pa.DataType:
     return kind.storage_type if isinstance(kind, pa.BaseExtensionType) else kind
 
 
 def _id_of(field: pa.Field) -> bytes | None:
     return (field.metadata or {}).get(_FIELD_ID)
-
-
-def _has_ids(schema: pa.Schema) -> bool:
-    return any(_id_of(field) is not None for field in schema)

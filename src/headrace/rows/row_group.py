@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from headrace.expr.evaluate import Bounds, evaluate, exact_bounds
 from headrace.expr.node import BoundColumn, BoundPredicate
 from headrace.protocol.arrow_schema import arrow_type
+from headrace.protocol.schema import StructType
 from headrace.rows.reading import Reading, ReadLeaf, ReadStruct
 from headrace.rows.resolve import ColumnReading
 
@@ -38,8 +39,9 @@ class RowGroupEvidence(msgspec.Struct, frozen=True):
         found = self.readings[column.path]
         if found is None:
             return exact_bounds(pa.nulls(len(self), pa.null()))
-        leaf = _leaf_of(found.reading)
         target = arrow_type(column.type)
+        # A struct may be there though its only member is null: only of leaves is something known.
+        leaf = None if isinstance(column.type, StructType) else _leaf_of(found.reading)
         return self._unknown(target) if leaf is None else self._known(leaf, target)
 
     def _known(self, leaf: ReadLeaf, target: pa.DataType) -> Bounds:

@@ -92,6 +92,10 @@ class OrderedStream(Generic[S, B]):
         self.close()
         raise StopIteration
 
+    def stop(self) -> None:
+        """Let the reading end soon, without waiting for it."""
+        self._shared.stop()
+
     def close(self) -> None:
         """Stop, and wait until nothing is open any more."""
         self._shared.stop()

@@ -5,7 +5,7 @@ right type or an `InvalidArgumentError` that says what to write.
 """
 
 from collections.abc import Iterable, Sequence
-from datetime import UTC, date, datetime
+from math import inf
 from operator import index
 from os import PathLike, fsdecode
 from typing import Any, TypeVar
@@ -59,6 +59,15 @@ def whole_number(argument: str, value: Any) -> int:
     return found
 
 
+def seconds(argument: str, value: Any) -> float:
+    """A length of time, in seconds."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not 0 <= value < inf:
+        reason = f"it must be a number of seconds, such as 0.5, not {value!r}"
+        raise InvalidArgumentError(argument=argument, reason=reason)
+    return float(value)
+
+
 def condition(where: Any) -> str:
     """A condition in SQL."""
     if not isinstance(where, str):
@@ -83,23 +92,3 @@ def chosen_options(options: Any, kind: type[Chosen], overrides: dict[str, Any]) 
         reason = f"it must be of type {kind.__name__}, not {options!r}"
         raise InvalidArgumentError(argument="options", reason=reason)
     return options.with_overrides(overrides)
-
-
-def milliseconds(as_of: Any) -> int:
-    """A time as milliseconds since 1970; without a zone it is UTC."""
-    if isinstance(as_of, str):
-        try:
-            as_of = datetime.fromisoformat(as_of)
-        except ValueError as error:
-            reason = f"{as_of!r} is not a time in ISO 8601, such as 2026-03-01T12:00:00Z"
-            raise InvalidArgumentError(argument="as_of", reason=reason) from error
-    if not isinstance(as_of, datetime):
-        if not isinstance(as_of, date):
-            reason = f"it must be a datetime, a date or ISO 8601 text, not {as_of!r}"
-            raise InvalidArgumentError(argument="as_of", reason=reason)
-        as_of = datetime(as_of.year, as_of.month, as_of.day, tzinfo=UTC)
-    if as_of.tzinfo is None:
-        as_of = as_of.replace(tzinfo=UTC)
-    since = as_of - datetime(1970, 1, 1, tzinfo=UTC)
-    # Rounded down: a commit of the same millisecond counts, a later one does not.
-    return int((since.days * 86_400 + since.seconds) * 1000 + since.microseconds // 1000)

@@ -23,8 +23,8 @@ from headrace.scan.add_columns import add_columns
 from headrace.scan.live_file import FileContext, PartitionColumn
 from headrace.storage.location import resolve
 
-_TEXT_MAP = pa.map_(pa.string(), pa.string())
-_VECTOR = pa.struct(
+TEXT_MAP = pa.map_(pa.string(), pa.string())
+VECTOR = pa.struct(
     [
         ("storage_type", pa.string()),
         ("path_or_inline_dv", pa.string()),
@@ -84,14 +84,14 @@ def _whole_schema(context: FileContext) -> pa.Schema:
             pa.field("path", pa.string(), nullable=False),
             pa.field("uri", pa.string(), nullable=False),
             pa.field("dv_id", pa.string()),
-            pa.field("deletion_vector", _VECTOR),
+            pa.field("deletion_vector", VECTOR),
             pa.field("size_bytes", pa.int64(), nullable=False),
             pa.field("modified_ms", pa.int64(), nullable=False),
-            pa.field("partition_values", _TEXT_MAP, nullable=False),
+            pa.field("partition_values", TEXT_MAP, nullable=False),
             pa.field("typed_partition_values", pa.struct(typed), nullable=False),
             pa.field("stats", pa.string()),
             pa.field("version", pa.int64()),
-            pa.field("tags", _TEXT_MAP),
+            pa.field("tags", TEXT_MAP),
         ]
     )
 
@@ -180,7 +180,7 @@ class _Files:
             case "version":
                 return pa.repeat(pa.scalar(adds.source.version, pa.int64()), size)
             case "tags":
-                return _or_null(adds.field("tags"), size, _TEXT_MAP)
+                return _or_null(adds.field("tags"), size, TEXT_MAP)
             case _:
                 raise KeyError(name)
 
@@ -199,14 +199,19 @@ def _uris(paths: pa.StringArray, root: str) -> pa.StringArray:
 
 def _vectors(columns: ColumnBatch) -> pa.StructArray:
     if columns.field("deletionVector") is None:
-        return pa.nulls(len(columns), _VECTOR)
+        return pa.nulls(len(columns), VECTOR)
     fields = [
         _or_null(columns.field("deletionVector", name), len(columns), target.type)
-        for name, target in zip(_VECTOR_FIELDS, _VECTOR, strict=True)
+        for name, target in zip(_VECTOR_FIELDS, VECTOR, strict=True)
     ]
     # Some writers put a struct of nulls where there is no vector.
     absent = pc.is_null(fields[0])
-    return pa.StructArray.from_arrays(fields, fields=list(_VECTOR), mask=absent)
+    return pa.StructArray.from_arrays(fields, fields=list(VECTOR), mask=absent)
+
+
+def vector_cardinalities(files: ColumnBatch) -> pa.Int64Array:
+    """The number of deleted rows of each file; 0 where it has no deletion vector."""
+    return pc.fill_null(pc.struct_field(_vectors(files), ["cardinality"]), 0)
 
 
 def _dv_ids(vectors: pa.StructArray) -> pa.StringArray:
@@ -229,7 +234,7 @@ def _as_written(adds: ColumnBatch, context: FileContext) -> pa.MapArray | None:
     if layout is not None and layout.names == [c.name for c in columns if _named_once(c)]:
         return None if "" in layout.texts.to_pylist() else layout.plain_maps()
     values = adds.field("partitionValues")
-    if values is None or values.null_count or values.type != _TEXT_MAP:
+    if values is None or values.null_count or values.type != TEXT_MAP:
         return None
     keys, items = values.keys, values.items
     uniform = len(keys) == width * size and bool(

@@ -3,7 +3,7 @@
 The scan knows its shape alone, and is handed the rest by whoever puts it together.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator, Generator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterable, Sequence
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from headrace.phases.scan import ScanOutcome
@@ -22,6 +22,8 @@ ArrowBatches: TypeAlias = Any
 """A `pyarrow.Table`, or anything else that is or gives record batches, likewise."""
 ArrowSchema: TypeAlias = Any
 """A `pyarrow.Schema`, likewise."""
+RecordBatchReader: TypeAlias = Any
+"""A `pyarrow.RecordBatchReader`, likewise."""
 
 
 class LateParts(Protocol):
@@ -46,6 +48,9 @@ class LateParts(Protocol):
         label: ListLabel,
     ) -> Generator[RecordBatch, None, None]:
         """An older list of files and the commits since, as the newer list."""
+
+    def reader(self, schema: ArrowSchema, batches: Iterable[RecordBatch]) -> RecordBatchReader:
+        """Batches of one schema, as Arrow's own reader."""
 
     def in_bulk(
         self, source: Generator[T, None, None], cancellation: Cancellation

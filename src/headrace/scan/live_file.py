@@ -7,8 +7,11 @@ import msgspec
 
 from headrace.plan.batch import ActionBatch
 from headrace.protocol.action import DeletionVector
+from headrace.protocol.key import canonical_path
 from headrace.protocol.schema import DataType, PrimitiveType, StructType
 from headrace.protocol.value import typed_value
+from headrace.scan.file_statistics import FileStatistics, num_records, parse_statistics
+from headrace.scan.html import facts_html
 from headrace.storage.location import resolve
 
 
@@ -29,14 +32,23 @@ class PartitionColumn(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FileContext(msgspec.Struct, frozen=True, kw_only=True):
-    """What the files of one table share: where it is, and how it is partitioned."""
+    """What the files of one table share: where it is, its columns, and how it is partitioned."""
 
     root: str
     partition_columns: tuple[PartitionColumn, ...]
+    schema: StructType = StructType()
+    """All columns of the table."""
+
+    def __hash__(self) -> int:
+        return hash((self.root, self.partition_columns))  # a schema may have thousands of columns
 
 
-class LiveFile(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A file that belongs to the table at the version that was scanned."""
+class LiveFile(msgspec.Struct, frozen=True, kw_only=True, gc=False, eq=False):
+    """A file that belongs to the table at the version that was scanned.
+
+    Two values are equal if they are the same file of the same table with the same deletion vector,
+    so that `set(new) - set(old)` holds the files that are new.
+    """
 
     path: str
     """The path as the log has it: a URI, relative to the table or absolute."""
@@ -60,6 +72,39 @@ class LiveFile(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     def __repr__(self) -> str:
         vector = "" if self.dv_id is None else f", dv_id={self.dv_id!r}"
         return f"LiveFile({self.path!r}{vector}, size_bytes={self.size_bytes})"
+
+    def _repr_html_(self) -> str:
+        facts = {
+            "path": self.path,
+            **self.partition_values,
+            "size_bytes": f"{self.size_bytes:,}",
+            "num_records": self.num_records,
+            "dv_id": self.dv_id,
+            "version": self.version,
+        }
+        return facts_html("LiveFile", facts)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, LiveFile):
+            return NotImplemented
+        return self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @property
+    def _key(self) -> tuple[str, str, str | None]:
+        return (self.context.root, canonical_path(self.path), self.dv_id)
+
+    @property
+    def num_records(self) -> int | None:
+        """The number of rows by `stats`, deleted ones included; None where they do not say it."""
+        return num_records(self.stats)
+
+    @property
+    def statistics(self) -> FileStatistics | None:
+        """What `stats` says, as Python values; None where there is none, or it is damaged."""
+        return parse_statistics(self.stats, self.context.schema)
 
     @property
     def uri(self) -> str:

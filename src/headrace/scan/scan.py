@@ -20,6 +20,7 @@ from headrace.plan.executor import Executor
 from headrace.protocol.action import Checksum
 from headrace.scan.argument import column_names, whole_number
 from headrace.scan.explain import explain_machine
+from headrace.scan.html import facts_html
 from headrace.scan.label import ListLabel
 from headrace.scan.late import ArrowBatches, ArrowSchema, LateParts, RecordBatch
 from headrace.scan.listing import ListingShape, SnapshotListings
@@ -76,6 +77,10 @@ class Scan:
         asked = {"version": self.request.version, "where": self.where, "limit": self.limit}
         given = (f"{name}={value!r}" for name, value in asked.items() if value is not None)
         return f"Scan({self.request.table!r}, {', '.join(given)})"
+
+    def _repr_html_(self) -> str:
+        asked = {"version": self.request.version, "where": self.where, "limit": self.limit}
+        return facts_html(f"Scan of {self.request.table}", asked | {"strategy": self.decision})
 
     @property
     def context(self) -> FileContext:
@@ -344,6 +349,26 @@ class Scan:
         names = None if columns is None else column_names(columns)
         schema = self._late.files_schema(self._context, names)
         return schema.with_metadata(self._label.to_metadata())
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Hand the live files to any library that takes Arrow, such as `polars.DataFrame(scan)`.
+
+        The columns are those of `batches()`. The struct of typed partition values is left out
+        where the table has no partition columns: few libraries know a struct without members.
+        """
+        names = self._stream_columns
+        reader = self._late.reader(self.arrow_schema(columns=names), self.batches(columns=names))
+        return reader.__arrow_c_stream__(requested_schema)
+
+    def __arrow_c_schema__(self) -> object:
+        """The schema of the live files, for libraries that take Arrow."""
+        return self.arrow_schema(columns=self._stream_columns).__arrow_c_schema__()
+
+    @property
+    def _stream_columns(self) -> list[str] | None:
+        if self._context.partition_columns:
+            return None
+        return [name for name in self.arrow_schema().names if name != "typed_partition_values"]
 
     def count(self) -> int:
         """How many files there are, without making a value of each."""

@@ -12,6 +12,7 @@ from pyspark.sql import functions as F  # noqa: N812  (its name everywhere)
 from pyspark.sql import types as spark
 
 from headrace.errors import InvalidTableError
+from headrace.protocol.column_mapping import MappingMode, mapping_mode
 from headrace.protocol.schema import (
     ArrayType,
     DataType,
@@ -20,6 +21,7 @@ from headrace.protocol.schema import (
     MapType,
     PrimitiveType,
     StructType,
+    fold_name,
 )
 from headrace.rows.resolve import MatchBy
 from headrace.spark.schema import PARQUET_ID, spark_schema
@@ -41,12 +43,12 @@ class ScanColumns(msgspec.Struct, frozen=True, kw_only=True):
     @classmethod
     def of(cls, snapshot: Snapshot) -> "ScanColumns":
         """The columns of a snapshot."""
-        mode = snapshot.properties.get("delta.columnMapping.mode")
+        mode = mapping_mode(snapshot.protocol, snapshot.metadata)
         return cls(
             table=snapshot.table.uri,
             logical=snapshot.logical_schema,
             partition_columns=snapshot.partition_columns,
-            match_by=MatchBy.ID if mode == "id" else MatchBy.NAME,
+            match_by=MatchBy.ID if mode is MappingMode.ID else MatchBy.NAME,
         )
 
     def partition_schema(self) -> spark.StructType:
@@ -66,8 +68,8 @@ class ScanColumns(msgspec.Struct, frozen=True, kw_only=True):
 
     def data_schema(self) -> spark.StructType:
         """What is read from files."""
-        partitions = {name.casefold() for name in self.partition_columns}
-        stored = (f for f in self.logical.fields if f.name.casefold() not in partitions)
+        partitions = set(map(fold_name, self.partition_columns))
+        stored = (f for f in self.logical.fields if fold_name(f.name) not in partitions)
         return self._spark(self._read_fields(f for f in stored if f.type != _VOID))
 
     def projection(self) -> list[Column]:

@@ -16,18 +16,13 @@ from pyspark.sql.datasource import InputPartition
 from pyspark.sql.pandas.types import to_arrow_schema
 
 from headrace.plan.context import ExecutionContext
-from headrace.rows.data_file import RowSource
+from headrace.rows.change_source import ChangeSource, changed_files_of
+from headrace.rows.feed_column import COMMIT_VERSION
 from headrace.rows.live_source import data_files_of
 from headrace.rows.open import open_source
 from headrace.rows.option import RowOptions
 from headrace.rows.request import RowRequest
-from headrace.spark.feed_column import (
-    CHANGE_TYPE,
-    COMMIT_TIMESTAMP,
-    COMMIT_VERSION,
-    FEED_FIELDS,
-    with_change_type,
-)
+from headrace.spark.time_zone import ZonedCondition
 from headrace.storage.store import Store
 
 FILE_COLUMNS = ("uri", "deletion_vector", "typed_partition_values", "size_bytes")
@@ -73,36 +68,31 @@ class GroupReader(msgspec.Struct, frozen=True, kw_only=True):
     request: RowRequest
     schema: spark.StructType
     options: RowOptions = RowOptions()
+    late_condition: ZonedCondition | None = None
+    """The condition on rows, where only a task knows the zone that it is meant in."""
 
     def read(self, group: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of a group's files, in the columns that Spark expects."""
         if not isinstance(group, FileGroup):
             return  # Spark's own, where there is no group at all
         expected = to_arrow_schema(self.schema, timezone="UTC")
+        request = self.request
+        if self.late_condition is not None:
+            request = msgspec.structs.replace(request, predicate=self.late_condition.in_task())
         for files in group.files():
             feed = COMMIT_VERSION.name in files.schema.names
-            for batch in self._changes(files) if feed else self._rows(files):
+            for batch in self._changes(files, request) if feed else self._rows(files, request):
                 yield batch.cast(expected)
 
-    def _source(self, request: RowRequest) -> RowSource:
+    def _rows(self, files: pa.RecordBatch, request: RowRequest) -> Iterator[pa.RecordBatch]:
         context = ExecutionContext(settings=self.options)
-        return open_source(self.store, request=request, context=context)
-
-    def _rows(self, files: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        source = self._source(self.request)
+        source = open_source(self.store, request=request, context=context)
         for file in data_files_of(files):
             yield from source.batches(file)
 
-    def _changes(self, files: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    def _changes(self, files: pa.RecordBatch, request: RowRequest) -> Iterator[pa.RecordBatch]:
         """The rows with what became of them, by the file's own account where it has one."""
-        plain = self._source(self.request)
-        told = self._source(with_change_type(self.request))
-        columns = (files.column(field.name) for field in FEED_FIELDS)
-        for file, kind, version, time in zip(data_files_of(files), *columns, strict=True):
-            source = plain if kind.is_valid else told
-            for batch in source.batches(file):
-                rows = batch
-                if kind.is_valid:
-                    rows = rows.append_column(CHANGE_TYPE.name, pa.repeat(kind, len(batch)))
-                rows = rows.append_column(COMMIT_VERSION.name, pa.repeat(version, len(batch)))
-                yield rows.append_column(COMMIT_TIMESTAMP.name, pa.repeat(time, len(batch)))
+        context = ExecutionContext(settings=self.options)
+        source = ChangeSource.open(self.store, request=request, context=context)
+        for changed in changed_files_of(files):
+            yield from source.batches(changed)

@@ -4,13 +4,15 @@ import msgspec
 from pyspark.sql.types import StructType
 
 from headrace import wiring
-from headrace.protocol.action import Metadata
+from headrace.errors import TableReplacedError
+from headrace.protocol.action import Metadata, Protocol
+from headrace.rows.feed_column import with_feed
 from headrace.rows.request import RowRequest
 from headrace.scan.live_file import FileContext
-from headrace.spark.feed_column import with_feed
 from headrace.spark.file_group import GroupReader
 from headrace.spark.schema import spark_schema
 from headrace.spark.source_option import SourceOptions
+from headrace.spark.time_zone import ZonedCondition
 from headrace.table import Snapshot, Table
 
 
@@ -20,39 +22,75 @@ class PinnedTable(msgspec.Struct, frozen=True, kw_only=True):
     uri: str
     storage: dict[str, str]
     version: int
+    protocol: Protocol
     metadata: Metadata
     context: FileContext
     request: RowRequest
     schema: StructType
     """The columns that Spark is promised."""
+    where: str | None
+    """What leaves out files."""
+    late_condition: ZonedCondition | None
+    """What filters rows, where its meaning depends on the zone of the session."""
 
     def table(self) -> Table:
         """The table."""
         return Table(self.uri, storage_options=self.storage)
 
     def snapshot(self) -> Snapshot:
-        """The version again."""
-        return self.table().snapshot(version=self.version)
+        """The version again.
+
+        Raises:
+            TableReplacedError: there is another table now.
+        """
+        snapshot = self.table().snapshot(version=self.version)
+        if snapshot.metadata.id != self.metadata.id:
+            raise TableReplacedError(
+                table=self.uri, expected=self.metadata.id, found=snapshot.metadata.id
+            )
+        return snapshot
 
     def group_reader(self) -> GroupReader:
         """What reads its files on a worker."""
         store = wiring.open_store(self.uri, options=self.storage)
         files = wiring.open_files(store, options=self.storage)
-        return GroupReader(store=files, request=self.request, schema=self.schema)
+        return GroupReader(
+            store=files,
+            request=self.request,
+            schema=self.schema,
+            late_condition=self.late_condition,
+        )
 
 
 def pin_table(options: SourceOptions) -> PinnedTable:
     """Find the version that the options name; by default the newest."""
     table = Table(options.path, storage_options=options.storage)
     snapshot = table.snapshot(version=options.version, as_of=options.as_of)
-    request = snapshot.row_request(where=options.where, columns=options.columns)
+    condition = _condition(options, snapshot)
+    where = None if condition is None else condition.planned()
+    is_late = condition is not None and condition.waits_for_zone
+    request = snapshot.row_request(where=None if is_late else where, columns=options.columns)
     columns = with_feed(request.columns) if options.read_change_feed else request.columns
     return PinnedTable(
         uri=table.uri,
         storage=options.storage,
         version=snapshot.version,
+        protocol=snapshot.protocol,
         metadata=snapshot.metadata,
         context=snapshot.scan().context,
         request=request,
         schema=spark_schema(columns, table=table.uri),
+        where=where,
+        late_condition=condition if is_late else None,
+    )
+
+
+def _condition(options: SourceOptions, snapshot: Snapshot) -> ZonedCondition | None:
+    if options.where is None:
+        return None
+    return ZonedCondition(
+        text=options.where,
+        schema=snapshot.logical_schema,
+        partition_columns=snapshot.partition_columns,
+        time_zone=options.time_zone,
     )

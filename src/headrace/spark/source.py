@@ -23,6 +23,7 @@ from pyspark.sql.types import StructType
 
 from headrace.errors import InvalidArgumentError
 from headrace.spark.file_group import FILE_COLUMNS, group_files
+from headrace.spark.message import message_first, messages_first
 from headrace.spark.pinned_table import PinnedTable, pin_table
 from headrace.spark.source_option import SourceOptions, parse_options
 from headrace.spark.sql import register_functions
@@ -36,6 +37,7 @@ NAME = "headrace"
 class HeadraceSource(DataSource):
     """Spark's door to Headrace's own row reader."""
 
+    @message_first
     def __init__(self, options: Any) -> None:
         super().__init__(options)
         self._options = parse_options(options)
@@ -46,15 +48,18 @@ class HeadraceSource(DataSource):
         """What stands in `format(…)` and behind `USING`."""
         return NAME
 
+    @message_first
     def schema(self) -> StructType:
         """The table's columns at the version that is pinned by this."""
         return self._pinned().schema
 
+    @message_first
     def reader(self, schema: StructType) -> DataSourceReader:
         """A reader of the pinned version, or of the changes up to it."""
         reader = ChangeReader if self._options.read_change_feed else SnapshotReader
         return reader(self._checked(schema), self._options)
 
+    @message_first
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
         """A reader of what is added from some version on."""
         for name, value in (("version", self._options.version), ("asOf", self._options.as_of)):
@@ -84,14 +89,16 @@ class SnapshotReader(DataSourceReader):
         self._options = options
         self._reader = pinned.group_reader()
 
+    @message_first
     def partitions(self) -> list[InputPartition]:
         """The live files in groups."""
-        scan = self._pinned.snapshot().scan(where=self._options.where)
+        scan = self._pinned.snapshot().scan(where=self._pinned.where)
         files = pa.Table.from_batches(
             scan.batches(columns=FILE_COLUMNS), schema=scan.arrow_schema(columns=FILE_COLUMNS)
         )
         return list(group_files(files, partition_bytes=self._options.partition_bytes))
 
+    @messages_first
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """The rows of one group, on a worker."""
         return self._reader.read(partition)
@@ -100,6 +107,7 @@ class SnapshotReader(DataSourceReader):
 class ChangeReader(SnapshotReader):
     """The rows that changed in a range of versions."""
 
+    @message_first
     def partitions(self) -> list[InputPartition]:
         """The files that hold them, in groups."""
         plan = StreamPlan(self._pinned, self._options)

@@ -63,6 +63,8 @@ class SourceOptions(msgspec.Struct, frozen=True, kw_only=True):
     version: int | None = None
     as_of: str | None = None
     where: str | None = None
+    time_zone: str | None = None
+    """The zone of times in `where` that name none; None: that of the session."""
     columns: tuple[str, ...] | None = None
     partition_bytes: int = PARTITION_BYTES
     """How many bytes of data files one task reads, if it has more than one of them."""
@@ -84,6 +86,7 @@ def parse_options(given: Mapping[str, str]) -> SourceOptions:
         version=options.number("version"),
         as_of=options.text("asOf"),
         where=options.text("where"),
+        time_zone=options.text("timeZone"),
         columns=options.names("columns"),
         partition_bytes=options.size("partitionBytes") or PARTITION_BYTES,
         storage=options.below(_STORAGE),

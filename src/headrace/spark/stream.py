@@ -18,6 +18,7 @@ from pyspark.sql.streaming.datasource import (
 )
 
 from headrace.spark.file_group import group_files
+from headrace.spark.message import message_first, messages_first
 from headrace.spark.pinned_table import PinnedTable
 from headrace.spark.source_option import FILES_PER_TRIGGER, UNLIMITED, SourceOptions
 from headrace.spark.stream_offset import Offset, parse_offset
@@ -37,6 +38,7 @@ class TableStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def __reduce__(self) -> tuple[Any, ...]:
         return TableStream, (self._pinned, self._options)
 
+    @message_first
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
         """Where a stream without a checkpoint starts."""
         return self._plan.beginning().as_dict()
@@ -45,10 +47,12 @@ class TableStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         """The limit that Spark hands back, unless a trigger asks for everything."""
         return ReadMaxFiles(self._options.stream.limits.files or FILES_PER_TRIGGER)
 
+    @message_first
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
         """From now on nothing newer than this is read."""
         self._last_version = self._plan.newest_version()
 
+    @message_first
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
         """How far the next micro-batch goes."""
         limits = self._options.stream.limits
@@ -62,11 +66,13 @@ class TableStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         )
         return end.as_dict()
 
+    @message_first
     def reportLatestOffset(self) -> dict[str, Any]:  # noqa: N802
         """How far it could go, for Spark's progress reports."""
         newest = self._plan.newest_version()
         return Offset(table=self._pinned.metadata.id, version=newest + 1).as_dict()
 
+    @message_first
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
         """The files between two offsets, in groups."""
         found = self._plan.files(parse_offset(start), parse_offset(end))
@@ -75,6 +81,7 @@ class TableStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         files = pa.concat_tables(found)
         return list(group_files(files, partition_bytes=self._options.partition_bytes))
 
+    @messages_first
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """The rows of one group, on a worker."""
         return self._reader.read(partition)

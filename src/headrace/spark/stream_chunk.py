@@ -9,17 +9,19 @@ import msgspec
 import pyarrow as pa
 
 from headrace.errors import ChangeDataMissingError
+from headrace.phases.changes import ChangeRequest
 from headrace.plan.batch import AddBatch
 from headrace.protocol.action import Metadata
 from headrace.protocol.log_file import LogFile
+from headrace.rows.change_feed import changed_files, committed_ms, inserted_files, is_kept
 from headrace.scan.arrow_files import arrow_files
-from headrace.spark.change_feed import changed_files, committed_ms, inserted_files, is_kept
+from headrace.scan.commit import Commit, read_commits
+from headrace.scan.compatibility import PinnedSchema, check_readable_by
 from headrace.spark.file_group import FILE_COLUMNS
 from headrace.spark.pinned_table import PinnedTable
 from headrace.spark.source_option import SourceOptions
-from headrace.spark.stream_commit import Commit, read_commits
 from headrace.spark.stream_offset import Offset, Part
-from headrace.spark.stream_rule import appended, check_readable_by
+from headrace.spark.stream_rule import appended
 from headrace.table import Table
 
 _AGE = ("modified_ms", "path", "dv_id")
@@ -59,7 +61,8 @@ class ChunkReader:
         if start.part is Part.SNAPSHOT:
             yield self._snapshot(start)
             first += 1
-        for commit in read_commits(self._table, first, last_version):
+        request = ChangeRequest(table=self._table.uri, start=first, end=last_version)
+        for commit in read_commits(request, self._table.executor):
             self._check(commit)
             files = self._changed(commit) if self._options.read_change_feed else self._added(commit)
             yield Chunk(start=Offset(table=start.table, version=commit.version), files=files)
@@ -109,10 +112,12 @@ class ChunkReader:
         return metadata
 
     def _check(self, commit: Commit) -> None:
-        check_readable_by(
-            commit,
-            known=self._pinned.metadata,
-            schema=self._pinned.request.schema,
-            pinned_version=self._pinned.version,
+        pinned = self._pinned
+        schema = PinnedSchema(
             table=self._table.uri,
+            version=pinned.version,
+            protocol=pinned.protocol,
+            metadata=pinned.metadata,
+            schema=pinned.request.schema,
         )
+        check_readable_by(commit, pinned=schema)

@@ -33,6 +33,7 @@ from headrace.plan.node import (
 from headrace.plan.seen import FrozenSeen, RecordingSeen
 from headrace.protocol.log_file import LogFile
 from headrace.storage.store import Store
+from headrace.storage.unchanged import check_unchanged
 
 Footer: TypeAlias = Any
 """An `arrow.footer.Footer`, named so that this module does not import Arrow."""
@@ -167,6 +168,7 @@ class ArrowExecutor(Executor):
         ahead = self._context.settings.commit_parallelism
         with closing(fetched_ahead(self._reading, files, parallelism=ahead)) as fetched:
             for file, content in fetched:
+                check_unchanged(self._reading, file)
                 self._context.meter.count(commits_scanned=_is_commit(file))
                 yield from scan_json(self._reading, file, columns=columns, content=content)
 
@@ -188,6 +190,7 @@ class ArrowExecutor(Executor):
     ) -> Iterator[ActionBatch]:
         """A few small columns without Arrow where that is possible, everything else with it."""
         if row_groups is None and READABLE.issuperset(columns):
+            check_unchanged(self._reading, file)
             with self._reading.open(file.path) as handle:
                 found = read_actions(handle, file.size_bytes, columns)
             if found is not None:

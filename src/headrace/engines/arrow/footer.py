@@ -25,6 +25,9 @@ _FURTHER_WITNESSES = {
 }
 """Other such leaves, for actions that must not be missed though the first one be damaged."""
 
+_CODABLE = frozenset({"PLAIN", "RLE", "BIT_PACKED", "PLAIN_DICTIONARY", "RLE_DICTIONARY"})
+"""The encodings that Arrow's reader of dictionary codes has; of levels, and of values."""
+
 
 class Footer(msgspec.Struct, frozen=True, dict=True):
     """A footer, with its leaf columns by path."""
@@ -46,6 +49,15 @@ class Footer(msgspec.Struct, frozen=True, dict=True):
         """The leaf columns of the file that lie at or below the wanted ones."""
         wanted = tuple(f"{column}." for column in columns)
         return [path for path in self.positions if f"{path}.".startswith(wanted)]
+
+    def codable(self, leaves: Sequence[str]) -> list[str]:
+        """Those leaf columns that Arrow can read as dictionary codes, in all row groups."""
+        groups = range(self.metadata.num_row_groups)
+        return [leaf for leaf in leaves if all(self._is_codable(g, leaf) for g in groups)]
+
+    def _is_codable(self, group: int, leaf: str) -> bool:
+        chunk = self.chunk(group, leaf)
+        return chunk is not None and _CODABLE.issuperset(chunk.encodings)
 
     def rows(self, group: int) -> int:
         """How many rows a row group has."""

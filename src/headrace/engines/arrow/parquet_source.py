@@ -17,6 +17,7 @@ from headrace.protocol.log_file import LogFile
 from headrace.storage.cache import BoundedCache
 from headrace.storage.failure import storage_error
 from headrace.storage.store import Store
+from headrace.storage.unchanged import check_unchanged
 
 _BUFFER_BYTES = 1 << 18
 _LOCAL_BUFFER_BYTES = 1 << 16
@@ -82,9 +83,11 @@ class ParquetSource:
 
         Raises:
             ObjectNotFoundError: it is not there.
+            ObjectChangedError: it is not the one that was listed.
             CorruptCheckpointError: it is not a Parquet file, its footer is damaged, or its adds
                 are not what the protocol says.
         """
+        check_unchanged(self._store, file)
         local = self._store.local_path(file.path)
         with (
             nullcontext(local) if local else self._store.open(file.path) as source,
@@ -100,6 +103,7 @@ class ParquetSource:
 
         Both seek before they read, so that one may be the other.
         """
+        check_unchanged(self._store, file)
         local = self._store.local_path(file.path)
         with ExitStack() as opened:
             raw = opened.enter_context(
@@ -118,7 +122,7 @@ class ParquetSource:
             parquet = pq.ParquetFile(
                 source,
                 metadata=None if known is None else known.metadata,
-                read_dictionary=list(codes) or None,
+                read_dictionary=None if known is None else known.codable(codes) or None,
                 pre_buffer=False,
                 coerce_int96_timestamp_unit="us",  # nanoseconds end in the year 2262
                 buffer_size=_LOCAL_BUFFER_BYTES if is_local else _BUFFER_BYTES,
@@ -138,6 +142,7 @@ class ParquetSource:
     @contextmanager
     def open_raw(self, file: LogFile) -> Iterator[BinaryIO]:
         """Open a file as bytes."""
+        check_unchanged(self._store, file)
         with self._store.open(file.path) as raw:
             yield raw
 

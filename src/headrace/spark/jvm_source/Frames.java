@@ -74,6 +74,11 @@ public final class Frames {
     return reading;
   }
 
+  /** What in a query may give another value in another run, one reason a line. */
+  public String volatility(Dataset rows) {
+    return Volatility.of(((org.apache.spark.sql.classic.Dataset) rows).queryExecution().analyzed());
+  }
+
   /** The filters that a query would push into its only scan of files, as JSON; null for none. */
   public String pushedPredicate(Dataset rows) {
     Iterator leaves =

@@ -16,10 +16,10 @@ from headrace.protocol.action import Add, Cdc, DeletionVector, Metadata, Remove
 from headrace.protocol.key import canonical_path
 from headrace.protocol.log_file import LogFile
 from headrace.protocol.timestamp import in_commit_timestamps
+from headrace.rows.feed_column import CHANGE_TYPE, COMMIT_TIMESTAMP, COMMIT_VERSION
 from headrace.scan.arrow_files import arrow_files
+from headrace.scan.commit import Commit
 from headrace.scan.live_file import FileContext
-from headrace.spark.feed_column import CHANGE_TYPE, COMMIT_TIMESTAMP, COMMIT_VERSION
-from headrace.spark.stream_commit import Commit
 
 INSERT, DELETE = "insert", "delete"
 _ENABLED = "delta.enableChangeDataFeed"

@@ -1,17 +1,19 @@
-"""The commits of a range, each whole: what a stream decides by."""
+"""The commits of a range, each with all of its actions that change rows or how they are read."""
 
 from collections.abc import Generator, Sequence
 
 import msgspec
+from msgspec.structs import replace
 
 from headrace.phases.changes import ChangeRequest, ListChanges
 from headrace.plan.batch import ActionBatch
 from headrace.plan.context import ExecutionContext
+from headrace.plan.executor import Executor
 from headrace.protocol.action import Add, Cdc, CommitInfo, Metadata, Protocol, Remove
 from headrace.scan.run import Run
-from headrace.table import Table
 
-_COLUMNS = ("add", "remove", "cdc", "metaData", "protocol", "commitInfo")
+_ACTIONS = ("add", "remove", "cdc", "metaData", "protocol", "commitInfo")
+_COLUMNS = (*_ACTIONS[:-1], "commitInfo.inCommitTimestamp")
 
 
 class Commit(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,18 +30,18 @@ class Commit(msgspec.Struct, frozen=True, kw_only=True):
     info: CommitInfo | None = None
 
 
-def read_commits(table: Table, start: int, end: int) -> Generator[Commit, None, None]:
-    """The commits from `start` to `end`, both included, oldest first, as far as they are asked for.
+def read_commits(request: ChangeRequest, executor: Executor) -> Generator[Commit, None, None]:
+    """The commits of a range, oldest first, as far as they are asked for.
 
     Raises:
         LogGapError: one of them is no longer there.
     """
-    if start > end:
+    version, end = request.start, request.end
+    if version > end:
         return
-    request = ChangeRequest(table=table.uri, start=start, end=end, columns=_COLUMNS)
-    version, batches = start, list[ActionBatch]()
-    phase, reading = ListChanges(request=request), ExecutionContext()
-    with Run(phase, executor=table.executor, context=reading) as run:
+    batches: list[ActionBatch] = []
+    phase = ListChanges(request=replace(request, columns=_COLUMNS))
+    with Run(phase, executor=executor, context=ExecutionContext()) as run:
         for batch in run:
             found = batch.source.version
             assert found is not None
@@ -53,7 +55,7 @@ def read_commits(table: Table, start: int, end: int) -> Generator[Commit, None, 
 
 
 def _commit(version: int, batches: Sequence[ActionBatch]) -> Commit:
-    found = {name: [a for b in batches for a in b.actions(name)] for name in _COLUMNS}
+    found = {name: [a for b in batches for a in b.actions(name)] for name in _ACTIONS}
     return Commit(
         version=version,
         modified_ms=batches[0].source.modified_ms if batches else 0,

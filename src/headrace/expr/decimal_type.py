@@ -1,0 +1,96 @@
+"""The decimal type in which Spark compares numbers, and what it rounds on the way there.
+
+A decimal has at most 38 digits. Where the digits before the point of one side and those after the
+point of the other are more together, Spark gives up digits after the point: both sides are rounded
+to what is left, half up, and compared then.
+"""
+
+from collections.abc import Iterable
+from decimal import Decimal
+
+from headrace.expr.node import Literal
+from headrace.protocol.cast import unscaled
+from headrace.protocol.schema import DataType, DecimalType, PrimitiveType
+from headrace.protocol.value import INTEGER_BITS, integer_range
+
+MOST_DIGITS = 38
+_INTEGER_DIGITS = {"byte": 3, "short": 5, "integer": 10, "long": 20}
+
+
+def column_decimal(data_type: DataType) -> DecimalType | None:
+    """The decimal type that a column's values are taken for; None if they are no exact numbers."""
+    match data_type:
+        case DecimalType():
+            return data_type
+        case PrimitiveType(name) if name in INTEGER_BITS:
+            return DecimalType(_INTEGER_DIGITS[name], 0)
+        case _:
+            return None
+
+
+def literal_decimals(literal: Literal) -> tuple[DecimalType, ...]:
+    """The decimal types that Spark may take an exact number for, in a comparison.
+
+    An integer literal has its own digits, a cast one those of its type. In SQL text the two look
+    alike, so that both are possible for those with a type.
+    """
+    own = own_decimal(literal.value)
+    if own is None:
+        return ()
+    declared = None if literal.declared is None else column_decimal(literal.declared)
+    return (own,) if declared is None else (own, declared)
+
+
+def listed_decimal(literal: Literal) -> DecimalType | None:
+    """The decimal type of an exact number in a list, where integers have that of their type."""
+    if literal.declared is not None:
+        return column_decimal(literal.declared)
+    if isinstance(literal.value, int):
+        for name in ("integer", "long"):
+            least, greatest = integer_range(name)
+            if least <= literal.value <= greatest:
+                return DecimalType(_INTEGER_DIGITS[name], 0)
+    return own_decimal(literal.value)
+
+
+def common_scale(types: Iterable[DecimalType]) -> int:
+    """How many digits after the point are compared."""
+    known = tuple(types)
+    whole = max(found.precision - found.scale for found in known)
+    return min(max(found.scale for found in known), max(MOST_DIGITS - whole, 0))
+
+
+def rounded(units: int, *, digits: int) -> int:
+    """Drop that many digits of a number of units, half up."""
+    if digits <= 0:
+        return units
+    step = int(10**digits)
+    sign = -1 if units < 0 else 1
+    return sign * ((abs(units) + step // 2) // step)
+
+
+def rounded_literal(value: int | Decimal, *, scale: int) -> int | None:
+    """The literal in units of the scale, half up; None if a decimal has no room for it."""
+    if isinstance(value, int):
+        units = value * 10**scale
+    else:
+        exponent = value.as_tuple().exponent
+        own = max(-exponent if isinstance(exponent, int) else 0, scale)
+        units = rounded(unscaled(value, scale=own)[0], digits=own - scale)
+    return units if abs(units) < 10**MOST_DIGITS else None
+
+
+def own_decimal(value: object) -> DecimalType | None:
+    """The decimal type with just the digits of an exact number; None for any other value."""
+    match value:
+        case bool():
+            return None
+        case int():
+            return DecimalType(len(str(abs(value))), 0)
+        case Decimal():
+            _, digits, exponent = value.as_tuple()
+            scale = max(-exponent, 0) if isinstance(exponent, int) else 0
+            whole = len(digits) + max(exponent, 0) if isinstance(exponent, int) else len(digits)
+            return DecimalType(max(whole, scale, 1), scale)
+        case _:
+            return None

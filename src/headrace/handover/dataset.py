@@ -1,0 +1,110 @@
+"""A snapshot as a `pyarrow.dataset.Dataset`: exact for every table, and lazy.
+
+Arrow reads a Parquet file itself where that gives the table's rows: it has no deletion vector, and
+each column is stored under its own name in the table's own type. All other files are served by the
+row reader, as Arrow IPC files that are made when a scanner opens them.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from functools import reduce
+from operator import and_
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+from pyarrow import fs, types
+
+from headrace.handover.row_files import RowFiles
+from headrace.rows.calendar import Calendar
+from headrace.rows.data_file import DataFile
+from headrace.rows.parquet_file import data_file_errors
+from headrace.rows.request import RowRequest
+from headrace.storage.store import Store
+
+_READERS = 8
+"""How many footers are read at once."""
+
+
+def open_dataset(
+    files: Iterator[DataFile],
+    *,
+    request: RowRequest,
+    store: Store,
+    read: Callable[[DataFile], Iterator[pa.RecordBatch]],
+) -> ds.Dataset:
+    """A dataset of these files' rows; the footers of files that Arrow may read are checked now.
+
+    Args:
+        files: The live files.
+        request: All columns of the table; under a condition the row reader serves every file.
+        store: Where the files are.
+        read: Reads the rows of a file.
+
+    Raises:
+        DataFileNotFoundError, CorruptDataFileError: a footer cannot be read.
+    """
+    schema = request.output_schema
+    row_files = RowFiles(schema, read)
+    native_format, row_format = ds.ParquetFileFormat(), ds.IpcFileFormat()
+    local, served_by = fs.LocalFileSystem(), fs.PyFileSystem(row_files)
+
+    def fragment(file: DataFile) -> tuple[bool, ds.Fragment]:
+        guarantee = _guarantee(file.partition)
+        is_whole = file.deletion_vector is None and request.predicate is None
+        path = store.local_path(file.uri) if is_whole else None
+        if path is not None and guarantee is not None:
+            with data_file_errors(file.uri):
+                made = native_format.make_fragment(path, local, partition_expression=guarantee)
+                if _is_native(made, file, request):
+                    return True, made
+        name = row_files.add(file)
+        return False, row_format.make_fragment(name, served_by, partition_expression=guarantee)
+
+    with ThreadPoolExecutor(_READERS) as pool:
+        made = list(pool.map(fragment, files))
+    parts = [
+        ds.FileSystemDataset(fragments, schema, format, filesystem)
+        for format, filesystem, fragments in (  # noqa: A001  (as the dataset calls it)
+            (native_format, local, [part for is_native, part in made if is_native]),
+            (row_format, served_by, [part for is_native, part in made if not is_native]),
+        )
+        if fragments
+    ]
+    match parts:
+        case []:
+            return ds.FileSystemDataset([], schema, native_format, local)
+        case [single]:
+            return single
+        case _:
+            return ds.UnionDataset(schema, parts)
+
+
+def _guarantee(partition: Mapping[str, pa.Scalar]) -> ds.Expression | None:
+    """What is true for all rows of a file; None: there is a value that equals nothing, as NaN."""
+    if any(types.is_floating(value.type) for value in partition.values()):
+        return None
+    conditions = (
+        ds.field(name) == value if value.is_valid else ds.field(name).is_null()
+        for name, value in partition.items()
+    )
+    return reduce(and_, conditions, ds.scalar(True))
+
+
+def _is_native(fragment: ds.ParquetFileFragment, file: DataFile, request: RowRequest) -> bool:
+    """Whether Arrow's reader gives the table's rows of a file."""
+    stored: Any = fragment.physical_schema
+    by_name = {field.name: field.type for field in stored}
+    lowered = {name.lower() for name in by_name}
+    if len(lowered) < len(by_name):
+        return False
+    calendar = Calendar.of(file.uri, fragment.metadata.metadata)
+    if calendar.has_old_dates or calendar.has_old_int96:
+        return False
+    for field in request.stored_columns:
+        kind = by_name.get(field.name)
+        if field.physical_name != field.name or (kind is None and field.name.lower() in lowered):
+            return False
+        if kind is not None and kind != request.output_schema.field(field.name).type:
+            return False
+    return True

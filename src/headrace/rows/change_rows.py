@@ -1,0 +1,129 @@
+"""The rows that a range of commits inserted, deleted and updated, as a reader.
+
+Change data tells it exactly, and so does a commit of a table that keeps a change feed. Without a
+feed, changes are derived where a commit only adds rows, or only takes rows away, or does both in
+different partitions. A commit that rewrites files says nothing about which of their rows it
+changed, and is refused.
+"""
+
+from collections.abc import Generator, Sequence
+from typing import Any
+
+import msgspec
+
+from headrace.errors import ChangeDataMissingError, SchemaChangedError, TableReplacedError
+from headrace.plan.context import ExecutionContext
+from headrace.protocol.action import Add, Remove
+from headrace.protocol.arrow_schema import arrow_schema
+from headrace.protocol.key import canonical_path
+from headrace.protocol.value import typed_value
+from headrace.rows.change_feed import changed_files, committed_ms, is_kept
+from headrace.rows.change_source import ChangedFile, ChangeSource, changed_files_of
+from headrace.rows.feed_column import with_feed
+from headrace.rows.metrics import ChangeMetrics
+from headrace.rows.option import RowOptions
+from headrace.rows.reader import RowReader
+from headrace.rows.request import RowRequest
+from headrace.rows.stream import OrderedStream, Pace
+from headrace.scan.commit import Commit
+from headrace.scan.compatibility import PinnedSchema, check_readable_by
+from headrace.scan.live_file import FileContext, PartitionColumn
+from headrace.storage.store import Store
+
+_COLUMNS = ("uri", "deletion_vector", "typed_partition_values")
+
+
+class ChangePlan(msgspec.Struct, frozen=True, kw_only=True):
+    """Which commits to read the changes of, and under which schema."""
+
+    commits: Generator[Commit, None, None]
+    """Oldest first."""
+    before: Commit
+    """What was in force before the first of them, as if a commit had set it."""
+    pinned: PinnedSchema
+    """What the last of them leaves in force: rows have its columns."""
+    context: FileContext
+
+
+def open_change_rows(
+    plan: ChangePlan, *, store: Store, request: RowRequest, options: RowOptions
+) -> RowReader:
+    """The changed rows, oldest commit first; nothing is read before the first batch is asked for.
+
+    Raises:
+        ChangeDataMissingError: by the reader: the changed rows of a commit are not known.
+    """
+    reading = ExecutionContext(settings=options)
+    source = ChangeSource.open(store, request=request, context=reading)
+    stream = OrderedStream(
+        _changed_files(plan),
+        source.batches,
+        pace=Pace(
+            at_once=options.files_at_once,
+            ahead=options.batches_ahead,
+            start_with=options.files_at_once,
+        ),
+        cancellation=reading.cancellation,
+    )
+    schema = arrow_schema(with_feed(request.columns))
+    return RowReader(schema, stream, metrics=ChangeMetrics(reading.meter))
+
+
+def _changed_files(plan: ChangePlan) -> Generator[ChangedFile, None, None]:
+    table, metadata = plan.context.root, plan.before.metadata
+    assert metadata is not None
+    _check(plan.before, plan)
+    for commit in plan.commits:
+        _check(commit, plan)
+        metadata = commit.metadata or metadata
+        if not commit.cdcs and not is_kept(metadata):
+            _check_derivable(commit, plan.context)
+        timestamp_ms = committed_ms(commit, metadata=metadata, table=table)
+        files = changed_files(
+            commit, columns=_COLUMNS, context=plan.context, timestamp_ms=timestamp_ms
+        )
+        for batch in files.to_batches():
+            yield from changed_files_of(batch)
+
+
+def _check(commit: Commit, plan: ChangePlan) -> None:
+    """See that the rows of a commit can be given under the pinned schema."""
+    try:
+        check_readable_by(commit, pinned=plan.pinned)
+    except (SchemaChangedError, TableReplacedError) as error:
+        what = getattr(error, "difference", "the table was replaced")
+        reason = f"its rows do not fit the schema of version {plan.pinned.version} ({what})"
+        raise ChangeDataMissingError(
+            table=plan.context.root, version=commit.version, reason=reason
+        ) from error
+
+
+def _check_derivable(commit: Commit, context: FileContext) -> None:
+    """See that no row can be among both those that a commit puts in and those it takes out.
+
+    Raises:
+        ChangeDataMissingError: files were rewritten, and rows in them may be unchanged.
+    """
+    adds = {canonical_path(add.path): add for add in commit.adds if add.data_change}
+    removes = {canonical_path(file.path): file for file in commit.removes if file.data_change}
+    both = adds.keys() & removes.keys()
+    put_in = [add for path, add in adds.items() if path not in both]
+    put_in += [adds[path] for path in both if adds[path].deletion_vector is None]
+    taken_out: list[Add | Remove] = [file for path, file in removes.items() if path not in both]
+    taken_out += [adds[path] for path in both if adds[path].deletion_vector is not None]
+    columns = context.partition_columns
+    shared = {_partition(f, columns) for f in put_in} & {_partition(f, columns) for f in taken_out}
+    if shared:
+        example = next(file for file in taken_out if _partition(file, columns) in shared)
+        reason = (
+            f"it rewrites {example.path}, and delta.enableChangeDataFeed was not set, so the log "
+            "does not tell which of the rows changed"
+        )
+        raise ChangeDataMissingError(table=context.root, version=commit.version, reason=reason)
+
+
+def _partition(file: Add | Remove, columns: Sequence[PartitionColumn]) -> tuple[Any, ...]:
+    """The typed partition values: one value may have several texts."""
+    values = file.partition_values or {}
+    typed = [typed_value(values.get(c.physical_name), c.type, column=c.name) for c in columns]
+    return tuple("NaN" if value != value else value for value in typed)  # noqa: PLR0124

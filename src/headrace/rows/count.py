@@ -1,0 +1,96 @@
+"""Counting rows exactly, from statistics and deletion vectors where they prove it.
+
+A file is counted by its statistics if they say how many rows it has and that all of them match; a
+file without a match is not even listed. All other files are read: without a condition only their
+footers, with one only the columns that it looks at.
+"""
+
+from collections.abc import Generator
+
+import pyarrow.compute as pc
+
+from headrace.engines.arrow.column_batch import ColumnBatch
+from headrace.plan.context import ExecutionContext
+from headrace.replay.evidence import record_counts
+from headrace.replay.skipping import certain_mask
+from headrace.rows.data_file import DataFile
+from headrace.rows.live_source import data_files_of
+from headrace.rows.open import open_source
+from headrace.rows.option import RowOptions
+from headrace.rows.request import RowRequest
+from headrace.rows.row_count import RowCount
+from headrace.rows.stream import OrderedStream, Pace
+from headrace.scan.add_columns import add_columns
+from headrace.scan.arrow_files import add_fields, arrow_files, vector_cardinalities
+from headrace.scan.scan import Scan
+from headrace.storage.store import Store
+
+_FILE_COLUMNS = ("uri", "deletion_vector", "typed_partition_values")
+
+
+def count_rows(scan: Scan, *, store: Store, request: RowRequest, options: RowOptions) -> RowCount:
+    """Count the matching rows of a scan's files.
+
+    Args:
+        scan: The files that may hold matching rows.
+        store: Where they are.
+        request: No columns, and the condition.
+        options: How to read the files that must be.
+
+    Raises:
+        UnsupportedPredicateError: the condition cannot be evaluated by rows.
+        DamageError: a file that must be read cannot be.
+    """
+    request.filter_columns  # noqa: B018  (refuses what it cannot evaluate, before anything is read)
+    reading = ExecutionContext(settings=options)
+    known = _Known(scan, reading)
+    source = open_source(store, request=request, context=reading)
+    with_rows = OrderedStream(
+        known.rest(),
+        source.batches,
+        pace=Pace(
+            at_once=options.files_at_once,
+            ahead=options.batches_ahead,
+            start_with=options.files_at_once,
+        ),
+        cancellation=reading.cancellation,
+    )
+    rows = sum(batch.num_rows for batch in with_rows)
+    return RowCount.of(
+        known.rows + rows, files_from_statistics=known.files, files_read=known.files_left
+    )
+
+
+class _Known:
+    """Counts what the log proves, and gives the files for which it proves nothing."""
+
+    def __init__(self, scan: Scan, reading: ExecutionContext) -> None:
+        self._scan = scan
+        self._reading = reading
+        self.rows = 0
+        self.files = 0
+        self.files_left = 0
+
+    def rest(self) -> Generator[DataFile, None, None]:
+        """The files that must be read; the others have been counted when it ends."""
+        fields = (*add_fields(_FILE_COLUMNS), "stats")
+        projection = (*fields, "stats_parsed.numRecords")
+        with self._scan.replay(self._reading, projection=projection) as run:
+            for batch in run:
+                files = batch if isinstance(batch, ColumnBatch) else add_columns(batch, fields)
+                self._reading.meter.give(len(files))
+                left = self._count(files)
+                self.files_left += len(left)
+                if len(left):
+                    yield from data_files_of(arrow_files(left, self._scan.context, _FILE_COLUMNS))
+
+    def _count(self, files: ColumnBatch) -> ColumnBatch:
+        """Count the files of which enough is known, and return the others."""
+        live = pc.subtract(record_counts(files), vector_cardinalities(files))
+        is_known = pc.fill_null(pc.greater_equal(live, 0), False)
+        predicate = self._scan.request.predicate
+        if predicate is not None:
+            is_known = pc.and_(is_known, certain_mask(predicate, files))
+        self.rows += pc.sum(live.filter(is_known), min_count=0).as_py()
+        self.files += is_known.true_count
+        return files.filter(pc.invert(is_known)) if is_known.true_count else files

@@ -1,0 +1,95 @@
+"""Whether data files written under one schema are read under another without loss."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from headrace.errors import InvalidTableError, SchemaChangedError, TableReplacedError
+from headrace.protocol.action import Metadata, Protocol
+from headrace.protocol.column_mapping import MappingMode, mapping_mode, table_schema
+from headrace.protocol.feature import check_readable
+from headrace.protocol.schema import ArrayType, DataType, MapType, StructType
+from headrace.protocol.widening import is_widening
+from headrace.scan.commit import Commit
+
+
+class PinnedSchema(msgspec.Struct, frozen=True, kw_only=True):
+    """The columns that rows are read under, and what the table said of itself when they were."""
+
+    table: str
+    version: int
+    protocol: Protocol
+    metadata: Metadata
+    schema: StructType
+
+
+def check_readable_by(commit: Commit, *, pinned: PinnedSchema) -> None:
+    """See that files written under a commit's metadata can be read under a pinned schema.
+
+    Older versions may lack some of its columns, which are then null; newer ones must have the same.
+
+    Raises:
+        TableReplacedError: it is another table.
+        SchemaChangedError: its columns are others, or are found in another way.
+        UnsupportedFeatureError: it needs features that are not implemented.
+    """
+    table, known, schema = pinned.table, pinned.metadata, pinned.schema
+    protocol = commit.protocol or pinned.protocol
+    check_readable(protocol, table=table)
+    metadata = commit.metadata
+    if metadata is None:
+        return
+    if metadata.id != known.id:
+        raise TableReplacedError(table=table, expected=known.id, found=metadata.id)
+    try:
+        written = table_schema(protocol, metadata)
+        modes = mapping_mode(protocol, metadata), mapping_mode(pinned.protocol, known)
+    except ValueError as error:
+        raise InvalidTableError(table=table, reason=str(error)) from error
+    found = [*_unreadable(written, schema, where="")]
+    if MappingMode.ID in modes and modes[0] is not modes[1]:
+        found.insert(0, f"its columns are mapped by {modes[0].value}, not {modes[1].value}")
+    if metadata.partition_columns != known.partition_columns:
+        found.insert(
+            0, f"it is partitioned by {', '.join(metadata.partition_columns) or 'nothing'}"
+        )
+    if commit.version > pinned.version:
+        found += _gone(schema, written, where="")
+    if found:
+        raise SchemaChangedError(table=table, version=commit.version, difference=found[0])
+
+
+def _unreadable(written: StructType, read: StructType, *, where: str) -> Iterator[str]:
+    """What files of one schema have that a reader of another would miss or misread."""
+    for field in written.fields:
+        name = f"{where}{field.name}"
+        same = next((f for f in read.fields if f.name == field.name), None)
+        if same is None or same.physical_name != field.physical_name:
+            yield f"column {name} is none of the stream's"
+            continue
+        yield from _unreadable_type(field.type, same.type, name)
+
+
+def _unreadable_type(written: DataType, read: DataType, name: str) -> Iterator[str]:
+    match written, read:
+        case StructType(), StructType():
+            yield from _unreadable(written, read, where=f"{name}.")
+        case ArrayType(), ArrayType():
+            yield from _unreadable_type(written.element, read.element, f"{name}.element")
+        case MapType(), MapType():
+            yield from _unreadable_type(written.key, read.key, f"{name}.key")
+            yield from _unreadable_type(written.value, read.value, f"{name}.value")
+        case _ if written != read and not is_widening(written, read):
+            yield f"column {name} is {written}, not {read}"
+        case _:
+            return
+
+
+def _gone(read: StructType, written: StructType, *, where: str) -> Iterator[str]:
+    """The columns of the stream that files of the other schema no longer have."""
+    for field in read.fields:
+        same = next((f for f in written.fields if f.name == field.name), None)
+        if same is None:
+            yield f"column {where}{field.name} is gone"
+        elif isinstance(field.type, StructType) and isinstance(same.type, StructType):
+            yield from _gone(field.type, same.type, where=f"{where}{field.name}.")

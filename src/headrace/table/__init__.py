@@ -1,0 +1,10 @@
+"""What a user imports: `Table`, `Snapshot`, and through them `Scan` and `LiveFile`.
+
+An address enters; snapshots, scans, counts, history, changes and rows leave.
+"""
+
+from headrace.scan.late import ArrowSchema, RecordBatchReader
+from headrace.table.table import Snapshot, Table
+from headrace.table.version import RowRequest
+
+__all__ = ["ArrowSchema", "RecordBatchReader", "RowRequest", "Snapshot", "Table"]

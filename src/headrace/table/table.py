@@ -1,0 +1,312 @@
+"""A table at an address, and its snapshots."""
+
+from collections.abc import Sequence
+from datetime import date, datetime
+from functools import cached_property
+from typing import Any
+
+from headrace import wiring
+from headrace.errors import InvalidArgumentError
+from headrace.expr.node import Basis
+from headrace.metrics.counts import Counts
+from headrace.metrics.reporter import Reporter
+from headrace.phases.refresh import RefreshLog
+from headrace.phases.scan import ScanRequest
+from headrace.phases.snapshot import ReadHint, SnapshotRequest, TableVersion
+from headrace.phases.table_state import ReadTableState, TableState
+from headrace.phases.time_travel import ReadCommitTime
+from headrace.protocol.action import DomainMetadata, Txn
+from headrace.protocol.schema import physical_schema
+from headrace.protocol.timestamp import in_commit_timestamps
+from headrace.replay.projection import ADD_FIELDS
+from headrace.rows.option import RowOptions
+from headrace.rows.row_count import RowCount
+from headrace.scan.argument import (
+    chosen_options,
+    ratified_tail,
+    whole_number,
+)
+from headrace.scan.explain import explain_machine
+from headrace.scan.html import facts_html
+from headrace.scan.late import RecordBatchReader
+from headrace.scan.listing import SnapshotListings
+from headrace.scan.moment import milliseconds
+from headrace.scan.options import ScanOptions
+from headrace.scan.scan import Scan
+from headrace.table.change_log import ChangeLog
+from headrace.table.handover import ArrowDataset, RowHandover
+
+_COLUMNS_SHOWN = 50
+
+
+class Table(ChangeLog):
+    """A Delta table at an address. Nothing is read before a snapshot is asked for."""
+
+    def snapshot(
+        self,
+        version: int | None = None,
+        *,
+        as_of: datetime | date | str | None = None,
+        log_tail: Sequence[str] | None = None,
+    ) -> "Snapshot":
+        """Take a snapshot: the newest, that of a version, or that of a time.
+
+        Args:
+            version: The version to read.
+            as_of: The time whose version to read: a datetime, a date (its first moment), ISO 8601
+                text, or words such as "yesterday" and "2 hours ago"; without a zone it is UTC. The
+                last commit at or before it counts.
+            log_tail: For tables that a catalog manages: the paths of the ratified commits,
+                relative to `_delta_log`, oldest first. An empty one says that every ratified
+                commit is published.
+
+        Raises:
+            TableNotFoundError: there is no log.
+            VersionNotFoundError, TimestampNotFoundError: the log does not reach there.
+            UnsupportedFeatureError, CatalogManagedError, InvalidTableError: it cannot be read.
+            LogGapError, CorruptLogError, CorruptCheckpointError: the log is damaged.
+            InvalidArgumentError: an argument is wrong, or both `version` and `as_of` are given.
+        """
+        if as_of is not None and version is not None:
+            raise InvalidArgumentError(argument="as_of", reason="give it or version, not both")
+        counts = Counts()
+        state = self.pin(
+            counts=counts,
+            version=None if version is None else whole_number("version", version),
+            as_of_ms=None if as_of is None else milliseconds(as_of),
+            tail=None if log_tail is None else ratified_tail(log_tail),
+        )
+        return Snapshot(self, state, counts)
+
+    def explain(self, *, version: int | None = None, log_tail: Sequence[str] | None = None) -> str:
+        """The phases that take a snapshot, and their plans.
+
+        Raises:
+            TableError, DamageError, InvalidArgumentError: as for `snapshot`.
+        """
+        tail = None if log_tail is None else ratified_tail(log_tail)
+        phase = ReadHint(request=SnapshotRequest(table=self.uri, version=version, tail=tail))
+        return "\n".join(explain_machine(phase, executor=self.executor))
+
+
+class Snapshot(RowHandover):
+    """One version of a table, pinned: later commits do not change it."""
+
+    def __init__(self, table: Table, state: TableVersion, counts: Counts) -> None:
+        """Wrap what the machine found; users get snapshots from `Table.snapshot`."""
+        super().__init__(state)
+        self.table = table
+        self.counts = counts
+        """What it took: to find it, and whatever it has been asked since. Scans have their own."""
+
+    def __repr__(self) -> str:
+        return f"Snapshot({self.table.uri!r}, version={self.version})"
+
+    def _repr_html_(self) -> str:
+        schema = self.logical_schema.fields
+        facts = {
+            "version": self.version,
+            "partitioned by": ", ".join(self.partition_columns) or "nothing",
+            **{field.name: field.type for field in schema[:_COLUMNS_SHOWN]},
+        }
+        more = len(schema) - _COLUMNS_SHOWN
+        return facts_html(
+            f"Snapshot of {self.table.uri}", facts | ({"…": more} if more > 0 else {})
+        )
+
+    @cached_property
+    def timestamp_ms(self) -> int | None:
+        """When the version was committed; None where its commit file has been cleaned up.
+
+        Without in-commit timestamps it is the time of the commit's file, as the store tells it;
+        `as_of` takes each commit to be later than its predecessor, whatever the clocks said.
+        """
+        commit = self.segment.commit
+        if commit is None:
+            checksum = self.state.checksum
+            return None if checksum is None else checksum.in_commit_timestamp_opt
+        carried = in_commit_timestamps(self.metadata, table=self.table.uri)
+        if carried is None or self.version < carried.since_version:
+            return commit.modified_ms or None  # a commit of a catalog's list has no file time
+        phase = ReadCommitTime(table=self.table.uri, commit=commit)
+        return int(self.table.run(phase, self.counts))
+
+    @property
+    def txns(self) -> dict[str, Txn]:
+        """The latest transaction of each application."""
+        return self._beside.txns
+
+    @property
+    def domains(self) -> dict[str, DomainMetadata]:
+        """The live metadata domains."""
+        return self._beside.domains
+
+    def scan(
+        self,
+        where: str | None = None,
+        *,
+        limit: int | None = None,
+        options: ScanOptions | None = None,
+        reporter: Reporter | None = None,
+        **overrides: Any,
+    ) -> Scan:
+        """Plan a scan of the live files; nothing is read before it is iterated.
+
+        Args:
+            where: A SQL condition; files that cannot hold a matching row are left out.
+            limit: Stop after so many files.
+            options: How to go about it; no option changes which files are given.
+            reporter: Takes the events of this scan; by default the table's reporter does.
+            overrides: Single options by name, such as `strategy="forward"`.
+
+        Raises:
+            PredicateSyntaxError, UnknownColumnError, PredicateTypeError: `where` is wrong.
+            InvalidArgumentError: another argument is, or there is no such option.
+            UnsupportedFeatureError: a column's type changed in a way that cannot be followed.
+        """
+        limit = None if limit is None else whole_number("limit", limit)
+        chosen = chosen_options(options or ScanOptions(), ScanOptions, overrides)
+        schema = self.readable_schema
+        return Scan(
+            request=ScanRequest(
+                table=self.table.uri,
+                version=self.version,
+                logical_schema=schema,
+                physical_schema=physical_schema(schema),
+                predicate=self.bound_predicate(where, basis=Basis.STATISTICS),
+                projection=ADD_FIELDS,
+                memory_limit_bytes=chosen.memory_limit_bytes,
+                tail=self.state.tail,
+            ),
+            segment=self.segment,
+            context=self.context,
+            executor=self.table.executor,
+            reporter=reporter or self.table.reporter,
+            late=wiring.ScanParts(),
+            listings=SnapshotListings(
+                self.table.listings,
+                segment=self.segment,
+                table_id=self.metadata.id,
+            ),
+            options=chosen,
+            where=where,
+            limit=limit,
+            checksum=self.state.checksum,
+        )
+
+    def rows(
+        self,
+        where: str | None = None,
+        *,
+        columns: Sequence[str] | None = None,
+        limit: int | None = None,
+        options: RowOptions | None = None,
+        reporter: Reporter | None = None,
+        **overrides: Any,
+    ) -> RecordBatchReader:
+        """The rows, as a `pyarrow.RecordBatchReader`; files are read while the log still is.
+
+        Nothing is read before the first batch is asked for. Closing the reader, or its end, stops
+        everything; `read_all()` makes a table of a small answer.
+
+        Args:
+            where: A SQL condition: exactly the rows for which it is true are given.
+            columns: The columns wanted, by name and in order; by default all of them.
+            limit: Stop after so many rows; which ones is not defined.
+            options: How to go about it; no option changes which rows there are.
+            reporter: Takes the events of this scan; by default the table's reporter does.
+            overrides: Single options by name, such as `files_at_once=8`.
+
+        Raises:
+            PredicateSyntaxError, UnknownColumnError, PredicateTypeError: `where` is wrong.
+            UnsupportedPredicateError: a part of `where` cannot be evaluated by rows.
+            UnknownColumnError: the table does not have one of the `columns`.
+            InvalidArgumentError: another argument is wrong, or there is no such option.
+            UnsupportedFeatureError: a column's type changed in a way that cannot be followed.
+            DataFileNotFoundError, CorruptDataFileError, CorruptDeletionVectorError: by the
+                reader, when it comes to such a file.
+        """
+        limit = None if limit is None else whole_number("limit", limit)
+        chosen = chosen_options(options or RowOptions(), RowOptions, overrides)
+        return wiring.open_rows(
+            self.scan(where=where, options=chosen, reporter=reporter),
+            store=self.table.files,
+            context=self.context,
+            request=self.row_request(where=where, columns=columns, options=chosen),
+            options=chosen,
+            limit=limit,
+        )
+
+    def count(
+        self,
+        where: str | None = None,
+        *,
+        options: RowOptions | None = None,
+        reporter: Reporter | None = None,
+        **overrides: Any,
+    ) -> RowCount:
+        """The exact number of rows, by the log's statistics where they prove it.
+
+        The result is an `int` that also says how it was found: `files_from_statistics`,
+        `files_read`, and `how` for people.
+
+        Args:
+            where: A SQL condition: exactly the rows for which it is true are counted.
+            options: How to go about it; no option changes the count.
+            reporter: Takes the events of the scan; by default the table's reporter does.
+            overrides: Single options by name, such as `files_at_once=8`.
+
+        Raises:
+            RequestError, DamageError: as for `rows`; only files that must be read can be damaged.
+        """
+        chosen = chosen_options(options or RowOptions(), RowOptions, overrides)
+        return wiring.count_rows(
+            self.scan(where, options=chosen, reporter=reporter),
+            store=self.table.files,
+            request=self.row_request(where=where, columns=(), options=chosen),
+            options=chosen,
+        )
+
+    def to_pyarrow_dataset(self, where: str | None = None) -> ArrowDataset:
+        """The rows as a `pyarrow.dataset.Dataset`, read when it is scanned.
+
+        It prunes by partition values, and takes columns and filters of pyarrow. Arrow itself reads
+        the files that it reads exactly. Files with a deletion vector, mapped columns or types that
+        were widened go through the row reader, one file at a time. The footers of the others are
+        checked, and kept, when the dataset is made.
+
+        Args:
+            where: A SQL condition: the dataset has exactly the rows for which it is true. All
+                files that can hold such rows then go through the row reader.
+
+        Raises:
+            RequestError: `where` is wrong, as for `rows`.
+            DataFileNotFoundError, CorruptDataFileError: a footer cannot be read.
+        """
+        return wiring.open_dataset(
+            self.scan(where),
+            store=self.table.files,
+            context=self.context,
+            request=self.row_request(where=where),
+        )
+
+    def refresh(self, *, log_tail: Sequence[str] | None = None) -> "Snapshot":
+        """The newest snapshot, made by reading only what is new; itself where nothing is.
+
+        Args:
+            log_tail: As for `Table.snapshot`: what the catalog has ratified by now.
+
+        Raises:
+            TableError, DamageError, InvalidArgumentError: as for `Table.snapshot`.
+        """
+        tail = self.state.tail if log_tail is None else ratified_tail(log_tail)
+        counts = Counts()
+        state = self.table.run(RefreshLog(old=self.state, tail=tail), counts)
+        return self if state is self.state else Snapshot(self.table, state, counts)
+
+    @cached_property
+    def _beside(self) -> TableState:
+        request = SnapshotRequest(table=self.table.uri, version=self.version, tail=self.state.tail)
+        phase = ReadTableState(request=request, segment=self.segment)
+        found: TableState = self.table.run(phase, self.counts)
+        return found

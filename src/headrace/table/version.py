@@ -1,0 +1,151 @@
+"""One version of a table, as far as its log describes it: no data and no further log is read."""
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, TypeAlias
+
+from headrace import wiring
+from headrace.errors import InvalidTableError
+from headrace.expr.node import Basis, BoundPredicate
+from headrace.log.segment import Segment
+from headrace.phases.snapshot import TableVersion
+from headrace.protocol.action import Metadata, Protocol
+from headrace.protocol.column_mapping import mapping_mode, table_schema
+from headrace.protocol.schema import StructType
+from headrace.protocol.widening import check_followed
+from headrace.rows.option import RowOptions
+from headrace.scan.argument import column_names, condition
+from headrace.scan.late import ArrowSchema
+from headrace.scan.live_file import FileContext, PartitionColumn
+
+RowRequest: TypeAlias = Any
+"""A `headrace.rows.request.RowRequest`, named so that importing Headrace does not import Arrow."""
+
+
+class PinnedVersion:
+    """What the state of a version says about it. Equal for the same version of the same table."""
+
+    def __init__(self, state: TableVersion) -> None:
+        self.state = state
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, PinnedVersion):
+            return NotImplemented
+        return self._identity == other._identity
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
+    @property
+    def _identity(self) -> tuple[str, str, int]:
+        # A table that was dropped and created anew at the same place has another id.
+        return (self.state.table, self.metadata.id, self.version)
+
+    @property
+    def version(self) -> int:
+        """The version."""
+        return self.state.segment.version
+
+    @property
+    def segment(self) -> Segment:
+        """Which files of the log make it up."""
+        return self.state.segment
+
+    @property
+    def protocol(self) -> Protocol:
+        """What a client must be able to do."""
+        return self.state.protocol
+
+    @property
+    def metadata(self) -> Metadata:
+        """Schema, partitioning and properties as the log has them."""
+        return self.state.metadata
+
+    @property
+    def properties(self) -> dict[str, str | None]:
+        """The table's properties."""
+        return dict(self.state.metadata.configuration)
+
+    @property
+    def partition_columns(self) -> tuple[str, ...]:
+        """The names of the columns that the table is partitioned by."""
+        return tuple(self.state.metadata.partition_columns)
+
+    @cached_property
+    def schema(self) -> ArrowSchema:
+        """The table's columns as a `pyarrow.Schema`, converted on first use.
+
+        Raises:
+            InvalidTableError: the schema cannot be decoded, or has an unknown type.
+        """
+        try:
+            return wiring.arrow_schema(self.logical_schema)
+        except ValueError as error:
+            raise InvalidTableError(table=self.state.table, reason=str(error)) from error
+
+    @cached_property
+    def logical_schema(self) -> StructType:
+        """The table's columns as the log has them.
+
+        Raises:
+            InvalidTableError: the schema cannot be decoded.
+        """
+        try:
+            return table_schema(self.protocol, self.metadata)
+        except ValueError as error:
+            raise InvalidTableError(table=self.state.table, reason=str(error)) from error
+
+    @cached_property
+    def readable_schema(self) -> StructType:
+        """The schema, refused by name where rows could not be read under it."""
+        check_followed(self.logical_schema, table=self.state.table)
+        return self.logical_schema
+
+    @cached_property
+    def context(self) -> FileContext:
+        """What all files of the table share."""
+        schema = self.logical_schema
+        columns = [PartitionColumn.of(name, schema=schema) for name in self.partition_columns]
+        return FileContext(root=self.state.table, partition_columns=tuple(columns), schema=schema)
+
+    def row_request(
+        self,
+        *,
+        where: str | None = None,
+        columns: Sequence[str] | None = None,
+        options: RowOptions | None = None,
+    ) -> RowRequest:
+        """What `rows` asks of each data file: for those who read files elsewhere. It pickles.
+
+        Raises:
+            PredicateSyntaxError, UnknownColumnError, PredicateTypeError: `where` is wrong.
+            UnsupportedPredicateError, UnsupportedFeatureError: as for `rows`.
+        """
+        request = wiring.row_request(
+            self.readable_schema,
+            context=self.context,
+            predicate=self.bound_predicate(where, basis=Basis.VALUES),
+            columns=None if columns is None else column_names(columns),
+            mapping_mode=mapping_mode(self.protocol, self.metadata),
+            options=options or RowOptions(),
+        )
+        try:
+            request.output_schema  # noqa: B018  (a type that cannot be read is refused before it is)
+        except ValueError as error:
+            raise InvalidTableError(table=self.state.table, reason=str(error)) from error
+        return request
+
+    def bound_predicate(self, where: str | None, *, basis: Basis) -> BoundPredicate | None:
+        """A condition, bound to the columns.
+
+        Raises:
+            PredicateSyntaxError, UnknownColumnError, PredicateTypeError: it is wrong.
+        """
+        if where is None:
+            return None
+        return wiring.bound_predicate(
+            condition(where),
+            schema=self.readable_schema,
+            partition_columns=self.partition_columns,
+            basis=basis,
+        )

@@ -1,0 +1,87 @@
+"""What is not implemented is not called damage: column, writer and a way out are named."""
+
+import base64
+from datetime import time, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pyarrow.parquet.encryption as pe
+import pytest
+
+from headrace.errors import CorruptDataFileError, UnsupportedFileError
+from tests.listing import open_snapshot
+from tests.rows.lake import field, write_table
+
+FIELDS = [field("id", "long"), field("a", "string")]
+DATA = pa.table({"id": [1, 2], "a": ["x", "y"]})
+
+
+class PlainKeys(pe.KmsClient):  # type: ignore[misc]
+    def __init__(self, _: Any) -> None:
+        super().__init__()
+
+    def wrap_key(self, key: bytes, _: str) -> bytes:
+        return base64.b64encode(key)
+
+    def unwrap_key(self, key: bytes, _: str) -> bytes:
+        return base64.b64decode(key)
+
+
+def refusal(table: Path) -> UnsupportedFileError:
+    with pytest.raises(UnsupportedFileError) as caught:
+        open_snapshot(table).rows().read_all()
+    assert "not damaged" in str(caught.value)
+    return caught.value
+
+
+@pytest.mark.parametrize("plaintext_footer", [False, True])
+def test_an_encrypted_file_is_not_damaged(tmp_path: Path, *, plaintext_footer: bool) -> None:
+    write_table(tmp_path, FIELDS, [DATA])
+    config = pe.EncryptionConfiguration(
+        footer_key="f", column_keys={"c": ["a"]}, plaintext_footer=plaintext_footer
+    )
+    keys = pe.CryptoFactory(PlainKeys).file_encryption_properties(pe.KmsConnectionConfig(), config)
+    path = tmp_path / "part-0.parquet"
+    with pq.ParquetWriter(path, DATA.schema, encryption_properties=keys) as writer:
+        writer.write_table(DATA)
+    error = refusal(tmp_path)
+    assert error.code == "UNSUPPORTED_FILE"
+    assert "crypt" in error.reason
+
+
+def test_a_codec_that_arrow_lacks_is_named(tmp_path: Path) -> None:
+    write_table(tmp_path, FIELDS[1:], [DATA.select(["a"])], use_dictionary=False)
+    path = tmp_path / "part-0.parquet"
+    stored = bytearray(path.read_bytes())
+    for place in range(len(stored) - 9, 0, -1):
+        if stored[place : place + 2] == b"\x15\x02":  # a field that holds 1, which is Snappy
+            changed = stored.copy()
+            changed[place + 1] = 6  # LZO
+            path.write_bytes(changed)
+            try:
+                codec = pq.read_metadata(path).row_group(0).column(0).compression
+            except (OSError, pa.ArrowException):
+                continue
+            if codec == "LZO":
+                break
+    error = refusal(tmp_path)
+    assert (error.column, "LZO" in error.reason) == ("a", True)
+    assert error.writer is not None
+    assert "parquet-cpp" in error.writer
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"), [(time(1, 2), pa.time64("us")), (timedelta(days=1), pa.duration("us"))]
+)
+def test_a_type_that_no_table_has_is_named(tmp_path: Path, value: Any, kind: pa.DataType) -> None:
+    write_table(tmp_path, [field("a", "long")], [pa.table({"a": pa.array([value], kind)})])
+    error = refusal(tmp_path)
+    assert (error.column, str(kind) in error.reason) == ("a", True)
+
+
+def test_a_type_that_contradicts_the_table_is_damage(tmp_path: Path) -> None:
+    write_table(tmp_path, [field("a", "long")], [pa.table({"a": ["text"]})])
+    with pytest.raises(CorruptDataFileError, match="string"):
+        open_snapshot(tmp_path).rows().read_all()
