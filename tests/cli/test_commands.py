@@ -48,7 +48,7 @@ def test_files_are_listed_newest_first(table: str) -> None:
 def test_the_table_format_has_a_head_and_a_line_a_file(table: str) -> None:
     head, *lines = headrace("files", table).stdout.splitlines()
     assert head.split()[:2] == ["BYTES", "MODIFIED"]
-    assert [line.split()[-1] for line in lines] == ["d.parquet", "b%20c.parquet"]
+    assert [line.split("  ")[-1].strip() for line in lines] == ["d.parquet", "b c.parquet"]
 
 
 @pytest.mark.parametrize("command", ["files", "explain"])
@@ -172,7 +172,7 @@ def test_an_interrupt_ends_it_quietly_with_its_own_status(large_table: str) -> N
         (("files", "{table}", "--version", "9"), 3, "VERSION_NOT_FOUND"),
         (("files", "{table}", "--where", "nonsense ="), 2, "PREDICATE_SYNTAX"),
         (("files", "{table}", "--where", "nobody = 1"), 2, "UNKNOWN_COLUMN"),
-        (("files", "{table}", "--as-of", "yesterday"), 2, "INVALID_ARGUMENT"),
+        (("files", "{table}", "--as-of", "some day"), 2, "INVALID_ARGUMENT"),
         (("files", "{table}", "--as-of", "2000-01-01"), 3, "TIMESTAMP_NOT_FOUND"),
         (("files", "s3://bucket/table"), 5, "UNSUPPORTED_STORE"),
         (("files", ""), 2, "INVALID_ARGUMENT"),

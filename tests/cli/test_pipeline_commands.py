@@ -42,6 +42,49 @@ def test_a_variable_changes_what_is_read(project: str) -> None:
     assert units["orders"]["files_kept"] == 1
 
 
+def test_a_new_project_is_right_on_both_engines(project: str) -> None:
+    for engine in ("spark", "datafusion"):
+        done = headrace("check", project, "--engine", engine)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert "3 views are right" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("query", "told"),
+    [
+        ("SELECT amuont FROM orders", "odd.sql line 1 column 8: amuont: there is no such column"),
+        ("SELECT amuont FROM orders", "did you mean amount?"),
+        ("SELECT id\nFROM ordres", "odd.sql line 2 column 6: view odd reads ordres"),
+        ("SELECT uper(city) FROM customers", "odd.sql line 1 column 8: view odd calls uper"),
+        ("SELECT id FROM orders GROUP BY 3", "odd.sql line 1 column 32: 3: there is no column 3"),
+        ("SELECT id FROM orders WHERE amount", "a condition is a BOOLEAN, not DECIMAL(12,2)"),
+        ("SELECT size_of_order(id, id) FROM orders", "it takes (DECIMAL(12,2)) -> STRING"),
+    ],
+)
+def test_a_mistake_is_found_with_its_place_without_running(
+    tmp_path: Path, query: str, told: str
+) -> None:
+    folder = tmp_path / "shop"
+    assert headrace("init", str(folder)).returncode == 0
+    (folder / "views" / "odd.sql").write_text(query)
+    for command in ("check", "plan"):
+        done = headrace(command, str(folder))
+        assert done.returncode == 1
+        assert told in " ".join(done.stderr.split())
+
+
+def test_a_view_that_only_spark_runs_fails_the_check_for_datafusion(tmp_path: Path) -> None:
+    folder = tmp_path / "shop"
+    assert headrace("init", str(folder)).returncode == 0
+    (folder / "views" / "odd.sql").write_text(
+        "SELECT id, sha2(xpath('<a/>', 'a'), 256) AS x FROM orders"
+    )
+    done = headrace("check", str(folder))
+    assert done.returncode == 0
+    assert "on Spark only: odd" in done.stdout
+    assert headrace("check", str(folder), "--engine", "datafusion").returncode == 1
+
+
 def test_lineage_tells_where_columns_come_from(project: str) -> None:
     assert "revenue <- orders.amount" in headrace("lineage", "revenue_by_city", project).stdout
     told = json.loads(headrace("lineage", "revenue_by_city", project, "--json").stdout)

@@ -1,6 +1,5 @@
 """Text for people, on a terminal or elsewhere; JSON for tools."""
 
-from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -45,11 +44,3 @@ def print_grid(grid: Grid) -> None:
 def print_json(value: Any) -> None:
     """Write a value for tools, indented for people."""
     typer.echo(msgspec.json.format(msgspec.json.encode(value)).decode())
-
-
-def moment_of(time_ms: int) -> datetime | None:
-    """A time of the log for people; None where no calendar has it, for a log may say anything."""
-    try:
-        return datetime.fromtimestamp(time_ms / 1000, tz=UTC)
-    except (OverflowError, ValueError, OSError):
-        return None

@@ -8,9 +8,7 @@ from collections.abc import Callable
 from typing import ParamSpec, TypeAlias
 
 import typer
-from rich.markup import escape
 
-from headrace.cli.console import Console
 from headrace.errors import (
     DamageError,
     EngineError,
@@ -21,11 +19,13 @@ from headrace.errors import (
     SetupError,
     StorageError,
     TableError,
+    ViewError,
 )
 
 P = ParamSpec("P")
 
 STATUSES: tuple[tuple[type[HeadraceError], int, str], ...] = (
+    (ViewError, 1, "a view is wrong, or not for this engine"),
     (RequestError, 2, "the request is wrong"),
     (TableError, 3, "the table cannot give it"),
     (DamageError, 4, "the log, or a data file, is damaged"),
@@ -86,6 +86,10 @@ def status_of(error: HeadraceError) -> int:
 def _tell(error: HeadraceError, *, table: object = None) -> int:
     unnamed = table and isinstance(error, DamageError) and "table" not in error.fields
     text = f"{table}: {error}" if unnamed else str(error)
+    from rich.markup import escape  # noqa: PLC0415  (it takes long to import)
+
+    from headrace.cli.console import Console  # noqa: PLC0415
+
     # Where standard error cannot be written to either, the status still tells.
     with contextlib.suppress(OSError):
         console = Console(stderr=True, soft_wrap=True, highlight=False)

@@ -10,8 +10,8 @@ import msgspec
 import typer
 
 from headrace.cli.bar import reading_shown
-from headrace.cli.console import moment_of
 from headrace.cli.metric import MetricsOption, write_metrics
+from headrace.cli.moment import shown_time
 from headrace.cli.option import (
     AsOf,
     Limit,
@@ -22,6 +22,7 @@ from headrace.cli.option import (
     Where,
     parse_options,
 )
+from headrace.cli.path import shown_path
 from headrace.errors import InvalidArgumentError
 from headrace.scan.live_file import LiveFile
 from headrace.scan.scan import Scan
@@ -57,6 +58,9 @@ def files(  # noqa: PLR0913  (one parameter an option)
             help="table for people, paths for xargs, jsonl for jq, arrow (IPC stream) for engines.",
         ),
     ] = Format.TABLE,
+    count: Annotated[
+        bool, typer.Option("--count", help="Write the number of files, and nothing else.")
+    ] = False,
 ) -> None:
     """Stream a table's live files as they are found, newest commit first.
 
@@ -70,7 +74,10 @@ def files(  # noqa: PLR0913  (one parameter an option)
         sys.stderr.write(f"note: {part} is not evaluated, and rules out no file\n")
     try:
         with reading_shown("listing files", lambda: scan.metrics.counts.adds_emitted):
-            _write(scan, output)
+            if count:
+                typer.echo(scan.count())
+            else:
+                _write(scan, output)
     finally:
         write_metrics(scan.metrics.as_dict(), metrics, title=str(scan.metrics.decision))
 
@@ -115,9 +122,8 @@ def _write_arrow(scan: Scan) -> None:
 
 
 def _table_line(file: LiveFile) -> str:
-    moment = moment_of(file.modified_ms)
-    modified = f"{file.modified_ms} ms" if moment is None else f"{moment:%Y-%m-%d %H:%M:%S}"
-    path = file.path if file.path.isprintable() else msgspec.json.encode(file.path).decode()
+    modified = shown_time(file.modified_ms)
+    path = shown_path(file.path)
     version = "" if file.version is None else str(file.version)
     vector = "" if file.dv_id is None else "  (with deletion vector)"
     return f"{file.size_bytes:>14,}  {modified:<19}  {version:>7}  {path}{vector}"

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from headrace.cli.console import make_grid, print_grid, print_json
+from headrace.cli.console import make_grid, plain_console, print_grid, print_json
 from headrace.cli.option import AsJson, ProjectFolder
 
 
@@ -24,6 +24,12 @@ def functions(project: ProjectFolder = ".", *, as_json: AsJson = False) -> None:
             fact["description"].partition("\n")[0],
         )
     print_grid(grid)
+    console = plain_console()
+    for fact in facts:
+        for whole in fact["widened"]:
+            console.print(f"{fact['name']} covers {whole}")
+        if fact["runs_always"]:
+            console.print(f"Views run every time: {fact['runs_always']}")
 
 
 def _facts(project: str) -> list[dict[str, Any]]:
@@ -44,6 +50,8 @@ def _facts(project: str) -> list[dict[str, Any]]:
             "volatility": entry.function.volatility.value,
             "origin": entry.origin,
             "fingerprint": catalog.part(entry.function.name).fingerprint,
+            "widened": catalog.part(entry.function.name).widened,
+            "runs_always": catalog.why_run(entry.function.name),
             "description": entry.function.description,
         }
         for entry in catalog

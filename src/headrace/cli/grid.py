@@ -63,7 +63,8 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def _text(value: Any) -> str:
-    """A value on one line; text stands for itself."""
+    """A value on one line; text stands for itself, unless it would look like a null."""
     if isinstance(value, str):
-        return value if value.isprintable() else msgspec.json.encode(value).decode()
+        stands_alone = value.isprintable() and value != "null"
+        return value if stands_alone else msgspec.json.encode(value).decode()
     return msgspec.json.encode(value).decode().strip('"')

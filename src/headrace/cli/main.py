@@ -1,63 +1,29 @@
-"""The `headrace` command: its verbs."""
+"""The `headrace` command: runs what its words say.
+
+A plain call of one command imports that command alone. Whatever is not plain, such as help or a
+mistake, goes to the whole command line in `headrace.cli.app`.
+"""
 
 import io
 import os
 import sys
+from typing import Any
 
 import typer
 
-from headrace import __version__
-from headrace.cli.docs import docs
-from headrace.cli.ending import INTERRUPTED, STATUSES, end, ends_well
-from headrace.cli.explain import explain
-from headrace.cli.files import files
-from headrace.cli.functions import functions
-from headrace.cli.init import init
-from headrace.cli.lineage import lineage
-from headrace.cli.plan import plan
-from headrace.cli.rows import rows
-from headrace.cli.run import replay, why
-from headrace.cli.run import run as run_project
-from headrace.cli.runs import diff, runs, show, vacuum
-from headrace.cli.snapshot import snapshot
+from headrace.cli.commands import load_command
+from headrace.cli.ending import end, ends_well
+from headrace.cli.quick import parse_words
 from headrace.errors import HeadraceError, OutputFailedError
 
-_STATUS_TEXT = ", ".join(f"{status} {meaning}" for _, status, meaning in STATUSES)
 
-app = typer.Typer(
-    name="headrace",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
-    help="Stream the live files of huge Delta tables, newest first, in bounded memory, and run "
-    "pipelines of views over them, in which every run is pinned and can be replayed.",
-    epilog=f"Exit status: 0 done, {_STATUS_TEXT}, {INTERRUPTED} interrupted.",
-)
+def __getattr__(name: str) -> Any:
+    """Give `app`, the whole command line, to those who ask for it here."""
+    if name == "app":
+        from headrace.cli.app import app  # noqa: PLC0415  (plain calls do without it)
 
-for panel, commands in (
-    ("Tables", (files, rows, snapshot, explain)),
-    ("Projects", (init, plan, lineage, functions, docs)),
-    ("Runs", (run_project, why, runs, show, diff, replay, vacuum)),
-):
-    for command in commands:
-        name = "run" if command is run_project else None
-        app.command(name, rich_help_panel=panel)(ends_well(command))
-
-
-def _print_version(wanted: bool) -> None:  # noqa: FBT001  (typer calls it so)
-    if wanted:
-        typer.echo(f"headrace {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def _options(
-    *,
-    version: bool = typer.Option(
-        False, "--version", callback=_print_version, is_eager=True, help="Print the version."
-    ),
-) -> None:
-    pass
+        return app
+    raise AttributeError(name)
 
 
 def run() -> None:
@@ -67,7 +33,7 @@ def run() -> None:
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     try:
         _open_streams()
-        app()
+        _run_words(sys.argv[1:])
     except (HeadraceError, OSError) as error:  # outside of any command, as help is
         sys.exit(end(error))
     except SystemExit as leaving:
@@ -75,6 +41,20 @@ def run() -> None:
         if isinstance(leaving.__context__, BrokenPipeError):
             sys.exit(end(leaving.__context__))
         raise
+
+
+def _run_words(words: list[str]) -> None:
+    command = load_command(words[0]) if words else None
+    given = None if command is None else parse_words(command, words[1:])
+    if command is None or given is None:
+        from headrace.cli.app import app  # noqa: PLC0415  (plain calls do without it)
+
+        app()
+        return
+    try:
+        ends_well(command)(**given)
+    except typer.Exit as leaving:
+        sys.exit(leaving.exit_code)
 
 
 def _open_streams() -> None:

@@ -6,9 +6,6 @@ from typing import Annotated, Any, TypeAlias
 
 import msgspec
 import typer
-from rich.table import Table as Grid
-
-from headrace.cli.console import Console
 
 
 class Metrics(StrEnum):
@@ -31,6 +28,10 @@ def write_metrics(numbers: dict[str, Any], form: Metrics | None, *, title: str) 
     if form is Metrics.JSON:
         sys.stderr.write(msgspec.json.encode(numbers).decode() + "\n")
         return
+    from rich.table import Table as Grid  # noqa: PLC0415  (it takes long to import)
+
+    from headrace.cli.console import Console  # noqa: PLC0415
+
     grid = Grid("metric", "value", title=title, title_justify="left")
     for name, value in numbers.items():
         shown = f"{value:,.2f}" if isinstance(value, float) else str(value)

@@ -62,7 +62,8 @@ AsOf: TypeAlias = Annotated[
     typer.Option(
         "--as-of",
         metavar="TIME",
-        help="Read the version of a time, in ISO 8601; UTC unless it says otherwise.",
+        help="Read the version of a time: ISO 8601 (UTC unless it says otherwise), now, "
+        "yesterday, '2 hours ago'.",
     ),
 ]
 

@@ -42,6 +42,8 @@ def _render(bundle: Any) -> None:
         findings = [f"{finding.code}: {finding.text}" for finding in view.findings]
         if view.unplanned or view.unpruned:
             findings.append(f"not pruned: {view.unplanned or view.unpruned}")
+        if view.refused:
+            findings.append(f"on Spark only: {view.refused}")
         views.add_row(
             name,
             view.header.materialise.value,

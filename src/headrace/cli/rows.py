@@ -77,10 +77,7 @@ def rows(  # noqa: PLR0913  (one parameter an option)
 
     [dim]headrace rows /data/events --where "city = 'Bern'" --columns id,amount --limit 10[/]
     """
-    chosen = output or (Format.TABLE if sys.stdout.isatty() else Format.JSONL)
-    if chosen in (Format.ARROW, Format.PARQUET) and sys.stdout.isatty():
-        reason = f"{chosen} is binary; send it to a file or a pipe"
-        raise InvalidArgumentError(argument="--format", reason=reason)
+    chosen = choose_format(output)
     snapshot = Table(table).snapshot(version=version, as_of=as_of, log_tail=log_tail)
     reader = snapshot.rows(
         where=where,
@@ -91,7 +88,7 @@ def rows(  # noqa: PLR0913  (one parameter an option)
     try:
         data = reader.metrics.data
         with reader, reading_shown("reading rows", lambda: data.counts.files_read):
-            _write(reader, chosen)
+            write_rows(reader, chosen)
     finally:
         title = str(reader.metrics.scan.decision)
         write_metrics(reader.metrics.as_dict(), metrics, title=title)
@@ -110,7 +107,21 @@ def split_names(given: list[str]) -> list[str]:
     return found
 
 
-def _write(reader: RecordBatchReader, output: Format) -> None:
+def choose_format(output: Format | None) -> Format:
+    """The format asked for, or the one that suits where the output goes.
+
+    Raises:
+        InvalidArgumentError: it is binary, and the output is a terminal.
+    """
+    chosen = output or (Format.TABLE if sys.stdout.isatty() else Format.JSONL)
+    if chosen in (Format.ARROW, Format.PARQUET) and sys.stdout.isatty():
+        reason = f"{chosen} is binary; send it to a file or a pipe"
+        raise InvalidArgumentError(argument="--format", reason=reason)
+    return chosen
+
+
+def write_rows(reader: RecordBatchReader, output: Format) -> None:
+    """Write rows to standard output."""
     from headrace.cli.grid import write_table  # noqa: PLC0415  (only this command needs Arrow)
     from headrace.rows import sink  # noqa: PLC0415
 

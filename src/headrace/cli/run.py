@@ -1,4 +1,4 @@
-"""`headrace run`, `headrace replay` and `headrace why`."""
+"""`headrace run`, `headrace replay`, `headrace verify` and `headrace why`."""
 
 from typing import Annotated, Any
 
@@ -35,6 +35,14 @@ ProfileName = Annotated[
         "--profile", metavar="NAME", help="A profile of headrace.toml: how much machine to take."
     ),
 ]
+RunEngine = Annotated[
+    str | None,
+    typer.Option(
+        "--engine",
+        metavar="ENGINE",
+        help="The runner: spark or datafusion; by default spark, or that of the bundle.",
+    ),
+]
 OtherEngine = Annotated[
     str | None,
     typer.Option(
@@ -57,13 +65,21 @@ def run(  # noqa: PLR0913  (one parameter an option)
     var: Variable = None,
     pin: Pin = None,
     profile: ProfileName = "default",
-    engine: EngineName = "spark",
+    engine: RunEngine = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only say what would run, and why.")
     ] = False,
     analyse: Annotated[
         bool, typer.Option("--analyse", help="Keep what each part of the physical plans did.")
     ] = False,
+    bundle: Annotated[
+        str | None,
+        typer.Option(
+            "--bundle",
+            metavar="ID",
+            help="Run this stored bundle as it was planned, instead of planning the project.",
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Run the views of a project that have changed, and skip the others.
@@ -82,6 +98,7 @@ def run(  # noqa: PLR0913  (one parameter an option)
         "variables": parse_words("--var", var),
         "pins": parse_pins(pin or ()),
         "full_refresh": full_refresh,
+        "bundle": bundle,
     }
     if dry_run:
         _render_decisions(loaded.decide(**asked), as_json=as_json)
@@ -111,6 +128,41 @@ def replay(
     with progress:
         record = Project.load(project).replay(
             run, engine=engine, profile=profile, progress=progress
+        )
+    _end(record, as_json=as_json)
+
+
+def verify(  # noqa: PLR0913  (one parameter an option)
+    project: ProjectFolder = ".",
+    *,
+    sample: Annotated[
+        int | None,
+        typer.Option(
+            "--sample", min=1, metavar="COUNT", help="Verify this many views, chosen at random."
+        ),
+    ] = None,
+    select: Select = None,
+    exclude: Exclude = None,
+    profile: ProfileName = "default",
+    engine: EngineName = "spark",
+    as_json: AsJson = False,
+) -> None:
+    """Compute views that a run would skip, and compare them with the results that stand.
+
+    [dim]headrace verify shop --sample 5[/]
+    """
+    from headrace.cli.progress import progress_for  # noqa: PLC0415
+    from headrace.pipeline import Project  # noqa: PLC0415
+
+    progress = progress_for(as_json=as_json)
+    with progress:
+        record = Project.load(project).verify(
+            sample=sample,
+            engine=engine,
+            profile=profile,
+            select=select or (),
+            exclude=exclude or (),
+            progress=progress,
         )
     _end(record, as_json=as_json)
 

@@ -89,6 +89,8 @@ def show(
     print_grid(grid)
     for view in record.views.values():
         console.print(f"{view.view}: {view.failure or view.reason}")
+        for warning in (*view.volatile, *view.warnings):
+            console.print(f"  warning: {warning}")
     pins = ", ".join(f"{name}@{version}" for name, version in sorted(record.pins.items()))
     console.print(f"pinned: {pins or 'nothing'}")
 

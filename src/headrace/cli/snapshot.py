@@ -6,7 +6,8 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table as Grid
 
-from headrace.cli.console import moment_of, plain_console, print_json
+from headrace.cli.console import plain_console, print_json
+from headrace.cli.moment import moment_of
 from headrace.cli.option import AsOf, LogTail, TableUri, Version
 from headrace.metrics.counts import counted
 from headrace.table import Snapshot, Table
@@ -79,6 +80,7 @@ def _render(facts: dict[str, Any]) -> None:
     grid.add_column(style="bold", no_wrap=True)
     grid.add_column(overflow="fold")
     protocol, log = facts["protocol"], facts["log"]
+    properties = sorted(facts["properties"].items())
     features = sorted({*protocol["reader_features"], *protocol["writer_features"]})
     rows: list[tuple[str, str]] = [
         ("table", facts["table"]),
@@ -90,7 +92,7 @@ def _render(facts: dict[str, Any]) -> None:
         ("log", _health(log)),
         ("checkpoint", _checkpoint(log)),
         *(("unreadable", path) for path in log["unreadable"]),
-        *(("property", f"{name} = {value}") for name, value in sorted(facts["properties"].items())),
+        *(("property", f"{name} = {_or_null(value)}") for name, value in properties),
         *(("column", _column(column)) for column in facts["schema"]),
     ]
     shown = ""
@@ -98,6 +100,10 @@ def _render(facts: dict[str, Any]) -> None:
         grid.add_row("" if label == shown else label, value)
         shown = label
     plain_console().print(grid, soft_wrap=False)
+
+
+def _or_null(value: str | None) -> str:
+    return "null" if value is None else value
 
 
 def _time(timestamp_ms: int | None) -> str:

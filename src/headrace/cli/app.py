@@ -1,0 +1,41 @@
+"""The whole command line for Typer: every command, its help, its completion, its mistakes."""
+
+import typer
+
+from headrace import __version__
+from headrace.cli.commands import PANELS, load_command
+from headrace.cli.ending import INTERRUPTED, STATUSES, ends_well
+
+_STATUS_TEXT = ", ".join(f"{status} {meaning}" for _, status, meaning in STATUSES)
+
+app = typer.Typer(
+    name="headrace",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    help="Stream the live files of huge Delta tables, newest first, in bounded memory, and run "
+    "pipelines of views over them, in which every run is pinned and can be replayed.",
+    epilog=f"Exit status: 0 done, {_STATUS_TEXT}, {INTERRUPTED} interrupted.",
+)
+
+for panel, names in PANELS.items():
+    for name in names:
+        command = load_command(name)
+        assert command is not None
+        app.command(name, rich_help_panel=panel)(ends_well(command))
+
+
+def _print_version(wanted: bool) -> None:  # noqa: FBT001  (typer calls it so)
+    if wanted:
+        typer.echo(f"headrace {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    *,
+    version: bool = typer.Option(
+        False, "--version", callback=_print_version, is_eager=True, help="Print the version."
+    ),
+) -> None:
+    pass

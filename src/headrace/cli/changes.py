@@ -1,0 +1,150 @@
+"""`headrace changes`: the files, or the rows, that commits changed, now and as they are made."""
+
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+import pyarrow as pa
+import typer
+
+from headrace.cli.option import LogTail, RowOptionsOption, TableUri, parse_options
+from headrace.cli.path import shown_path
+from headrace.cli.rows import Format, choose_format, split_names, write_rows
+from headrace.errors import InvalidArgumentError, SchemaChangedError
+from headrace.rows.option import RowOptions
+from headrace.scan.changes import Changes
+from headrace.table import RecordBatchReader, Table
+
+_SHOWN = ("version", "kind", "size_bytes", "path")
+
+
+def changes(  # noqa: PLR0913  (one parameter an option)
+    table: TableUri,
+    *,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            "--since",
+            metavar="WHEN",
+            help="From this version or time on: 42, 2026-03-01, yesterday, '2 hours ago'. "
+            "By default from the first version on; with --follow from now on.",
+        ),
+    ] = None,
+    until: Annotated[
+        str | None,
+        typer.Option("--until", metavar="WHEN", help="Up to this version or time."),
+    ] = None,
+    rows: Annotated[
+        bool, typer.Option("--rows", help="The changed rows, instead of the changed files.")
+    ] = False,
+    where: Annotated[
+        str | None,
+        typer.Option("--where", metavar="SQL", help="With --rows: those for which this is true."),
+    ] = None,
+    columns: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--columns",
+            "-c",
+            metavar="NAMES",
+            help="With --rows: the columns wanted, with commas between; may be repeated.",
+        ),
+    ] = None,
+    follow: Annotated[
+        bool, typer.Option("--follow", help="Go on with the changes of new commits, until Ctrl-C.")
+    ] = False,
+    every: Annotated[
+        float,
+        typer.Option(
+            "--every", min=0.0, metavar="SECONDS", help="With --follow: how often to look."
+        ),
+    ] = 1.0,
+    log_tail: LogTail = None,
+    option: RowOptionsOption = None,
+    output: Annotated[
+        Format | None,
+        typer.Option(
+            "--format",
+            "-f",
+            help="table for people (the default on a terminal), jsonl (the default elsewhere), "
+            "csv, arrow (IPC stream), parquet.",
+        ),
+    ] = None,
+) -> None:
+    """List what commits changed, oldest first: files, or rows with what became of them.
+
+    [dim]headrace changes /data/events --since yesterday --rows[/]
+    """
+    chosen = choose_format(output)
+    if (where is not None or columns is not None) and not rows:
+        reason = "it is for changed rows: add --rows"
+        raise InvalidArgumentError(
+            argument="--columns" if where is None else "--where", reason=reason
+        )
+    if follow and (until is not None or log_tail is not None):
+        reason = "new commits are followed by listing the log, without an end"
+        raise InvalidArgumentError(argument="--follow", reason=reason)
+    source = Table(table)
+    asked: dict[str, Any] = {}
+    if rows:
+        asked = {
+            "where": where,
+            "columns": None if columns is None else split_names(columns),
+            **parse_options(option, defaults=RowOptions()),
+        }
+    if follow:
+        start = None if since is None else _moment(since)
+        ranges = source.follow(start, poll_s=every)
+        reader = _followed(source, ranges, asked if rows else None, chosen)
+    else:
+        start, end = _moment(since or "0"), None if until is None else _moment(until)
+        reader = (
+            source.change_rows(start, end, log_tail=log_tail, **asked)
+            if rows
+            else _files(source.changes(start, end, log_tail=log_tail), chosen)
+        )
+    with reader:
+        write_rows(reader, chosen)
+
+
+def _moment(text: str) -> int | str:
+    return int(text) if text.isascii() and text.isdecimal() else text
+
+
+def _files(changes: Changes, output: Format) -> RecordBatchReader:
+    """The changed files as rows; those that people look at have less to say."""
+    reader = pa.RecordBatchReader.from_stream(changes)
+    if output is not Format.TABLE:
+        return reader
+    schema = pa.schema([reader.schema.field(name) for name in _SHOWN])
+    return pa.RecordBatchReader.from_batches(schema, map(_for_people, reader))
+
+
+def _for_people(batch: pa.RecordBatch) -> pa.RecordBatch:
+    shown = batch.select(_SHOWN)
+    paths = pa.array(map(shown_path, batch["path"].to_pylist()), pa.string())
+    return shown.set_column(len(_SHOWN) - 1, shown.schema.field("path"), paths)
+
+
+def _followed(
+    table: Table, ranges: Iterator[Changes], asked: dict[str, Any] | None, output: Format
+) -> RecordBatchReader:
+    """All ranges as one stream, whose schema is that of the table now."""
+
+    def read(changes: Changes) -> RecordBatchReader:
+        if asked is None:
+            return _files(changes, output)
+        return table.change_rows(changes.start, changes.end, **asked)
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for changes in ranges:
+            with read(changes) as reader:
+                if reader.schema != schema:
+                    raise SchemaChangedError(
+                        table=table.uri, version=changes.end, difference=str(reader.schema)
+                    )
+                yield from reader
+
+    newest = table.snapshot().version
+    with read(table.changes(newest, newest)) as now:
+        schema = now.schema
+    return pa.RecordBatchReader.from_batches(schema, batches())

@@ -1,0 +1,44 @@
+"""`headrace history`: what was done to a table, newest first."""
+
+from typing import Annotated, Any
+
+import typer
+
+from headrace.cli.console import make_grid, print_grid, print_json
+from headrace.cli.moment import shown_time
+from headrace.cli.option import AsJson, TableUri
+from headrace.table import Table
+
+
+def history(
+    table: TableUri,
+    *,
+    limit: Annotated[
+        int | None,
+        typer.Option("--limit", "-n", min=0, metavar="COUNT", help="At most that many commits."),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the commits of a table, newest first: when, what, how much, by whom, with what.
+
+    [dim]headrace history /data/events --limit 10[/]
+    """
+    entries = Table(table).history(limit)
+    if as_json:
+        print_json(entries)
+        return
+    grid = make_grid("version", "committed (UTC)", "operation", "metrics", "user", "engine")
+    for entry in entries:
+        grid.add_row(
+            str(entry.version),
+            shown_time(entry.timestamp_ms),
+            entry.operation or "",
+            ", ".join(f"{name}={_shown(value)}" for name, value in entry.metrics.items()),
+            entry.user_name or entry.user_id or "",
+            entry.engine or "",
+        )
+    print_grid(grid)
+
+
+def _shown(value: Any) -> str:
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)

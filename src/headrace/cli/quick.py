@@ -1,0 +1,127 @@
+"""Plain words of a command line, understood without Typer's machinery, which takes long to load.
+
+The declarations are Typer's own, read from the signature of a command. Only what leaves no doubt is
+taken: known options with values that are well-formed, and as many arguments as there must be. For
+all else, help and mistakes above all, the answer is None, and Typer decides.
+"""
+
+import inspect
+from collections.abc import Callable, Iterator, Sequence
+from enum import Enum
+from types import NoneType, UnionType
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
+
+import msgspec
+from typer.models import ArgumentInfo, OptionInfo
+
+
+class _Doubt(Exception):  # noqa: N818  (it never leaves this module)
+    """Something that Typer must decide."""
+
+
+class _Parameter(msgspec.Struct, frozen=True, kw_only=True):
+    """A parameter of a command, as far as plain words go."""
+
+    name: str
+    info: ArgumentInfo | OptionInfo
+    kind: Any
+    """What a single value is."""
+    is_list: bool
+    is_required: bool
+
+    def value(self, text: str) -> Any:
+        """The value that a word stands for."""
+        if self.kind is str:
+            return text
+        if self.kind is int and text.isascii() and text.isdecimal():
+            number = int(text)
+            if self.info.max is None and number >= (self.info.min or 0):
+                return number
+        if isinstance(self.kind, type) and issubclass(self.kind, Enum):
+            for member in self.kind:
+                if member.value == text:
+                    return member
+        raise _Doubt
+
+
+def parse_words(command: Callable[..., Any], words: Sequence[str]) -> dict[str, Any] | None:
+    """The arguments that words give a command; None where Typer must decide."""
+    try:
+        return _Words(_parameters(command), words).parse()
+    except _Doubt:
+        return None
+
+
+class _Words:
+    def __init__(self, parameters: Sequence[_Parameter], words: Sequence[str]) -> None:
+        self._words = iter(words)
+        self._arguments = [p for p in parameters if isinstance(p.info, ArgumentInfo)]
+        self._options = {
+            spelling: parameter
+            for parameter in parameters
+            if isinstance(parameter.info, OptionInfo)
+            for spelling in _spellings(parameter.info)
+        }
+        self._given: dict[str, Any] = {}
+
+    def parse(self) -> dict[str, Any]:
+        arguments = iter(self._arguments)
+        for word in self._words:
+            if word.startswith("-"):
+                self._take_option(word)
+                continue
+            argument = next(arguments, None)
+            if argument is None:
+                raise _Doubt
+            self._given[argument.name] = argument.value(word)
+        if any(argument.is_required for argument in arguments):
+            raise _Doubt
+        return self._given
+
+    def _take_option(self, word: str) -> None:
+        parameter = self._options.get(word)
+        if parameter is None:
+            raise _Doubt
+        if parameter.kind is bool:
+            self._given[parameter.name] = True
+            return
+        text = next(self._words, None)
+        if text is None or text.startswith("-"):
+            raise _Doubt
+        value = parameter.value(text)
+        if parameter.is_list:
+            self._given.setdefault(parameter.name, []).append(value)
+        else:
+            self._given[parameter.name] = value
+
+
+def _spellings(info: OptionInfo) -> Iterator[str]:
+    """The spellings of an option; inside `Annotated`, what Typer calls its default is the first."""
+    spellings: tuple[Any, ...] = (info.default, *(info.param_decls or ()))
+    yield from (spelling for spelling in spellings if "/" not in str(spelling))
+
+
+def _parameters(command: Callable[..., Any]) -> list[_Parameter]:
+    hints = get_type_hints(command, include_extras=True)
+    signature = inspect.signature(command)
+    return [_parameter(p, hints[name]) for name, p in signature.parameters.items()]
+
+
+def _parameter(parameter: inspect.Parameter, hint: Any) -> _Parameter:
+    if get_origin(hint) is not Annotated:
+        raise _Doubt
+    kind, info = get_args(hint)
+    if get_origin(kind) is UnionType:
+        (kind,) = (part for part in get_args(kind) if part is not NoneType)
+    is_list = get_origin(kind) is list
+    if is_list:
+        (kind,) = get_args(kind)
+    if info.callback is not None or info.envvar is not None or info.parser is not None:
+        raise _Doubt
+    return _Parameter(
+        name=parameter.name,
+        info=info,
+        kind=kind,
+        is_list=is_list,
+        is_required=parameter.default is inspect.Parameter.empty,
+    )

@@ -1,0 +1,125 @@
+"""Counting, history, changes and schema, in a process of their own."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable, write_deltalake
+
+HEADRACE = [sys.executable, "-m", "headrace"]
+
+
+def headrace(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*HEADRACE, *words], check=False, capture_output=True, text=True)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> str:
+    path = tmp_path / "table"
+    rows = pa.table({"id": [1, 2, 3], "city": ["Bern", "Bern", None]})
+    feed = {"delta.enableChangeDataFeed": "true"}
+    write_deltalake(path, rows, partition_by=["city"], configuration=feed)
+    write_deltalake(path, pa.table({"id": [4], "city": ["La Chaux"]}), mode="append")
+    DeltaTable(path).delete("id = 1")
+    return str(path)
+
+
+def test_count_writes_the_number_and_says_how_it_knew(table: str) -> None:
+    done = headrace("count", table)
+    assert (done.stdout, done.stderr) == ("3\n", "note: 3 files by statistics, 0 files read\n")
+    told = json.loads(headrace("count", table, "--where", "id = 2", "--json").stdout)
+    assert told == {"version": 2, "rows": 1, "files_from_statistics": 1, "files_read": 0}
+    assert headrace("count", table, "--version", "0").stdout == "3\n"
+
+
+def test_files_are_counted(table: str) -> None:
+    assert headrace("files", table, "--count").stdout == "3\n"
+    assert headrace("files", table, "--count", "--where", "city = 'Bern'").stdout == "1\n"
+
+
+def test_history_lists_the_newest_commit_first(table: str) -> None:
+    told = json.loads(headrace("history", table, "--json").stdout)
+    assert [entry["version"] for entry in told] == [2, 1, 0]
+    lines = headrace("history", table, "--limit", "1").stdout
+    assert "DELETE" in lines
+    assert "num_deleted_rows=1" in lines
+    assert "WRITE" not in lines
+
+
+def test_changes_are_files_or_rows(table: str) -> None:
+    files = [json.loads(line) for line in headrace("changes", table).stdout.splitlines()]
+    assert [file["version"] for file in files][:3] == [0, 0, 1]
+    assert files[2]["path"].startswith("city=La%2520Chaux/")
+    done = headrace("changes", table, "--since", "1", "--rows", "--columns", "id")
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [(row["id"], row["_change_type"], row["_commit_version"]) for row in rows] == [
+        (4, "insert", 1),
+        (1, "delete", 2),
+    ]
+
+
+def test_people_see_decoded_paths(table: str) -> None:
+    lines = headrace("changes", table, "--since", "1", "--format", "table").stdout.splitlines()
+    assert lines[0].split() == ["version", "kind", "size_bytes", "path"]
+    assert "city=La%20Chaux/" in lines[2]  # which is the name of the folder
+    assert "city=La%20Chaux/" in headrace("files", table).stdout
+    assert "city=La%2520Chaux/" in headrace("files", table, "--format", "jsonl").stdout
+
+
+def test_a_range_may_be_of_times(table: str) -> None:
+    assert len(headrace("changes", table, "--since", "yesterday").stdout.splitlines()) >= 4
+    assert headrace("changes", table, "--since", "2100-01-01").stdout == ""
+    done = headrace("changes", table, "--since", "1 hour ago", "--until", "0")
+    assert len(done.stdout.splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--since", "soon"],
+        ["--since", "9"],
+        ["--where", "id = 1"],
+        ["--columns", "id"],
+        ["--follow", "--until", "3"],
+        ["--rows", "--where", "nope = 1"],
+    ],
+    ids=str,
+)
+def test_wrong_words_are_a_wrong_request(table: str, words: list[str]) -> None:
+    done = headrace("changes", table, *words)
+    assert done.returncode == 2
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize("words", [[], ["--rows"]], ids=str)
+def test_new_commits_are_followed_until_it_is_interrupted(table: str, words: list[str]) -> None:
+    follow = [*HEADRACE, "changes", table, "--follow", "--every", "0.05", "--since", "2", *words]
+    with subprocess.Popen(follow, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        process.stdout.readline()  # of version 2
+        write_deltalake(table, pa.table({"id": [9], "city": ["Chur"]}), mode="append")
+        for line in process.stdout:
+            told = json.loads(line)
+            if told.get("version", told.get("_commit_version")) == 3:
+                break
+        time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=20) == 130
+
+
+def test_the_schema_is_that_of_a_version(tmp_path: Path) -> None:
+    path = tmp_path / "t"
+    nested = pa.array([{"x": 1}], pa.struct([("x", pa.int64())]))
+    write_deltalake(path, pa.table({"id": [1], "s": nested, "p": ["a"]}), partition_by=["p"])
+    write_deltalake(path, pa.table({"id": [1], "n": [2.5]}), mode="append", schema_mode="merge")
+    first = headrace("schema", str(path), "--version", "0").stdout.splitlines()
+    assert first == ["id long", "s struct", "  x long", "p string (partition)"]
+    assert "n double" in headrace("schema", str(path)).stdout
+    told = json.loads(headrace("schema", str(path), "--format", "json").stdout)
+    assert [field["name"] for field in told["fields"]] == ["id", "s", "p", "n"]
+    assert "s: struct<x: int64>" in headrace("schema", str(path), "--format", "arrow").stdout
