@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 PEERS  := $(VENV)/.peers
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test lint format types unit soak kill-soak spark-soak demo docs bench bench-full bench-spark bench-rows bench-pipeline spark-delta constraints clean
+.PHONY: help setup test lint format types unit soak fault-soak kill-soak spark-soak demo docs bench bench-full bench-spark bench-rows bench-everyday bench-history bench-pipeline spark-delta constraints clean
 
 help:  ## list the verbs
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -36,6 +36,9 @@ unit: $(READY)  ## the tests
 
 soak: $(READY)  ## the property tests with many more examples (long)
 	HEADRACE_EXAMPLES=20000 $(BIN)/pytest -n 2 -q -m property --timeout 7200
+
+fault-soak: $(READY)  ## fail every store operation and every step of a run, on both runners (long)
+	HEADRACE_FAULT_STEP=1 HEADRACE_SPARK_FAULT_STEP=3 $(BIN)/pytest -q tests/pipeline/faults --log-cli-level INFO
 
 kill-soak: $(READY)  ## kill a pipeline run 20 times on each runner and compare its tables (long)
 	HEADRACE_KILLS=20 $(BIN)/pytest -q tests/pipeline/running/test_kill.py --log-cli-level INFO
@@ -79,8 +82,15 @@ bench-full: $(PEERS)  ## the same with 10 M files (most of an hour, 16 GB of mem
 bench-spark: $(PEERS)  ## a pinned read on Spark against a bare one, 10,000 files (minutes)
 	$(BIN)/python -m benchmarks.spark_read
 
-bench-rows: $(PEERS)  ## the time to the first rows, 1 M files (minutes)
+bench-rows: $(PEERS)  ## the time to the first rows, 1 M files; whole and filtered reads (minutes)
+	$(BIN)/python -m benchmarks.row_read
 	$(BIN)/python -m benchmarks.first_row --repeats 5
+
+bench-history: $(PEERS)  ## a run after 10 runs and after 10,000 (many minutes, most of them preparation)
+	$(BIN)/python -m benchmarks.pipeline_history
+
+bench-everyday: $(PEERS)  ## counting small files, and the start of the command line (a minute)
+	$(BIN)/python -m benchmarks.everyday
 
 bench-pipeline: $(PEERS)  ## planning, and runs against handwritten PySpark, TPC-H (most of an hour)
 	$(BIN)/python -m benchmarks.pipeline_plan

@@ -44,7 +44,7 @@ def _section(family: type[HeadraceError]) -> str:
         "| code | class | meaning | fields |",
         "|---|---|---|---|",
     ]
-    for kind in _below(family):
+    for kind in _leaves(family):
         fields = ", ".join(f"`{name}`" for name in _fields(kind)) or "none"
         lines.append(f"| `{kind.code}` | `{kind.__name__}` | {_meaning(kind)} | {fields} |")
     return "\n".join(lines) + "\n"
@@ -69,6 +69,11 @@ def _below(kind: type[HeadraceError]) -> list[type[HeadraceError]]:
         found for found in kind.__subclasses__() if found.__module__.startswith(errors.__name__)
     ]
     return sorted(below, key=lambda found: tree.index(f" {found.__name__} "))
+
+
+def _leaves(kind: type[HeadraceError]) -> list[type[HeadraceError]]:
+    """The classes below one that have a code, also those of a family within it."""
+    return [leaf for below in _below(kind) for leaf in (_leaves(below) or [below])]
 
 
 def _meaning(kind: type[HeadraceError]) -> str:

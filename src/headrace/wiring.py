@@ -7,19 +7,26 @@ or a SQL parser is paid for by those who use it.
 
 import os
 import sys
-from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterable, Mapping, Sequence
 from functools import partial
+from importlib import import_module
+from itertools import chain
 from typing import Any, TypeVar
 
 from headrace.engines.arrow.executor import ArrowExecutor, Columnar
-from headrace.errors import UnsupportedStoreError
+from headrace.errors import MissingExtraError, UnsupportedStoreError
 from headrace.expr.node import Basis, BoundPredicate
+from headrace.phases.changes import ChangeRequest
 from headrace.phases.scan import ScanOutcome
 from headrace.plan.batch import ActionBatch
 from headrace.plan.cancellation import Cancellation
 from headrace.plan.context import ExecutionContext
+from headrace.plan.executor import Executor
+from headrace.protocol.column_mapping import MappingMode
 from headrace.protocol.schema import StructType
 from headrace.rows.option import RowOptions
+from headrace.rows.row_count import RowCount
+from headrace.scan.changes import FileChange
 from headrace.scan.label import ListLabel
 from headrace.scan.live_file import FileContext
 from headrace.scan.pipeline import Pipeline
@@ -28,7 +35,7 @@ from headrace.scan.scan import Scan
 from headrace.storage.local import LocalStore
 from headrace.storage.location import local_root, scheme_of
 from headrace.storage.reaching import ReachingStore
-from headrace.storage.store import Store
+from headrace.storage.store import Store, WritableStore
 
 T = TypeVar("T")
 
@@ -41,6 +48,17 @@ def open_store(uri: str, *, options: Mapping[str, str] | None = None) -> Store: 
 
     Raises:
         UnsupportedStoreError: no store is known for the scheme.
+    """
+    if scheme_of(uri) == "file":
+        return LocalStore(local_root(uri))
+    raise UnsupportedStoreError(uri=uri, known=("local paths", "file://"))
+
+
+def open_writable_store(uri: str) -> WritableStore:
+    """The store that an address belongs to, to be written to.
+
+    Raises:
+        UnsupportedStoreError: no store that can be written to is known for the scheme.
     """
     if scheme_of(uri) == "file":
         return LocalStore(local_root(uri))
@@ -151,6 +169,24 @@ class ScanParts:
 
         return bring_up_to_date(previous, run, context, label)
 
+    def changes_schema(self) -> Any:
+        """The `pyarrow.Schema` of changes of files."""
+        from headrace.scan.arrow_changes import SCHEMA  # noqa: PLC0415
+
+        return SCHEMA
+
+    def changes_batch(self, changes: Sequence[FileChange]) -> Any:
+        """A `pyarrow.RecordBatch` of changes of files."""
+        from headrace.scan.arrow_changes import changes_batch  # noqa: PLC0415
+
+        return changes_batch(changes)
+
+    def reader(self, schema: Any, batches: Iterable[Any]) -> Any:
+        """Batches of one schema, as a `pyarrow.RecordBatchReader`."""
+        import pyarrow as pa  # noqa: PLC0415
+
+        return pa.RecordBatchReader.from_batches(schema, batches)
+
     def in_bulk(
         self, source: Generator[T, None, None], cancellation: Cancellation
     ) -> AsyncGenerator[T, None]:
@@ -172,7 +208,7 @@ def row_request(  # noqa: PLR0913  (what a snapshot knows)
     context: FileContext,
     predicate: BoundPredicate | None,
     columns: Sequence[str] | None,
-    mapping_mode: str | None,
+    mapping_mode: MappingMode,
     options: RowOptions,
 ) -> Any:
     """A `headrace.rows.request.RowRequest`: what is asked of each data file."""
@@ -184,7 +220,7 @@ def row_request(  # noqa: PLR0913  (what a snapshot knows)
         columns=choose_columns(schema, columns),
         partition_columns=frozenset(column.name for column in context.partition_columns),
         predicate=predicate,
-        match_by=MatchBy.ID if mapping_mode == "id" else MatchBy.NAME,
+        match_by=MatchBy.ID if mapping_mode is MappingMode.ID else MatchBy.NAME,
         rows_per_batch=options.rows_per_batch,
     )
 
@@ -206,8 +242,91 @@ def open_rows(  # noqa: PLR0913  (what a snapshot knows)
     )
 
 
+def count_rows(scan: Scan, *, store: Store, request: Any, options: RowOptions) -> RowCount:
+    """The number of matching rows of a scan's files."""
+    from headrace.rows.count import count_rows as count  # noqa: PLC0415
+
+    return count(scan, store=store, request=request, options=options)
+
+
 def arrow_schema(schema: StructType) -> Any:
     """Turn a Delta schema into a `pyarrow.Schema`."""
     from headrace.protocol.arrow_schema import arrow_schema as convert  # noqa: PLC0415
 
     return convert(schema)
+
+
+def open_change_rows(  # noqa: PLR0913  (a range, and how it is read)
+    request: ChangeRequest,
+    *,
+    before: Any,
+    last: Any,
+    executor: Executor,
+    store: Store,
+    row_request: Any,
+    options: RowOptions,
+) -> Any:
+    """A `pyarrow.RecordBatchReader` over the rows that a range of commits changed.
+
+    `before` is the pinned version before the range, and `last` the one at its end.
+    """
+    from headrace.rows.change_rows import ChangePlan  # noqa: PLC0415
+    from headrace.rows.change_rows import open_change_rows as open_reader  # noqa: PLC0415
+    from headrace.scan.commit import Commit, read_commits  # noqa: PLC0415
+    from headrace.scan.compatibility import PinnedSchema  # noqa: PLC0415
+
+    plan = ChangePlan(
+        commits=read_commits(request, executor),
+        before=Commit(version=last.version, protocol=before.protocol, metadata=before.metadata),
+        pinned=PinnedSchema(
+            table=request.table,
+            version=last.version,
+            protocol=last.protocol,
+            metadata=last.metadata,
+            schema=row_request.schema,
+        ),
+        context=last.context,
+    )
+    return open_reader(plan, store=store, request=row_request, options=options)
+
+
+def require(module: str) -> Any:
+    """Import a library that only some need.
+
+    Raises:
+        MissingExtraError: it is not installed.
+    """
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(module=module, extra=module) from error
+
+
+def open_dataset(scan: Scan, *, store: Store, context: FileContext, request: Any) -> Any:
+    """A `pyarrow.dataset.Dataset` of the rows of a scan's files."""
+    from headrace.handover.dataset import open_dataset as open_files_as_dataset  # noqa: PLC0415
+    from headrace.rows.live_source import data_files  # noqa: PLC0415
+    from headrace.rows.open import open_source  # noqa: PLC0415
+
+    reading = ExecutionContext(settings=scan.options)
+    source = open_source(store, request=request, context=reading)
+    files = chain.from_iterable(data_files(scan, context, request, reading.cancellation))
+    return open_files_as_dataset(files, request=request, store=store, read=source.batches)
+
+
+def open_lazy_frame(source: Any, where: str | None) -> Any:
+    """A `polars.LazyFrame` over the rows of a snapshot that a condition leaves."""
+    require("polars")
+    from headrace.handover.polars_frame import open_lazy_frame as open_frame  # noqa: PLC0415
+
+    def read(condition: str | None, columns: Sequence[str] | None, limit: int | None) -> Any:
+        both = [f"({part})" for part in (where, condition) if part is not None]
+        return source.rows(" AND ".join(both) or None, columns=columns, limit=limit)
+
+    return open_frame(source.schema, read)
+
+
+def open_relation(dataset: Any, connection: Any) -> Any:
+    """A relation of DuckDB over a dataset."""
+    duckdb = require("duckdb")
+    return duckdb.from_arrow(dataset, connection=connection or duckdb.default_connection())

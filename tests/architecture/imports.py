@@ -14,7 +14,8 @@ STEPS: tuple[frozenset[str], ...] = tuple(
         "spark",
         "table",
         "wiring",
-        "maintain",
+        "maintain handover",
+        "commit",
         "rows",
         "scan",
         "state",
@@ -32,9 +33,12 @@ STEPS: tuple[frozenset[str], ...] = tuple(
 
 HEAVY: dict[str, tuple[str, ...]] = {
     "datafusion": ("pipeline", "state"),
-    "deltalake": ("pipeline", "maintain"),
+    "deltalake": ("pipeline", "maintain", "commit"),
+    "duckdb": ("handover",),
     "fastavro": ("avro",),
     "obstore": ("storage",),
+    "polars": ("handover",),
+    "pyarrow.dataset": ("handover", "pipeline"),
     "pyarrow.flight": ("serve",),
     "pyarrow.parquet": ("engines", "rows", "pipeline"),
     "pyspark": ("spark", "engines.spark", "pipeline.runners"),

@@ -24,7 +24,7 @@ def write_demo_lake(folder: Path) -> Path:
         protocol(reader=1),
         metadata(columns=COLUMNS, partition_columns=("date", "city")),
     ]
-    history.append([remove(_path(4, city)) for city in CITIES])
+    history.append([_removed(4, city) for city in CITIES])
     for commit in history:
         commit.append(commit_info())  # as nearly every writer does
     write_history(table, history)
@@ -53,6 +53,12 @@ def _day(number: int) -> str:
 
 def _path(day: int, city: str) -> str:
     return f"date={_day(day)}/city={city}/part-0.parquet"
+
+
+def _removed(day: int, city: str) -> Line:
+    line = remove(_path(day, city))
+    line["remove"]["partitionValues"] = {"date": _day(day), "city": city}
+    return line
 
 
 def _file(day: int, city: str) -> Line:

@@ -42,6 +42,16 @@ def test_the_page_of_functions_is_up_to_date() -> None:
     assert page == _script("make_functions.py")["render"](), "run docs/make_functions.py"
 
 
+def test_the_page_of_keys_is_up_to_date() -> None:
+    page = (DOCS / "reference" / "keys.md").read_text(encoding="utf-8")
+    assert page == _script("make_keys.py")["render"](), "run docs/make_keys.py"
+
+
+def test_the_page_of_the_catalogue_is_up_to_date() -> None:
+    page = (DOCS / "reference" / "catalogue.md").read_text(encoding="utf-8")
+    assert page == _script("make_catalogue.py")["render"](), "run docs/make_catalogue.py"
+
+
 def test_the_page_of_rules_is_up_to_date() -> None:
     script = _script("make_rules.py")
     page = (DOCS / "reference" / "delta-rules.md").read_text(encoding="utf-8")

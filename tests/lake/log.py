@@ -36,9 +36,11 @@ def commit_path(table: Path, version: int) -> Path:
 
 
 def write_lines(path: Path, lines: Sequence[Mapping[str, Any]]) -> Path:
-    """Write JSON lines."""
+    """Write JSON lines; a file that has them already is not touched."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
     return path
 
 

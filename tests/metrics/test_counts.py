@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 
 from headrace import Scan, Table
-from headrace.errors import CorruptLogError
+from headrace.errors import SnapshotExpiredError
 from headrace.metrics.counts import Counts
 from headrace.metrics.event import Event, LogReplayCompleted
 from headrace.metrics.meter import Meter
@@ -98,11 +98,11 @@ def test_the_event_of_a_scan_that_fails_has_the_files_before_the_failure(tmp_pat
     commit_path(tmp_path, 2).write_bytes(b"{")
     taken = 0
     batches = scan.batches()
-    with suppress(CorruptLogError):
+    with suppress(SnapshotExpiredError):
         for batch in batches:
             time.sleep(0.01)  # slower than the reader
             taken += batch.num_rows
-    with pytest.raises(CorruptLogError):
+    with pytest.raises(SnapshotExpiredError):
         next(batches)
     [event] = events
     assert isinstance(event, LogReplayCompleted)

@@ -1,0 +1,187 @@
+"""What a run costs in a project that has been run many times, against one that has not.
+
+    python -m benchmarks.pipeline_history --runs 10 10000
+
+Each project is run once for real; further runs that skip everything are recorded through the
+artifact store as a run records them, ten minutes apart by its clock, with upkeep after each. Then
+a run that skips everything is made in a fresh process, the projects taking turns: wall time, CPU
+time and peak memory must be at most 1.2 times those of the project with the shortest history. The
+state folder of the longest history must hold no more files than a few hours of runs leave.
+"""
+
+import argparse
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from unittest.mock import patch
+
+import msgspec
+import pyarrow as pa
+from deltalake import write_deltalake
+
+from headrace.pipeline import Project, RunStatus
+from headrace.pipeline.runs import history_table
+
+TARGET = 1.2
+MOST_FILES = 2000
+STEP_MS = 10 * 60 * 1000
+VIEWS = 5
+MANIFEST = '[project]\nname = "history"\n\n[sources.orders]\nuri = "lake/orders"\n'
+RUN = """\
+import sys
+from headrace.pipeline import Project
+Project.load(sys.argv[1]).run(engine="datafusion")
+status = open("/proc/self/status").read().splitlines()
+print(next(line.split()[1] for line in status if line.startswith("VmHWM:")))
+"""
+"""Prints its own peak: what the system counts for a child begins with the memory of its parent."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    wall_s: float
+    cpu_s: float
+    peak_mb: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Size:
+    files: int
+    size_bytes: int
+
+
+def write_project(root: Path) -> Path:
+    """A project of a few views over one small table."""
+    (root / "views").mkdir(parents=True)
+    (root / "headrace.toml").write_text(MANIFEST)
+    for number in range(VIEWS):
+        text = f"-- @materialise output\nSELECT id, amount + {number} AS a FROM orders\n"
+        (root / "views" / f"view_{number}.sql").write_text(text)
+    rows = pa.table({"id": pa.array(range(10)), "amount": pa.array(range(10))})
+    write_deltalake(root / "lake" / "orders", rows)
+    return root
+
+
+def record_runs(root: Path, count: int) -> None:
+    """Bring a project to `count` runs; the last ones are recorded as happening now."""
+    project = Project.load(root)
+    project.run(engine="datafusion")
+    if count < 2:
+        return
+    latest = project.run(engine="datafusion")
+    store = project.store
+    now_ms = time.time_ns() // 1_000_000
+    with no_flushing():
+        for number in range(2, count):
+            started_ms = now_ms - (count - number) * STEP_MS
+            record = msgspec.structs.replace(
+                latest,
+                id=f"recorded-{number:08}",
+                status=RunStatus.RUNNING,
+                started_ms=started_ms,
+                finished_ms=None,
+            )
+            finished = msgspec.structs.replace(
+                record, status=RunStatus.SUCCEEDED, finished_ms=started_ms + 900
+            )
+            with clock_at(now_ms + number * STEP_MS):
+                store.add_run(record)
+                store.add_views(record, list(latest.views.values()))
+                store.add_run(finished)
+                store.upkeep(now_ms=now_ms + number * STEP_MS)
+
+
+@contextmanager
+def no_flushing() -> Iterator[None]:
+    """Leave out the flushes to disk, which only make the preparation slow."""
+    with patch.object(os, "fsync", lambda _: None):
+        yield
+
+
+@contextmanager
+def clock_at(now_ms: int) -> Iterator[None]:
+    """Let files seem to be replaced at a time."""
+    with patch.object(history_table, "_now_ms", lambda: now_ms):
+        yield
+
+
+def run_once(root: Path) -> Cost:
+    """Run the project in a process of its own."""
+    started = time.perf_counter()
+    process = subprocess.Popen([sys.executable, "-c", RUN, str(root)], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    with process.stdout as printed:
+        peak_kb = int(printed.read())
+    _, status, usage = os.wait4(process.pid, 0)
+    wall_s = time.perf_counter() - started
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0
+    return Cost(wall_s=wall_s, cpu_s=usage.ru_utime + usage.ru_stime, peak_mb=peak_kb / 1024)
+
+
+def measure(roots: Sequence[Path], repeats: int) -> list[list[Cost]]:
+    """What a run costs in each project, the projects taking turns."""
+    for root in roots:
+        run_once(root)
+    costs: list[list[Cost]] = [[] for _ in roots]
+    for _ in range(repeats):
+        for root, found in zip(roots, costs, strict=True):
+            found.append(run_once(root))
+    return costs
+
+
+def median(costs: Sequence[Cost], name: str) -> float:
+    return float(statistics.median(getattr(cost, name) for cost in costs))
+
+
+def size_of(root: Path) -> Size:
+    """How much there is in the state folder."""
+    files = [file for file in (root / ".headrace").rglob("*") if file.is_file()]
+    return Size(files=len(files), size_bytes=sum(file.stat().st_size for file in files))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--runs", type=int, nargs="+", default=[10, 10_000])
+    parser.add_argument("--repeats", type=int, default=9)
+    options = parser.parse_args()
+    folder = Path(tempfile.mkdtemp(prefix="history-"))
+    try:
+        roots = []
+        for count in options.runs:
+            started = time.perf_counter()
+            roots.append(write_project(folder / str(count)))
+            record_runs(roots[-1], count)
+            size = size_of(roots[-1])
+            print(
+                f"{count} runs recorded in {time.perf_counter() - started:.0f} s: "
+                f"{size.files} files, {size.size_bytes / 1e6:.1f} MB",
+                flush=True,
+            )
+        costs = measure(roots, options.repeats)
+    finally:
+        shutil.rmtree(folder)
+    missed = size.files > MOST_FILES
+    for count, found in zip(options.runs, costs, strict=True):
+        parts = []
+        for name in ("wall_s", "cpu_s", "peak_mb"):
+            ratio = median(found, name) / median(costs[0], name)
+            missed |= ratio > TARGET
+            parts.append(f"{name} {median(found, name):.2f} (x {ratio:.2f})")
+        print(f"{count} runs: {', '.join(parts)}")
+    print(f"target x {TARGET}, at most {MOST_FILES} files: {'missed' if missed else 'met'}")
+    sys.exit(1 if missed else 0)
+
+
+if __name__ == "__main__":
+    main()

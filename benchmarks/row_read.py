@@ -1,0 +1,252 @@
+"""Whole and filtered reads of rows beside pyarrow.dataset and polars, in one run.
+
+Three tables: few large files, many small ones, and the large ones with a tenth of their rows
+deleted by vectors. Each contestant answers in a process of its own, several times; the least
+counts. Every answer is reduced to a few numbers, which must be the same for all.
+"""
+
+import argparse
+import json
+import shutil
+import subprocess
+import sys
+import time
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+from pyroaring import BitMap64
+
+from benchmarks.lake import ROOT, bench_folder
+from benchmarks.process import tree_peak_bytes
+
+Ask: TypeAlias = Callable[[], Any]
+"""Asks a question; the answer is an Arrow table, or becomes one when the clock has stopped."""
+
+LARGE_FILES, LARGE_ROWS = 8, 500_000
+SMALL_FILES, SMALL_ROWS = 1192, 200
+DELETED_SHARE = 0.1
+LETTERS = np.array(list("abcdefghij"))
+QUESTIONS = {
+    "whole": ("large", None),
+    "filtered": ("large", "g = 'a'"),
+    "small files": ("small", None),
+    "small files, filtered": ("small", "g = 'a'"),
+    "deletion vectors": ("vectors", None),
+    "deletion vectors, filtered": ("vectors", "g = 'a'"),
+}
+_UNFINISHED = ".unfinished"
+_WORKER = "from benchmarks.row_read import answer; answer()"
+
+
+def open_tables(folder: Path) -> Path:
+    """The tables; they are made if they are not there."""
+    made = folder / f"row-read-{LARGE_FILES}x{LARGE_ROWS}-{SMALL_FILES}x{SMALL_ROWS}"
+    if made.exists():
+        return made
+    unfinished = made.with_name(f"{made.name}{_UNFINISHED}")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    _write(unfinished / "large", files=LARGE_FILES, rows=LARGE_ROWS, deletes=False)
+    _write(unfinished / "vectors", files=LARGE_FILES, rows=LARGE_ROWS, deletes=True)
+    _write(unfinished / "small", files=SMALL_FILES, rows=SMALL_ROWS, deletes=False)
+    unfinished.rename(made)
+    return made
+
+
+def _write(table: Path, *, files: int, rows: int, deletes: bool) -> None:
+    (table / "_delta_log").mkdir(parents=True)
+    draw = np.random.default_rng(7)
+    fields = [("id", "long"), ("x", "double"), ("g", "string"), ("s", "string")]
+    schema = {
+        "type": "struct",
+        "fields": [
+            {"name": name, "type": kind, "nullable": True, "metadata": {}} for name, kind in fields
+        ],
+    }
+    features = ["deletionVectors"] if deletes else []
+    lines: list[dict[str, Any]] = [
+        {
+            "protocol": {
+                "minReaderVersion": 3,
+                "minWriterVersion": 7,
+                "readerFeatures": features,
+                "writerFeatures": features,
+            }
+        },
+        {
+            "metaData": {
+                "id": table.name,
+                "format": {"provider": "parquet", "options": {}},
+                "schemaString": json.dumps(schema),
+                "partitionColumns": [],
+                "configuration": {},
+            }
+        },
+    ]
+    for number in range(files):
+        data = pa.table(
+            {
+                "id": np.arange(number * rows, (number + 1) * rows),
+                "x": draw.random(rows),
+                "g": LETTERS[draw.integers(0, len(LETTERS), rows)],
+                "s": pa.array([f"name-{n}" for n in draw.integers(0, 1000, rows)]),
+            }
+        )
+        path = table / f"part-{number:05}.parquet"
+        pq.write_table(data, path)
+        add: dict[str, Any] = {
+            "path": path.name,
+            "partitionValues": {},
+            "size": path.stat().st_size,
+            "modificationTime": 0,
+            "dataChange": True,
+            "stats": json.dumps({"numRecords": rows}),
+        }
+        if deletes:
+            add["deletionVector"] = _vector(draw, rows, table / f"deletion_vector_{number}.bin")
+        lines.append({"add": add})
+    log = table / "_delta_log" / f"{0:020}.json"
+    log.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+
+
+def _vector(draw: np.random.Generator, rows: int, path: Path) -> dict[str, Any]:
+    deleted = np.flatnonzero(draw.random(rows) < DELETED_SHARE)
+    bitmap = b"\xd1\xd3\x39\x64" + BitMap64(deleted.tolist()).serialize()
+    frame = len(bitmap).to_bytes(4, "big") + bitmap + zlib.crc32(bitmap).to_bytes(4, "big")
+    path.write_bytes(b"\x01" + frame)
+    return {
+        "storageType": "p",
+        "pathOrInlineDv": path.resolve().as_uri().replace(_UNFINISHED, ""),
+        "offset": 1,
+        "sizeInBytes": len(bitmap),
+        "cardinality": len(deleted),
+    }
+
+
+def headrace_rows(table: str, where: str | None) -> Ask:
+    """The reader of this project."""
+    import headrace  # noqa: PLC0415
+
+    return lambda: headrace.Table(table).snapshot().rows(where=where).read_all()
+
+
+def arrow_dataset(table: str, where: str | None) -> Ask:
+    """Arrow's own scan of the same files, given as a list: it reads no log."""
+    import pyarrow.dataset as ds  # noqa: PLC0415
+
+    files = sorted(map(str, Path(table).glob("*.parquet")))
+    kept = None if where is None else ds.field("g") == "a"
+    return lambda: ds.dataset(files).to_table(filter=kept)
+
+
+def polars_files(table: str, where: str | None) -> Ask:
+    """polars' scan of the same files, given as a list; its texts stay views."""
+    import polars as pl  # noqa: PLC0415
+
+    files = sorted(map(str, Path(table).glob("*.parquet")))
+
+    def ask() -> Any:
+        frame = pl.scan_parquet(files)
+        frame = frame if where is None else frame.filter(pl.col("g") == "a")
+        return frame.collect()
+
+    return ask
+
+
+def polars_delta(table: str, where: str | None) -> Ask:
+    """polars' scan of the table."""
+    import polars as pl  # noqa: PLC0415
+
+    def ask() -> Any:
+        frame = pl.scan_delta(table)
+        frame = frame if where is None else frame.filter(pl.col("g") == "a")
+        return frame.collect()
+
+    return ask
+
+
+CONTESTANTS: dict[str, Callable[[str, str | None], Ask]] = {
+    "headrace": headrace_rows,
+    "pyarrow.dataset": arrow_dataset,
+    "polars (files)": polars_files,
+    "polars (table)": polars_delta,
+}
+KNOWS_NO_VECTORS = frozenset({"pyarrow.dataset", "polars (files)"})
+
+
+def summary(found: Any) -> list[Any]:
+    """A few numbers that two answers hardly share by chance."""
+    rows = found if isinstance(found, pa.Table) else found.to_arrow()
+    lengths = pc.sum(pc.binary_length(rows["s"].cast(pa.large_string()))).as_py()
+    letters = pc.value_counts(rows["g"].cast(pa.large_string())).to_pylist()
+    counted = sorted((entry["values"], entry["counts"]) for entry in letters)
+    return [rows.num_rows, pc.sum(rows["id"]).as_py(), lengths, counted, f"{pc.sum(rows['x'])}"[:9]]
+
+
+def answer() -> None:
+    """In a process of its own: ask several times, and say the least that it took."""
+    contestant, question, folder, repeats = sys.argv[1:]
+    name, where = QUESTIONS[question]
+    ask = CONTESTANTS[contestant](f"{folder}/{name}", where)
+    idle_bytes = tree_peak_bytes()
+    best, found = float("inf"), None
+    for _ in range(int(repeats)):
+        started = time.perf_counter()
+        found = ask()
+        best = min(best, time.perf_counter() - started)
+    peak_mb = (tree_peak_bytes() - idle_bytes) / 1e6
+    print(json.dumps({"seconds": best, "over_idle_mb": peak_mb, "answer": summary(found)}))
+
+
+def sample(contestant: str, question: str, folder: Path, repeats: int) -> dict[str, Any] | None:
+    """Measure once; None: the contestant refuses the table."""
+    done = subprocess.run(
+        [sys.executable, "-c", _WORKER, contestant, question, str(folder), str(repeats)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        if contestant == "headrace":
+            raise SystemExit(done.stderr)
+        return None
+    said: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return said
+
+
+def main() -> None:
+    """Measure whole and filtered reads against the peers."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.row_read", description=main.__doc__)
+    parser.add_argument("--repeats", type=int, default=7, help="answers of each; the least counts")
+    parser.add_argument("--folder", type=Path, help="where the tables are kept")
+    chosen = parser.parse_args()
+    folder = open_tables(chosen.folder or bench_folder())
+    print("| read | contestant | time | headrace / it | memory over idle |")
+    print("|---|---|--:|--:|--:|")
+    for question in QUESTIONS:
+        own: dict[str, Any] = {}
+        for name in CONTESTANTS:
+            if question.startswith("deletion") and name in KNOWS_NO_VECTORS:
+                continue
+            took = sample(name, question, folder, chosen.repeats)
+            if took is None:
+                print(f"| {question} | {name} | refuses the table | | |")
+                continue
+            own = own or took
+            if took["answer"] != own["answer"]:
+                raise SystemExit(f"{question}: {name} has {took['answer']}, not {own['answer']}")
+            ratio = own["seconds"] / took["seconds"]
+            print(
+                f"| {question} | {name} | {took['seconds'] * 1000:,.0f} ms | {ratio:,.2f} "
+                f"| {took['over_idle_mb']:,.0f} MB |"
+            )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+"""Writes docs/reference/catalogue.md from the catalogue of translations."""
+
+from pathlib import Path
+
+from headrace.pipeline.translation.catalogue.aggregate import AGGREGATES, RANKS
+from headrace.pipeline.translation.catalogue.collection import COLLECTION
+from headrace.pipeline.translation.catalogue.entry import Entry
+from headrace.pipeline.translation.catalogue.form import FORM
+from headrace.pipeline.translation.catalogue.number import NUMBER
+from headrace.pipeline.translation.catalogue.text import TEXT
+from headrace.pipeline.translation.catalogue.time import TIME
+from headrace.pipeline.translation.operator import BINARY
+
+PAGE = Path(__file__).resolve().parent / "reference" / "catalogue.md"
+
+HEAD = """\
+# What runs on DataFusion
+
+Spark SQL on Spark is what a view means. `--engine datafusion` computes a view only where the
+result is proven to be Spark's: each operator, function and cast of the view is looked up here,
+with the types of its arguments. What is not in this catalogue is refused before anything runs,
+with its place in the text, and still runs on Spark.
+
+The evidence for every entry is the same suite, which asks Spark itself: the examples in Spark's
+own descriptions of its functions, read from the installed PySpark, and random typed queries that
+are drawn from this catalogue, over tables with nulls, NaN, both zeros, extremes, empty and
+non-BMP text, dates before 1582 and after 9999, and decimals at full precision. Each statement
+must give Spark's rows or be refused. Of Spark's 1,291 examples at least {least} are equal; the
+others are refused, and none differs.
+
+A *kernel* is a function over Arrow arrays that Headrace brings along. Of types, `INTEGER` stands
+for any whole number, `NUMERIC` for any number, `ANY` for any type. Brackets stand around an
+argument that may be missing, dots after one that may be repeated, and `!` after one that must be
+a literal. Names are those of Spark. This page is written by `docs/make_catalogue.py`.
+
+## Settings
+
+| setting | what is refused |
+|---|---|
+| `ansi = false` | arithmetic on decimals, `%`, `DIV`, casts that may lose digits |
+| a time zone other than UTC | parts, casts and formats of `TIMESTAMP`; comparisons are there |
+| any | `FLOAT` and `DOUBLE` as text, in arrays that are searched, and as decimals |
+
+## Operators
+
+"""
+
+
+def render() -> str:
+    """The page as Markdown."""
+    operators = ", ".join(f"`{operator}`" for operator in BINARY if operator != "|")
+    forms = (
+        "`AND`, `OR`, `NOT`, `IS [NOT] NULL`, `IS [NOT] TRUE`, `BETWEEN`, `IN`, `LIKE`, `CASE`, "
+        "`CAST`, `TRY_CAST`, `EXISTS`, `a[i]`, `m[k]`, fields of structs"
+    )
+    sections = "".join(
+        _section(title, entries)
+        for title, entries in (
+            ("Conditions", FORM),
+            ("Numbers", NUMBER),
+            ("Texts", TEXT),
+            ("Dates and times", TIME),
+            ("Arrays, maps and structs", COLLECTION),
+        )
+    )
+    rows = [(entry.name, entry.takes, entry.how) for entry in AGGREGATES.values()]
+    rows += [(name, "", name) for name in RANKS]
+    rows += [
+        ("ntile", "INTEGER!", "ntile"),
+        ("lag, lead", "ANY [INTEGER!] [ANY!]", "lag, lead"),
+        ("first_value, last_value", "ANY", "over an ordered window"),
+    ]
+    head = HEAD.replace("{least}", "380")
+    return (
+        f"{head}{operators}, `\\|`, {forms}.\n{sections}"
+        f"\n## Aggregates and windows\n\n{_table(rows)}"
+    )
+
+
+def _section(title: str, entries: list[Entry]) -> str:
+    rows = [(entry.name, " ".join(entry.takes), entry.how) for entry in entries]
+    return f"\n## {title}\n\n{_table(sorted(set(rows)))}"
+
+
+def _table(rows: list[tuple[str, str, str]]) -> str:
+    lines = ["| function | takes | computed by |", "|---|---|---|"]
+    for name, takes, how in rows:
+        shown = how.replace("|", "\\|")
+        lines.append(f"| `{name}` | {f'`{takes}`' if takes else ''} | {shown} |")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    """Write the page anew."""
+    PAGE.write_text(render(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+"""Writes docs/reference/keys.md from the table of changes that the tests run."""
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tests.pipeline.mutations.mutation import NONE, OTHER, Mutation  # noqa: E402
+from tests.pipeline.mutations.table import SECTIONS  # noqa: E402
+
+PAGE = ROOT / "docs" / "reference" / "keys.md"
+
+HEAD = """\
+# What re-runs a view
+
+A view is skipped while its [skip key](../guide/pipelines.md#three-hashes) stays. Each row is one
+change to a project or its lake, what it does to the view's plan fingerprint, to its skip key and to
+the bundle's id, and what `headrace why` says about it. A view without a key runs every time. A test
+makes every one of these changes.
+
+This page is written by `docs/make_keys.py`.
+"""
+
+
+def render() -> str:
+    """The page as Markdown: one table a section, one row a change."""
+    return HEAD + "".join(_section(title, rows) for title, rows in SECTIONS.items())
+
+
+def _section(title: str, rows: list[Mutation]) -> str:
+    lines = [f"\n## {title}\n", "| change | plan | key | id | why |", "|---|---|---|---|---|"]
+    return "\n".join([*lines, *map(_row, rows)]) + "\n"
+
+
+def _row(row: Mutation) -> str:
+    hashes = " | ".join(_shown(value) for value in (row.plan, row.key, row.bundle))
+    why = "" if row.cause is None else row.cause[1].replace("|", "\\|")
+    return f"| {row.name} | {hashes} | {why} |"
+
+
+def _shown(value: str) -> str:
+    return f"**{value}**" if value in {OTHER, NONE} else value
+
+
+def main() -> None:
+    """Write the page anew."""
+    PAGE.write_text(render(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,17 @@
+"""A run does not get slower, nor its store larger, with the number of runs before it."""
+
+from pathlib import Path
+
+from benchmarks.pipeline_history import record_runs, run_once, size_of, write_project
+from headrace.pipeline import Project, ViewStatus
+
+
+def test_a_long_history_is_compact_and_the_next_run_skips_everything(tmp_path: Path) -> None:
+    root = write_project(tmp_path / "project")
+    record_runs(root, 120)
+    assert size_of(root).files < 200
+    run_once(root)
+    runs = Project.load(root).runs()
+    assert len(runs) == 121
+    newest = Project.load(root).show(runs[0].id)
+    assert {view.status for view in newest.views.values()} == {ViewStatus.SKIPPED}
