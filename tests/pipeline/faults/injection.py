@@ -87,28 +87,32 @@ def _whole(result: Any) -> Any:
     return list(result) if isinstance(result, Iterator) else result
 
 
-_WRITES = frozenset({"list", "read", "put", "persist", "list_tree", "delete", "prune"})
+_READS = frozenset({"list", "read", "read_chunks", "open"})
+_WRITES = _READS | {"put", "persist", "list_tree", "delete", "prune"}
 _STEPS = frozenset({"compute", "merge", "close"})
 
 
 @contextmanager
 def injected(faults: Faults) -> Iterator[None]:
-    """Let every store that is written to, and every runner, ask `faults` first."""
-    open_store = wiring.open_writable_store
+    """Make every store and every runner that is opened from here on ask `faults` first."""
+    open_store, open_writable = wiring.open_store, wiring.open_writable_store
     runners = {n: getattr(pipeline_wiring, n) for n in ("datafusion_runner", "spark_runner")}
 
-    def store(uri: str) -> Any:
-        return _Failing(open_store(uri), faults, _WRITES, "store")
+    def store(uri: str, **options: Any) -> Any:
+        return _Failing(open_store(uri, **options), faults, _READS, "source")
+
+    def writable_store(uri: str) -> Any:
+        return _Failing(open_writable(uri), faults, _WRITES, "store")
 
     def runner(name: str) -> Callable[..., Any]:
         return lambda *args: _Failing(runners[name](*args), faults, _STEPS, "runner")
 
-    wiring.open_writable_store = store
+    wiring.open_store, wiring.open_writable_store = store, writable_store
     for name in runners:
         setattr(pipeline_wiring, name, runner(name))
     try:
         yield
     finally:
-        wiring.open_writable_store = open_store
+        wiring.open_store, wiring.open_writable_store = open_store, open_writable
         for name, original in runners.items():
             setattr(pipeline_wiring, name, original)
