@@ -22,7 +22,7 @@ from tests.pipeline.faults.project import (
 
 _LOGGER = logging.getLogger(__name__)
 EVERY = int(os.environ.get("HEADRACE_FAULT_STEP", "37"))
-SPARK_EVERY = int(os.environ.get("HEADRACE_SPARK_FAULT_STEP", "149"))
+SPARK_EVERY = int(os.environ.get("HEADRACE_SPARK_FAULT_STEP", "373"))
 """The gate tries one fault in this many; `make fault-soak` tries all."""
 
 RunOnce = Callable[[Path, Fault | None], RunEnd]

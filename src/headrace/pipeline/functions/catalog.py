@@ -11,6 +11,7 @@ from headrace.pipeline.functions import change_feed, collection, follow, hashing
 from headrace.pipeline.functions.builtin import spark_functions
 from headrace.pipeline.functions.declaration import Function, Volatility
 from headrace.pipeline.functions.fingerprint import FunctionPart, function_part
+from headrace.pipeline.functions.resolution import Resolver
 
 _OWN = "headrace"
 _STANDARD = (hashing, span, text, collection, change_feed)
@@ -18,17 +19,12 @@ _PACKAGE_ROOT = Path(__file__).resolve().parents[3]
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """A function, where it comes from, and what it is made of."""
+    """A function, and where it comes from."""
 
     function: Function
     origin: str
-    root: Path
-    package: str | None = None
-    """The only package below `root` that it is followed through; by default all of it."""
-
-    def part(self) -> FunctionPart:
-        """What of it goes into keys."""
-        return function_part(self.function, root=self.root, package=self.package)
+    resolver: Resolver
+    """Finds the modules that it is made of; functions of one origin share it."""
 
 
 class Catalog:
@@ -51,7 +47,8 @@ class Catalog:
     def part(self, name: str) -> FunctionPart:
         """What of a function goes into keys; worked out when it is first asked for."""
         if name not in self._parts:
-            self._parts[name] = self.entries[name].part()
+            entry = self.entries[name]
+            self._parts[name] = function_part(entry.function, resolver=entry.resolver)
         return self._parts[name]
 
     def why_run(self, name: str) -> str | None:
@@ -95,6 +92,7 @@ def project_catalog(functions: Iterable[Function], *, origin: str, root: Path) -
             two have one name.
     """
     entries = {entry.function.name: entry for entry in _standard()}
+    resolver = Resolver(root)
     for found in functions:
         if found.name in spark_functions():
             reason = "Spark has a function of this name: take another one"
@@ -102,10 +100,10 @@ def project_catalog(functions: Iterable[Function], *, origin: str, root: Path) -
         if found.name in entries:
             reason = f"there is one already in {entries[found.name].origin}: take another name"
             raise InvalidFunctionError(function=found.name, reason=reason)
-        entries[found.name] = Entry(found, origin, root)
+        entries[found.name] = Entry(found, origin, resolver)
     catalog = Catalog(entries)
     for name, entry in entries.items():
-        if entry.root == root:
+        if entry.resolver is resolver:
             catalog.part(name)  # of the text that was loaded: it may be edited before it is planned
     return catalog
 
@@ -166,6 +164,7 @@ def _package_change(name: str, before: str | None, after: str | None) -> str:
 
 
 def _standard() -> Iterator[Entry]:
+    resolver = Resolver(_PACKAGE_ROOT, package=_OWN)
     for module in _STANDARD:
         for found in declared_functions(vars(module)):
-            yield Entry(found, _OWN, _PACKAGE_ROOT, _OWN)
+            yield Entry(found, _OWN, resolver)

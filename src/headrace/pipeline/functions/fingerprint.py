@@ -65,13 +65,8 @@ class Source(msgspec.Struct, frozen=True):
     name: str
 
 
-def function_part(function: Function, *, root: Path, package: str | None = None) -> FunctionPart:
-    """Follow a function through the modules below `root`.
-
-    Args:
-        function: The function.
-        root: The folder that its project's modules are imported from.
-        package: The only package below `root` that is followed; by default all of it is.
+def function_part(function: Function, *, resolver: Resolver) -> FunctionPart:
+    """Follow a function through the modules that a resolver finds.
 
     Raises:
         InvalidFunctionError: its text cannot be found.
@@ -80,7 +75,7 @@ def function_part(function: Function, *, root: Path, package: str | None = None)
     return _part(
         _sources(function.kernel, function),
         signature=signature,
-        resolver=Resolver(root, package=package),
+        resolver=resolver,
         is_promised=function.is_promised,
     )
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import msgspec
 import pyarrow as pa
-from sqlglot import exp
 
 from headrace.errors import InvalidViewError
 from headrace.pipeline.arrow_ddl import schema_text
@@ -18,7 +17,8 @@ from headrace.pipeline.planning.call import functions_used
 from headrace.pipeline.planning.lint import Finding, Hazard, lint_query, volatile_finding
 from headrace.pipeline.planning.naming import Naming, naming_of
 from headrace.pipeline.planning.query import Query
-from headrace.pipeline.planning.volatile import KnownColumns, is_clock
+from headrace.pipeline.planning.trust import QueryFacts, gather_facts
+from headrace.pipeline.planning.volatile import KnownColumns
 from headrace.pipeline.project.setting import VariableValue
 from headrace.pipeline.project.view import BuilderView, SqlView, View
 from headrace.pipeline.translation.refusal import Blame, Refusal
@@ -38,6 +38,8 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     functions: Mapping[str, FunctionPart]
     analysis: Analysis
     query: Query | None = None
+    facts: QueryFacts | None = None
+    """Of its query."""
     variables: Mapping[str, VariableValue] = msgspec.field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
     builder: BuilderFacts | None = None
@@ -63,9 +65,9 @@ def draft_query(  # noqa: PLR0913
     request: PlanRequest,
     analyst: Analyst,
     schemas: Mapping[str, pa.Schema | None],
-    inlined: Sequence[exp.Query],
+    inlined: Sequence[QueryFacts],
 ) -> Draft:
-    """Analyse an SQL view.
+    """Analyse an SQL view, `inlined` being the queries that are planned as part of it.
 
     Raises:
         InvalidViewError: it uses a variable that nobody has set.
@@ -78,6 +80,7 @@ def draft_query(  # noqa: PLR0913
             raise InvalidViewError(file=view.file, line=None, reason=reason)
     functions = functions_used(query, request.catalog, view=view.name, file=view.file)
     volatile = {name: why for name in functions if (why := request.catalog.why_run(name))}
+    facts = gather_facts(query.tree)
     known = {name: schema for name, schema in schemas.items() if schema is not None}
     if len(known) < len(schemas):
         unknown = ", ".join(sorted(set(schemas) - set(known)))
@@ -88,10 +91,7 @@ def draft_query(  # noqa: PLR0913
             query,
             schemas=known,
             functions=functions,
-            inlined=inlined,
-            is_volatile=any(
-                is_clock(node) for tree in (query.tree, *inlined) for node in tree.walk()
-            ),
+            facts=(facts, *inlined),
         )
     refused = analysis.unplanned
     if analysis.refusal is not None:
@@ -105,6 +105,7 @@ def draft_query(  # noqa: PLR0913
         functions={name: request.catalog.part(name) for name in functions},
         analysis=analysis,
         query=query,
+        facts=facts,
         refused=refused,
         variables={name: request.variables[name] for name in query.variables},
         findings=(

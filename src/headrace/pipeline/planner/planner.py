@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 import pyarrow as pa
-from sqlglot import exp
 
 from headrace.errors import AppendRepeatsError, ContractViolatedError, UnknownRelationError
 from headrace.pipeline.arrow_ddl import schema_text
@@ -31,6 +30,7 @@ from headrace.pipeline.planning.naming import Naming, combine_namings
 from headrace.pipeline.planning.query import Query, parse_query
 from headrace.pipeline.planning.session import PlanningSession
 from headrace.pipeline.planning.substrait import plan_digest
+from headrace.pipeline.planning.trust import QueryFacts
 from headrace.pipeline.project.header import Header, Materialise, WriteMode
 from headrace.pipeline.project.setting import variable_text
 from headrace.pipeline.project.view import SqlView
@@ -58,8 +58,8 @@ class _Known(msgspec.Struct, frozen=True, kw_only=True):
 
     plan: ViewPlan
     schema: pa.Schema | None
-    trees: tuple[exp.Query, ...]
-    """The queries that become part of a reader's plan: its own, and those that are part of it."""
+    facts: tuple[QueryFacts, ...]
+    """Of the queries that become part of a reader's plan: its own and those it inlines."""
     reads: Mapping[str, RelationReads]
     """By source, what it reads of it, itself or through the views it inlines."""
     functions: Mapping[str, FunctionPart]
@@ -151,7 +151,7 @@ class _Planner:
             request=self.request,
             analyst=self.analyst,
             schemas=schemas,
-            inlined=[tree for known in inlined for tree in known.trees],
+            inlined=[facts for known in inlined for facts in known.facts],
         )
 
     def _finish(self, draft: Draft) -> _Known:
@@ -205,12 +205,12 @@ class _Planner:
             depth = 0
             if analysis.schema is not None:
                 self.session.add_table(view.name, analysis.schema)
-        own = () if draft.query is None else (draft.query.tree,)
-        trees = (*own, *(tree for known in inlined for tree in known.trees))
+        own = () if draft.facts is None else (draft.facts,)
+        facts = (*own, *(facts for known in inlined for facts in known.facts))
         return _Known(
             plan=plan,
             schema=analysis.schema,
-            trees=trees if depth else (),
+            facts=facts if depth else (),
             reads=reads,
             functions=functions,
             naming=naming,

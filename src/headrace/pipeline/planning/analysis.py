@@ -17,7 +17,7 @@ from headrace.pipeline.planning.reader import PlanReader
 from headrace.pipeline.planning.session import Planned, PlanningSession, Unplannable
 from headrace.pipeline.planning.substrait import plan_bytes
 from headrace.pipeline.planning.translate import Clock, Untranslatable, output_names, translate
-from headrace.pipeline.planning.trust import untrusted_columns, untrusted_constant
+from headrace.pipeline.planning.trust import QueryFacts, untrusted_columns
 from headrace.pipeline.project.setting import Settings, VariableValue
 from headrace.pipeline.translation.expression import Clock as RunClock
 from headrace.pipeline.translation.query import Translation, translate_query
@@ -108,8 +108,7 @@ class Analyst:
         *,
         schemas: Mapping[str, pa.Schema],
         functions: Collection[str],
-        inlined: Sequence[exp.Query],
-        is_volatile: bool,
+        facts: Sequence[QueryFacts],
     ) -> Analysis:
         """Plan a query, if DataFusion can, and read from the plan what it needs.
 
@@ -117,9 +116,9 @@ class Analyst:
             query: The query.
             schemas: By relation that it reads, its columns.
             functions: The functions of the catalog that it calls.
-            inlined: The queries that are planned as part of it.
-            is_volatile: Whether it asks for the time of the run: its plan is no plan to replay.
+            facts: Of the query, and of those that are planned as part of it.
         """
+        is_volatile = any(query.reads_clock for query in facts)  # then it has no plan to replay
         refusal, exact, planned = None, None, None
         try:
             exact = self._translate_exactly(query, schemas, is_volatile=is_volatile)
@@ -150,14 +149,14 @@ class Analyst:
             field.with_type(kind).with_name(name)
             for field, kind, name in zip(planned.schema, types, names, strict=True)
         ]
-        unpruned = _unpruned([query.tree, *inlined], is_volatile=is_volatile)
+        unpruned = _unpruned(facts)
         return Analysis(
             schema=pa.schema(fields),
             datafusion_sql=said,
             planned=planned,
             substrait=None if is_volatile else plan_bytes(planned.plan),
             lineage=reader.lineage(names),
-            reads=self._reads(reader, [query.tree, *inlined], unpruned),
+            reads=self._reads(reader, facts, unpruned),
             unpruned=unpruned,
             refusal=refusal,
         )
@@ -250,9 +249,9 @@ class Analyst:
                 self.session.add_function(self.catalog[name], len(call.expressions))
 
     def _reads(
-        self, reader: PlanReader, trees: Sequence[exp.Query], unpruned: str | None
+        self, reader: PlanReader, facts: Sequence[QueryFacts], unpruned: str | None
     ) -> dict[str, RelationReads]:
-        pruner = Pruner(reader.words, untrusted=untrusted_columns(trees), in_utc=self.in_utc)
+        pruner = Pruner(reader.words, untrusted=untrusted_columns(facts), in_utc=self.in_utc)
         reads: dict[str, RelationReads] = {}
         for scan in reader.scans:
             found = reads.setdefault(scan.relation, RelationReads())
@@ -267,10 +266,11 @@ class Analyst:
         return reads
 
 
-def _unpruned(trees: Sequence[exp.Query], *, is_volatile: bool) -> str | None:
-    if is_volatile:
+def _unpruned(facts: Sequence[QueryFacts]) -> str | None:
+    if any(query.reads_clock for query in facts):
         return "it is another query each run"
-    constant = untrusted_constant(trees)
+    constants = (query.untrusted_constant for query in facts)
+    constant = next((text for text in constants if text is not None), None)
     return None if constant is None else f"the engines may compute {constant} differently"
 
 

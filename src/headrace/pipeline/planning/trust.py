@@ -9,9 +9,12 @@ pruning.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping, Sequence
 
+import msgspec
 from sqlglot import exp
+
+from headrace.pipeline.planning.volatile import is_clock
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _TIME = re.compile(r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?)?")
@@ -34,18 +37,65 @@ _SAME_IN_BOTH = (
 )
 
 
-def untrusted_constant(trees: Iterable[exp.Query]) -> str | None:
+class QueryFacts(msgspec.Struct, frozen=True, kw_only=True):
+    """What decides whether the filters of a query may be trusted, gathered in one walk.
+
+    A view that is planned as part of its readers is walked once, not once for each of them.
+    """
+
+    aliases: Mapping[str, tuple[exp.Expr, ...]]
+    """By name in lower case, the expressions that it stands for."""
+    conditions: tuple[exp.Expr, ...]
+    """What rows are chosen by, wherever it stands."""
+    columns_by_position: tuple[exp.Expr, ...]
+    """Selected columns that may be known by a name given elsewhere."""
+    untrusted_constant: str | None
     """A constant expression on whose value the engines might differ, as text."""
-    for tree in trees:
-        for node in _constants(tree):
-            if not _is_trusted(node):
-                return node.sql(dialect="spark")
+    reads_clock: bool
+    """Whether it asks for the time of the run."""
+
+
+def gather_facts(tree: exp.Query) -> QueryFacts:
+    """Gather the facts of one query."""
+    nodes = tuple(tree.walk())  # parents come first
+    aliases: dict[str, list[exp.Expr]] = {}
+    for node in nodes:
+        if isinstance(node, exp.Alias):
+            aliases.setdefault(node.alias.casefold(), []).append(node.this)
+    columns = [c for node in nodes if isinstance(node, exp.Select) for c in node.selects]
+    return QueryFacts(
+        aliases={name: tuple(expressions) for name, expressions in aliases.items()},
+        conditions=tuple(_conditions(nodes)),
+        columns_by_position=tuple(columns) if _names_by_position(nodes) else (),
+        untrusted_constant=_untrusted_constant(nodes),
+        reads_clock=any(map(is_clock, nodes)),
+    )
+
+
+def untrusted_columns(queries: Sequence[QueryFacts]) -> frozenset[str]:
+    """The columns, by name in lower case, that a predicate may see through something computed."""
+    aliases: dict[str, list[exp.Expr]] = {}
+    for query in queries:
+        for name, expressions in query.aliases.items():
+            aliases.setdefault(name, []).extend(expressions)
+    names: set[str] = set()
+    for query in queries:
+        for condition in query.conditions:
+            names |= _computed_from(condition, aliases)
+        for column in query.columns_by_position:
+            names |= _computed_from(column, {})
+    return _with_sources(names, aliases)
+
+
+def _untrusted_constant(nodes: Sequence[exp.Expr]) -> str | None:
+    for node in _constants(nodes):
+        if not _is_trusted(node):
+            return node.sql(dialect="spark")
     return None
 
 
-def _constants(tree: exp.Query) -> Iterator[exp.Expr]:
+def _constants(nodes: Sequence[exp.Expr]) -> Iterator[exp.Expr]:
     """The largest expressions that have the same value in every row."""
-    nodes = list(tree.walk())  # parents come first
     varying: set[int] = set()
     for node in reversed(nodes):
         if id(node) in varying or isinstance(node, _VARYING):
@@ -58,39 +108,25 @@ def _constants(tree: exp.Query) -> Iterator[exp.Expr]:
             yield node
 
 
-def untrusted_columns(trees: Iterable[exp.Query]) -> frozenset[str]:
-    """The columns, by name in lower case, that a predicate may see through something computed."""
-    trees = list(trees)
-    aliases: dict[str, list[exp.Expr]] = {}
-    for tree in trees:
-        for alias in tree.find_all(exp.Alias):
-            aliases.setdefault(alias.alias.casefold(), []).append(alias.this)
-    found: set[str] = set()
-    for tree in trees:
-        for condition in _conditions(tree):
-            found |= _computed_from(condition, aliases)
-        if _names_by_position(tree):
-            for column in (
-                named for select in tree.find_all(exp.Select) for named in select.selects
-            ):
-                found |= _computed_from(column, {})
-    return _with_sources(found, aliases)
+def _conditions(nodes: Sequence[exp.Expr]) -> Iterator[exp.Expr]:
+    for node in nodes:
+        match node:
+            case exp.Filter():
+                yield node.expression
+            case exp.Where() | exp.Having() | exp.Qualify():
+                yield node.this
+            case exp.Join() if node.args.get("on") is not None:
+                yield node.args["on"]
+            case _ if isinstance(node, _PREDICATES):
+                yield node
 
 
-def _conditions(tree: exp.Query) -> Iterator[exp.Expr]:
-    """What rows are chosen by, wherever it stands."""
-    for clause in tree.find_all(exp.Where, exp.Having, exp.Qualify, exp.Filter):
-        yield clause.expression if isinstance(clause, exp.Filter) else clause.this
-    for join in tree.find_all(exp.Join):
-        if join.args.get("on") is not None:
-            yield join.args["on"]
-    yield from tree.find_all(*_PREDICATES)
-
-
-def _names_by_position(tree: exp.Query) -> bool:
-    """Whether a column may be known by a name that does not stand beside it."""
-    lists = (alias for alias in tree.find_all(exp.TableAlias) if alias.columns)
-    return tree.find(exp.SetOperation) is not None or next(lists, None) is not None
+def _names_by_position(nodes: Sequence[exp.Expr]) -> bool:
+    """Whether a column may be known by a name that is not written next to it."""
+    return any(
+        isinstance(node, exp.SetOperation) or (isinstance(node, exp.TableAlias) and node.columns)
+        for node in nodes
+    )
 
 
 def _computed_from(expression: exp.Expr, aliases: dict[str, list[exp.Expr]]) -> set[str]:
