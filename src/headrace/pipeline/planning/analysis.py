@@ -19,7 +19,7 @@ from headrace.pipeline.planning.substrait import plan_bytes
 from headrace.pipeline.planning.translate import Clock, Untranslatable, output_names, translate
 from headrace.pipeline.planning.trust import QueryFacts, untrusted_columns
 from headrace.pipeline.project.setting import Settings, VariableValue
-from headrace.pipeline.translation.expression import Clock as RunClock
+from headrace.pipeline.translation.compiler import Clock as RunClock
 from headrace.pipeline.translation.query import Translation, translate_query
 from headrace.pipeline.translation.refusal import Blame, Refusal, Refused
 

@@ -1,0 +1,133 @@
+"""Calls of functions: of the catalogue, of the project, and those with a syntax of their own."""
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+import pyarrow as pa
+from sqlglot import exp
+
+from headrace.pipeline.functions.builtin import spark_functions
+from headrace.pipeline.translation import type_rule as t
+from headrace.pipeline.translation.catalogue.aggregate import AGGREGATES, RANKS, Over
+from headrace.pipeline.translation.catalogue.collection import element, struct_of
+from headrace.pipeline.translation.catalogue.table import SCALAR
+from headrace.pipeline.translation.compiler import Clock, Compiler, known
+from headrace.pipeline.translation.literal import cast_value
+from headrace.pipeline.translation.refusal import unsupported, wrong
+from headrace.pipeline.translation.scope import Scope, field_of
+from headrace.pipeline.translation.typed import (
+    Typed,
+    call,
+    identifier,
+    literal_micros,
+    sql_cast,
+)
+from headrace.pipeline.translation.window import aggregate
+
+_CASTING_NAMES = frozenset(
+    {"bigint", "tinyint", "smallint", "int", "double", "float", "boolean", "string", "binary"}
+)
+"""Types whose names are also functions that cast to them."""
+_CLOCK_NAMES = frozenset({"now", "current_timestamp", "current_date", "curdate"})
+_CHANCE = {
+    "rand": Typed("random()", t.DOUBLE),
+    "random": Typed("random()", t.DOUBLE),
+    "uuid": Typed("uuid()", t.STRING),
+}
+"""Other values in each run, on either engine."""
+
+
+def named_call(compiler: Compiler, node: exp.Anonymous, scope: Scope) -> Typed:
+    """Compile a call as the parser leaves it: by its name."""
+    name = node.name.casefold()
+    if name in AGGREGATES:
+        return aggregate(compiler, node, scope, Over())
+    if name in _CLOCK_NAMES and not node.expressions:
+        return clock_time(compiler, node, is_date="dat" in name and "stamp" not in name)
+    if name in _CHANCE and not node.expressions:
+        return _CHANCE[name]
+    if name in compiler.functions:
+        return _own_function(compiler, node, scope)
+    if name == "struct":
+        return _struct(compiler, node, scope)
+    if name in _CASTING_NAMES and len(node.expressions) == 1:
+        cast = exp.cast(node.expressions[0].copy(), name, dialect="spark")
+        return cast_value(compiler, cast, scope)
+    if name in RANKS:
+        raise unsupported(node, "it needs a window: OVER (...)")
+    if name not in SCALAR:
+        if name not in spark_functions():
+            close = get_close_matches(name, [*compiler.functions.entries, *spark_functions()], n=1)
+            raise wrong(node, "there is no such function", close[0] if close else None)
+        raise unsupported(node, "the catalogue does not have this function")
+    return call_entry(compiler, name, node.expressions, node, scope)
+
+
+def call_entry(
+    compiler: Compiler, name: str, arguments: Sequence[exp.Expr], node: exp.Expr, scope: Scope
+) -> Typed:
+    """Compile a call of a scalar function of the catalogue."""
+    if any(isinstance(argument, exp.Star | exp.Lambda | exp.Kwarg) for argument in arguments):
+        raise unsupported(node, "the catalogue has only plain arguments")
+    values = [compiler.value(argument, scope) for argument in arguments]
+    return known(SCALAR.translate(name, compiler.casts, values), node, *values)
+
+
+def _struct(compiler: Compiler, node: exp.Anonymous, scope: Scope) -> Typed:
+    names, values = [], []
+    for place, part in enumerate(node.expressions, 1):
+        named = isinstance(part, exp.Alias | exp.Column)
+        names.append(part.alias_or_name if named else f"col{place}")
+        values.append(compiler.value(part, scope))
+    if not values:
+        raise unsupported(node, "a struct has at least one field")
+    return struct_of(names, values)
+
+
+def _own_function(compiler: Compiler, node: exp.Anonymous, scope: Scope) -> Typed:
+    """A function of the project's own."""
+    function = compiler.functions[node.name.casefold()]
+    types = function.signature.argument_types(len(node.expressions))
+    if types is None:
+        reason = f"it takes {function.signature}, not {len(node.expressions)} arguments"
+        raise wrong(node, reason)
+    values = [compiler.value(argument, scope) for argument in node.expressions]
+    cast = [
+        known(compiler.casts.cast(value, kind), node, value)
+        for value, kind in zip(values, types, strict=True)
+    ]
+    texts = ", ".join(value.text for value in cast)
+    name = identifier(function.overload(len(values)))
+    return Typed(f"{name}({texts})", function.signature.returns, can_fail=True)
+
+
+def bracket(compiler: Compiler, node: exp.Bracket, scope: Scope) -> Typed:
+    """An element of an array or a map, or a field of a struct."""
+    value = compiler.value(node.this, scope)
+    key = compiler.value(node.expressions[0], scope)
+    if pa.types.is_struct(value.type) and key.is_text():
+        return field_of(value, key.value, node)
+    return known(element(compiler.casts, value, key), node, value, key)
+
+
+def trim(compiler: Compiler, node: exp.Trim, scope: Scope) -> Typed:
+    """TRIM with its words."""
+    side = {"": "both", "BOTH": "both", "LEADING": "left", "TRAILING": "right"}[
+        str(node.args.get("position") or "").upper()
+    ]
+    text = compiler.value(node.this, scope)
+    values = [known(compiler.casts.cast(text, t.STRING), node, text)]
+    letters = node.args.get("expression")
+    if letters is not None:
+        values.append(compiler.value(letters, scope))
+    if any(value.type != t.STRING for value in values):
+        raise unsupported(node, "TRIM takes texts")
+    return call("trim", t.STRING, *values, parameters=(side,))
+
+
+def clock_time(compiler: Compiler, node: exp.Expr, *, is_date: bool) -> Typed:
+    """The time of the run, or its date."""
+    now = literal_micros(0, t.TIMESTAMP)
+    if compiler.clock is Clock.RUNNING:
+        now = Typed(sql_cast("NOW()", t.TIMESTAMP), t.TIMESTAMP)
+    return known(compiler.casts.cast(now, t.DATE), node) if is_date else now

@@ -1,0 +1,114 @@
+"""What the compilers of expressions and of queries know of each other."""
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import Protocol
+
+import msgspec
+from sqlglot import exp
+
+from headrace.pipeline.arrow_ddl import type_text
+from headrace.pipeline.functions.catalog import Catalog
+from headrace.pipeline.project.setting import VariableValue
+from headrace.pipeline.translation import type_rule as t
+from headrace.pipeline.translation.cast import Casts
+from headrace.pipeline.translation.refusal import unsupported
+from headrace.pipeline.translation.scope import Output, Scope
+from headrace.pipeline.translation.typed import Typed, sql_cast
+
+
+class Clock(Enum):
+    """What stands for the time of a run."""
+
+    RUNNING = "running"
+    """The time itself: another one each run."""
+    STOPPED = "stopped"
+    """1970, so that planning does not put its own time into the plan."""
+
+
+class Compiled(msgspec.Struct, frozen=True):
+    """A query of DataFusion's, with the columns that it gives."""
+
+    text: str
+    columns: tuple[Output, ...]
+    is_correlated: bool = False
+    gives_one_row: bool = False
+    """Whether it has exactly one row, whatever the data."""
+
+
+class Subqueries(Protocol):
+    """Compiles the queries inside expressions."""
+
+    def query(self, node: exp.Expr, scope: Scope | None) -> Compiled:
+        """Compile a query that may name columns of `scope`."""
+
+
+class Compiler(Protocol):
+    """Compiles the expressions inside expressions."""
+
+    sql: str
+    """The text, from which literals are read as they are written."""
+    casts: Casts
+    functions: Catalog
+    variables: Mapping[str, VariableValue]
+    clock: Clock
+    subqueries: Subqueries
+    windows: dict[str, exp.Expr]
+    """The windows that the query at hand names."""
+
+    def value(self, node: exp.Expr, scope: Scope) -> Typed:
+        """Compile an expression.
+
+        Raises:
+            Refused: the catalogue does not have it, or it is wrong.
+        """
+
+    def boolean(self, node: exp.Expr, scope: Scope) -> Typed:
+        """Compile a condition, in which a null counts as false.
+
+        Raises:
+            Refused: as for `value`, or it is no condition.
+        """
+
+
+class Queries(Subqueries, Protocol):
+    """Compiles the queries inside queries."""
+
+    @property
+    def expressions(self) -> Compiler:
+        """The compiler of the expressions."""
+
+    tables: Mapping[str, tuple[Output, ...]]
+    """By name of a relation, its columns."""
+    ctes: list[dict[str, tuple[str, tuple[Output, ...]]]]
+    """The common table expressions in reach, innermost last: what DataFusion calls each, and its
+    columns."""
+    count: int
+    """How many names were made up so far."""
+
+
+def known(found: Typed | None, node: exp.Expr, *values: Typed) -> Typed:
+    """What the catalogue has found.
+
+    Raises:
+        Refused: nothing, for arguments of these types.
+    """
+    if found is not None:
+        return found
+    kinds = ", ".join(type_text(value.type) for value in values)
+    over = f" for ({kinds})" if values else ""
+    raise unsupported(node, f"the catalogue does not have it{over}")
+
+
+def truth(compiler: Compiler, node: exp.Expr, scope: Scope) -> Typed:
+    """Compile a BOOLEAN whose nulls matter.
+
+    Raises:
+        Refused: as for `value`, or it is of another type.
+    """
+    found = compiler.value(node, scope)
+    if found.type == t.VOID:
+        return Typed(sql_cast("NULL", t.BOOLEAN), t.BOOLEAN)
+    if found.type != t.BOOLEAN:
+        raise unsupported(node, f"AND, OR and NOT take BOOLEAN, not {type_text(found.type)}")
+    return found

@@ -1,0 +1,102 @@
+"""Conditions with a syntax of their own: BETWEEN, IN a list, IS, LIKE and CASE."""
+
+from sqlglot import exp
+
+from headrace.pipeline.translation import type_rule as t
+from headrace.pipeline.translation.catalogue.collection import common
+from headrace.pipeline.translation.compiler import Compiler, known, truth
+from headrace.pipeline.translation.operator import compare, logical, ordered
+from headrace.pipeline.translation.pattern import like_parts
+from headrace.pipeline.translation.refusal import unsupported
+from headrace.pipeline.translation.scope import Scope
+from headrace.pipeline.translation.typed import Typed, native, quoted
+
+
+def between(compiler: Compiler, node: exp.Between, scope: Scope) -> Typed:
+    """BETWEEN, both bounds included."""
+    value, low, high = (
+        compiler.value(part, scope) for part in (node.this, node.args["low"], node.args["high"])
+    )
+    above = known(compare(compiler.casts, ">=", value, low), node, value, low)
+    below = known(compare(compiler.casts, "<=", value, high), node, value, high)
+    return logical("AND", above, below)
+
+
+def in_list(compiler: Compiler, node: exp.In, scope: Scope) -> Typed:
+    """IN with options that are written out."""
+    if node.args.get("query") is not None:
+        raise unsupported(node, "IN (SELECT ...) is there only where a null counts as false")
+    if not node.expressions:
+        raise unsupported(node, "the catalogue has no IN of this form")
+    value = compiler.value(node.this, scope)
+    options = [compiler.value(option, scope) for option in node.expressions]
+    values = common(compiler.casts, [value, *options])
+    if values is not None and t.is_orderable(values[0].type):
+        first, *rest = map(ordered, values)
+        texts = ", ".join(option.text for option in rest)
+        fails = any(v.can_fail for v in values)
+        return Typed(f"({first.text} IN ({texts}))", t.BOOLEAN, can_fail=fails)
+    if t.STRING not in {v.type for v in (value, *options)} or len(options) > 1:
+        kinds = {v.type for v in options}
+        if len(kinds) > 1:
+            raise unsupported(node, "the options of IN have different types")
+    parts = [compare(compiler.casts, "=", value, option) for option in options]
+    known = [known(part, node, value, options[0]) for part in parts]
+    text = " OR ".join(part.text for part in known)
+    return Typed(f"({text})", t.BOOLEAN, can_fail=any(part.can_fail for part in known))
+
+
+def is_test(compiler: Compiler, node: exp.Is, scope: Scope) -> Typed:
+    """IS NULL, IS TRUE and IS FALSE."""
+    value = compiler.value(node.this, scope)
+    other = node.expression
+    if isinstance(other, exp.Null):
+        return native("({0} IS NULL)", t.BOOLEAN, value)
+    if isinstance(other, exp.Boolean) and value.type == t.BOOLEAN:
+        return native(f"({{0}} IS {'TRUE' if other.this else 'FALSE'})", t.BOOLEAN, value)
+    raise unsupported(node, "the catalogue has only IS NULL, IS TRUE and IS FALSE")
+
+
+def like(compiler: Compiler, node: exp.Expr, scope: Scope) -> Typed:
+    """LIKE with a literal pattern."""
+    escape = "\\"
+    like = node
+    if isinstance(node, exp.Escape):
+        like = node.this
+        written = compiler.value(node.expression, scope)
+        if not written.is_text() or len(written.value) != 1:
+            raise unsupported(node, "ESCAPE takes one character")
+        escape = written.value
+    value, pattern = compiler.value(like.this, scope), compiler.value(like.expression, scope)
+    value = known(compiler.casts.cast(value, t.STRING), node, value)
+    parts = like_parts(pattern.value, escape) if pattern.is_text() else None
+    if parts is None:
+        raise unsupported(node, "LIKE takes a literal pattern, with escapes only of % and _")
+    word = "NOT LIKE" if like.args.get("negate") else "LIKE"
+    return Typed(f"({value.text} {word} {quoted(parts)})", t.BOOLEAN, can_fail=value.can_fail)
+
+
+def case_when(compiler: Compiler, node: exp.Case, scope: Scope) -> Typed:
+    """CASE in both forms."""
+    base = None if node.this is None else compiler.value(node.this, scope)
+    tests, results = [], []
+    for branch in node.args["ifs"]:
+        if base is None:
+            tests.append(truth(compiler, branch.this, scope))
+        else:
+            other = compiler.value(branch.this, scope)
+            equal = compare(compiler.casts, "=", base, other)
+            tests.append(known(equal, node, base, other))
+        results.append(compiler.value(branch.args["true"], scope))
+    default = node.args.get("default")
+    if default is not None:
+        results.append(compiler.value(default, scope))
+    values = common(compiler.casts, results)
+    if values is None or values[0].type == t.VOID:
+        raise unsupported(node, "the branches have no type in common")
+    branches = " ".join(
+        f"WHEN {test.text} THEN {value.text}" for test, value in zip(tests, values, strict=False)
+    )
+    last = f" ELSE {values[-1].text}" if default is not None else ""
+    fails = any(part.can_fail for part in (*tests, *values))
+    return Typed(f"CASE {branches}{last} END", values[0].type, can_fail=fails)

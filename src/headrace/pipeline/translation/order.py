@@ -1,0 +1,82 @@
+"""ORDER BY, LIMIT and OFFSET."""
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from headrace.pipeline.translation.compiler import Compiled, Queries
+from headrace.pipeline.translation.refusal import unsupported, wrong
+from headrace.pipeline.translation.scope import Scope, ScopeColumn
+from headrace.pipeline.translation.typed import Typed, identifier
+from headrace.pipeline.translation.window import sort_key
+
+
+def order_and_limit(
+    queries: Queries,
+    node: exp.Expr,
+    compiled: Compiled,
+    scope: Scope | None,
+    items: Sequence[tuple[str, Typed]] = (),
+) -> Compiled:
+    """Add to a query what stands after it.
+
+    Args:
+        queries: The compiler.
+        node: The query.
+        compiled: The query without order and limit.
+        scope: The columns that the order may name; None for only those of the result.
+        items: The SELECT list.
+    """
+    text = compiled.text
+    order = node.args.get("order")
+    limit, offset = node.args.get("limit"), node.args.get("offset")
+    if limit is None and offset is None:
+        for key in ("sort", "distribute", "cluster"):
+            node.args.pop(key, None)  # where rows lie does not change them
+    elif any(node.args.get(key) for key in ("sort", "distribute", "cluster")):
+        raise unsupported(node, "SORT BY with LIMIT")
+    if order is not None:
+        text += f" ORDER BY {_order_by(queries, order, compiled, scope, items)}"
+    for word, clause in (("LIMIT", limit), ("OFFSET", offset)):
+        if clause is not None:
+            count = clause.expression
+            if not isinstance(count, exp.Literal) or not count.is_int:
+                raise unsupported(clause, f"{word} takes a literal")
+            text += f" {word} {count.name}"
+    gives_one = compiled.gives_one_row and limit is None and offset is None
+    return Compiled(text, compiled.columns, compiled.is_correlated, gives_one)
+
+
+def _order_by(
+    queries: Queries,
+    order: exp.Expr,
+    compiled: Compiled,
+    scope: Scope | None,
+    items: Sequence[tuple[str, Typed]],
+) -> str:
+    named = {
+        output.name.casefold(): Typed(identifier(output.name.casefold()), output.type)
+        for output in compiled.columns
+    }
+    if scope is None:  # only the columns of the result can be named
+        inner = Scope([ScopeColumn("", name, value) for name, value in named.items()])
+    else:
+        aliases = {**scope.aliases, **{n.casefold(): v for n, v in items}}
+        inner = Scope(scope.columns, scope.parent, aliases, True, scope.groups)
+    shown = {value.text: identifier(name.casefold()) for name, value in reversed(items)}
+    keys = []
+    for key in order.expressions:
+        plain = key.this if isinstance(key, exp.Ordered) else key
+        if isinstance(plain, exp.Literal) and plain.is_int:
+            place = int(plain.name)
+            if not 1 <= place <= len(compiled.columns):
+                raise wrong(plain, f"there is no column {place} in the SELECT list")
+            by_place = Scope([ScopeColumn("", n, v) for n, v in named.items()])
+            name = compiled.columns[place - 1].name
+            copy = key.copy()
+            target = copy.this if isinstance(copy, exp.Ordered) else copy
+            target.replace(exp.column(name, quoted=True))
+            keys.append(sort_key(queries.expressions, copy, by_place))
+            continue
+        keys.append(sort_key(queries.expressions, key, inner, lambda v: shown.get(v.text, v.text)))
+    return ", ".join(keys)

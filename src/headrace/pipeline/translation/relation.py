@@ -1,0 +1,105 @@
+"""FROM: tables, queries and inline tables, by the names that the query gives them."""
+
+from collections.abc import Sequence
+
+import msgspec
+from sqlglot import exp
+
+from headrace.pipeline.translation import type_rule as t
+from headrace.pipeline.translation.catalogue.collection import common
+from headrace.pipeline.translation.compiler import Compiled, Queries
+from headrace.pipeline.translation.order import order_and_limit
+from headrace.pipeline.translation.refusal import unsupported, wrong
+from headrace.pipeline.translation.scope import Output, Scope, ScopeColumn, columns_of
+from headrace.pipeline.translation.typed import identifier
+
+
+def relation(queries: Queries, node: exp.Expr) -> tuple[str, list[ScopeColumn]]:
+    """A relation under its name, and the columns that it brings."""
+    match node:
+        case exp.Table() if isinstance(node.this, exp.Identifier):
+            text, outputs, name = _table(queries, node)
+        case exp.Subquery():
+            inner = wrapped(queries, node, queries.query(node.this, None))
+            text, outputs = f"({inner.text})", inner.columns
+            queries.count += 1
+            name = node.alias or f"q{queries.count}"
+        case exp.Values():
+            inner = inline_table(queries, node)
+            text, outputs, name = f"({inner.text})", inner.columns, node.alias or "values"
+        case _:
+            raise unsupported(node, "the catalogue has only tables and queries in FROM")
+    alias = node.args.get("alias")
+    named = renamed(outputs, alias, node)
+    qualifier = (node.alias or name).casefold()
+    columns = ", ".join(identifier(output.name.casefold()) for output in named)
+    listed = f" ({columns})" if alias is not None and alias.columns else ""
+    if isinstance(node, exp.Values | exp.Subquery):
+        listed = f" ({columns})"
+    check_distinct(named, node)
+    return f"{text} AS {identifier(qualifier)}{listed}", columns_of(qualifier, named)
+
+
+def _table(queries: Queries, node: exp.Table) -> tuple[str, tuple[Output, ...], str]:
+    name = ".".join(part.name for part in node.parts).casefold()
+    for known in reversed(queries.ctes):
+        if name in known:
+            real, outputs = known[name]
+            return identifier(real), outputs, name
+    if name not in queries.tables:
+        raise unsupported(node, "the columns of this table are not known")
+    return identifier(name), queries.tables[name], name.rpartition(".")[2]
+
+
+def wrapped(queries: Queries, node: exp.Expr, inner: Compiled) -> Compiled:
+    """A query in brackets, which may have an order and a limit of its own."""
+    if not any(node.args.get(key) for key in ("order", "limit", "offset")):
+        return inner
+    whole = msgspec.structs.replace(inner, text=f"SELECT * FROM ({inner.text}) AS q")
+    return order_and_limit(queries, node, whole, None)
+
+
+def inline_table(queries: Queries, node: exp.Values) -> Compiled:
+    """VALUES as a query."""
+    rows = [row.expressions if isinstance(row, exp.Tuple) else [row] for row in node.expressions]
+    nothing = Scope([])
+    cells = [[queries.expressions.value(cell, nothing) for cell in row] for row in rows]
+    if len({len(row) for row in cells}) != 1:
+        raise wrong(node, "the rows have different numbers of columns")
+    columns = []
+    for column in zip(*cells, strict=True):
+        cast = common(queries.expressions.casts, column)
+        if cast is None or cast[0].type == t.VOID:
+            raise unsupported(node, "the rows have no types in common")
+        columns.append(cast)
+    outputs = tuple(Output(f"col{n}", c[0].type) for n, c in enumerate(columns, 1))
+    names = ", ".join(output.name for output in outputs)
+    lines = []
+    for row in zip(*columns, strict=True):
+        named = (f"{c.text} AS {o.name}" for c, o in zip(row, outputs, strict=True))
+        lines.append(f"SELECT {', '.join(named)}")
+    text = f"SELECT {names} FROM ({' UNION ALL '.join(lines)}) AS q({names})"
+    return Compiled(text, outputs)
+
+
+def check_distinct(outputs: Sequence[Output], node: exp.Expr) -> None:
+    """Refuse two columns of one name."""
+    names = [output.name.casefold() for output in outputs]
+    for name in names:
+        if names.count(name) > 1:
+            raise unsupported(node, f"two columns are called {name}")
+
+
+def renamed(
+    outputs: Sequence[Output], alias: exp.Expr | None, node: exp.Expr
+) -> tuple[Output, ...]:
+    """Columns under the names that an alias gives them."""
+    names = [column.name for column in alias.columns] if isinstance(alias, exp.TableAlias) else []
+    if not names:
+        return tuple(outputs)
+    if len(names) != len(outputs):
+        raise wrong(node, f"{len(names)} names for {len(outputs)} columns")
+    return tuple(
+        msgspec.structs.replace(output, name=name)
+        for output, name in zip(outputs, names, strict=True)
+    )

@@ -1,0 +1,115 @@
+"""SELECT: its list, its clauses, and the names of its columns."""
+
+import msgspec
+from sqlglot import exp
+
+from headrace.pipeline.arrow_ddl import type_text
+from headrace.pipeline.translation import type_rule as t
+from headrace.pipeline.translation.compiler import Compiled, Queries
+from headrace.pipeline.translation.grouping import group_by, has_aggregate, star_of
+from headrace.pipeline.translation.join import from_clause
+from headrace.pipeline.translation.operator import ordered
+from headrace.pipeline.translation.order import order_and_limit
+from headrace.pipeline.translation.refusal import unsupported, wrong
+from headrace.pipeline.translation.relation import check_distinct
+from headrace.pipeline.translation.scope import Output, Scope
+from headrace.pipeline.translation.typed import Typed, identifier
+
+
+def select(queries: Queries, node: exp.Select, parent: Scope | None) -> Compiled:
+    """Compile a SELECT."""
+    text, scope = from_clause(queries, node, parent)
+    before = queries.expressions.windows
+    queries.expressions.windows = {
+        window.name.casefold(): window for window in node.args.get("windows") or ()
+    }
+    try:
+        return _selected(queries, node, text, scope)
+    finally:
+        queries.expressions.windows = before
+
+
+def _selected(queries: Queries, node: exp.Select, source: str, scope: Scope) -> Compiled:
+    where = node.args.get("where")
+    condition = ""
+    if where is not None:
+        condition = f" WHERE {queries.expressions.boolean(where.this, scope).text}"
+    grouping = group_by(queries, node, scope)
+    items = _items(queries, node, scope)
+    outputs = tuple(Output(n, v.type, v.nullable) for n, v in items)
+    check_distinct(outputs, node)
+    is_distinct = node.args.get("distinct") is not None
+    shown = []
+    for name, value in items:
+        plain = value
+        if is_distinct:
+            if not t.is_orderable(value.type):
+                raise unsupported(node, f"DISTINCT of {type_text(value.type)}")
+            plain = ordered(value)
+        shown.append(f"{plain.text} AS {identifier(name.casefold())}")
+    having = _having(queries, node, scope)
+    word = "SELECT DISTINCT " if is_distinct else "SELECT "
+    text = f"{word}{', '.join(shown)}{source}{condition}{grouping}{having}"
+    aggregates = any(map(has_aggregate, node.expressions))
+    one_row = aggregates and node.args.get("group") is None and not having
+    compiled = Compiled(text, outputs, gives_one_row=one_row)
+    result = order_and_limit(queries, node, compiled, scope if not is_distinct else None, items)
+    return msgspec.structs.replace(result, is_correlated=scope.is_correlated)
+
+
+def _items(queries: Queries, node: exp.Select, scope: Scope) -> list[tuple[str, Typed]]:
+    items: list[tuple[str, Typed]] = []
+    for column in node.expressions:
+        star = star_of(column)
+        if star is not None:
+            items += _star_columns(star, column, scope)
+            continue
+        name = output_name(column)
+        value = queries.expressions.value(column.unalias(), scope)
+        items.append((name, value))
+        if isinstance(column, exp.Alias):
+            scope.aliases.setdefault(name.casefold(), value)
+    if not items:
+        raise wrong(node, "it selects nothing")
+    return items
+
+
+def _star_columns(star: exp.Star, column: exp.Expr, scope: Scope) -> list[tuple[str, Typed]]:
+    table = column.table.casefold() if isinstance(column, exp.Column) else ""
+    left_out = {part.name.casefold() for part in star.args.get("except_") or ()}
+    kept = [
+        (c.name, scope.groups.get(c.value.text, c.value))
+        for c in scope.columns
+        if (c.qualifier == table if table else not c.is_hidden)
+    ]
+    if not kept:
+        raise unsupported(column, "there are no columns for it")
+    return [(name, value) for name, value in kept if name not in left_out]
+
+
+def _having(queries: Queries, node: exp.Select, scope: Scope) -> str:
+    text = ""
+    for word in ("having", "qualify"):
+        clause = node.args.get(word)
+        if clause is not None:
+            _refuse_shadowed(clause, scope)
+            text += f" {word.upper()} {queries.expressions.boolean(clause.this, scope).text}"
+    return text
+
+
+def _refuse_shadowed(clause: exp.Expr, scope: Scope) -> None:
+    """A name that is both a column and an alias may mean either."""
+    for column in clause.find_all(exp.Column):
+        name = column.name.casefold()
+        alias = scope.aliases.get(name) if len(column.parts) == 1 else None
+        own = [c for c in scope.columns if c.name == name]
+        if alias is not None and own and all(c.value.text != alias.text for c in own):
+            raise unsupported(column, "the name is both that of a column and an alias")
+
+
+def output_name(column: exp.Expr) -> str:
+    """The name that the author gives a column, or the one that Spark makes up."""
+    is_count = isinstance(column, exp.Anonymous) and column.name.casefold() == "count"
+    if is_count and [type(part) for part in column.expressions] == [exp.Star]:
+        return "count(1)"
+    return column.output_name or column.sql(dialect="spark").casefold()

@@ -1,0 +1,162 @@
+"""Aggregates, window functions, frames and keys of ORDER BY."""
+
+from collections.abc import Callable, Sequence
+
+import msgspec
+import pyarrow as pa
+from sqlglot import exp
+
+from headrace.pipeline.arrow_ddl import type_text
+from headrace.pipeline.translation import type_rule as t
+from headrace.pipeline.translation.catalogue.aggregate import AGGREGATES, RANKS, Over
+from headrace.pipeline.translation.compiler import Compiler, known
+from headrace.pipeline.translation.literal import is_number_literal
+from headrace.pipeline.translation.operator import ordered
+from headrace.pipeline.translation.refusal import unsupported, wrong
+from headrace.pipeline.translation.scope import Scope
+from headrace.pipeline.translation.typed import Typed, sql_cast
+
+
+def aggregate(compiler: Compiler, node: exp.Anonymous, scope: Scope, over: Over) -> Typed:
+    """An aggregate, over a group or over a window."""
+    entry = AGGREGATES[node.name.casefold()]
+    arguments = list(node.expressions)
+    if len(arguments) == 1 and isinstance(arguments[0], exp.Distinct):
+        over = msgspec.structs.replace(over, distinct=True)
+        arguments = list(arguments[0].expressions)
+    if [type(argument) for argument in arguments] == [exp.Star]:
+        arguments = []
+    plain = Scope(scope.columns, scope.parent, scope.aliases, scope.prefers_aliases)
+    values = [compiler.value(argument, plain) for argument in arguments]
+    scope.is_correlated |= plain.is_correlated
+    if over.distinct and over.window is not None:
+        raise unsupported(node, "DISTINCT over a window")
+    if entry.name != "count" and len(values) != 1:
+        raise wrong(node, f"it takes one argument, not {len(values)}")
+    return known(entry.build(compiler.casts, over, values), node, *values)
+
+
+def window(compiler: Compiler, node: exp.Expr, scope: Scope) -> Typed:
+    """What stands before OVER or FILTER, with it."""
+    inner, over = node, Over()
+    if isinstance(node, exp.Window):
+        inner = node.this
+        over = Over(window=_frame(compiler, node, scope))
+    if isinstance(inner, exp.Filter):
+        plain = Scope(scope.columns, scope.parent, scope.aliases, scope.prefers_aliases)
+        condition = compiler.boolean(inner.expression.this, plain)
+        over = msgspec.structs.replace(over, condition=condition.text)
+        inner = inner.this
+    if not isinstance(inner, exp.Anonymous):
+        raise unsupported(node, "the catalogue has no such window function")
+    name = inner.name.casefold()
+    if name in AGGREGATES:
+        return aggregate(compiler, inner, scope, over)
+    if over.window is None or over.condition is not None:
+        raise unsupported(node, "the catalogue has no such aggregate")
+    values = [compiler.value(argument, scope) for argument in inner.expressions]
+    return _positional(compiler, inner, values, over.window, node=node)
+
+
+def _positional(
+    compiler: Compiler,
+    function: exp.Anonymous,
+    values: Sequence[Typed],
+    window: str,
+    *,
+    node: exp.Expr,
+) -> Typed:
+    """A function of the place of a row in its window."""
+    name = function.name.casefold()
+    if "ORDER BY" not in window:
+        raise unsupported(node, "without ORDER BY the rows have no order")
+    if name in RANKS and not values:
+        return Typed(sql_cast(f"{name}() OVER ({window})", RANKS[name]), RANKS[name])
+    is_tile = name == "ntile" and len(values) == 1 and t.is_integer(values[0].type)
+    if is_tile and values[0].is_literal and values[0].value > 0:
+        text = f"ntile({sql_cast(str(values[0].value), t.LONG)}) OVER ({window})"
+        return Typed(sql_cast(text, t.INT), t.INT)
+    if name in {"lag", "lead"} and values and all(v.is_literal for v in values[1:]):
+        return _neighbour(compiler, node, name, window, values)
+    if name in {"first_value", "first", "last_value", "last"} and len(values) == 1:
+        word = "first_value" if name.startswith("first") else "last_value"
+        return Typed(f"{word}({values[0].text}) OVER ({window})", values[0].type)
+    raise unsupported(node, "the catalogue has no such window function")
+
+
+def _neighbour(
+    compiler: Compiler, node: exp.Expr, name: str, window: str, values: Sequence[Typed]
+) -> Typed:
+    """`lag` and `lead`."""
+    value, *more = values
+    offset = more[0].value if more else 1
+    if pa.types.is_nested(value.type) or not isinstance(offset, int) or offset < 0:
+        raise unsupported(node, "the catalogue has it only for plain types and offsets")
+    last = ""
+    if len(more) > 1:
+        default = compiler.casts.cast(more[1], value.type)
+        if default is None or not default.is_literal:
+            raise unsupported(node, "the default is of another type")
+        last = f", {default.text}"
+    return Typed(f"{name}({value.text}, {offset}{last}) OVER ({window})", value.type)
+
+
+def _frame(compiler: Compiler, node: exp.Window, scope: Scope) -> str:
+    """What stands in the brackets of OVER."""
+    if node.args.get("alias") is not None:
+        named = compiler.windows.get(node.args["alias"].name.casefold())
+        if named is None:
+            raise wrong(node, "there is no such window")
+        if any(node.args.get(key) for key in ("partition_by", "order", "spec")):
+            raise unsupported(node, "a named window that is changed")
+        node = named  # type: ignore[assignment]
+    parts = []
+    keys = [ordered(compiler.value(key, scope)) for key in node.args.get("partition_by") or ()]
+    for key in keys:
+        if not t.is_orderable(key.type):
+            raise unsupported(node, "PARTITION BY a nested type")
+    if keys:
+        parts.append("PARTITION BY " + ", ".join(key.text for key in keys))
+    order = node.args.get("order")
+    if order is not None:
+        parts.append(
+            "ORDER BY " + ", ".join(sort_key(compiler, k, scope) for k in order.expressions)
+        )
+    spec = node.args.get("spec")
+    if spec is not None:
+        parts.append(_frame_text(spec, node))
+    return " ".join(parts)
+
+
+def _frame_text(spec: exp.Expr, node: exp.Expr) -> str:
+    kind = str(spec.args.get("kind")).upper()
+    bounds = []
+    for side in ("start", "end"):
+        value = spec.args.get(side)
+        place = str(spec.args.get(f"{side}_side") or "")
+        if value is None:
+            value, place = "CURRENT ROW", ""
+        if isinstance(value, exp.Expr):
+            if kind != "ROWS" or not is_number_literal(value):
+                raise unsupported(node, "a frame counts rows, by a literal")
+            value = value.name
+        bounds.append(f"{value} {place}".strip())
+    return f"{kind} BETWEEN {bounds[0]} AND {bounds[1]}"
+
+
+def sort_key(
+    compiler: Compiler, node: exp.Expr, scope: Scope, shown: Callable[[Typed], str] | None = None
+) -> str:
+    """A key of ORDER BY, with the place of nulls written out."""
+    value = compiler.value(node.this if isinstance(node, exp.Ordered) else node, scope)
+    if not t.is_orderable(value.type):
+        raise unsupported(node, f"ORDER BY {type_text(value.type)}")
+    down = isinstance(node, exp.Ordered) and bool(node.args.get("desc"))
+    first = not down
+    if isinstance(node, exp.Ordered):
+        written = node.args.get("nulls_first")
+        first = bool(written) if written is not None else first
+    text = ordered(value).text
+    if shown is not None and text == value.text:
+        text = shown(value)
+    return f"{text} {'DESC' if down else 'ASC'} NULLS {'FIRST' if first else 'LAST'}"
