@@ -41,9 +41,9 @@ def in_list(compiler: Compiler, node: exp.In, scope: Scope) -> Typed:
         if len(kinds) > 1:
             raise unsupported(node, "the options of IN have different types")
     parts = [compare(compiler.casts, "=", value, option) for option in options]
-    known = [known(part, node, value, options[0]) for part in parts]
-    text = " OR ".join(part.text for part in known)
-    return Typed(f"({text})", t.BOOLEAN, can_fail=any(part.can_fail for part in known))
+    tests = [known(part, node, value, options[0]) for part in parts]
+    text = " OR ".join(part.text for part in tests)
+    return Typed(f"({text})", t.BOOLEAN, can_fail=any(part.can_fail for part in tests))
 
 
 def is_test(compiler: Compiler, node: exp.Is, scope: Scope) -> Typed:
