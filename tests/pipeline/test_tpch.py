@@ -13,10 +13,10 @@ from datafusion.substrait import Consumer, Serde
 
 from headrace.pipeline import Bundle, Project, ScanUnit, decode_bundle
 from headrace.pipeline.planning.dialect import DataFusion
-from headrace.pipeline.planning.query import SparkText
 from headrace.pipeline.planning.session import planning_context
 from headrace.pipeline.translation.kernel import kernels_in
 from headrace.pipeline.translation.kernels.table import register_kernels
+from headrace.pipeline.translation.syntax import SparkText
 from headrace.table import Table
 
 QUERIES = [f"q{number:02}" for number in range(1, 23)]

@@ -10,27 +10,12 @@ from typing import Any
 
 import msgspec
 from sqlglot import Token, TokenType, exp
-from sqlglot.dialects.spark import Spark
 from sqlglot.errors import ParseError, SqlglotError
-from sqlglot.parsers.spark import SparkParser
 
 from headrace.errors import InvalidViewError
 from headrace.pipeline.planning.depth import deep_nesting
 from headrace.pipeline.planning.token import canonical_tokens
-
-
-class SparkText(Spark):
-    """Spark's dialect, in which a doubled quote inside a string stands for itself."""
-
-    class Tokenizer(Spark.Tokenizer):
-        """The words of it."""
-
-        STRING_ESCAPES = ["\\", "'", '"']  # noqa: RUF012  (sqlglot reads it off the class)
-
-    class Parser(SparkParser):
-        """The sentences of it: CAST is not TRY_CAST."""
-
-        STRICT_CAST = True
+from headrace.pipeline.translation.syntax import SparkText, tokenize
 
 
 class Query(msgspec.Struct, frozen=True, dict=True):
@@ -96,11 +81,11 @@ def parse_query(sql: str, *, file: str) -> Query:
     Raises:
         InvalidViewError: it is not one query of Spark SQL; with the line, where it is known.
     """
-    dialect = SparkText()
     try:
-        words = tuple(dialect.tokenize(sql))
+        words = tokenize(sql)
         with deep_nesting():
-            trees = [tree for tree in dialect.parser().parse(list(words), sql) if tree is not None]
+            parsed = SparkText().parser().parse(list(words), sql)
+        trees = [tree for tree in parsed if tree is not None]
     except ParseError as error:
         found: dict[str, Any] = error.errors[0] if error.errors else {}
         told = found.get("description") or error

@@ -5,27 +5,59 @@ they came from. Here a call stays a call; only forms with a syntax of their own 
 """
 
 import re
+from functools import lru_cache
 from typing import Any, ClassVar
 
-from sqlglot import exp
+from sqlglot import Token, exp
 from sqlglot.dialects.spark import Spark
+from sqlglot.parser import Parser
 from sqlglot.parsers.spark import SparkParser
 
 _OWN_SYNTAX = frozenset({"CAST", "TRY_CAST", "EXTRACT", "TRIM", "POSITION", "SUBSTRING", "SUBSTR"})
+_BOUNDED_TEXT = frozenset({exp.DataType.Type.CHAR, exp.DataType.Type.VARCHAR})
 
 
-class _CallText(Spark):
-    """The dialect."""
+class SparkText(Spark):
+    """Spark's dialect, in which a doubled quote inside a string stands for itself."""
 
     class Tokenizer(Spark.Tokenizer):
-        """A doubled quote inside a string stands for itself."""
+        """Splits a text into tokens."""
 
         STRING_ESCAPES = ["\\", "'", '"']  # noqa: RUF012  (sqlglot reads it off the class)
 
     class Parser(SparkParser):
-        """Knows no functions."""
+        """Keeps CAST and TRY_CAST apart."""
 
         STRICT_CAST = True
+
+        def _parse_types(
+            self,
+            check_func: bool = False,  # noqa: FBT001, FBT002  (sqlglot's signature)
+            schema: bool = False,  # noqa: FBT001, FBT002
+            allow_identifiers: bool = True,  # noqa: FBT001, FBT002
+            with_collation: bool = False,  # noqa: FBT001, FBT002
+        ) -> exp.Expr | None:
+            """Parse a type; CHAR and VARCHAR are STRING outside of schemas.
+
+            sqlglot's own way to the same end parses two type names for each type.
+            """
+            parsed = Parser._parse_types(  # noqa: SLF001  (what Hive's parser builds on)
+                self, check_func, schema, allow_identifiers, with_collation
+            )
+            if parsed is not None and not schema:
+                for node in parsed.find_all(exp.DataType):
+                    if node.this in _BOUNDED_TEXT:
+                        node.set("this", exp.DataType.Type.TEXT)
+                        node.set("expressions", None)
+            return parsed
+
+
+class _CallText(SparkText):
+    """The same dialect without functions."""
+
+    class Parser(SparkText.Parser):
+        """Knows no functions."""
+
         FUNCTIONS: ClassVar[dict[str, Any]] = {}
         FUNCTION_PARSERS = {  # noqa: RUF012
             name: parser
@@ -41,8 +73,14 @@ class _CallText(Spark):
 
 def parse_calls(sql: str) -> exp.Expr:
     """Read a query; it has been read before, so that it is known to be one."""
-    trees = [tree for tree in _CallText().parse(sql) if tree is not None]
-    return trees[0]
+    trees = _CallText().parser().parse(list(tokenize(sql)), sql)
+    return next(tree for tree in trees if tree is not None)
+
+
+@lru_cache(maxsize=16)
+def tokenize(sql: str) -> tuple[Token, ...]:
+    """Split a query into tokens, once for the parsers that read it one after the other."""
+    return tuple(SparkText().tokenize(sql))
 
 
 _ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|[0-3][0-7]{2}|.)|''", re.DOTALL)
