@@ -7,6 +7,7 @@ ones depend on the world outside: nothing proves that it is unchanged.
 
 import os
 import sys
+from collections.abc import Iterable
 from enum import StrEnum
 
 
@@ -103,6 +104,24 @@ _FOREIGN = {
         _MACHINE,
     ),
 }
+_CLASSES = frozenset({"pathlib.Path", "os.environ"})
+
+
+def _modules_of(names: Iterable[str]) -> dict[str, str]:
+    """By module that has one of these names in it, the first of them."""
+    modules: dict[str, str] = {}
+    for name in sorted(names):
+        parts = name.split(".")
+        for end in range(1, len(parts)):
+            module = ".".join(parts[:end])
+            if module not in _CLASSES:
+                modules.setdefault(module, name)
+    return modules
+
+
+_FOREIGN_MODULES = _modules_of(_FOREIGN)
+_DYNAMIC_MODULES = _modules_of(_DYNAMIC)
+"""A module that is used as a value (`getattr(os, name)`) may give any of its names."""
 _CLOCK_METHODS = frozenset({"now", "utcnow", "today"})
 
 DYNAMIC_ATTRIBUTES = frozenset(
@@ -132,4 +151,8 @@ def judge_name(dotted: str) -> tuple[Reach, str] | None:
             return Reach.TEXTUAL, name
         if name in _DYNAMIC and not dotted.startswith("importlib.resources"):
             return Reach.DYNAMIC, name
+    if dotted in _FOREIGN_MODULES:
+        return Reach.FOREIGN, f"any name of {dotted}, such as {_FOREIGN_MODULES[dotted]}"
+    if dotted in _DYNAMIC_MODULES:
+        return Reach.DYNAMIC, f"any name of {dotted}, such as {_DYNAMIC_MODULES[dotted]}"
     return None
