@@ -46,7 +46,7 @@ def test_what_a_dead_run_staged_goes_with_the_next_one(tmp_path: Path) -> None:
     output = Output(tmp_path / "t")
     output.write(rows((1, "a", "x")))
     folder = leave_open(tmp_path, tmp_path / "t", "dead")
-    assert [intent.run for intent in journal(tmp_path).recover()] == ["dead"]
+    assert [intent.run for intent in journal(tmp_path).recover(folders=())] == ["dead"]
     assert not folder.exists()
     assert intents(tmp_path) == []
     assert output.rows() == as_rows((1, "a", "x"))
@@ -62,7 +62,7 @@ def test_a_commit_whose_intent_is_still_on_record_keeps_its_files(tmp_path: Path
     finally:
         Journal._forget = original  # type: ignore[method-assign]
     assert len(intents(tmp_path)) == 1
-    assert journal(tmp_path).recover() == []
+    assert journal(tmp_path).recover(folders=()) == []
     assert intents(tmp_path) == []
     assert output.rows() == as_rows((1, "a", "x"))
 
@@ -74,7 +74,7 @@ def test_files_of_others_are_never_deleted(tmp_path: Path) -> None:
     folder = leave_open(tmp_path, table, "1")
     pq.write_table(rows((8, "a", "x")), table / "not-yet-committed.parquet")
     DeltaTable(table).update({"v": "'z'"}, predicate="k = 1")  # leaves files of a change feed
-    journal(tmp_path).recover()
+    journal(tmp_path).recover(folders=())
     assert (table / "not-yet-committed.parquet").exists()
     changes = DeltaTable(table).load_cdf(starting_version=1).read_all()
     assert changes.num_rows == 2
@@ -98,7 +98,7 @@ def test_intents_of_older_releases_are_settled_by_the_note_of_their_run(tmp_path
     for run, folder in (("dead", dead), ("1", committed)):
         old = {"run": run, "view": "v", "table": str(table), "folder": str(folder), "started_ms": 0}
         (tmp_path / "state" / "intents" / f"{run}-v.json").write_bytes(msgspec.json.encode(old))
-    assert [intent.run for intent in journal(tmp_path).recover()] == ["dead"]
+    assert [intent.run for intent in journal(tmp_path).recover(folders=())] == ["dead"]
     assert not dead.exists()
     assert output.rows() == as_rows((1, "a", "x"))
 
@@ -113,7 +113,7 @@ def test_files_stay_where_the_log_no_longer_says_whether_they_are_committed(
         write_deltalake(table, rows((2, "b", "y")), mode="append")
     DeltaTable(table).create_checkpoint()
     (table / "_delta_log" / f"{1:020}.json").unlink()
-    journal(tmp_path).recover()
+    journal(tmp_path).recover(folders=())
     assert (folder / "part-0.parquet").exists()
     assert "stay for now" in caplog.text
     assert Table(table).snapshot().version == 2

@@ -30,7 +30,7 @@ class ProjectState(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def store(self) -> ArtifactStore:
         """The records of runs."""
-        return ArtifactStore(self.folder)
+        return ArtifactStore(self.folder, outputs=self.outputs)
 
     @property
     def staging(self) -> Path:

@@ -36,7 +36,7 @@ def hold(state: ProjectState, *, project: str) -> Iterator[Workspace]:
     with run_lock(state.folder, project=project):
         journal = Journal(wiring.open_writable_store(str(state.folder)))
         workspace = Workspace(outputs=state.outputs, staging=state.staging, journal=journal)
-        journal.recover()
+        journal.recover(folders=(state.outputs, state.staging))
         workspace.clear_staging()
         try:
             yield workspace

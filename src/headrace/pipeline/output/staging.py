@@ -6,7 +6,7 @@ says whether a commit names their files.
 """
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
@@ -40,6 +40,9 @@ class Intent(msgspec.Struct, frozen=True, kw_only=True):
     """None in intents of older releases, which did not number their commits."""
     base_version: int = NO_VERSION
     """The newest version of the table before anything was staged."""
+    home: str | None = None
+    """The journal that it was recorded in. A copy of a project has the intents of the original,
+    whose files are not its own. None in intents of older releases."""
 
     @property
     def folders(self) -> tuple[str, ...]:
@@ -141,6 +144,7 @@ class Journal:
             folder=str(table / f"run-{run}-{commit_id[:8]}"),
             commit_id=commit_id,
             base_version=newest_version(store),
+            home=self._store.root,
         )
         content = msgspec.json.encode(intent)
         self._store.put(_path(intent), content, mode=PutMode.CREATE)
@@ -152,17 +156,39 @@ class Journal:
             raise
         self._close(staging)
 
-    def recover(self) -> list[Intent]:
+    def recover(self, *, folders: Sequence[Path]) -> list[Intent]:
         """Settle what earlier runs left open; returns the intents that were never committed.
 
         Call it only while no other run of the project is going on.
+
+        Args:
+            folders: Where the project has its tables now: it may have been moved or copied.
         """
         lost = []
-        for intent in list(self._recorded()):
+        for recorded in list(self._recorded()):
+            intent = self._relocate(recorded, folders)
+            if intent is None:
+                _LOGGER.warning(
+                    "files of run %s in %s were staged by another copy of this project: they stay",
+                    *(recorded.run, recorded.folder),
+                )
+                self._forget(recorded)
+                continue
             store = wiring.open_writable_store(intent.table)
             if self._settle(Staging(intent, store)) is None:
                 lost.append(intent)
         return lost
+
+    def _relocate(self, intent: Intent, folders: Sequence[Path]) -> Intent | None:
+        """The intent as it applies to this project; None if its files are another one's."""
+        if intent.home in {None, self._store.root}:
+            return intent
+        for table in (folder / intent.view for folder in folders):
+            is_copied = any((table / staged).is_dir() for staged in intent.folders)
+            if is_copied and str(table) != intent.table:
+                folder = str(table / Path(intent.folder).name)
+                return msgspec.structs.replace(intent, table=str(table), folder=folder)
+        return None
 
     def _close(self, staging: Staging) -> None:
         """The files are committed: what is left to do can wait for the next run if it must."""

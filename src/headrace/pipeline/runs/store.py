@@ -65,14 +65,18 @@ _MARK = ("started_ms", "source", "path", "dv_id", "size_bytes", "modified_ns", "
 class ArtifactStore:
     """The records of a project's runs."""
 
-    def __init__(self, folder: Path, *, open_store: OpenStore | None = None) -> None:
+    def __init__(
+        self, folder: Path, *, outputs: Path | None = None, open_store: OpenStore | None = None
+    ) -> None:
         """Name the state folder of a project; it is made when something is first written.
 
         Args:
             folder: The state folder.
+            outputs: The folder of the project's output tables. Records name it as it was when
+                they were made; the project may have been moved or copied since.
             open_store: Opens a folder for reading and writing; by default on local disk.
         """
-        self.folder = folder
+        self.folder, self._outputs = folder, outputs
         self._open = open_store or wiring.open_writable_store
         self._store = self._open(str(folder))
         self._blobs = BlobStore(self._store)
@@ -147,7 +151,7 @@ class ArtifactStore:
         views = {
             view.view: view
             for row in sorted(rows, key=lambda row: row["recorded_ms"] or 0)
-            for view in [msgspec.json.decode(row["record"], type=ViewRun)]
+            for view in [self._decode_view(row["record"])]
         }
         try:
             order = self.bundle(record.bundle).order
@@ -228,7 +232,11 @@ class ArtifactStore:
     def last_results(self, views: Collection[str]) -> dict[str, StandingResult]:
         """By view, its newest result."""
         results = self._index().results
-        return {view: results[view] for view in views if view in results}
+        return {
+            view: msgspec.structs.replace(result, record=self._relocate(result.record))
+            for view in views
+            if (result := results.get(view)) is not None
+        }
 
     def histories(self, runs_newest_first: Sequence[RunRecord]) -> dict[str, list[ViewRun | None]]:
         """By view, what became of it in each of the runs."""
@@ -240,7 +248,7 @@ class ArtifactStore:
         histories: dict[str, list[ViewRun | None]] = {}
         for row in self._tables[StoreTable.VIEWS].rows(["run", "record"], where=where):
             if row["run"] in place:
-                view = msgspec.json.decode(row["record"], type=ViewRun)
+                view = self._decode_view(row["record"])
                 history = histories.setdefault(view.view, [None] * len(place))
                 history[place[row["run"]]] = view
         return histories
@@ -256,6 +264,16 @@ class ArtifactStore:
                 keep_up(table, now_ms=now_ms)
             except (HeadraceError, DeltaError, OSError) as error:
                 _LOG.warning("%s: upkeep failed: %s", table.store.root, error)
+
+    def _decode_view(self, record: str) -> ViewRun:
+        return self._relocate(msgspec.json.decode(record, type=ViewRun))
+
+    def _relocate(self, view: ViewRun) -> ViewRun:
+        """The record with its output where the project has it now."""
+        if self._outputs is None or view.output is None:
+            return view
+        uri = str(self._outputs / view.view)
+        return msgspec.structs.replace(view, output=msgspec.structs.replace(view.output, uri=uri))
 
     def _index(self) -> ResultIndex:
         """The index, made again from the tables if it is not up to date."""
