@@ -65,7 +65,6 @@ REFUSED = [
     "SELECT date_format(ts, 'D') AS a FROM t",
     "SELECT transform(l, e -> upper(e)) AS a FROM t",
     "SELECT id FROM t TABLESAMPLE (10 PERCENT)",
-    "SELECT id, count(*) FROM t GROUP BY ROLLUP (id)",
     "SELECT lag(id) IGNORE NULLS OVER (ORDER BY d) AS a FROM t",
 ]
 

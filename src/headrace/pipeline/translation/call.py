@@ -1,6 +1,6 @@
 """Calls of functions: of the catalogue, of the project, and those with a syntax of their own."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
 
 import pyarrow as pa
@@ -48,8 +48,8 @@ def named_call(compiler: Compiler, node: exp.Anonymous, scope: Scope) -> Typed:
         return _CHANCE[name]
     if name in compiler.functions:
         return _own_function(compiler, node, scope)
-    if name == "struct":
-        return _struct(compiler, node, scope)
+    if name in _FORMS:
+        return _FORMS[name](compiler, node, scope)
     if name in _CASTING_NAMES and len(node.expressions) == 1:
         cast = exp.cast(node.expressions[0].copy(), name, dialect="spark")
         return cast_value(compiler, cast, scope)
@@ -61,6 +61,20 @@ def named_call(compiler: Compiler, node: exp.Anonymous, scope: Scope) -> Typed:
             raise wrong(node, "there is no such function", close[0] if close else None)
         raise unsupported(node, "the catalogue does not have this function")
     return call_entry(compiler, name, node.expressions, node, scope)
+
+
+def _grouping_mark(compiler: Compiler, node: exp.Anonymous, scope: Scope) -> Typed:
+    if scope.marks is None:
+        raise unsupported(node, "there are no grouping sets")
+    plain = Scope(scope.columns, scope.parent, scope.aliases)
+    keys = [compiler.value(argument, plain).text for argument in node.expressions]
+    if node.name.casefold() == "grouping_id":
+        if keys and keys != list(scope.marks.keys):
+            raise unsupported(node, "the arguments are other keys than those of GROUP BY")
+        return scope.marks.identity
+    if len(keys) != 1 or keys[0] not in scope.marks.keys:
+        raise unsupported(node, "the argument is no key of GROUP BY")
+    return scope.marks.keys[keys[0]]
 
 
 def call_entry(
@@ -82,6 +96,14 @@ def _struct(compiler: Compiler, node: exp.Anonymous, scope: Scope) -> Typed:
     if not values:
         raise unsupported(node, "a struct has at least one field")
     return struct_of(names, values)
+
+
+_FORMS: Mapping[str, Callable[[Compiler, exp.Anonymous, Scope], Typed]] = {
+    "struct": _struct,
+    "grouping": _grouping_mark,
+    "grouping_id": _grouping_mark,
+}
+"""Functions that look at their arguments before these are compiled."""
 
 
 def _own_function(compiler: Compiler, node: exp.Anonymous, scope: Scope) -> Typed:

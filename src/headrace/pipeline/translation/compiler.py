@@ -26,6 +26,17 @@ class Clock(Enum):
     """1970, so that planning does not put its own time into the plan."""
 
 
+class PlainSelect(msgspec.Struct, frozen=True):
+    """The parts of a query that gives each row of its FROM and WHERE by itself."""
+
+    source: str
+    condition: str
+    """The WHERE clause, or nothing."""
+    values: tuple[Typed, ...]
+    qualifiers: frozenset[str]
+    """The names of its relations."""
+
+
 class Compiled(msgspec.Struct, frozen=True):
     """A query of DataFusion's, with the columns that it gives."""
 
@@ -34,6 +45,7 @@ class Compiled(msgspec.Struct, frozen=True):
     is_correlated: bool = False
     gives_one_row: bool = False
     """Whether it has exactly one row, whatever the data."""
+    plain: PlainSelect | None = None
 
 
 class Subqueries(Protocol):
@@ -41,6 +53,9 @@ class Subqueries(Protocol):
 
     def query(self, node: exp.Expr, scope: Scope | None) -> Compiled:
         """Compile a query that may name columns of `scope`."""
+
+    def new_name(self) -> str:
+        """A name for a relation that no query can name."""
 
 
 class Compiler(Protocol):
@@ -83,8 +98,6 @@ class Queries(Subqueries, Protocol):
     ctes: list[dict[str, tuple[str, tuple[Output, ...]]]]
     """The common table expressions in reach, innermost last: what DataFusion calls each, and its
     columns."""
-    count: int
-    """How many names were made up so far."""
 
 
 def known(found: Typed | None, node: exp.Expr, *values: Typed) -> Typed:

@@ -77,9 +77,9 @@ class Expressions:
                 word = "AND" if isinstance(node, exp.And) else "OR"
                 sides = self.boolean(node.left, scope), self.boolean(node.right, scope)
                 return logical(word, *sides)
-            case exp.Not() if isinstance(node.this, exp.In) and node.this.args.get("query"):
-                return not_in_query(self, node.this, scope)
-            case exp.In() if node.args.get("query"):
+            case exp.Not() if _is_in_query(node.this.unnest()):
+                return not_in_query(self, node.this.unnest(), scope)
+            case exp.In() if _is_in_query(node):
                 return in_query(self, node, scope)
             case _:
                 found = self.value(node, scope)
@@ -177,3 +177,7 @@ class Expressions:
     def _operator(self, node: exp.Expr, operator: str, scope: Scope) -> Typed:
         left, right = self.value(node.this, scope), self.value(node.expression, scope)
         return known(BINARY[operator](self.casts, left, right), node, left, right)
+
+
+def _is_in_query(node: exp.Expr) -> bool:
+    return isinstance(node, exp.In) and node.args.get("query") is not None

@@ -1,5 +1,14 @@
-"""GROUP BY, and which expressions aggregate."""
+"""GROUP BY: plain keys, and grouping sets as Spark expands them.
 
+With grouping sets each row is taken once for each set, with a number for the set; a key that is
+not in the set is null. So a rollup is a plain GROUP BY of keys and number, over a longer relation.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import combinations, product
+from typing import TypeAlias
+
+import msgspec
 from sqlglot import exp
 
 from headrace.pipeline.arrow_ddl import type_text
@@ -8,35 +17,151 @@ from headrace.pipeline.translation.catalogue.aggregate import AGGREGATES
 from headrace.pipeline.translation.compiler import Queries
 from headrace.pipeline.translation.operator import ordered
 from headrace.pipeline.translation.refusal import Refused, unsupported, wrong
-from headrace.pipeline.translation.scope import Scope
-from headrace.pipeline.translation.typed import Typed
+from headrace.pipeline.translation.scope import GroupingMarks, Scope
+from headrace.pipeline.translation.typed import Typed, identifier, literal_int, sql_cast
+
+PlaceOf: TypeAlias = Callable[[exp.Expr], int]
+"""Gives the place of a key among all keys of the clause."""
+
+_MOST_SETS = 512
+_SETS = (exp.Rollup, exp.Cube, exp.GroupingSets)
+_WITH = ("rollup", "cube", "grouping_sets")
 
 
-def group_by(queries: Queries, node: exp.Select, scope: Scope) -> str:
+class Grouping(msgspec.Struct, frozen=True):
+    """What GROUP BY adds to a query."""
+
+    clause: str = ""
+    relation: str = ""
+    """What FROM is joined with."""
+
+
+def group_by(queries: Queries, node: exp.Select, scope: Scope) -> Grouping:
     """The GROUP BY clause; the scope learns what stands for each key."""
     group = node.args.get("group")
     if group is None:
-        return ""
+        return Grouping()
     if group.args.get("all"):
         keys = [c.unalias() for c in node.expressions if not has_aggregate(c)]
         if any(star_of(c) is not None for c in node.expressions):
             raise unsupported(node, "GROUP BY ALL with a star")
     else:
         keys = list(group.expressions)
+    if any(isinstance(key, _SETS) for key in keys) or any(group.args.get(word) for word in _WITH):
+        return _grouping_sets(queries, node, scope)
     texts = []
     for key in keys:
         value = _group_key(queries, key, node, scope)
-        if not t.is_orderable(value.type):
-            raise unsupported(key, f"GROUP BY {type_text(value.type)}")
         plain = ordered(value)
         if plain.text != value.text:
             scope.groups[value.text] = plain
         texts.append(plain.text)
-    return f" GROUP BY {', '.join(texts)}" if texts else ""
+    return Grouping(f" GROUP BY {', '.join(texts)}" if texts else "")
+
+
+def _grouping_sets(queries: Queries, node: exp.Select, scope: Scope) -> Grouping:
+    group = node.args["group"]
+    keys: dict[str, Typed] = {}
+
+    def place_of(key: exp.Expr) -> int:
+        value = _group_key(queries, key, node, scope)
+        keys.setdefault(value.text, value)
+        return list(keys).index(value.text)
+
+    sets = _sets_of(group, place_of)
+    if len(sets) > _MOST_SETS:
+        raise unsupported(group, f"more than {_MOST_SETS} grouping sets")
+    texts = list(keys)
+    if any(one in other for one in texts for other in texts if one is not other):
+        raise unsupported(group, "a key of a grouping set is part of another one")
+    name = queries.new_name()
+    number = f"{identifier(name)}.n"
+    marks = {}
+    for place, (text, value) in enumerate(keys.items()):
+        member = _one_of(number, [n for n, one in enumerate(sets) if place in one])
+        scope.groups[text] = Typed(
+            f"CASE WHEN {member} THEN {ordered(value).text} END",
+            value.type,
+            can_fail=value.can_fail,
+        )
+        flag = f"CASE WHEN {member} THEN 0 ELSE 1 END"
+        marks[text] = Typed(sql_cast(flag, t.BYTE), t.BYTE)
+    scope.marks = GroupingMarks(marks, _grouping_id(number, sets, len(keys)))
+    rows = " UNION ALL ".join(f"SELECT {literal_int(n).text} AS n" for n in range(len(sets)))
+    clause = ", ".join([*(scope.groups[text].text for text in texts), number])
+    return Grouping(f" GROUP BY {clause}", f" CROSS JOIN ({rows}) AS {identifier(name)}(n)")
+
+
+def _one_of(number: str, places: Sequence[int]) -> str:
+    if not places:
+        return "FALSE"
+    return f"{number} IN ({', '.join(literal_int(place).text for place in places)})"
+
+
+def _grouping_id(number: str, sets: Sequence[frozenset[int]], width: int) -> Typed:
+    """For each set a bit for each key that it lacks, that of the first key on the left."""
+    branches = []
+    for place, one in enumerate(sets):
+        bits = sum(1 << (width - 1 - key) for key in range(width) if key not in one)
+        branches.append(f"WHEN {literal_int(place).text} THEN {literal_int(bits, t.LONG).text}")
+    return Typed(f"CASE {number} {' '.join(branches)} END", t.LONG)
+
+
+def _sets_of(group: exp.Expr, place_of: PlaceOf) -> list[frozenset[int]]:
+    """The sets of a clause, each with the places of its keys."""
+    plain = [key for key in group.expressions if not isinstance(key, _SETS)]
+    written = [word for word in _WITH if group.args.get(word)]
+    if not written:
+        parts = [_expand(part, place_of) for part in group.expressions]
+        return [_union(choice) for choice in product(*parts)]
+    whole = group.args[written[0]][0]
+    if len(written) > 1 or len(plain) != len(group.expressions) or len(group.args[written[0]]) > 1:
+        raise unsupported(group, "GROUP BY of this form")
+    for key in plain:
+        place_of(key)
+    if isinstance(whole, exp.GroupingSets):
+        return _expand(whole, place_of)
+    return _expand(type(whole)(expressions=plain), place_of)
+
+
+def _expand(part: exp.Expr, place_of: PlaceOf) -> list[frozenset[int]]:
+    match part:
+        case exp.GroupingSets():
+            return [one for inner in part.expressions for one in _expand(inner, place_of)]
+        case exp.Rollup():
+            units = [_unit(inner, place_of) for inner in part.expressions]
+            ends = range(len(units), -1, -1)
+            return [_union(units[:end]) for end in ends]
+        case exp.Cube():
+            units = [_unit(inner, place_of) for inner in part.expressions]
+            sizes = range(len(units), -1, -1)
+            return [_union(some) for size in sizes for some in combinations(units, size)]
+        case _:
+            return [_unit(part, place_of)]
+
+
+def _union(sets: Iterable[frozenset[int]]) -> frozenset[int]:
+    return frozenset(place for one in sets for place in one)
+
+
+def _unit(part: exp.Expr, place_of: PlaceOf) -> frozenset[int]:
+    if isinstance(part, _SETS):
+        raise unsupported(part, "grouping sets of this form")
+    members = part.expressions if isinstance(part, exp.Tuple) else [part.unnest()]
+    return frozenset(place_of(member) for member in members)
 
 
 def _group_key(queries: Queries, key: exp.Expr, node: exp.Select, scope: Scope) -> Typed:
+    value = _key_value(queries, key, node, scope)
+    if not t.is_orderable(value.type):
+        raise unsupported(key, f"GROUP BY {type_text(value.type)}")
+    return value
+
+
+def _key_value(queries: Queries, key: exp.Expr, node: exp.Select, scope: Scope) -> Typed:
     if isinstance(key, exp.Literal) and not key.is_string:
+        if any(star_of(column) is not None for column in node.expressions):
+            raise unsupported(key, "GROUP BY a place with a star in the SELECT list")
         place = int(key.name) if key.is_int else 0
         if not 1 <= place <= len(node.expressions):
             raise wrong(key, f"there is no column {key.name} in the SELECT list")

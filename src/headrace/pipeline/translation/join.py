@@ -8,7 +8,7 @@ from sqlglot import exp
 from headrace.pipeline.translation.compiler import Queries
 from headrace.pipeline.translation.operator import compare
 from headrace.pipeline.translation.refusal import unsupported, wrong
-from headrace.pipeline.translation.relation import relation
+from headrace.pipeline.translation.relation import Relation, relation
 from headrace.pipeline.translation.scope import Scope, ScopeColumn
 from headrace.pipeline.translation.typed import Typed
 
@@ -27,47 +27,104 @@ def from_clause(queries: Queries, node: exp.Select, parent: Scope | None) -> tup
     source = node.args.get("from_")
     if source is None:
         return "", Scope([], parent)
-    text, columns = relation(queries, source.this)
-    scope = Scope(columns, parent)
-    for inner in source.this.args.get("joins") or ():
-        text = _join(queries, text, scope, inner)
-    for outer in node.args.get("joins") or ():
-        text = _join(queries, text, scope, outer)
+    scope = Scope([], parent)
+    text = _joined(queries, source.this, node.args.get("joins") or (), scope)
     return f" FROM {text}", scope
+
+
+def _joined(queries: Queries, first: exp.Expr, joins: Sequence[exp.Join], scope: Scope) -> str:
+    """Relations joined from left to right, as Spark does also with those behind commas."""
+    left = _operand(queries, first, scope)
+    scope.columns = left.columns
+    text = left.text
+    for join in joins:
+        text = _join(queries, text, scope, join)
+    return text
+
+
+def _operand(queries: Queries, node: exp.Expr, scope: Scope) -> Relation:
+    """One side of a join: a relation, or joins in brackets."""
+    inner = node.this
+    if not isinstance(node, exp.Subquery) or isinstance(inner, exp.Query):
+        if node.args.get("joins"):
+            raise unsupported(node, "joins without brackets inside a join")
+        found = relation(queries, node, scope.parent)
+    else:
+        if node.alias or not isinstance(inner, exp.Table):
+            raise unsupported(node, "brackets of this form in FROM")
+        nested = Scope([], scope.parent)
+        first = inner.copy()
+        joins = first.args.pop("joins", None) or ()
+        text = _joined(queries, first, joins, nested)
+        found = Relation(f"({text})", nested.columns, nested.is_correlated)
+    scope.is_correlated |= found.is_correlated
+    return found
 
 
 def _join(queries: Queries, left: str, scope: Scope, join: exp.Join) -> str:
     """Add a relation to those on the left."""
     side, kind = (str(join.args.get(key) or "").upper() for key in ("side", "kind"))
-    if join.args.get("method") or (side, kind) not in _JOINS:
+    method = str(join.args.get("method") or "").upper()
+    if method not in {"", "NATURAL"} or (side, kind) not in _JOINS:
         raise unsupported(join, "the catalogue has no such join")
     word = _JOINS[side, kind]
-    right, columns = relation(queries, join.this)
+    right = _operand(queries, join.this, scope)
     taken = {column.qualifier for column in scope.columns}
-    if any(column.qualifier in taken for column in columns):
+    if any(column.qualifier in taken for column in right.columns):
         raise unsupported(join, "two relations have the same name")
-    both = Scope([*scope.columns, *columns], scope.parent)
+    using = [part.name.casefold() for part in join.args.get("using") or ()]
+    if method == "NATURAL":
+        using = _common_names(scope.columns, right.columns)
+    if using:
+        on = _using(queries, scope, right.columns, using, join=join)
+        return f"{left} {word} {right.text} ON {on}"
+    both = Scope([*scope.columns, *right.columns], scope.parent)
     condition = join.args.get("on")
-    if join.args.get("using"):
-        on = _using(queries, scope, columns, join, word)
-        return f"{left} {word} {right} ON {on}"
     on = "TRUE" if condition is None else queries.expressions.boolean(condition, both).text
-    if "SEMI" not in word and "ANTI" not in word:
-        scope.columns = both.columns
+    scope.is_correlated |= both.is_correlated
+    if not _keeps_left_only(word):
+        scope.columns = [
+            *_after(scope.columns, is_outer=word in {"RIGHT JOIN", "FULL JOIN"}),
+            *_after(right.columns, is_outer=word in {"LEFT JOIN", "FULL JOIN"}),
+        ]
     if condition is None and word == "INNER JOIN":
-        return f"{left} CROSS JOIN {right}"
-    return f"{left} {word} {right}" if word == "CROSS JOIN" else f"{left} {word} {right} ON {on}"
+        word = "CROSS JOIN"
+    whole = f"{left} {word} {right.text}"
+    return whole if word == "CROSS JOIN" else f"{whole} ON {on}"
+
+
+def _keeps_left_only(word: str) -> bool:
+    return "SEMI" in word or "ANTI" in word
+
+
+def _after(columns: Sequence[ScopeColumn], *, is_outer: bool) -> list[ScopeColumn]:
+    """The columns after a join: those of a side that may have no match may be null."""
+    if not is_outer:
+        return list(columns)
+    return [
+        msgspec.structs.replace(c, value=msgspec.structs.replace(c.value, nullable=True))
+        for c in columns
+    ]
+
+
+def _common_names(left: Sequence[ScopeColumn], right: Sequence[ScopeColumn]) -> list[str]:
+    names = {column.name for column in right if not column.is_hidden}
+    return [c.name for c in left if not c.is_hidden and c.name in names]
 
 
 def _using(
     queries: Queries,
     scope: Scope,
     columns: Sequence[ScopeColumn],
+    using: Sequence[str],
+    *,
     join: exp.Join,
-    word: str,
 ) -> str:
     """Join by columns of the same name; each of them is one column afterwards."""
-    using = [part.name.casefold() for part in join.args["using"]]
+    side = str(join.args.get("side") or "").upper()
+    word = _JOINS[side, str(join.args.get("kind") or "").upper()]
+    left_after = _after(scope.columns, is_outer=side in {"RIGHT", "FULL"})
+    right_after = _after(columns, is_outer=word in {"LEFT JOIN", "FULL JOIN"})
     merged, conditions = [], []
     for name in using:
         sides = [
@@ -85,10 +142,10 @@ def _using(
         if word == "FULL JOIN":
             value = Typed(f"coalesce({left.text}, {right.text})", left.type)
         merged.append(ScopeColumn("", name, value))
-    if "SEMI" not in word and "ANTI" not in word:
+    if not _keeps_left_only(word):
         rest = [
             msgspec.structs.replace(c, is_hidden=True) if c.name in using else c
-            for c in (*scope.columns, *columns)
+            for c in (*left_after, *right_after)
         ]
         scope.columns = [*merged, *rest]
     return " AND ".join(conditions)

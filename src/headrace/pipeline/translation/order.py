@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import msgspec
 from sqlglot import exp
 
 from headrace.pipeline.translation.compiler import Compiled, Queries
@@ -38,7 +39,7 @@ def order_and_limit(
     if order is not None:
         text += f" ORDER BY {_order_by(queries, order, compiled, scope, items)}"
     for word, clause in (("LIMIT", limit), ("OFFSET", offset)):
-        if clause is not None:
+        if clause is not None and clause.expression != exp.var("ALL"):
             count = clause.expression
             if not isinstance(count, exp.Literal) or not count.is_int:
                 raise unsupported(clause, f"{word} takes a literal")
@@ -62,10 +63,10 @@ def _order_by(
         inner = Scope([ScopeColumn("", name, value) for name, value in named.items()])
     else:
         aliases = {**scope.aliases, **{n.casefold(): v for n, v in items}}
-        inner = Scope(scope.columns, scope.parent, aliases, True, scope.groups)
+        inner = msgspec.structs.replace(scope, aliases=aliases, prefers_aliases=True)
     shown = {value.text: identifier(name.casefold()) for name, value in reversed(items)}
     keys = []
-    for key in order.expressions:
+    for key in _spread(order, compiled):
         plain = key.this if isinstance(key, exp.Ordered) else key
         if isinstance(plain, exp.Literal) and plain.is_int:
             place = int(plain.name)
@@ -80,3 +81,16 @@ def _order_by(
             continue
         keys.append(sort_key(queries.expressions, key, inner, lambda v: shown.get(v.text, v.text)))
     return ", ".join(keys)
+
+
+def _spread(order: exp.Expr, compiled: Compiled) -> list[exp.Expr]:
+    """The keys, with ORDER BY ALL as the place of each column."""
+    keys = list(order.expressions)
+    if len(keys) != 1 or keys[0].this != exp.var("ALL"):
+        return keys
+    spread = []
+    for place in range(1, len(compiled.columns) + 1):
+        key = keys[0].copy()
+        key.set("this", exp.Literal.number(place))
+        spread.append(key)
+    return spread

@@ -19,7 +19,7 @@ from headrace.pipeline.translation.closed_syntax import check_syntax
 from headrace.pipeline.translation.compiler import Clock, Compiled
 from headrace.pipeline.translation.expression import Expressions
 from headrace.pipeline.translation.kernel import kernels_in
-from headrace.pipeline.translation.refusal import Blame, Refusal, Refused, unsupported
+from headrace.pipeline.translation.refusal import Blame, Refusal, Refused, unsupported, wrong
 from headrace.pipeline.translation.relation import inline_table, renamed, wrapped
 from headrace.pipeline.translation.scope import Output, Scope
 from headrace.pipeline.translation.selection import select
@@ -76,6 +76,7 @@ def translate_query(  # noqa: PLR0913
         refusal = Refusal(reason=reason, expression="the query", blame=Blame.ENGINE, start=0)
         raise Refused(refusal) from error
     check_syntax(tree)
+    _check_names(tree, sql)
     compiled = compiler.query(tree, None)
     fields = [
         pa.field(column.name.casefold(), column.type, nullable=column.nullable)
@@ -84,6 +85,14 @@ def translate_query(  # noqa: PLR0913
     return Translation(
         sql=compiled.text, schema=pa.schema(fields), kernels=kernels_in(compiled.text)
     )
+
+
+def _check_names(tree: exp.Expr, sql: str) -> None:
+    """Refuse strings as names, which the parser takes and Spark does not."""
+    for name in tree.find_all(exp.Identifier):
+        start = name.meta.get("start")
+        if start is not None and sql[start : start + 1] in {"'", '"'}:
+            raise wrong(name, "a string is no name; use backticks")
 
 
 class _Queries:
@@ -100,7 +109,12 @@ class _Queries:
             for name, schema in schemas.items()
         }
         self.ctes: list[dict[str, tuple[str, tuple[Output, ...]]]] = []
-        self.count = 0
+        self._count = 0
+
+    def new_name(self) -> str:
+        """A name for a relation that no query can name: those of authors are in lower case."""
+        self._count += 1
+        return f"Q{self._count}"
 
     def query(self, node: exp.Expr, scope: Scope | None) -> Compiled:
         """Compile a query that may name columns of the one around it."""
@@ -113,8 +127,7 @@ class _Queries:
             for cte in clause.expressions:
                 inner = self.query(cte.this, None)
                 outputs = renamed(inner.columns, cte.args.get("alias"), cte)
-                self.count += 1
-                name = f"{cte.alias.casefold()}__{self.count}"
+                name = self.new_name()
                 columns = ", ".join(identifier(o.name.casefold()) for o in outputs)
                 texts.append(f"{identifier(name)} ({columns}) AS ({inner.text})")
                 self.ctes[-1][cte.alias.casefold()] = (name, outputs)

@@ -14,30 +14,39 @@ from headrace.pipeline.translation.scope import Output, Scope, ScopeColumn, colu
 from headrace.pipeline.translation.typed import identifier
 
 
-def relation(queries: Queries, node: exp.Expr) -> tuple[str, list[ScopeColumn]]:
-    """A relation under its name, and the columns that it brings."""
+class Relation(msgspec.Struct, frozen=True):
+    """A part of FROM."""
+
+    text: str
+    columns: list[ScopeColumn]
+    is_correlated: bool = False
+
+
+def relation(queries: Queries, node: exp.Expr, parent: Scope | None) -> Relation:
+    """A relation under its name; a query may name columns of the query around all this."""
+    is_correlated = False
     match node:
         case exp.Table() if isinstance(node.this, exp.Identifier):
             text, outputs, name = _table(queries, node)
         case exp.Subquery():
-            inner = wrapped(queries, node, queries.query(node.this, None))
-            text, outputs = f"({inner.text})", inner.columns
-            queries.count += 1
-            name = node.alias or f"q{queries.count}"
+            inner = wrapped(queries, node, queries.query(node.this, parent))
+            text, outputs, name = f"({inner.text})", inner.columns, queries.new_name()
+            is_correlated = inner.is_correlated
         case exp.Values():
             inner = inline_table(queries, node)
-            text, outputs, name = f"({inner.text})", inner.columns, node.alias or "values"
+            text, outputs, name = f"({inner.text})", inner.columns, queries.new_name()
         case _:
             raise unsupported(node, "the catalogue has only tables and queries in FROM")
     alias = node.args.get("alias")
     named = renamed(outputs, alias, node)
-    qualifier = (node.alias or name).casefold()
+    qualifier = node.alias.casefold() or name
     columns = ", ".join(identifier(output.name.casefold()) for output in named)
     listed = f" ({columns})" if alias is not None and alias.columns else ""
     if isinstance(node, exp.Values | exp.Subquery):
         listed = f" ({columns})"
     check_distinct(named, node)
-    return f"{text} AS {identifier(qualifier)}{listed}", columns_of(qualifier, named)
+    whole = f"{text} AS {identifier(qualifier)}{listed}"
+    return Relation(whole, columns_of(qualifier, named), is_correlated)
 
 
 def _table(queries: Queries, node: exp.Table) -> tuple[str, tuple[Output, ...], str]:

@@ -37,6 +37,14 @@ class ScopeColumn(msgspec.Struct, frozen=True):
     """Whether only its qualified name means it: one side of a join by USING."""
 
 
+class GroupingMarks(msgspec.Struct, frozen=True):
+    """What `grouping` and `grouping_id` give."""
+
+    keys: dict[str, Typed]
+    """By text of a key, in the order of the keys: whether it is null for its set."""
+    identity: Typed
+
+
 class Scope(msgspec.Struct):
     """The columns that are in reach, innermost first."""
 
@@ -49,6 +57,8 @@ class Scope(msgspec.Struct):
     """By text of a grouping expression, what stands for it after grouping."""
     is_correlated: bool = False
     """Whether a name of an enclosing query was used."""
+    marks: GroupingMarks | None = None
+    """What is known of grouping sets, if there are any."""
 
     def find(self, node: exp.Column) -> Typed:
         """What a name means.

@@ -1,11 +1,13 @@
 """SELECT: its list, its clauses, and the names of its columns."""
 
+from collections.abc import Sequence
+
 import msgspec
 from sqlglot import exp
 
 from headrace.pipeline.arrow_ddl import type_text
 from headrace.pipeline.translation import type_rule as t
-from headrace.pipeline.translation.compiler import Compiled, Queries
+from headrace.pipeline.translation.compiler import Compiled, PlainSelect, Queries
 from headrace.pipeline.translation.grouping import group_by, has_aggregate, star_of
 from headrace.pipeline.translation.join import from_clause
 from headrace.pipeline.translation.operator import ordered
@@ -35,6 +37,7 @@ def _selected(queries: Queries, node: exp.Select, source: str, scope: Scope) -> 
     if where is not None:
         condition = f" WHERE {queries.expressions.boolean(where.this, scope).text}"
     grouping = group_by(queries, node, scope)
+    source += grouping.relation
     items = _items(queries, node, scope)
     outputs = tuple(Output(n, v.type, v.nullable) for n, v in items)
     check_distinct(outputs, node)
@@ -49,12 +52,27 @@ def _selected(queries: Queries, node: exp.Select, source: str, scope: Scope) -> 
         shown.append(f"{plain.text} AS {identifier(name.casefold())}")
     having = _having(queries, node, scope)
     word = "SELECT DISTINCT " if is_distinct else "SELECT "
-    text = f"{word}{', '.join(shown)}{source}{condition}{grouping}{having}"
+    text = f"{word}{', '.join(shown)}{source}{condition}{grouping.clause}{having}"
     aggregates = any(map(has_aggregate, node.expressions))
     one_row = aggregates and node.args.get("group") is None and not having
     compiled = Compiled(text, outputs, gives_one_row=one_row)
+    separate = _plain_select(node, source, condition, items, scope)
     result = order_and_limit(queries, node, compiled, scope if not is_distinct else None, items)
-    return msgspec.structs.replace(result, is_correlated=scope.is_correlated)
+    return msgspec.structs.replace(result, is_correlated=scope.is_correlated, plain=separate)
+
+
+_NOT_PLAIN = ("distinct", "group", "having", "qualify", "limit", "offset")
+
+
+def _plain_select(
+    node: exp.Select, source: str, condition: str, items: Sequence[tuple[str, Typed]], scope: Scope
+) -> PlainSelect | None:
+    if any(node.args.get(part) for part in _NOT_PLAIN) or any(map(has_aggregate, node.expressions)):
+        return None
+    if any(column.find(exp.Window) for column in node.expressions) or not source:
+        return None
+    qualifiers = frozenset(column.qualifier for column in scope.columns)
+    return PlainSelect(source, condition, tuple(value for _, value in items), qualifiers)
 
 
 def _items(queries: Queries, node: exp.Select, scope: Scope) -> list[tuple[str, Typed]]:

@@ -20,8 +20,10 @@ def set_operation(queries: Queries, node: exp.SetOperation, scope: Scope | None)
     """Compile a set operation."""
     word = {exp.Union: "UNION", exp.Except: "EXCEPT", exp.Intersect: "INTERSECT"}[type(node)]
     is_all = node.args.get("distinct") is False
-    if node.args.get("by_name") or (is_all and word != "UNION"):
+    if node.args.get("by_name"):
         raise unsupported(node, f"{word} of this form")
+    is_bag = is_all and word == "UNION"
+    is_numbered = is_all and not is_bag
     left, right = queries.query(node.left, scope), queries.query(node.right, scope)
     if len(left.columns) != len(right.columns):
         reason = f"the sides have {len(left.columns)} and {len(right.columns)} columns"
@@ -29,32 +31,41 @@ def set_operation(queries: Queries, node: exp.SetOperation, scope: Scope | None)
     kinds = []
     for a, b in zip(left.columns, right.columns, strict=True):
         kind = t.common_type(a.type, b.type)
-        if kind is None or kind == t.VOID or not (is_all or t.is_orderable(kind)):
+        if kind is None or kind == t.VOID or not (is_bag or t.is_orderable(kind)):
             reason = f"column {a.name} is {type_text(a.type)} and {type_text(b.type)}"
             raise unsupported(node, reason)
         kinds.append(kind)
-    sides = [_side(queries, side, kinds, is_all=is_all, node=node) for side in (left, right)]
+    sides = [_side(queries, side, kinds, is_bag=is_bag, node=node) for side in (left, right)]
+    if is_numbered:
+        sides = [_numbered(side, len(kinds)) for side in sides]
     outputs = tuple(
         Output(a.name, kind, a.nullable or b.nullable)
         for a, b, kind in zip(left.columns, right.columns, kinds, strict=True)
     )
     names = ", ".join(identifier(o.name.casefold()) for o in outputs)
-    inner = f"({sides[0]}) {word}{' ALL' if is_all else ''} ({sides[1]})"
-    both = Compiled(f"SELECT {names} FROM ({inner}) AS q({names})", outputs)
+    inner = f"({sides[0]}) {word}{' ALL' if is_bag else ''} ({sides[1]})"
+    columns = f'{names}, "N"' if is_numbered else names
+    both = Compiled(f"SELECT {names} FROM ({inner}) AS q({columns})", outputs)
     correlated = left.is_correlated or right.is_correlated
     result = order_and_limit(queries, node, both, None)
     return msgspec.structs.replace(result, is_correlated=correlated)
 
 
 def _side(
-    queries: Queries, side: Compiled, kinds: Sequence[pa.DataType], *, is_all: bool, node: exp.Expr
+    queries: Queries, side: Compiled, kinds: Sequence[pa.DataType], *, is_bag: bool, node: exp.Expr
 ) -> str:
     shown = []
     for place, (column, kind) in enumerate(zip(side.columns, kinds, strict=True)):
         value = queries.expressions.casts.widen(Typed(f"q.c{place}", column.type), kind)
         if value is None:
             raise unsupported(node, f"column {column.name} as {type_text(kind)}")
-        plain = value if is_all else ordered(value)
+        plain = value if is_bag else ordered(value)
         shown.append(f"{plain.text} AS c{place}")
     names = ", ".join(f"c{place}" for place in range(len(kinds)))
     return f"SELECT {', '.join(shown)} FROM ({side.text}) AS q({names})"
+
+
+def _numbered(side: str, width: int) -> str:
+    """Rows with the number of each among those like it: rows that are counted become distinct."""
+    names = ", ".join(f"c{place}" for place in range(width))
+    return f'SELECT {names}, row_number() OVER (PARTITION BY {names}) AS "N" FROM ({side}) AS q'

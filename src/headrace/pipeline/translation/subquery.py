@@ -1,55 +1,114 @@
 """Queries inside expressions: IN, NOT IN and scalar queries."""
 
+import msgspec
 from sqlglot import exp
 
 from headrace.pipeline.translation import type_rule as t
 from headrace.pipeline.translation.compiler import Compiled, Compiler, known
-from headrace.pipeline.translation.operator import compare
+from headrace.pipeline.translation.operator import compare, logical
 from headrace.pipeline.translation.refusal import unsupported, wrong
 from headrace.pipeline.translation.scope import Scope
-from headrace.pipeline.translation.typed import Typed
+from headrace.pipeline.translation.typed import Typed, call, identifier
+
+
+class _Membership(msgspec.Struct, frozen=True):
+    """Values that are looked for among the rows of a query."""
+
+    values: list[Typed]
+    inner: Compiled
+    source: str
+    """The rows of the query: a FROM clause."""
+    condition: str
+    """The WHERE clause of these rows, or nothing."""
+    columns: list[Typed]
+    equal: str
+    """The condition that a row has the values."""
+
+    def exists(self, test: str) -> str:
+        """Whether the query has a row for which a test holds."""
+        where = f"{self.condition} AND {test}" if self.condition else f" WHERE {test}"
+        return f"EXISTS (SELECT 1{self.source}{where})"
+
+    def none_is(self, test: str) -> str:
+        """Whether the query has no row for which a test holds, in words that need no join."""
+        return f"(SELECT count(*){self.source} WHERE {test}) = 0"
 
 
 def in_query(compiler: Compiler, node: exp.In, scope: Scope) -> Typed:
     """IN (SELECT ...), where a null counts as false."""
-    value, inner, equal = _membership(compiler, node, scope)
-    if value.type == inner.columns[0].type and not t.is_float(value.type):
-        return Typed(f"({value.text} IN ({inner.text}))", t.BOOLEAN, can_fail=value.can_fail)
-    return Typed(f"EXISTS (SELECT 1 FROM ({inner.text}) AS q(c) WHERE {equal})", t.BOOLEAN)
+    found = _membership(compiler, node, scope)
+    value, column = found.values[0], found.columns[0]
+    is_plain = len(found.values) == 1 and value.type == column.type and not t.is_float(value.type)
+    if is_plain and not found.inner.is_correlated:
+        return Typed(f"({value.text} IN ({found.inner.text}))", t.BOOLEAN, can_fail=value.can_fail)
+    return Typed(found.exists(found.equal), t.BOOLEAN)
 
 
 def not_in_query(compiler: Compiler, node: exp.In, scope: Scope) -> Typed:
-    """Rows that are in no case in the query: it has no null, or the row itself is none."""
-    value, inner, equal = _membership(compiler, node, scope)
-    rows = f"({inner.text}) AS q(c)"
-    parts = [f"NOT EXISTS (SELECT 1 FROM {rows} WHERE {equal})"]
-    if inner.columns[0].nullable:
-        parts.append(f"(SELECT count(*) FROM {rows} WHERE q.c IS NULL) = 0")
+    """NOT IN (SELECT ...): true where every row of the query is surely another one."""
+    found = _membership(compiler, node, scope)
+    value, column = found.values[0], found.columns[0]
+    if len(found.values) > 1 or found.inner.is_correlated:
+        maybe = found.exists(f"({found.equal}) IS NOT FALSE")
+        return Typed(f"(NOT {maybe})", t.BOOLEAN)
+    parts = [f"NOT {found.exists(found.equal)}"]
+    if column.nullable:
+        parts.append(found.none_is(f"{column.text} IS NULL"))
     if value.nullable:
-        parts.append(f"({value.text} IS NOT NULL OR (SELECT count(*) FROM {rows}) = 0)")
+        parts.append(f"({value.text} IS NOT NULL OR {found.none_is('TRUE')})")
     return Typed(f"({' AND '.join(parts)})", t.BOOLEAN)
 
 
-def _membership(compiler: Compiler, node: exp.In, scope: Scope) -> tuple[Typed, Compiled, str]:
+def _membership(compiler: Compiler, node: exp.In, scope: Scope) -> _Membership:
     query = node.args["query"]
     inner = compiler.subqueries.query(
         query.this if isinstance(query, exp.Subquery) else query, scope
     )
-    value = compiler.value(node.this, scope)
-    if len(inner.columns) != 1:
-        raise wrong(node, f"the query gives {len(inner.columns)} columns, not one")
-    if inner.is_correlated:
-        raise unsupported(node, "the query names a column of the one around it; use EXISTS")
-    column = Typed("q.c", inner.columns[0].type)
-    equal = known(compare(compiler.casts, "=", value, column), node, value, column)
-    return value, inner, equal.text
+    sides = node.this.expressions if isinstance(node.this, exp.Tuple) else [node.this]
+    values = [compiler.value(side, scope) for side in sides]
+    if len(inner.columns) != len(values):
+        raise wrong(node, f"the query gives {len(inner.columns)} columns, not {len(values)}")
+    source, condition, columns = _rows(compiler, inner, scope)
+    tests = [
+        known(compare(compiler.casts, "=", value, column), node, value, column)
+        for value, column in zip(values, columns, strict=True)
+    ]
+    equal = tests[0]
+    for test in tests[1:]:
+        equal = logical("AND", equal, test)
+    return _Membership(values, inner, source, condition, columns, equal.text)
+
+
+def _rows(compiler: Compiler, inner: Compiled, scope: Scope) -> tuple[str, str, list[Typed]]:
+    """The rows of a query, to which a condition with names of `scope` can be added.
+
+    DataFusion finds the names of an enclosing query only where no other query lies between. So
+    the condition goes into the query itself, unless a relation inside hides one of outside.
+    """
+    plain, outside = inner.plain, {column.qualifier for column in scope.columns}
+    if inner.is_correlated and plain is not None and not plain.qualifiers & outside:
+        return plain.source, plain.condition, list(plain.values)
+    name = identifier(compiler.subqueries.new_name())
+    columns = [
+        Typed(f"{name}.c{place}", output.type, nullable=output.nullable)
+        for place, output in enumerate(inner.columns)
+    ]
+    listed = ", ".join(f"c{place}" for place in range(len(columns)))
+    return f" FROM ({inner.text}) AS {name}({listed})", "", columns
 
 
 def scalar_query(compiler: Compiler, node: exp.Subquery, scope: Scope) -> Typed:
-    """A query that stands for one value."""
+    """A query that stands for one value: null without a row, an error with more than one."""
     inner = compiler.subqueries.query(node.this, scope)
     if len(inner.columns) != 1:
         raise wrong(node, f"a scalar query gives one column, not {len(inner.columns)}")
-    if not inner.gives_one_row:
+    kind = inner.columns[0].type
+    if inner.gives_one_row:
+        return Typed(f"({inner.text})", kind)
+    if inner.is_correlated:
         raise unsupported(node, "it may give more than one row; aggregate it")
-    return Typed(f"({inner.text})", inner.columns[0].type)
+    name = identifier(compiler.subqueries.new_name())
+    rows = Typed("count(*)", t.LONG)
+    first = Typed(f"first_value({name}.c)", kind)
+    only = call("only_row", kind, rows, first, can_fail=True)
+    return Typed(f"(SELECT {only.text} AS c FROM ({inner.text}) AS {name}(c))", kind, can_fail=True)

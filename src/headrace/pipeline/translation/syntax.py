@@ -70,6 +70,12 @@ class _CallText(SparkText):
             if name != "TRANSFORM"
         }
 
+        def _parse_pipe_syntax_query(self, query: exp.Query) -> exp.Query | None:
+            """Refuse pipes: sqlglot rewrites them, by rules that are not Spark's."""
+            del query
+            self.raise_error("the catalogue has no pipes (|>)")
+            return None
+
 
 def parse_calls(sql: str) -> exp.Expr:
     """Read a query; it has been read before, so that it is known to be one."""

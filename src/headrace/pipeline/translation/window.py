@@ -45,6 +45,7 @@ def window(compiler: Compiler, node: exp.Expr, scope: Scope) -> Typed:
     if isinstance(inner, exp.Filter):
         plain = Scope(scope.columns, scope.parent, scope.aliases, scope.prefers_aliases)
         condition = compiler.boolean(inner.expression.this, plain)
+        scope.is_correlated |= plain.is_correlated
         over = msgspec.structs.replace(over, condition=condition.text)
         inner = inner.this
     if not isinstance(inner, exp.Anonymous):

@@ -5,9 +5,9 @@ from collections.abc import Iterable
 from datafusion import SessionContext, udf
 
 from headrace.pipeline.translation.kernel import parse_kernel
-from headrace.pipeline.translation.kernels import cast, collection, number, text, time
+from headrace.pipeline.translation.kernels import cast, collection, number, subquery, text, time
 
-KERNEL_MODULES = (cast, collection, number, text, time)
+KERNEL_MODULES = (cast, collection, number, subquery, text, time)
 """Importing them declares their kernels."""
 
 

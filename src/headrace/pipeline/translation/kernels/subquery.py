@@ -1,0 +1,18 @@
+"""Kernels that check what a query inside an expression gives."""
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from headrace.pipeline.translation.kernel import KernelCall, kernel
+
+
+class SparkSubqueryError(ValueError):
+    """What Spark raises if a query that stands for one value has several rows."""
+
+
+@kernel
+def only_row(_: KernelCall, counts: pa.Array, values: pa.Array) -> pa.Array:
+    """Return the values; a count of more than one is an error."""
+    if pc.any(pc.greater(counts, 1)).as_py():
+        raise SparkSubqueryError("a query that stands for one value has more than one row")
+    return values

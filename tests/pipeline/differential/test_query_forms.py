@@ -1,0 +1,162 @@
+"""Forms of queries: each gives Spark's rows on DataFusion, or is refused."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from headrace.pipeline.arrow_ddl import schema_text
+from headrace.pipeline.translation.refusal import Blame, Refused
+from tests.pipeline.differential.engine import Prepared, Tally, spark_rows
+from tests.pipeline.differential.hard_table import TABLES
+
+EQUAL = {
+    "joins": [
+        (
+            "SELECT a.k, c.k AS ck FROM (SELECT k FROM everyday WHERE k < 3) a, everyday b "
+            "RIGHT JOIN (SELECT k + 1 AS k FROM everyday) c ON b.k = c.k"
+        ),
+        (
+            "SELECT * FROM (SELECT k, b FROM everyday) p NATURAL FULL JOIN "
+            "(SELECT k + 2 AS k, w AS w2 FROM extreme WHERE k > 3) q"
+        ),
+        "SELECT * FROM (SELECT k, b FROM everyday) p NATURAL JOIN (SELECT w AS w2 FROM extreme) q",
+        (
+            "SELECT p.k AS pk, q.k AS qk, k FROM (SELECT k FROM everyday) p FULL JOIN "
+            "(SELECT k + 2 AS k FROM extreme) q USING (k)"
+        ),
+        (
+            "SELECT * FROM (SELECT k, b FROM everyday) p LEFT ANTI JOIN "
+            "(SELECT k FROM extreme WHERE k < 4) q USING (k)"
+        ),
+        "SELECT k FROM (everyday JOIN (SELECT k AS kk FROM extreme) q ON k = kk) WHERE kk > 2",
+    ],
+    "grouping sets": [
+        "SELECT b, w, count(*) AS n, sum(i) AS s FROM everyday GROUP BY ROLLUP (b, w)",
+        "SELECT b, w, count(*) AS n, sum(i) AS s FROM everyday GROUP BY b, w WITH CUBE",
+        "SELECT b, w, sum(i) AS s FROM everyday GROUP BY GROUPING SETS ((b, w), b, (), ())",
+        "SELECT b, w, count(*) AS n FROM everyday GROUP BY b, w GROUPING SETS ((b, w), w)",
+        "SELECT b, w, y, count(*) AS n FROM everyday GROUP BY b, CUBE (w), ROLLUP (y)",
+        "SELECT b, count(*) AS n FROM everyday WHERE k > 100 GROUP BY ROLLUP (b)",
+        (
+            "SELECT b, w, grouping(b) + grouping(w) AS g, grouping_id(b, w) AS h, count(*) AS n "
+            "FROM everyday GROUP BY CUBE (b, w)"
+        ),
+        "SELECT d, count(*) AS n, max(d) AS x FROM extreme GROUP BY ROLLUP (d)",
+        "SELECT b, i + 1 AS j, count(*) AS n FROM everyday GROUP BY ROLLUP (b, j)",
+        "SELECT b AS bb, i + 1 AS j, count(*) AS n FROM everyday GROUP BY ROLLUP (1, 2)",
+        (
+            "SELECT b, rank() OVER (PARTITION BY grouping(b) ORDER BY sum(i) DESC) AS r "
+            "FROM everyday GROUP BY ROLLUP (b, w)"
+        ),
+        (
+            "SELECT b FROM (SELECT b, count(*) AS n FROM everyday GROUP BY ROLLUP (b)) "
+            "WHERE b NOT IN (SELECT b FROM everyday WHERE b)"
+        ),
+    ],
+    "queries inside": [
+        "SELECT k, (SELECT y FROM extreme WHERE k = 1) AS a FROM everyday",
+        "SELECT k FROM everyday WHERE i > (SELECT y FROM extreme WHERE k = 300)",
+        "SELECT k, (SELECT st FROM extreme WHERE k = 1) AS a FROM everyday",
+        "SELECT k, (SELECT y FROM extreme WHERE k < 3) AS a FROM everyday",
+        (
+            "SELECT k FROM everyday p WHERE i NOT IN "
+            "(SELECT q.i FROM everyday q WHERE q.b = p.b AND q.k <> p.k)"
+        ),
+        "SELECT k FROM everyday p WHERE d IN (SELECT q.d FROM extreme q WHERE q.b = p.b)",
+        (
+            "SELECT k FROM everyday p WHERE (k, i) NOT IN "
+            "(SELECT q.k, q.i FROM extreme q WHERE q.b = p.b)"
+        ),
+        "SELECT k FROM everyday WHERE (k, b) NOT IN (SELECT k, b FROM extreme)",
+        "SELECT k FROM everyday WHERE NOT (i IN (SELECT q.i FROM extreme q WHERE q.k > 5))",
+        "SELECT k FROM everyday p WHERE EXISTS (SELECT 1 FROM extreme q WHERE q.k = p.i) OR k > 6",
+    ],
+    "names that hide others": [
+        (
+            "SELECT p.k FROM everyday p LEFT JOIN (SELECT 'x' AS c, k FROM everyday WHERE k > 4) q "
+            "ON p.k = q.k WHERE q.c NOT IN (SELECT w FROM everyday WHERE w = 'b')"
+        ),
+        (
+            "SELECT q.k FROM everyday q WHERE q.i NOT IN "
+            "(SELECT c FROM (SELECT k AS c FROM extreme) q)"
+        ),
+        (
+            "WITH c AS (SELECT k FROM everyday) SELECT * FROM "
+            "(WITH c AS (SELECT i AS k FROM everyday) SELECT k FROM c) UNION ALL SELECT k FROM c"
+        ),
+    ],
+    "set operations": [
+        "SELECT b, y FROM everyday EXCEPT ALL SELECT b, y FROM extreme",
+        "SELECT b FROM everyday INTERSECT ALL SELECT b FROM extreme",
+        (
+            "SELECT d FROM extreme EXCEPT ALL "
+            "(SELECT d FROM everyday UNION ALL SELECT d FROM everyday)"
+        ),
+        "SELECT b FROM everyday MINUS SELECT b FROM extreme WHERE b",
+    ],
+    "clauses": [
+        "SELECT k, b FROM everyday ORDER BY ALL DESC LIMIT 3",
+        "SELECT k FROM everyday ORDER BY k LIMIT ALL",
+        "FROM everyday SELECT k, b",
+        "SELECT sum(k) AS x, x * 2 AS y2 FROM everyday",
+        "SELECT k FROM everyday QUALIFY row_number() OVER (PARTITION BY b ORDER BY k) = 1",
+        "SELECT p.* EXCEPT (ai, st, m), q.k AS kk FROM everyday p JOIN extreme q ON p.k = q.k",
+        "SELECT b, max(k) AS k2 FROM everyday GROUP BY b ORDER BY max(i) NULLS LAST LIMIT 2",
+    ],
+}
+REFUSED = [
+    "SELECT k FROM everyday |> WHERE k > 3",
+    "SELECT k, (SELECT q.y FROM extreme q WHERE q.k = p.k) AS a FROM everyday p",
+    "SELECT k, i IN (SELECT q.k FROM extreme q) AS e FROM everyday p",
+    "SELECT i, i + 1 AS j FROM everyday GROUP BY ROLLUP (i, i + 1)",
+    (
+        "SELECT k FROM everyday p WHERE EXISTS "
+        "(SELECT 1 FROM (SELECT * FROM extreme q WHERE q.k = p.i) x)"
+    ),
+    "SELECT k FROM everyday WHERE (k, i) IN ((1, 3), (2, 5))",
+]
+
+
+@pytest.fixture(scope="module")
+def session(spark: Any) -> Iterator[Any]:
+    own = spark.newSession()
+    own.conf.set("spark.sql.shuffle.partitions", "1")
+    own.conf.set("spark.sql.session.timeZone", "UTC")
+    for name, table in TABLES.items():
+        own.createDataFrame(table, schema_text(table.schema)).createOrReplaceTempView(name)
+    yield own
+    for name in TABLES:
+        own.catalog.dropTempView(name)
+
+
+@pytest.mark.parametrize("kind", EQUAL)
+def test_a_form_gives_the_same_rows(kind: str, session: Any) -> None:
+    tally = Tally()
+    for sql in EQUAL[kind]:
+        tally.count(sql, Prepared(sql, TABLES).rows(), spark_rows(session, sql))
+    assert tally.different == []
+    assert tally.equal == len(EQUAL[kind])
+
+
+@pytest.mark.parametrize("sql", REFUSED)
+def test_a_form_that_is_not_proven_is_refused_and_its_author_not_blamed(sql: str) -> None:
+    with pytest.raises(Refused) as caught:
+        Prepared(sql, TABLES)
+    assert caught.value.refusal.blame is Blame.ENGINE
+
+
+def test_a_string_as_a_name_is_an_error_of_its_author() -> None:
+    with pytest.raises(Refused, match="backticks") as caught:
+        Prepared('SELECT k AS "x" FROM everyday', TABLES)
+    assert caught.value.refusal.blame is Blame.AUTHOR
+
+
+def test_a_column_of_an_outer_side_may_be_null() -> None:
+    """Else NOT IN would keep rows without a match."""
+    sql = "SELECT q.c FROM everyday p {} JOIN (SELECT 'x' AS c, k FROM everyday) q ON p.k = q.k"
+    nullable = [
+        Prepared(sql.format(side), TABLES).translation.schema.field("c").nullable
+        for side in ("INNER", "LEFT", "RIGHT", "FULL")
+    ]
+    assert nullable == [False, True, False, True]
