@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 PEERS  := $(VENV)/.peers
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test lint format types unit soak fault-soak kill-soak spark-soak demo docs bench bench-full bench-spark bench-rows bench-everyday bench-history bench-pipeline spark-delta constraints clean
+.PHONY: help setup test lint format types unit soak fault-soak kill-soak spark-soak demo docs bench bench-full bench-spark bench-rows bench-everyday bench-history bench-pipeline spark-delta tpcds constraints clean
 
 help:  ## list the verbs
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -61,6 +61,19 @@ $(ORACLE)/.ready: $(READY)
 
 spark-delta: $(ORACLE)/.ready  ## rows against Spark's own Delta (downloads it; minutes)
 	HEADRACE_SPARK_DELTA=$(ORACLE_DELTA) $(ORACLE)/bin/pytest -q tests/spark_delta --timeout 1200
+
+# DuckDB's generator of TPC-DS, and the DuckDB that PyPI has it for.
+TPCDS := $(VENV)/tpcds
+TPCDS_SCALE := 0.05
+
+$(TPCDS)/.ready: $(READY) tests/tpcds/generate.py
+	$(PYTHON) -m venv $(TPCDS)
+	$(TPCDS)/bin/python -m pip install --quiet duckdb==1.5.5 duckdb-extension-tpcds==1.5.5
+	$(TPCDS)/bin/python tests/tpcds/generate.py $(TPCDS)/lake $(TPCDS_SCALE)
+	@touch $@
+
+tpcds: $(TPCDS)/.ready  ## the 99 queries of TPC-DS on both engines (minutes)
+	HEADRACE_TPCDS=$(TPCDS)/lake $(BIN)/pytest -q -s -n 0 tests/tpcds --timeout 1200
 
 demo: $(READY)  ## a small lake: stream its files, run a pipeline over it on Spark
 	$(BIN)/python examples/demo.py

@@ -1,11 +1,14 @@
-"""What tests of pipelines share: the tables of TPC-H, made once a session."""
+"""What tests of pipelines share: the tables of TPC-H, and a check of every plan that is made."""
 
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from examples.tpch.lake import make_lake
+from headrace.pipeline.planning.session import Planned, PlanningSession
+from tests.pipeline.canonical import check_canonical
 
 TPCH = Path(__file__).parents[2] / "examples" / "tpch"
 
@@ -17,3 +20,22 @@ def tpch(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(TPCH, root, ignore=shutil.ignore_patterns("lake", "__pycache__"))
     make_lake(root / "lake", scale=0.01)
     return root
+
+
+@pytest.fixture(scope="session", autouse=True)
+def every_plan_is_checked() -> Iterator[None]:
+    """Each plan that any test of pipelines makes: its canonical form is the same query."""
+    plan_query = PlanningSession.plan
+    known: set[str] = set()
+
+    def plan_checked(session: PlanningSession, sql: str) -> Planned:
+        planned = plan_query(session, sql)
+        key = f"{sql} {planned.schema}"
+        if key not in known:
+            known.add(key)
+            check_canonical(session.context, planned)
+        return planned
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(PlanningSession, "plan", plan_checked)
+        yield

@@ -4,11 +4,14 @@ import pyarrow as pa
 import pytest
 from datafusion import SessionContext
 from datafusion.substrait import Consumer, Producer, Serde
+from google.protobuf.message import Message
+from substrait.algebra_pb2 import SortField
 from substrait.plan_pb2 import Plan
 
-from headrace.pipeline.planning.session import planning_context
+from headrace.pipeline.planning.session import Planned, planning_context
 from headrace.pipeline.planning.substrait import UnknownFieldError, canonical_plan, plan_bytes
 from headrace.pipeline.project.setting import Settings
+from tests.pipeline.canonical import check_canonical
 
 ROWS = pa.table(
     {
@@ -54,12 +57,75 @@ def test_a_canonical_plan_gives_the_rows_of_the_query(context: SessionContext, s
     assert rows(context, plan_bytes(canonical_plan(raw))) == expected
 
 
+UNKNOWN = bytes([0xFA, 0x3E, 1, 0])
+"""Field 1007, one byte."""
+
+
+def encoded(context: SessionContext, sql: str) -> bytes:
+    frame = context.sql(sql)
+    return Producer.to_substrait_plan(frame.optimized_logical_plan(), context).encode()
+
+
 def test_a_plan_with_a_field_that_is_not_known_is_not_rewritten(context: SessionContext) -> None:
-    frame = context.sql("SELECT id + 1 AS a FROM t")
-    raw = Producer.to_substrait_plan(frame.optimized_logical_plan(), context).encode()
     plan = Plan()
-    plan.ParseFromString(raw)
-    unknown = bytes([0xFA, 0x3E, 1, 0])  # field 1007, one byte
-    plan.relations[0].root.input.project.input.MergeFromString(unknown)
+    plan.ParseFromString(encoded(context, "SELECT id + 1 AS a FROM t"))
+    plan.relations[0].root.input.project.input.MergeFromString(UNKNOWN)
     with pytest.raises(UnknownFieldError, match=r"1007 of substrait\.Rel"):
         canonical_plan(plan.SerializeToString())
+
+
+def messages(message: Message) -> list[Message]:
+    """A message and all below it."""
+    found = [message]
+    for field, value in message.ListFields():
+        if field.message_type is not None:
+            for inner in value if field.is_repeated else (value,):
+                found += messages(inner)
+    return found
+
+
+@pytest.mark.parametrize("sql", [QUERIES[5], QUERIES[7], QUERIES[8], QUERIES[11]])
+def test_an_unknown_field_is_seen_wherever_it_is(context: SessionContext, sql: str) -> None:
+    plan = Plan()
+    plan.ParseFromString(encoded(context, sql))
+    plan.ClearField("version")  # the one message that a canonical plan does not have
+    for place in range(len(messages(plan))):
+        changed = Plan()
+        changed.CopyFrom(plan)
+        messages(changed)[place].MergeFromString(UNKNOWN)
+        with pytest.raises(UnknownFieldError):
+            canonical_plan(changed.SerializeToString())
+
+
+def test_every_kind_of_function_reference_is_renumbered(context: SessionContext) -> None:
+    plan = Plan()
+    plan.ParseFromString(encoded(context, "SELECT id FROM t ORDER BY upper(w), length(w)"))
+    names = {f.function_anchor: f.name for f in (e.extension_function for e in plan.extensions)}
+    sorts = [m for m in messages(plan) if isinstance(m, SortField)]
+    for key, anchor in zip(sorts, sorted(names), strict=True):
+        key.comparison_function_reference = anchor
+    expected = [names[key.comparison_function_reference] for key in sorts]
+    canonical = canonical_plan(plan.SerializeToString())
+    renamed = {e.extension_function.function_anchor: e.extension_function.name
+               for e in canonical.extensions}  # fmt: skip
+    keys = [m for m in messages(canonical) if isinstance(m, SortField)]
+    assert [renamed[key.comparison_function_reference] for key in keys] == expected
+
+
+def test_a_plan_that_declares_types_is_not_rewritten(context: SessionContext) -> None:
+    plan = Plan()
+    plan.ParseFromString(encoded(context, "SELECT id + 1 AS a FROM t"))
+    plan.extensions.add().extension_type.name = "point"
+    with pytest.raises(UnknownFieldError, match="extension_type"):
+        canonical_plan(plan.SerializeToString())
+
+
+def test_the_check_of_all_plans_sees_a_wrong_reference(context: SessionContext) -> None:
+    frame = context.sql("SELECT upper(w) AS a, lower(w) AS b FROM t")
+    raw = Producer.to_substrait_plan(frame.optimized_logical_plan(), context).encode()
+    plan = canonical_plan(raw)
+    check_canonical(context, Planned(plan, frame.schema(), frame))
+    first, second = (extension.extension_function for extension in plan.extensions)
+    first.name, second.name = second.name, first.name
+    with pytest.raises(AssertionError):
+        check_canonical(context, Planned(plan, frame.schema(), frame))

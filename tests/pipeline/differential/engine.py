@@ -6,12 +6,14 @@ from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
-from datafusion import SessionContext
+from datafusion import DataFrame, SessionContext
+from datafusion.substrait import Consumer, Producer, Serde
 from sqlglot import exp
 
 from headrace.pipeline.arrow_ddl import spark_schema, spark_type, type_text
 from headrace.pipeline.functions.catalog import standard_catalog
 from headrace.pipeline.planning.session import planning_context, register_function
+from headrace.pipeline.planning.substrait import canonical_plan, plan_bytes
 from headrace.pipeline.project.setting import Settings
 from headrace.pipeline.translation.kernels.table import register_kernels
 from headrace.pipeline.translation.query import translate_query
@@ -31,6 +33,8 @@ class Prepared:
         """Translate and plan; raises `Refused` where the product refuses."""
         settings = settings or Settings()
         self.sql, self.tables = sql, tables
+        self.fallback: str | None = None
+        """Why the stored plan was not run, if so."""
         self.translation = translate_query(
             sql,
             schemas={name: table.schema for name, table in tables.items()},
@@ -49,6 +53,9 @@ class Prepared:
         try:
             self.frame = context.sql(self.translation.sql)
             self.frame.execution_plan()
+            optimized = self.frame.optimized_logical_plan()
+            raw = Producer.to_substrait_plan(optimized, context).encode()
+            self.plan = plan_bytes(canonical_plan(raw))
         except Exception as error:
             reason = str(error)
             refusal = Refusal(reason=reason, expression=sql, blame=Blame.ENGINE)
@@ -56,14 +63,38 @@ class Prepared:
         self.context = context
 
     def rows(self) -> pa.Table | str:
-        """The rows on DataFusion, in the types that were promised."""
-        try:
-            rows = self.frame.to_arrow_table()
-        except Exception as error:  # noqa: BLE001  (DataFusion raises bare exceptions)
-            return f"{FAILED}: {error}"
+        """The rows that DataFusion gives for the stored plan, in the types that were promised.
+
+        The plan of the query itself gives the same: what is stored is no other query.
+        """
+        rows, direct = self._run(self._stored()), self._run(self.frame)
+        if not any(word in self.translation.sql for word in _NEVER_THE_SAME):
+            assert comparable(rows) == comparable(direct), (self.sql, str(rows), str(direct))
+        if isinstance(rows, str):
+            return rows
         given = [spark_type(kind) for kind in rows.schema.types]
         assert given == self.translation.schema.types, (given, self.translation)
         return rows.cast(pa.schema(list(zip(rows.column_names, given, strict=True))))
+
+    def _stored(self) -> DataFrame:
+        """The plan as it is stored, or the query itself where the plan cannot be read back."""
+        try:
+            plan = Consumer.from_substrait_plan(self.context, Serde.deserialize_bytes(self.plan))
+            stored = self.context.create_dataframe_from_logical_plan(plan)
+            stored.execution_plan()
+        except Exception as error:  # noqa: BLE001  (DataFusion raises bare exceptions)
+            self.fallback = str(error).partition("\n")[0]
+            return self.frame
+        return stored
+
+    def _run(self, frame: DataFrame) -> pa.Table | str:
+        try:
+            return frame.to_arrow_table()
+        except Exception as error:  # noqa: BLE001  (DataFusion raises bare exceptions)
+            return f"{FAILED}: {error}"
+
+
+_NEVER_THE_SAME = ("random()", "uuid()", "NOW()")
 
 
 def comparable(rows: pa.Table | str, *, ordered: bool = False) -> Any:
@@ -135,6 +166,8 @@ class Tally:
 
     def __init__(self) -> None:
         self.equal, self.refused, self.failed_here = 0, 0, 0
+        self.fallbacks = 0
+        """How many statements ran from their SQL, for their stored plan cannot be read back."""
         self.different: list[str] = []
 
     def count(self, sql: str, ours: Any, theirs: Any) -> None:

@@ -11,8 +11,10 @@ refused. The classes are those of the Substrait version that DataFusion writes.
 """
 
 from collections.abc import Iterator
+from functools import cache
 from hashlib import sha256
 
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.internal import api_implementation
 from google.protobuf.message import Message
 from google.protobuf.unknown_fields import UnknownFieldSet
@@ -21,6 +23,7 @@ from substrait.plan_pb2 import Plan
 from substrait.type_pb2 import NamedStruct, Type
 
 _REFERENCE = "function_reference"
+"""How the names of all fields end that number a function."""
 
 # By default messages may be nested a hundred deep, which an expression of thirty levels exceeds.
 if hasattr(api_implementation._c_module, "SetAllowOversizeProtos"):  # noqa: SLF001
@@ -36,20 +39,28 @@ def canonical_plan(encoded: bytes) -> Plan:
 
     Raises:
         DecodeError: it is nested too deeply to be read.
-        UnknownFieldError: it has a field that cannot be renumbered.
+        UnknownFieldError: it has a field, or a declaration, that cannot be renumbered.
     """
     plan = Plan()
     plan.ParseFromString(encoded)
     plan.ClearField("version")
+    nodes = list(_messages(plan))
+    for node in nodes:
+        _check_known(node)
+    for extension in plan.extensions:
+        kind = extension.WhichOneof("mapping_type")
+        if kind != "extension_function":
+            reason = f"its Substrait plan declares a {kind}, which cannot be renumbered"
+            raise UnknownFieldError(reason)
     declared = sorted(
         (extension.extension_function for extension in plan.extensions),
         key=lambda function: (function.name, function.function_anchor),
     )
     anchors = {function.function_anchor: place for place, function in enumerate(declared)}
-    for node in _messages(plan):
-        _check_known(node)
-        if _REFERENCE in node.DESCRIPTOR.fields_by_name:
-            setattr(node, _REFERENCE, anchors[getattr(node, _REFERENCE)])
+    for node in nodes:
+        for field in _reference_fields(node.DESCRIPTOR):
+            if not field.has_presence or node.HasField(field.name):
+                setattr(node, field.name, anchors[getattr(node, field.name)])
         if isinstance(node, ReadRel):
             _narrow(node)
     names = [function.name for function in declared]
@@ -59,6 +70,11 @@ def canonical_plan(encoded: bytes) -> Plan:
         added = plan.extensions.add().extension_function
         added.name, added.function_anchor, added.extension_urn_reference = name, place, reference
     return plan
+
+
+@cache
+def _reference_fields(kind: Descriptor) -> tuple[FieldDescriptor, ...]:
+    return tuple(field for field in kind.fields if field.name.endswith(_REFERENCE))
 
 
 def _check_known(node: Message) -> None:
