@@ -199,7 +199,9 @@ def queries(draw: Draw) -> str:
     writer = Writer(draw)
     where = f" WHERE {writer.value('BOOLEAN', 2)}" if draw(st.booleans()) else ""
     form: Callable[[Writer, str, str], str] = draw(
-        st.sampled_from([_filtered, _grouped, _joined, _united, _windowed, _nested, _limited])
+        st.sampled_from(
+            [_filtered, _grouped, _rolled, _joined, _merged, _united, _windowed, _nested, _limited]
+        )
     )
     return form(writer, source, where)
 
@@ -221,6 +223,36 @@ def _grouped(writer: Writer, source: str, where: str) -> str:
     return f"SELECT {shown} FROM {source}{where} GROUP BY {by}{having}"
 
 
+def _rolled(writer: Writer, source: str, where: str) -> str:
+    """Grouping sets over columns and expressions."""
+    exact = source == "everyday"
+    one, two = (writer.value(writer.pick(_PLAIN), writer.pick([0, 0, 1])) for _ in range(2))
+    sets = writer.pick(
+        [
+            f"ROLLUP ({one}, {two})", f"CUBE ({one}, {two})", f"{one}, ROLLUP ({two})",
+            f"{one}, {two} WITH ROLLUP", f"ROLLUP (({one}, {two}))",
+            f"GROUPING SETS (({one}, {two}), ({two}), ())", f"CUBE ({one}), ROLLUP ({two})",
+            f"GROUPING SETS (({one}), ROLLUP ({two}, {one}))",
+        ]
+    )  # fmt: skip
+    more = writer.pick(["", f", grouping({two}) AS g", ", grouping_id() AS g"])
+    shown = f"{one} AS x, {two} AS y, {_aggregate(writer, exact=exact)} AS z{more}"
+    return f"SELECT {shown} FROM {source}{where} GROUP BY {sets}"
+
+
+def _merged(writer: Writer, source: str, where: str) -> str:
+    """Joins by columns of the same name, some of which match."""
+    del where
+    name = writer.pick([name for kind in _PLAIN for name in _OF_COLUMNS[kind] if name != "k"])
+    word = writer.pick(["", "LEFT ", "RIGHT ", "FULL ", "LEFT SEMI ", "LEFT ANTI "])
+    other = writer.pick(["everyday", "extreme"])
+    left = f"(SELECT k, {name} FROM {source}) p"
+    right = f"(SELECT {name}, k AS kk FROM {other}) q"
+    if writer.pick([0, 1]):
+        return f"SELECT * FROM {left} NATURAL {word}JOIN {right}"
+    return f"SELECT * FROM {left} {word}JOIN {right} USING ({name})"
+
+
 def _joined(writer: Writer, source: str, where: str) -> str:
     word = writer.pick(["JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "LEFT SEMI JOIN",
                         "LEFT ANTI JOIN", "CROSS JOIN"])  # fmt: skip
@@ -236,7 +268,7 @@ def _joined(writer: Writer, source: str, where: str) -> str:
 
 
 def _united(writer: Writer, source: str, where: str) -> str:
-    word = writer.pick(["UNION", "UNION ALL", "EXCEPT", "INTERSECT"])
+    word = writer.pick(["UNION", "UNION ALL", "EXCEPT", "INTERSECT", "EXCEPT ALL", "INTERSECT ALL"])
     kind = writer.pick(_PLAIN)
     other = writer.pick(["everyday", "extreme"])
     sides = [writer.value(kind, 1) for _ in range(2)]
@@ -286,6 +318,13 @@ def _nested(writer: Writer, source: str, where: str) -> str:
             f"NOT EXISTS (SELECT * FROM {other} q WHERE q.{name} = p.{name} AND q.k > p.k)",
             f"{name} >= (SELECT max(q.{name}) FROM {other} q WHERE q.k = p.k)",
             f"k > (SELECT count(*) FROM {other} q WHERE q.{name} = p.{name})",
+            f"{name} IN (SELECT q.{name} FROM {other} q WHERE q.b = p.b)",
+            f"{name} NOT IN (SELECT q.{name} FROM {other} q WHERE q.b = p.b)",
+            f"{name} NOT IN (SELECT q.{name} FROM {other} q WHERE q.b <=> p.b)",
+            f"{name} NOT IN (SELECT q.{name} FROM {other} q WHERE q.k > p.k)",
+            f"(k, {name}) {writer.pick(['', 'NOT '])}IN (SELECT q.y, q.{name} FROM {other} q)",
+            f"NOT ({name} IN (SELECT q.{name} FROM {other} q WHERE q.k = p.k))",
+            f"{name} > (SELECT q.{name} FROM {other} q WHERE q.k = {writer.pick([1, 4, 9])})",
         ]
     )
     del where

@@ -29,6 +29,7 @@ EQUAL = {
             "SELECT * FROM (SELECT k, b FROM everyday) p LEFT ANTI JOIN "
             "(SELECT k FROM extreme WHERE k < 4) q USING (k)"
         ),
+        "SELECT * FROM (SELECT k, b FROM everyday) p LEFT SEMI JOIN everyday q USING (b)",
         "SELECT k FROM (everyday JOIN (SELECT k AS kk FROM extreme) q ON k = kk) WHERE kk > 2",
     ],
     "grouping sets": [

@@ -74,6 +74,8 @@ def _join(queries: Queries, left: str, scope: Scope, join: exp.Join) -> str:
         raise unsupported(join, "two relations have the same name")
     using = [part.name.casefold() for part in join.args.get("using") or ()]
     if method == "NATURAL":
+        if _keeps_left_only(word):
+            raise wrong(join, "there is no natural semi or anti join")
         using = _common_names(scope.columns, right.columns)
     if using:
         on = _using(queries, scope, right.columns, using, join=join)
@@ -142,10 +144,7 @@ def _using(
         if word == "FULL JOIN":
             value = Typed(f"coalesce({left.text}, {right.text})", left.type)
         merged.append(ScopeColumn("", name, value))
-    if not _keeps_left_only(word):
-        rest = [
-            msgspec.structs.replace(c, is_hidden=True) if c.name in using else c
-            for c in (*left_after, *right_after)
-        ]
-        scope.columns = [*merged, *rest]
+    after = left_after if _keeps_left_only(word) else [*left_after, *right_after]
+    rest = [msgspec.structs.replace(c, is_hidden=True) if c.name in using else c for c in after]
+    scope.columns = [*merged, *rest]
     return " AND ".join(conditions)
