@@ -96,7 +96,22 @@ EQUAL = {
         ),
         "SELECT b FROM everyday MINUS SELECT b FROM extreme WHERE b",
     ],
+    "lateral": [
+        (
+            "SELECT p.k, q.n FROM everyday p, LATERAL "
+            "(SELECT count(*) AS n FROM extreme q WHERE q.k = p.i) q"
+        ),
+        (
+            "SELECT p.k, q.bb FROM everyday p LEFT JOIN LATERAL "
+            "(SELECT q.b AS bb FROM extreme q WHERE q.k = p.i) q ON q.bb"
+        ),
+        (
+            "SELECT p.k, q.m FROM everyday p, LATERAL "
+            "(SELECT max(q.k) AS m FROM extreme q WHERE q.b = p.b GROUP BY q.y) q"
+        ),
+    ],
     "clauses": [
+        "SELECT 1.5 AS x, b, count(*) AS n FROM everyday GROUP BY 1.5, ROLLUP (b)",
         "SELECT k, b FROM everyday ORDER BY ALL DESC LIMIT 3",
         "SELECT k FROM everyday ORDER BY k LIMIT ALL",
         "FROM everyday SELECT k, b",
@@ -107,6 +122,8 @@ EQUAL = {
     ],
 }
 REFUSED = [
+    "SELECT k FROM everyday EXCEPT SELECT 1 DIV y FROM extreme",
+    "WITH c AS (SELECT 1 DIV y AS z FROM extreme) SELECT k FROM everyday INTERSECT SELECT z FROM c",
     "SELECT k FROM everyday |> WHERE k > 3",
     "SELECT k, (SELECT q.y FROM extreme q WHERE q.k = p.k) AS a FROM everyday p",
     "SELECT k, i IN (SELECT q.k FROM extreme q) AS e FROM everyday p",

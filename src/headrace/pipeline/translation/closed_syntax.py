@@ -24,6 +24,7 @@ _FORMS: dict[type[exp.Expr], str] = {
     exp.From: "",
     exp.Table: "db catalog alias joins",
     exp.TableAlias: "columns",
+    exp.Lateral: "alias",
     exp.Join: "side kind on using method",
     exp.Where: "",
     exp.Group: "all rollup cube grouping_sets",

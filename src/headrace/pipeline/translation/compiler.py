@@ -70,6 +70,8 @@ class Compiler(Protocol):
     subqueries: Subqueries
     windows: dict[str, exp.Expr]
     """The windows that the query at hand names."""
+    fallible: int
+    """How many expressions so far raise for some values."""
 
     def value(self, node: exp.Expr, scope: Scope) -> Typed:
         """Compile an expression.
@@ -98,6 +100,8 @@ class Queries(Subqueries, Protocol):
     ctes: list[dict[str, tuple[str, tuple[Output, ...]]]]
     """The common table expressions in reach, innermost last: what DataFusion calls each, and its
     columns."""
+    fallible_ctes: set[str]
+    """Those of them that raise for some values."""
 
 
 def known(found: Typed | None, node: exp.Expr, *values: Typed) -> Typed:

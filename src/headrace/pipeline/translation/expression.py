@@ -54,6 +54,8 @@ class Expressions:
         self.variables, self.clock, self.subqueries = variables, clock, subqueries
         self.windows: dict[str, exp.Expr] = {}
         """The windows that the query at hand names."""
+        self.fallible = 0
+        """How many expressions so far raise for some values."""
 
     def value(self, node: exp.Expr, scope: Scope) -> Typed:
         """Compile an expression.
@@ -62,6 +64,7 @@ class Expressions:
             Refused: the catalogue does not have it, or it is wrong.
         """
         found = self._value(node, scope)
+        self.fallible += found.can_fail
         return scope.groups.get(found.text, found)
 
     def boolean(self, node: exp.Expr, scope: Scope) -> Typed:

@@ -159,10 +159,10 @@ def _group_key(queries: Queries, key: exp.Expr, node: exp.Select, scope: Scope) 
 
 
 def _key_value(queries: Queries, key: exp.Expr, node: exp.Select, scope: Scope) -> Typed:
-    if isinstance(key, exp.Literal) and not key.is_string:
+    if isinstance(key, exp.Literal) and key.is_int:
         if any(star_of(column) is not None for column in node.expressions):
             raise unsupported(key, "GROUP BY a place with a star in the SELECT list")
-        place = int(key.name) if key.is_int else 0
+        place = int(key.name)
         if not 1 <= place <= len(node.expressions):
             raise wrong(key, f"there is no column {key.name} in the SELECT list")
         return queries.expressions.value(node.expressions[place - 1].unalias(), scope)

@@ -45,7 +45,9 @@ def _joined(queries: Queries, first: exp.Expr, joins: Sequence[exp.Join], scope:
 def _operand(queries: Queries, node: exp.Expr, scope: Scope) -> Relation:
     """One side of a join: a relation, or joins in brackets."""
     inner = node.this
-    if not isinstance(node, exp.Subquery) or isinstance(inner, exp.Query):
+    if isinstance(node, exp.Lateral):
+        found = _lateral(queries, node, scope)
+    elif not isinstance(node, exp.Subquery) or isinstance(inner, exp.Query):
         if node.args.get("joins"):
             raise unsupported(node, "joins without brackets inside a join")
         found = relation(queries, node, scope.parent)
@@ -59,6 +61,18 @@ def _operand(queries: Queries, node: exp.Expr, scope: Scope) -> Relation:
         found = Relation(f"({text})", nested.columns, nested.is_correlated)
     scope.is_correlated |= found.is_correlated
     return found
+
+
+def _lateral(queries: Queries, node: exp.Lateral, scope: Scope) -> Relation:
+    """A query that may name the columns of the relations before it."""
+    if not isinstance(node.this, exp.Subquery):
+        raise unsupported(node, "the catalogue has no functions that give tables")
+    query = node.this.copy()
+    query.set("alias", node.args.get("alias"))
+    before = Scope(scope.columns, scope.parent)
+    found = relation(queries, query, before)
+    scope.is_correlated |= before.is_correlated and scope.parent is not None
+    return Relation(f"LATERAL {found.text}", found.columns)
 
 
 def _join(queries: Queries, left: str, scope: Scope, join: exp.Join) -> str:

@@ -32,8 +32,17 @@ def arithmetic(casts: Casts, operator: str, left: Typed, right: Typed) -> Typed 
         return None
     kind = sides[0].type
     if t.is_integer(kind) and casts.ansi:
-        return call(_KERNELS[operator], kind, *sides, can_fail=True)
+        return call(_KERNELS[operator], kind, *sides, can_fail=not _fits(operator, kind, *sides))
     return native(f"({{0}} {operator} {{1}})", kind, *sides)
+
+
+def _fits(operator: str, kind: pa.DataType, left: Typed, right: Typed) -> bool:
+    """Whether both sides are literals whose result has room in a type."""
+    if None in (left.value, right.value):
+        return False
+    compute = {"+": int.__add__, "-": int.__sub__, "*": int.__mul__}[operator]
+    result = compute(int(left.value), int(right.value))
+    return -(1 << (kind.bit_width - 1)) <= result < 1 << (kind.bit_width - 1)
 
 
 def _is_number(value: Typed) -> bool:

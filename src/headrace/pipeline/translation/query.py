@@ -109,6 +109,7 @@ class _Queries:
             for name, schema in schemas.items()
         }
         self.ctes: list[dict[str, tuple[str, tuple[Output, ...]]]] = []
+        self.fallible_ctes: set[str] = set()
         self._count = 0
 
     def new_name(self) -> str:
@@ -125,9 +126,12 @@ class _Queries:
         texts = []
         try:
             for cte in clause.expressions:
+                before = self.expressions.fallible
                 inner = self.query(cte.this, None)
                 outputs = renamed(inner.columns, cte.args.get("alias"), cte)
                 name = self.new_name()
+                if self.expressions.fallible > before:
+                    self.fallible_ctes.add(name)
                 columns = ", ".join(identifier(o.name.casefold()) for o in outputs)
                 texts.append(f"{identifier(name)} ({columns}) AS ({inner.text})")
                 self.ctes[-1][cte.alias.casefold()] = (name, outputs)

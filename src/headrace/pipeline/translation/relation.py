@@ -54,6 +54,7 @@ def _table(queries: Queries, node: exp.Table) -> tuple[str, tuple[Output, ...], 
     for known in reversed(queries.ctes):
         if name in known:
             real, outputs = known[name]
+            queries.expressions.fallible += real in queries.fallible_ctes
             return identifier(real), outputs, name
     if name not in queries.tables:
         raise unsupported(node, "the columns of this table are not known")

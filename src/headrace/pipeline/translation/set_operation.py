@@ -24,7 +24,11 @@ def set_operation(queries: Queries, node: exp.SetOperation, scope: Scope | None)
         raise unsupported(node, f"{word} of this form")
     is_bag = is_all and word == "UNION"
     is_numbered = is_all and not is_bag
+    before = queries.expressions.fallible
     left, right = queries.query(node.left, scope), queries.query(node.right, scope)
+    if word != "UNION" and queries.expressions.fallible > before:
+        # DataFusion does not look at a side that cannot change the result; Spark does, and fails.
+        raise unsupported(node, f"a side of {word} may fail for some values")
     if len(left.columns) != len(right.columns):
         reason = f"the sides have {len(left.columns)} and {len(right.columns)} columns"
         raise wrong(node, reason)
