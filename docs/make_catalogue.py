@@ -47,6 +47,31 @@ a literal. Names are those of Spark. This page is written by `docs/make_catalogu
 """
 
 
+QUERIES = [
+    ("`WITH`", "the query, inlined", "`RECURSIVE`; columns of a query around it"),
+    ("joins, also `SEMI`, `ANTI`, `NATURAL`, `USING`", "the same join, left to right",
+     "`ASOF`; `USING` of different types; two relations of one name"),
+    ("`LATERAL (SELECT ...)`", "a join", "functions that give tables, as `explode`"),
+    ("`GROUP BY` keys, aliases, places, `ALL`", "`GROUP BY`", "nested types"),
+    ("`ROLLUP`, `CUBE`, `GROUPING SETS`", "each row once for each set, as Spark expands it",
+     "a key that is part of another key"),
+    ("`UNION`, `INTERSECT`, `EXCEPT`", "the same, in the common types",
+     "`INTERSECT` and `EXCEPT` of a side that may fail for some values"),
+    ("`INTERSECT ALL`, `EXCEPT ALL`", "the distinct form, over numbered rows", "as above"),
+    ("`IN (SELECT ...)`, also of several columns", "a semi join", "as a value"),
+    ("`NOT IN (SELECT ...)`", "an anti join and a look at the nulls", "as a value"),
+    ("`EXISTS`", "a semi join", "as a value; where another query lies between"),
+    ("a query as a value", "a join; more than one row is an error",
+     "with columns of the query around it, unless it aggregates"),
+    ("`ORDER BY`", "the same, with the place of nulls written out", "nested types"),
+    ("`LIMIT`, `OFFSET`", "the same", "expressions"),
+    ("`WINDOW`, `QUALIFY`", "the same", "frames by `RANGE` with numbers"),
+    ("`VALUES`", "the rows", ""),
+    ("`PIVOT`, `UNPIVOT`, `TABLESAMPLE`, `LATERAL VIEW`, pipes", "", "all"),
+]  # fmt: skip
+"""By form of a query: how it runs, and what of it is refused."""
+
+
 def render() -> str:
     """The page as Markdown."""
     operators = ", ".join(f"`{operator}`" for operator in BINARY if operator != "|")
@@ -71,10 +96,14 @@ def render() -> str:
         ("lag, lead", "ANY [INTEGER!] [ANY!]", "lag, lead"),
         ("first_value, last_value", "ANY", "over an ordered window"),
     ]
+    queries = "".join(f"| {' | '.join(row)} |\n" for row in QUERIES)
     head = HEAD.replace("{least}", "380")
     return (
         f"{head}{operators}, `\\|`, {forms}.\n{sections}"
         f"\n## Aggregates and windows\n\n{_table(rows)}"
+        "\n## Queries\n\nOf the 22 queries of TPC-H all run, of the 99 of TPC-DS 97, with Spark's "
+        "rows (`make tpcds`).\n\n"
+        f"| form | how it runs | refused |\n|---|---|---|\n{queries}"
     )
 
 

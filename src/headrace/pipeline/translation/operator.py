@@ -42,7 +42,8 @@ def _fits(operator: str, kind: pa.DataType, left: Typed, right: Typed) -> bool:
         return False
     compute = {"+": int.__add__, "-": int.__sub__, "*": int.__mul__}[operator]
     result = compute(int(left.value), int(right.value))
-    return -(1 << (kind.bit_width - 1)) <= result < 1 << (kind.bit_width - 1)
+    limit = 1 << (int(kind.bit_width) - 1)
+    return -limit <= result < limit
 
 
 def _is_number(value: Typed) -> bool:
