@@ -67,7 +67,9 @@ QUERIES = [
     ("`LIMIT`, `OFFSET`", "the same", "expressions"),
     ("`WINDOW`, `QUALIFY`", "the same", "frames by `RANGE` with numbers"),
     ("`VALUES`", "the rows", ""),
-    ("`PIVOT`, `UNPIVOT`, `TABLESAMPLE`, `LATERAL VIEW`, pipes", "", "all"),
+    ("`PIVOT`, `UNPIVOT`", "aggregates with a condition; a union",
+     "several columns at once; expressions of aggregates"),
+    ("`TABLESAMPLE`, `LATERAL VIEW`, pipes", "", "all"),
 ]  # fmt: skip
 """By form of a query: how it runs, and what of it is refused."""
 

@@ -6,6 +6,8 @@ from typing import Any
 import pytest
 
 from headrace.pipeline.arrow_ddl import schema_text
+from headrace.pipeline.translation.catalogue.aggregate import AGGREGATES, RANKS
+from headrace.pipeline.translation.catalogue.table import SCALAR
 from headrace.pipeline.translation.refusal import Blame, Refused
 from tests.pipeline.differential.engine import Prepared, Tally, spark_rows
 from tests.pipeline.differential.hard_table import TABLES
@@ -110,7 +112,21 @@ EQUAL = {
             "(SELECT max(q.k) AS m FROM extreme q WHERE q.b = p.b GROUP BY q.y) q"
         ),
     ],
+    "pivots": [
+        "SELECT * FROM (SELECT b, y, k FROM everyday) PIVOT (count(k) FOR y IN (1, 2 AS two, 9))",
+        (
+            "SELECT * FROM (SELECT b, w, k FROM everyday) "
+            "PIVOT (count(*) AS n, max(k) AS m FOR w IN ('b', 'abc'))"
+        ),
+        "SELECT * FROM (SELECT y, k FROM everyday WHERE k > 100) PIVOT (sum(k) FOR y IN (1, 2))",
+        "SELECT * FROM (SELECT k, i, l FROM everyday) UNPIVOT (v FOR n IN (i, L)) AS u",
+        (
+            "SELECT * FROM (SELECT k, dec, y FROM everyday) "
+            "UNPIVOT INCLUDE NULLS (v FOR n IN (dec AS one, y AS two))"
+        ),
+    ],
     "clauses": [
+        "SELECT k FROM everyday ORDER BY 9223372036854775807, k DESC LIMIT 2",
         "SELECT 1.5 AS x, b, count(*) AS n FROM everyday GROUP BY 1.5, ROLLUP (b)",
         "SELECT k, b FROM everyday ORDER BY ALL DESC LIMIT 3",
         "SELECT k FROM everyday ORDER BY k LIMIT ALL",
@@ -162,6 +178,11 @@ def test_a_form_that_is_not_proven_is_refused_and_its_author_not_blamed(sql: str
     with pytest.raises(Refused) as caught:
         Prepared(sql, TABLES)
     assert caught.value.refusal.blame is Blame.ENGINE
+
+
+def test_every_function_of_the_catalogue_is_one_of_spark(session: Any) -> None:
+    known = {row[0] for row in session.sql("SHOW SYSTEM FUNCTIONS").collect()}
+    assert [name for name in (*SCALAR.by_name, *AGGREGATES, *RANKS) if name not in known] == []
 
 
 def test_a_string_as_a_name_is_an_error_of_its_author() -> None:

@@ -15,6 +15,7 @@ from headrace.pipeline.arrow_ddl import type_text
 from headrace.pipeline.translation import type_rule as t
 from headrace.pipeline.translation.catalogue.aggregate import AGGREGATES
 from headrace.pipeline.translation.compiler import Queries
+from headrace.pipeline.translation.literal import ordinal
 from headrace.pipeline.translation.operator import ordered
 from headrace.pipeline.translation.refusal import Refused, unsupported, wrong
 from headrace.pipeline.translation.scope import GroupingMarks, Scope
@@ -159,10 +160,10 @@ def _group_key(queries: Queries, key: exp.Expr, node: exp.Select, scope: Scope) 
 
 
 def _key_value(queries: Queries, key: exp.Expr, node: exp.Select, scope: Scope) -> Typed:
-    if isinstance(key, exp.Literal) and key.is_int:
+    place = ordinal(key)
+    if place is not None:
         if any(star_of(column) is not None for column in node.expressions):
             raise unsupported(key, "GROUP BY a place with a star in the SELECT list")
-        place = int(key.name)
         if not 1 <= place <= len(node.expressions):
             raise wrong(key, f"there is no column {key.name} in the SELECT list")
         return queries.expressions.value(node.expressions[place - 1].unalias(), scope)

@@ -27,6 +27,14 @@ def is_number_literal(node: exp.Expr) -> bool:
     return isinstance(node, exp.Literal) and not node.is_string
 
 
+def ordinal(node: exp.Expr) -> int | None:
+    """The place in the SELECT list that an INT stands for in GROUP BY and ORDER BY."""
+    if not isinstance(node, exp.Literal) or not node.is_int:
+        return None
+    place = int(node.name)
+    return place if place < 1 << (t.INT.bit_width - 1) else None
+
+
 def literal(compiler: Compiler, node: exp.Expr) -> Typed:
     """A number or a text as it is written."""
     if isinstance(node, exp.RawString | exp.National):

@@ -6,6 +6,7 @@ import msgspec
 from sqlglot import exp
 
 from headrace.pipeline.translation.compiler import Compiled, Queries
+from headrace.pipeline.translation.literal import ordinal
 from headrace.pipeline.translation.refusal import unsupported, wrong
 from headrace.pipeline.translation.scope import Scope, ScopeColumn
 from headrace.pipeline.translation.typed import Typed, identifier
@@ -68,8 +69,8 @@ def _order_by(
     keys = []
     for key in _spread(order, compiled):
         plain = key.this if isinstance(key, exp.Ordered) else key
-        if isinstance(plain, exp.Literal) and plain.is_int:
-            place = int(plain.name)
+        place = ordinal(plain)
+        if place is not None:
             if not 1 <= place <= len(compiled.columns):
                 raise wrong(plain, f"there is no column {place} in the SELECT list")
             by_place = Scope([ScopeColumn("", n, v) for n, v in named.items()])

@@ -9,6 +9,7 @@ from headrace.pipeline.translation import type_rule as t
 from headrace.pipeline.translation.catalogue.collection import common
 from headrace.pipeline.translation.compiler import Compiled, Queries
 from headrace.pipeline.translation.order import order_and_limit
+from headrace.pipeline.translation.pivot import rewritten
 from headrace.pipeline.translation.refusal import unsupported, wrong
 from headrace.pipeline.translation.scope import Output, Scope, ScopeColumn, columns_of
 from headrace.pipeline.translation.typed import identifier
@@ -24,6 +25,8 @@ class Relation(msgspec.Struct, frozen=True):
 
 def relation(queries: Queries, node: exp.Expr, parent: Scope | None) -> Relation:
     """A relation under its name; a query may name columns of the query around all this."""
+    if node.args.get("pivots"):
+        return _pivoted(queries, node, parent)
     is_correlated = False
     match node:
         case exp.Table() if isinstance(node.this, exp.Identifier):
@@ -47,6 +50,18 @@ def relation(queries: Queries, node: exp.Expr, parent: Scope | None) -> Relation
     check_distinct(named, node)
     whole = f"{text} AS {identifier(qualifier)}{listed}"
     return Relation(whole, columns_of(qualifier, named), is_correlated)
+
+
+def _pivoted(queries: Queries, node: exp.Expr, parent: Scope | None) -> Relation:
+    """A relation with PIVOT or UNPIVOT after it."""
+    source = node.copy()
+    pivot, *more = source.args.pop("pivots")
+    if more:
+        raise unsupported(node, "it is pivoted twice")
+    columns = relation(queries, source, parent).columns
+    outputs = [Output(column.name, column.value.type) for column in columns]
+    query = exp.Subquery(this=rewritten(pivot, source, outputs), alias=pivot.args.get("alias"))
+    return relation(queries, query, parent)
 
 
 def _table(queries: Queries, node: exp.Table) -> tuple[str, tuple[Output, ...], str]:

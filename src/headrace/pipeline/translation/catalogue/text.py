@@ -132,7 +132,6 @@ TEXT: list[Entry] = [
             lambda c, a: _find(c, [a[1], a[0]])),
     *(by_rule(n, "STRING STRING [INT]", t.INT, "kernel position", _find)
       for n in ("locate", "position")),
-    by_rule("charindex", "STRING STRING [INT]", t.INT, "kernel position", _find),
     by_kernel("replace", "STRING STRING STRING", t.STRING, "replace"),
     by_rule("replace", "STRING STRING", t.STRING, "kernel replace",
             lambda _, a: call("replace", t.STRING, *a, literal_text(""))),
