@@ -49,7 +49,7 @@ class Calendar(msgspec.Struct, frozen=True, kw_only=True):
     def of(cls, path: str, footer: Mapping[bytes, bytes] | None) -> "Calendar":
         """The calendar that the notes in a footer tell of."""
         notes = footer or {}
-        version = _version(notes.get(_WRITER, b""))
+        version = _version(notes[_WRITER]) if _WRITER in notes else None
         is_old = version is not None and version < (3, 0)
         is_old_int96 = version is not None and version < (3, 1)
         return cls(

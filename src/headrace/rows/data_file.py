@@ -1,6 +1,7 @@
 """One data file to batches of the table's rows."""
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 
 import msgspec
@@ -13,8 +14,9 @@ from headrace.protocol.action import DeletionVector
 from headrace.rows.deletion_vector import DeletedRows, read_deletion_vector
 from headrace.rows.file_plan import PlanCache
 from headrace.rows.file_rows import FileRows, OpenFile
-from headrace.rows.parquet_file import data_file_errors, open_parquet
+from headrace.rows.parquet_file import Read, data_file_errors, open_parquet
 from headrace.rows.request import RowRequest
+from headrace.rows.stored_rows import StoredRows
 from headrace.storage.store import Store
 
 
@@ -29,6 +31,25 @@ class DataFile(msgspec.Struct, frozen=True, kw_only=True):
     """How large the file is; 0: that is not known."""
     only: DeletionVector | None = None
     """Only the rows that this vector names; None: all that are not deleted."""
+
+
+class FilePart(msgspec.Struct, frozen=True, kw_only=True):
+    """Some stored rows of a file, which need not be open any more."""
+
+    uri: str
+    content: StoredRows
+    first_row: int
+    batch: pa.RecordBatch
+
+    def rows(self) -> pa.RecordBatch | None:
+        """The wanted rows; None: there are none.
+
+        Raises:
+            CorruptDataFileError: a value does not fit the table's type.
+            UnsupportedFeatureError: old times are in a form that is not read.
+        """
+        with data_file_errors(self.uri):
+            return self.content.rows(self.batch, self.first_row)
 
 
 class RowSource(msgspec.Struct, frozen=True, kw_only=True):
@@ -51,40 +72,48 @@ class RowSource(msgspec.Struct, frozen=True, kw_only=True):
             UnsupportedFeatureError: the file has a variant, or old times, in a form that is not
                 read.
         """
+        with self._open(file, Read.AS_NEEDED) as rows:
+            yield from rows.batches()
+
+    def parts(self, file: DataFile) -> list[FilePart]:
+        """What a small file holds, as it is stored.
+
+        Raises:
+            HeadraceError: as `batches`.
+        """
+        with self._open(file, Read.AT_ONCE) as rows:
+            return [
+                FilePart(uri=file.uri, content=rows.content, first_row=row, batch=batch)
+                for row, batch in rows.stored()
+            ]
+
+    @contextmanager
+    def _open(self, file: DataFile, read: Read) -> Iterator[FileRows]:
         deleted, only = (
             None if vector is None else read_deletion_vector(self.store, vector)
             for vector in (file.deletion_vector, file.only)
         )
+        reopen = partial(open_parquet, self.store, file.uri, size_bytes=file.size_bytes, read=read)
         with (
             data_file_errors(file.uri) as witness,
-            open_parquet(
-                self.store, file.uri, size_bytes=file.size_bytes, meter=self.meter
-            ) as opened,
+            reopen(meter=self.meter) as opened,
         ):
             parquet = opened.parquet
             witness.writer = parquet.metadata.created_by
-            witness.reopen = partial(
-                open_parquet,
-                self.store,
-                file.uri,
-                size_bytes=file.size_bytes,
-                meter=Meter(),
-            )
+            witness.reopen = lambda: reopen(meter=Meter())
             _check_vector(file, deleted, parquet.metadata.num_rows)
-            rows = FileRows(
-                OpenFile(
-                    parquet=parquet,
-                    plan=self.plans.plan(parquet, self.request, path=file.uri),
-                    partition=file.partition,
-                    deleted=deleted,
-                    only=only,
-                    reopen=opened.with_codes,
-                ),
-                self.request,
+            content = StoredRows(
+                request=self.request,
+                plan=self.plans.plan(parquet, self.request, path=file.uri),
+                partition=file.partition,
+                deleted=deleted,
+                only=only,
+            )
+            yield FileRows(
+                OpenFile(parquet=parquet, content=content, reopen=opened.with_codes),
                 meter=self.meter,
                 cancellation=self.cancellation,
             )
-            yield from rows.batches()
 
 
 def _check_vector(file: DataFile, deleted: DeletedRows | None, rows: int) -> None:

@@ -5,26 +5,18 @@ the columns, by those columns alone, so that the others are not decoded in vain.
 has as dictionary codes stay codes until rows have been chosen.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from itertools import accumulate
 
 import msgspec
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from headrace.expr.exact import evaluate_rows
-from headrace.expr.node import BoundColumn
 from headrace.metrics.meter import Meter
 from headrace.plan.cancellation import Cancellation
-from headrace.protocol.arrow_schema import arrow_type
-from headrace.rows.deletion_vector import DeletedRows
-from headrace.rows.file_plan import FilePlan, Selection
-from headrace.rows.plain import plain_array
-from headrace.rows.request import RowRequest
-from headrace.rows.resolve import ColumnReading
-from headrace.rows.row_filter import member
+from headrace.rows.file_plan import Selection
 from headrace.rows.row_group import RowGroupEvidence, matching_groups
+from headrace.rows.stored_rows import StoredRows, without_columns
 
 LARGE_GROUP_ROWS = 20_000
 """From here on it pays to open a file once more for codes, and to look at few columns first."""
@@ -38,10 +30,7 @@ class OpenFile(msgspec.Struct, frozen=True, kw_only=True):
     """A file that is open, and what is known of it."""
 
     parquet: pq.ParquetFile
-    plan: FilePlan
-    partition: Mapping[str, pa.Scalar]
-    deleted: DeletedRows | None
-    only: DeletedRows | None
+    content: StoredRows
     reopen: Callable[[list[str]], pq.ParquetFile]
     """Open it again so that these columns are read as dictionary codes."""
 
@@ -49,12 +38,11 @@ class OpenFile(msgspec.Struct, frozen=True, kw_only=True):
 class FileRows:
     """Reads what a request asks of one file."""
 
-    def __init__(
-        self, opened: OpenFile, request: RowRequest, *, meter: Meter, cancellation: Cancellation
-    ) -> None:
+    def __init__(self, opened: OpenFile, *, meter: Meter, cancellation: Cancellation) -> None:
         self._opened = opened
-        self._plan = opened.plan
-        self._request = request
+        self.content = opened.content
+        self._plan = opened.content.plan
+        self._request = opened.content.request
         self._meter = meter
         self._cancellation = cancellation
         self._footer = opened.parquet.metadata
@@ -62,6 +50,13 @@ class FileRows:
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The wanted rows, in order; no batch is empty."""
+        for first_row, batch in self.stored():
+            rows = self.content.rows(batch, first_row)
+            if rows is not None:
+                yield rows
+
+    def stored(self) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """Batches of the row groups that may have wanted rows, each after its first row's index."""
         groups = self._groups()
         sizes = [self._footer.row_group(g).num_rows for g in range(self._footer.num_row_groups)]
         if any(sizes[group] >= LARGE_GROUP_ROWS for group in groups):
@@ -75,10 +70,8 @@ class FileRows:
                 continue
             for batch in self._stored(group, self._plan.everything):
                 self._cancellation.check()
-                chosen = self._rows(batch, row)
+                yield row, batch
                 row += batch.num_rows
-                if chosen is not None:
-                    yield chosen
         if skipped:
             self._meter.count(row_groups_skipped=skipped)
 
@@ -88,11 +81,11 @@ class FileRows:
         # The log's statistics have spoken already: what a small file has to add is soon read.
         if self._request.predicate is None or is_small:
             return list(range(groups))
-        evidence = RowGroupEvidence(self._footer, self._plan.looked_at, self._opened.partition)
+        evidence = RowGroupEvidence(self._footer, self._plan.looked_at, self.content.partition)
         return matching_groups(self._request.predicate, evidence)
 
     def _is_deleted(self, start: int, rows: int) -> bool:
-        deleted = self._opened.deleted
+        deleted = self.content.deleted
         return deleted is not None and rows > 0 and deleted.count(start, rows) == rows
 
     def _may_match(self, group: int, rows: int) -> bool:
@@ -107,7 +100,7 @@ class FileRows:
             return True
         for batch in self._stored(group, plan.evidence):
             self._cancellation.check()
-            if self._matching(batch, plan.evidence).true_count:
+            if self.content.matching(batch, plan.evidence).true_count:
                 return True
         return False
 
@@ -137,79 +130,6 @@ class FileRows:
             rows_per_batch, row_groups=[group], column_indices=selection.leaves, use_threads=False
         )
 
-    def _rows(self, batch: pa.RecordBatch, first_row: int) -> pa.RecordBatch | None:
-        """The rows that are neither deleted nor ruled out, as the table has them; None: none."""
-        opened, plan = self._opened, self._plan
-        keep = None
-        if opened.deleted is not None:
-            keep = opened.deleted.kept(first_row, batch.num_rows)
-        if opened.only is not None:
-            keep = _both(keep, opened.only.named(first_row, batch.num_rows))
-        if self._request.predicate is not None and (keep is None or keep.true_count):
-            keep = _both(keep, self._matching(batch, plan.everything))
-        rows = batch.num_rows if keep is None else keep.true_count
-        if not rows:
-            return None
-        schema = self._request.output_schema
-        if not schema.names:
-            return _without_columns(rows)
-        is_whole = rows == batch.num_rows
-        arrays = [self._column(f, batch, None if is_whole else keep, rows) for f in schema]
-        return pa.RecordBatch.from_arrays(arrays, schema=schema)
-
-    def _matching(self, batch: pa.RecordBatch, selection: Selection) -> pa.BooleanArray:
-        assert self._request.predicate is not None
-        known: dict[tuple[str, ...], pa.Array] = {}
-
-        def values(column: BoundColumn) -> pa.Array:
-            if column.path not in known:
-                known[column.path] = self._values(column, batch, selection)
-            return known[column.path]
-
-        return evaluate_rows(self._request.predicate, values, rows=batch.num_rows)
-
-    def _values(self, column: BoundColumn, batch: pa.RecordBatch, selection: Selection) -> pa.Array:
-        if column.is_partition:
-            return pa.repeat(self._opened.partition[column.path[0]], batch.num_rows)
-        found = self._plan.looked_at[column.path]
-        if found is None:
-            return pa.nulls(batch.num_rows, arrow_type(column.type))
-        stored = self._stored_column(found, batch, selection)
-        if _is_codes_of(stored, arrow_type(column.type)):
-            return stored
-        return member(_read(found, stored), depth=len(column.path) - 1)
-
-    def _stored_column(
-        self, column: ColumnReading, batch: pa.RecordBatch, selection: Selection
-    ) -> pa.Array:
-        stored = batch.column(selection.places[column.position])
-        return plain_array(stored) if column.position in self._plan.views else stored
-
-    def _column(
-        self, field: pa.Field, batch: pa.RecordBatch, keep: pa.BooleanArray | None, rows: int
-    ) -> pa.Array:
-        if field.name not in self._plan.wanted:
-            return pa.repeat(self._opened.partition[field.name], rows)
-        column = self._plan.wanted[field.name]
-        if column is None:
-            return pa.nulls(rows, field.type)
-        stored = self._stored_column(column, batch, self._plan.everything)
-        return _read(column, stored if keep is None else stored.filter(keep))
-
-
-def _read(column: ColumnReading, stored: pa.Array) -> pa.Array:
-    if pa.types.is_dictionary(stored.type) and not column.is_stored_as_codes:
-        stored = stored.dictionary.take(stored.indices)  # quicker than a cast
-    return column.reading.read(stored)
-
-
-def _is_codes_of(array: pa.Array, words: pa.DataType) -> bool:
-    return bool(pa.types.is_dictionary(array.type)) and array.type.value_type == words
-
-
-def _both(first: pa.BooleanArray | None, second: pa.BooleanArray) -> pa.BooleanArray:
-    return second if first is None else pc.and_kleene(first, second)
-
 
 def _is_coded(chunk: pq.ColumnChunkMetaData) -> bool:
     """Whether nearly all texts of a chunk are codes, so that few are looked up in vain."""
@@ -223,8 +143,4 @@ def _is_coded(chunk: pq.ColumnChunkMetaData) -> bool:
 def _bare(rows: int, rows_per_batch: int) -> Iterator[pa.RecordBatch]:
     """Batches that have rows and no columns: all that is to be known is in the footer."""
     for start in range(0, rows, rows_per_batch):
-        yield _without_columns(min(rows_per_batch, rows - start))
-
-
-def _without_columns(rows: int) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays([pa.nulls(rows)], ["row"]).select([])
+        yield without_columns(min(rows_per_batch, rows - start))

@@ -7,12 +7,14 @@ soon as without them.
 
 import threading
 import time
+from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
 import pyarrow as pa
 
-from headrace.rows.data_file import DataFile, RowSource
+from headrace.errors import HeadraceError
+from headrace.rows.data_file import DataFile, FilePart, RowSource
 
 _SMALL_BYTES = 1 << 20
 _GROUP_BYTES = 4 << 20
@@ -75,36 +77,100 @@ class GroupReader:
         if len(group) == 1:
             yield from self._source.batches(group[0])
             return
-        joined = _Joined(self._source.request.rows_per_batch)
+        yield from _joined(self._chosen(group), self._source.request.rows_per_batch)
+
+    def _chosen(self, group: Sequence[DataFile]) -> Iterator[pa.RecordBatch]:
+        """The wanted rows, with as few calls as files of one kind allow."""
+        alike = _Alike(self._source.request.rows_per_batch)
         try:
-            for file in group:
-                with self._turn:
-                    found = list(self._source.batches(file))
-                for batch in found:
-                    yield from joined.add(batch)
+            for part in self._parts(group):
+                yield from alike.add(part)
         except Exception:
-            yield from joined.rest()
+            yield from alike.rest()
             raise
-        yield from joined.rest()
+        yield from alike.rest()
+
+    def _parts(self, group: Sequence[DataFile]) -> Iterator[FilePart]:
+        """What the files hold. One turn reads as many as make a batch: threads seldom switch."""
+        most_rows = self._source.request.rows_per_batch
+        files = deque(group)
+        failure: Exception | None = None
+        while files and failure is None:
+            parts: list[FilePart] = []
+            rows = 0
+            with self._turn:
+                try:
+                    while files and rows < most_rows:
+                        found = self._source.parts(files.popleft())
+                        rows += sum(part.batch.num_rows for part in found)
+                        parts += found
+                except Exception as error:  # noqa: BLE001  (raised after the rows before it)
+                    failure = error
+            yield from parts
+        if failure is not None:
+            raise failure
 
 
-class _Joined:
-    """Batches put together until they have a useful size."""
+class _Alike:
+    """Parts of files that are stored alike, which are joined before rows are chosen."""
 
     def __init__(self, most_rows: int) -> None:
         self._most_rows = most_rows
-        self._batches: list[pa.RecordBatch] = []
+        self._parts: list[FilePart] = []
         self._rows = 0
 
-    def add(self, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-        if self._rows + batch.num_rows > self._most_rows:
+    def add(self, part: FilePart) -> Iterator[pa.RecordBatch]:
+        if self._parts and not self._has_place_for(part):
             yield from self.rest()
-        self._batches.append(batch)
-        self._rows += batch.num_rows
+        self._parts.append(part)
+        self._rows += part.batch.num_rows
 
     def rest(self) -> Iterator[pa.RecordBatch]:
-        batches, self._batches, self._rows = self._batches, [], 0
-        if len(batches) > 1 and batches[0].num_columns:
-            yield pa.concat_batches(batches)
+        parts, self._parts, self._rows = self._parts, [], 0
+        rows = _rows_together(parts) if len(parts) > 1 else None
+        if rows is not None:
+            yield rows
+            return
+        for part in parts:
+            found = part.rows()
+            if found is not None:
+                yield found
+
+    def _has_place_for(self, part: FilePart) -> bool:
+        return (
+            self._rows + part.batch.num_rows <= self._most_rows
+            and part.batch.num_columns > 0
+            and part.batch.schema == self._parts[-1].batch.schema
+            and part.content.is_alike(self._parts[-1].content)
+        )
+
+
+def _rows_together(parts: Sequence[FilePart]) -> pa.RecordBatch | None:
+    """The wanted rows of all parts; None: there are none, or each part must tell by itself."""
+    try:
+        stored = pa.concat_batches([part.batch for part in parts])
+        return parts[0].content.rows(stored, first_row=0)
+    except (pa.ArrowException, HeadraceError):
+        return None  # a value does not fit, in a file that is yet to be named
+
+
+def _joined(batches: Iterable[pa.RecordBatch], most_rows: int) -> Iterator[pa.RecordBatch]:
+    """The same rows in batches of a useful size; those before an error come before it."""
+    waiting: list[pa.RecordBatch] = []
+
+    def rest() -> Iterator[pa.RecordBatch]:
+        if len(waiting) > 1 and waiting[0].num_columns:
+            yield pa.concat_batches(waiting)
         else:
-            yield from batches
+            yield from waiting
+        waiting.clear()
+
+    try:
+        for batch in batches:
+            if sum(b.num_rows for b in waiting) + batch.num_rows > most_rows:
+                yield from rest()
+            waiting.append(batch)
+    except Exception:
+        yield from rest()
+        raise
+    yield from rest()

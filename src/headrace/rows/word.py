@@ -1,0 +1,62 @@
+"""The words that dictionary codes stand for."""
+
+from ctypes import c_int64, c_void_p
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from headrace.compiled.library import function
+
+_ARGUMENTS = (c_void_p, c_int64, c_void_p, c_void_p, c_int64, c_void_p, c_void_p, c_int64)
+_OFFSET_BYTES = 4
+_STEP_BYTES = 32
+"""As STEP in texts.c: with so many bytes after them, words are copied by steps."""
+_LONGEST_WORD = 64
+"""Room is made for the longest word in every row: with longer words most of it would be in vain."""
+_FEWEST_ROWS = 4096
+"""With fewer rows the preparation costs more than it saves."""
+
+
+def words_of_codes(codes: pa.DictionaryArray) -> pa.Array:
+    """The same values without a dictionary."""
+    found = _written(codes) if _is_usual(codes) else None
+    return codes.dictionary.take(codes.indices) if found is None else found
+
+
+def _is_usual(codes: pa.DictionaryArray) -> bool:
+    """Whether the compiled loop knows such codes and words: without nulls, 32 bits each."""
+    words, indices = codes.dictionary, codes.indices
+    return bool(
+        len(codes) >= _FEWEST_ROWS
+        and 0 < len(words) <= len(codes)
+        and pa.types.is_int32(indices.type)
+        and words.type in (pa.string(), pa.binary())
+        and not indices.null_count
+        and not words.null_count
+    )
+
+
+def _written(codes: pa.DictionaryArray) -> pa.Array | None:
+    """The words, written by the compiled loop; None where Arrow must look them up."""
+    write = function("headrace_words", *_ARGUMENTS)
+    words, indices, rows = codes.dictionary, codes.indices, len(codes)
+    longest = pc.max(pc.binary_length(words)).as_py()
+    if write is None or not 0 < longest <= _LONGEST_WORD:
+        return None
+    if pc.max(indices).as_py() >= len(words):
+        return None  # damage, which Arrow reports
+    padding = pa.array([b"\0" * _STEP_BYTES], pa.binary()).view(words.type)
+    padded = pa.concat_arrays([words, padding])
+    _, word_offsets, word_bytes = padded.buffers()
+    capacity = rows * longest + _STEP_BYTES
+    offsets = pa.allocate_buffer((rows + 1) * _OFFSET_BYTES)
+    out = pa.allocate_buffer(capacity, resizable=True)
+    size = write(
+        *(indices.buffers()[1].address + indices.offset * _OFFSET_BYTES, rows),
+        *(word_offsets.address, word_bytes.address, len(padded)),
+        *(offsets.address, out.address, capacity),
+    )
+    if size < 0:
+        return None
+    out.resize(size, shrink_to_fit=True)
+    return pa.Array.from_buffers(words.type, rows, [None, offsets, out], 0)
