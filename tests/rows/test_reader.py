@@ -406,3 +406,33 @@ def test_a_column_more_costs_the_same_however_many_there_are(tmp_path: Path) -> 
         return best
 
     assert cpu_s(4000) < 10 * cpu_s(1000)  # the square would be sixteen times as much
+
+
+def test_a_value_that_does_not_fit_names_its_file_among_small_ones(tmp_path: Path) -> None:
+    fits, too_large = pa.table({"n": pa.array([1], pa.int64())}), pa.table({"n": [2**40]})
+    write_table(tmp_path, [field("n", "integer")], [fits] * 4 + [too_large] + [fits] * 5)
+    reader = open_snapshot(tmp_path).rows()
+    rows = 0
+    with pytest.raises(CorruptDataFileError, match=r"4.*parquet"):  # noqa: PT012
+        for batch in reader:
+            rows += batch.num_rows
+    assert rows == 5
+
+
+@pytest.mark.parametrize("where", [None, "n IN (3, 40) OR n > 60", "n < 20"])
+def test_small_files_of_several_kinds_are_read_in_order(tmp_path: Path, where: str | None) -> None:
+    kinds = [pa.int64(), pa.int32(), pa.int64(), pa.int64(), pa.int16()]
+    files = [
+        pa.table({"n": pa.array(range(4 * n, 4 * n + 4), kinds[n % 5 if n % 7 else 0])})
+        for n in range(24)
+    ]
+    write_table(tmp_path, FIELDS, files, deleted={3: [1], 9: [0, 1, 2, 3], 10: [2]})
+    gone = {13, 36, 37, 38, 39, 42}
+    chosen = {
+        None: range(96),
+        "n IN (3, 40) OR n > 60": {3, 40, *range(61, 96)},
+        "n < 20": range(20),
+    }
+    expected = [n for f in reversed(range(24)) for n in range(4 * f, 4 * f + 4)]
+    expected = [n for n in expected if n not in gone and n in chosen[where]]
+    assert open_snapshot(tmp_path).rows(where=where).read_all()["n"].to_pylist() == expected

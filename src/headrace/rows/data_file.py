@@ -110,7 +110,12 @@ class RowSource(msgspec.Struct, frozen=True, kw_only=True):
                 only=only,
             )
             yield FileRows(
-                OpenFile(parquet=parquet, content=content, reopen=opened.with_codes),
+                OpenFile(
+                    parquet=parquet,
+                    content=content,
+                    reopen=opened.with_codes,
+                    is_in_memory=opened.is_in_memory,
+                ),
                 meter=self.meter,
                 cancellation=self.cancellation,
             )

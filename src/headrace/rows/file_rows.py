@@ -33,6 +33,8 @@ class OpenFile(msgspec.Struct, frozen=True, kw_only=True):
     content: StoredRows
     reopen: Callable[[list[str]], pq.ParquetFile]
     """Open it again so that these columns are read as dictionary codes."""
+    is_in_memory: bool
+    """Whether its bytes have been read, and counted."""
 
 
 class FileRows:
@@ -125,7 +127,8 @@ class FileRows:
         if not selection.leaves:
             yield from _bare(self._footer.row_group(group).num_rows, rows_per_batch)
             return
-        self._meter.count(bytes_read=self._size_bytes(group, selection), requests=1)
+        if not self._opened.is_in_memory:
+            self._meter.count(bytes_read=self._size_bytes(group, selection), requests=1)
         yield from self._reader.iter_batches(
             rows_per_batch, row_groups=[group], column_indices=selection.leaves, use_threads=False
         )

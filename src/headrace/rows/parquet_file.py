@@ -1,5 +1,6 @@
 """Opening data files: what goes wrong is told by typed errors that name the file."""
 
+import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
@@ -46,6 +47,8 @@ class ParquetSource:
     ) -> None:
         self._source: Any = source
         self._is_local = isinstance(source, pa.NativeFile)
+        self.is_in_memory = isinstance(source, pa.BufferReader)
+        """Whether all of it has been read already."""
         is_buffered = self._is_local and not 0 < size_bytes <= _BUFFER_BYTES
         self._buffer_bytes = _BUFFER_BYTES if is_buffered else 0
         self._opened = opened
@@ -144,8 +147,9 @@ def _is_unsupported(error: Exception) -> bool:
 def _read_small(path: str) -> pa.NativeFile:
     """A file of this machine in memory, unless it is larger than the log says of it."""
     with open(path, "rb", buffering=0) as file:  # noqa: PTH123  (this takes half the time)
-        content = file.read(_BUFFER_BYTES + 1)
-    return pa.BufferReader(content) if len(content) <= _BUFFER_BYTES else pa.OSFile(path)
+        if os.fstat(file.fileno()).st_size <= _BUFFER_BYTES:
+            return pa.BufferReader(file.read())
+    return pa.OSFile(path)
 
 
 @contextmanager
@@ -160,8 +164,9 @@ def open_parquet(
         found = ParquetSource(source, opened, size_bytes=size_bytes)
         if local:
             # Arrow reads local files behind the store's back.
-            footer_bytes = found.parquet.metadata.serialized_size
-            meter.count(files_read=1, requests=1, bytes_read=footer_bytes)
+            metadata = found.parquet.metadata
+            read_bytes = source.size() if found.is_in_memory else metadata.serialized_size
+            meter.count(files_read=1, requests=1, bytes_read=read_bytes)
         else:
             meter.count(files_read=1)
         yield found
