@@ -1,5 +1,6 @@
 """Random conditions over a table with every type, as SQL: what Spark says of them is the truth."""
 
+import math
 import random
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, timedelta
@@ -64,8 +65,12 @@ ARROW = {
     "timestamp_ntz": pa.timestamp("us"),
 }
 COLUMNS = {f"c{number}": kind for number, kind in enumerate(POOLS)}
-MEMBERS = {"s.n": "long", "s.t": "string", "s.i.d": "double", "s.i.m": "decimal(10,2)"}
-PARTITIONS = {"ps": "string", "pi": "integer", "pd": "date", "pt": "timestamp"}
+OUTER = {f"m{number}": kind for number, kind in enumerate(POOLS)}
+INNER = {"d": "double", "m": "decimal(10,2)", "t": "string", "at": "timestamp"}
+MEMBERS = {f"s.{name}": kind for name, kind in OUTER.items()} | {
+    f"s.i.{name}": kind for name, kind in INNER.items()
+}
+PARTITIONS = {f"p{number}": kind for number, kind in enumerate(POOLS)}
 OPERANDS = {**COLUMNS, **MEMBERS, **PARTITIONS}
 NULL_TESTED = ("s", "s.i", "raw", "list", "map")
 OPERATORS = ("=", "<>", "!=", "<", "<=", ">", ">=", "<=>")
@@ -112,14 +117,24 @@ def _leaf(draw: random.Random) -> str:
         return f"{column} {draw.choice(('', 'NOT '))}LIKE {draw.choice(PATTERNS)}"
     if kind == "boolean" and draw.random() < 0.4:
         return draw.choice((column, f"{column} IS TRUE", f"{column} IS NOT FALSE"))
-    match draw.randrange(10):
+    if kind == "string" and draw.random() < 0.1:
+        return f"startswith({column}, {draw.choice(TEXTS)})"
+    column = draw.choice((column, column, column.upper()))
+    match draw.randrange(12):
         case 0 | 1:
             listed = ", ".join(draw.choices(literals, k=draw.randint(1, 4)))
             return f"{column} {draw.choice(('', 'NOT '))}IN ({listed})"
         case 2:
-            return f"{column} BETWEEN {draw.choice(literals)} AND {draw.choice(literals)}"
+            negated = draw.choice(("", "NOT "))
+            return f"{column} {negated}BETWEEN {draw.choice(literals)} AND {draw.choice(literals)}"
         case 3:
             return f"{draw.choice(literals)} {draw.choice(OPERATORS)} {column}"
+        case 4:
+            negated = draw.choice(("", "NOT "))
+            return f"{column} IS {negated}DISTINCT FROM {draw.choice(literals)}"
+        case 5:
+            compared = f"{column} {draw.choice(OPERATORS)} {draw.choice(literals)}"
+            return f"({compared}) IS {draw.choice(('', 'NOT '))}{draw.choice(('TRUE', 'FALSE'))}"
         case _:
             return f"{column} {draw.choice(OPERATORS)} {draw.choice(literals)}"
 
@@ -139,11 +154,12 @@ def _literals(kind: str) -> Sequence[str]:
 def write_table(folder: Path, *, files: int = 8, rows: int = 12, seed: int = 7) -> Path:
     """A table of these columns, partitioned, in small row groups; every tenth value is null."""
     draw = random.Random(seed)
-    inner = struct(field("d", "double"), field("m", "decimal(10,2)"))
+    inner = struct(*(field(name, kind) for name, kind in INNER.items()))
+    outer = struct(*(field(name, kind) for name, kind in OUTER.items()), field("i", inner))
     fields = [
         field("id", "long"),
         *(field(name, kind) for name, kind in (COLUMNS | PARTITIONS).items()),
-        field("s", struct(field("n", "long"), field("t", "string"), field("i", inner))),
+        field("s", outer),
         field("raw", "binary"),
         field("list", array("long")),
         field("map", mapping("string", "long")),
@@ -168,14 +184,14 @@ def _data(draw: random.Random, ids: range, *, is_poor: bool) -> pa.Table:
         return [_or_null(draw, POOLS[kind]) for _ in ids]
 
     columns = {name: pa.array(column(kind), ARROW[kind]) for name, kind in COLUMNS.items()}
-    inner = pa.struct([("d", pa.float64()), ("m", pa.decimal128(10, 2))])
-    kind = pa.struct([("n", pa.int64()), ("t", pa.string()), ("i", inner)])
+    inner = pa.struct([(name, ARROW[kind]) for name, kind in INNER.items()])
+    outer = pa.struct([*((name, ARROW[kind]) for name, kind in OUTER.items()), ("i", inner)])
     parts: list[Callable[[], Any]] = [lambda: None, lambda: _struct(draw), lambda: _struct(draw)]
     return pa.table(
         {
             "id": pa.array(ids, pa.int64()),
             **columns,
-            "s": pa.array([draw.choice(parts)() for _ in ids], kind),
+            "s": pa.array([draw.choice(parts)() for _ in ids], outer),
             "raw": pa.array([_or_null(draw, (b"", b"x")) for _ in ids], pa.binary()),
             "list": pa.array([_or_null(draw, ([], [1, None])) for _ in ids], pa.list_(pa.int64())),
             "map": pa.array(
@@ -186,15 +202,9 @@ def _data(draw: random.Random, ids: range, *, is_poor: bool) -> pa.Table:
 
 
 def _struct(draw: random.Random) -> dict[str, Any]:
-    inner = {
-        "d": _or_null(draw, POOLS["double"]),
-        "m": _or_null(draw, POOLS["decimal(10,2)"]),
-    }
-    return {
-        "n": _or_null(draw, POOLS["long"]),
-        "t": _or_null(draw, POOLS["string"]),
-        "i": _or_null(draw, (inner,)),
-    }
+    inner = {name: _or_null(draw, POOLS[kind]) for name, kind in INNER.items()}
+    outer = {name: _or_null(draw, POOLS[kind]) for name, kind in OUTER.items()}
+    return {**outer, "i": _or_null(draw, (inner,))}
 
 
 def _or_null(draw: random.Random, pool: Sequence[Any]) -> Any:
@@ -202,9 +212,18 @@ def _or_null(draw: random.Random, pool: Sequence[Any]) -> Any:
 
 
 def _text(value: Any) -> str | None:
+    """A partition value as Delta writes it."""
     match value:
         case None:
             return None
+        case bool():
+            return str(value).lower()
+        case float() if not math.isfinite(value):
+            return str(value).replace("inf", "Infinity").replace("nan", "NaN")
+        case Decimal():
+            return f"{value:f}"
+        case datetime() if value.tzinfo is None:
+            return value.strftime("%Y-%m-%d %H:%M:%S.%f")
         case datetime():
             return value.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
         case _:
