@@ -2,6 +2,7 @@
 
 import tempfile
 from datetime import date
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -108,3 +109,15 @@ def test_what_deltalake_writes_is_read_as_a_naive_reader_does(
         some = snapshot.rows(where="city = 'a/b=c d%20' OR day IS NULL", columns=["id", "day"])
         matching = [row for row in expected if row["city"] == "a/b=c d%20" or row["day"] is None]
         assert bag(some.read_all().to_pylist(), ["id", "day"]) == bag(matching, ["id", "day"])
+
+
+def test_decimals_beyond_64_bits_are_found_though_their_statistics_are_clipped(
+    tmp_path: Path,
+) -> None:
+    large = Decimal("9" * 38)
+    numbers = pa.array([large, Decimal(f"-{large}"), Decimal(0), None], pa.decimal128(38, 0))
+    write_deltalake(tmp_path, pa.table({"id": range(4), "n": numbers}))
+    snapshot = open_snapshot(tmp_path)
+    for condition, found in ((f"n = {large}", 0), (f"n <= -{large}", 1), (f"n >= {large}", 0)):
+        assert snapshot.rows(condition).read_all()["id"].to_pylist() == [found]
+        assert snapshot.count(condition) == 1

@@ -1,8 +1,8 @@
 """What a file's minimum and maximum promise about its values, which is less than they say.
 
 Writers cut long strings and the microseconds of timestamps, differ on NaN, and some of them
-send decimals through a double. The functions here turn a recorded extreme into a bound that
-holds for every writer; a null bound means that nothing is known.
+send decimals through a double or clip them to 64 bits. The functions here turn a recorded extreme
+into a bound that holds for every writer; a null bound means that nothing is known.
 """
 
 from decimal import Decimal
@@ -21,6 +21,9 @@ _DOUBLE_DIGITS = 14
 
 _DOUBLE_ERROR = pa.scalar(Decimal(10) ** -_DOUBLE_DIGITS, pa.decimal256(_DOUBLE_DIGITS, 14))
 
+_LEAST_LONG, _GREATEST_LONG = Decimal(-(2**63)), Decimal(2**63 - 1)
+_LONG_DIGITS = 19
+
 
 def lower_bound(minimum: pa.Array, data_type: DataType) -> pa.Array:
     """What no value of the file is below."""
@@ -28,7 +31,7 @@ def lower_bound(minimum: pa.Array, data_type: DataType) -> pa.Array:
         case PrimitiveType("float" | "double"):
             return _without_nan(minimum)
         case DecimalType(precision) if precision > _DOUBLE_DIGITS:
-            exact, margin = _with_margin(minimum)
+            exact, margin = _with_margin(_unclipped(minimum, _LEAST_LONG))
             return pc.subtract(exact, margin)
         case _:
             return minimum
@@ -40,7 +43,7 @@ def upper_bound(maximum: pa.Array, data_type: DataType) -> pa.Array:
         case PrimitiveType("float" | "double"):
             return _without_nan(maximum)
         case DecimalType(precision) if precision > _DOUBLE_DIGITS:
-            exact, margin = _with_margin(maximum)
+            exact, margin = _with_margin(_unclipped(maximum, _GREATEST_LONG))
             return pc.add(exact, margin)
         case PrimitiveType("timestamp" | "timestamp_ntz"):
             return _beyond_milliseconds(maximum)
@@ -69,6 +72,15 @@ def _beyond_prefix(array: pa.Array) -> pa.Array:
     # No UTF-8 text has the byte 0xFF, so this lies just above every text with that beginning.
     above = pc.binary_join_element_wise(raw, pa.scalar(b"\xff"), pa.scalar(b""))
     return pc.if_else(cut, above, raw)
+
+
+def _unclipped(array: pa.Array, limit: Decimal) -> pa.Array:
+    """Without the extremes that stand for any number beyond 64 bits, as delta-rs writes them."""
+    kind = array.type
+    if kind.precision - kind.scale < _LONG_DIGITS:
+        return array
+    clipped = pc.equal(array, pa.scalar(limit, kind))
+    return pc.if_else(clipped, pa.scalar(None, kind), array)
 
 
 def _with_margin(array: pa.Array) -> tuple[pa.Array, pa.Array]:
