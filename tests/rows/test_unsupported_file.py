@@ -5,12 +5,16 @@ from datetime import time, timedelta
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pyarrow.parquet.encryption as pe
 import pytest
 
 from headrace.errors import CorruptDataFileError, UnsupportedFileError
+from headrace.rows.wide_delta import WIDE_DIFFERENCES
+from tests.lake.action import add
+from tests.lake.log import write_commit
 from tests.listing import open_snapshot
 from tests.rows.lake import field, write_table
 
@@ -84,4 +88,38 @@ def test_a_type_that_no_table_has_is_named(tmp_path: Path, value: Any, kind: pa.
 def test_a_type_that_contradicts_the_table_is_damage(tmp_path: Path) -> None:
     write_table(tmp_path, [field("a", "long")], [pa.table({"a": ["text"]})])
     with pytest.raises(CorruptDataFileError, match="string"):
+        open_snapshot(tmp_path).rows().read_all()
+
+
+def test_differences_that_duckdb_packs_widely_are_not_damage(tmp_path: Path) -> None:
+    write_table(tmp_path, [field("id", "long"), field("a", "integer")], [])
+    path = tmp_path / "part-0.parquet"
+    spread = "SELECT i AS id, (i * 1234567891 % 4294967296 - 2147483648)::INT AS a"
+    for codec in ("uncompressed", "snappy", "zstd", "lz4_raw", "gzip"):
+        duckdb.sql(
+            f"COPY ({spread} FROM range(1000) t(i)) TO '{path}' "
+            f"(FORMAT parquet, PARQUET_VERSION v2, CODEC {codec})"
+        )
+        write_commit(tmp_path, 1, [add(path.name, size=path.stat().st_size)])
+        error = refusal(tmp_path)
+        assert (error.column, error.reason) == ("a", WIDE_DIFFERENCES)
+        assert error.writer is not None
+        assert "DuckDB" in error.writer
+        assert open_snapshot(tmp_path).rows(columns=["id"]).read_all().num_rows == 1000
+
+
+def test_damaged_differences_are_damage(tmp_path: Path) -> None:
+    encoded: dict[str, Any] = {
+        "column_encoding": {"a": "DELTA_BINARY_PACKED"},
+        "use_dictionary": False,
+    }
+    numbers = pa.table({"a": pa.array([5, -9, 5, 7] * 100, pa.int32())})
+    write_table(tmp_path, [field("a", "integer")], [numbers], compression="none", **encoded)
+    path = tmp_path / "part-0.parquet"
+    stored = bytearray(path.read_bytes())
+    chunk = pq.read_metadata(path).row_group(0).column(0)
+    end = chunk.data_page_offset + chunk.total_compressed_size
+    stored[end - 120 : end] = b"\xff" * 120
+    path.write_bytes(stored)
+    with pytest.raises(CorruptDataFileError):
         open_snapshot(tmp_path).rows().read_all()

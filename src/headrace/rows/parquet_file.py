@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from enum import Enum
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,6 +18,7 @@ from headrace.errors import (
     UnsupportedFileError,
 )
 from headrace.metrics.meter import Meter
+from headrace.rows.wide_delta import WIDE_DIFFERENCES, has_wide_differences
 from headrace.storage.failure import storage_error
 from headrace.storage.store import Store
 
@@ -65,6 +66,10 @@ class ParquetSource:
         length = int.from_bytes(self._source.read(4), "little")
         if length == self.parquet.metadata.serialized_size + _SIGNATURE_BYTES:
             raise pa.ArrowNotImplementedError("some of its columns are encrypted")
+
+    def has_wide_differences(self, leaf: int) -> bool:
+        """Whether Arrow does not read a column because of how a writer packs differences."""
+        return has_wide_differences(self._source, self.parquet, leaf)
 
     def with_codes(self, paths: list[str]) -> pq.ParquetFile:
         """The same file, with columns that are read as dictionary codes."""
@@ -118,26 +123,57 @@ class FileWitness:
 
     def meaning(self, path: str, error: Exception) -> HeadraceError:
         """Damage, or something that is only not implemented."""
-        if not _is_unsupported(error):
+        reason, column = str(error).rstrip("."), None
+        if _is_unsupported(error):
+            column = self._culprit()
+        elif (column := self._widely_packed()) is not None:
+            reason = WIDE_DIFFERENCES
+        else:
             return CorruptDataFileError(path=path, reason=str(error))
-        return UnsupportedFileError(
-            path=path, reason=str(error).rstrip("."), column=self._culprit(), writer=self.writer
-        )
+        return UnsupportedFileError(path=path, reason=reason, column=column, writer=self.writer)
 
     def _culprit(self) -> str | None:
         """The first column that Arrow does not read by itself."""
+        for leaf in self._unread_leaves():
+            if _is_unsupported(leaf.error):
+                return leaf.path
+        return None
+
+    def _widely_packed(self) -> str | None:
+        """The first column that fails, if each of them fails for how its differences are packed."""
+        try:
+            leaves = list(self._unread_leaves())
+        except (pa.ArrowException, OSError, HeadraceError):
+            return None  # the file cannot even be opened
+        return leaves[0].path if leaves and all(leaf.is_widely_packed for leaf in leaves) else None
+
+    def _unread_leaves(self) -> Iterator["_UnreadLeaf"]:
+        """The leaf columns that Arrow does not read, each by itself."""
         if self.reopen is None:
-            return None
+            return
         with self.reopen() as opened:
             parquet = opened.parquet
-            for group in range(parquet.metadata.num_row_groups):
-                for leaf in range(parquet.metadata.num_columns):
-                    try:
-                        parquet.reader.read_row_group(group, column_indices=[leaf])
-                    except (pa.ArrowException, OSError) as error:
-                        if _is_unsupported(error):
-                            return str(parquet.schema.column(leaf).path)
-        return None
+            for leaf in range(parquet.metadata.num_columns):
+                error = _first_error(parquet, leaf)
+                if error is not None:
+                    is_wide = opened.has_wide_differences(leaf)
+                    path = str(parquet.schema.column(leaf).path)
+                    yield _UnreadLeaf(path, error, is_widely_packed=is_wide)
+
+
+class _UnreadLeaf(NamedTuple):
+    path: str
+    error: Exception
+    is_widely_packed: bool
+
+
+def _first_error(parquet: pq.ParquetFile, leaf: int) -> Exception | None:
+    for group in range(parquet.metadata.num_row_groups):
+        try:
+            parquet.reader.read_row_group(group, column_indices=[leaf])
+        except (pa.ArrowException, OSError) as error:
+            return error
+    return None
 
 
 def _is_unsupported(error: Exception) -> bool:
