@@ -108,7 +108,13 @@ def comparable(rows: pa.Table | str, *, ordered: bool = False) -> Any:
 
 
 def _values(column: pa.ChunkedArray) -> list[Any]:
-    """Python values; dates and times as numbers, for Python's own end at 9999."""
+    """Python values; dates and times as numbers, for Python's own end at 9999.
+
+    Texts of Spark's may hold bytes that are not UTF-8.
+    """
+    if pa.types.is_string(column.type):
+        texts = column.cast(pa.binary()).to_pylist()
+        return [None if text is None else text.decode(errors="surrogateescape") for text in texts]
     if pa.types.is_date(column.type):
         return list(column.cast(pa.int32()).to_pylist())
     if pa.types.is_timestamp(column.type):
@@ -186,6 +192,7 @@ class Tally:
 
 _SPARK_ERRORS = (
     *("SparkCastError", "SparkTimeError", "SparkArithmeticError", "SparkIndexError"),
+    "SparkOnlyError",
     *("overflow", "divide by zero", "Cast error", "Can't cast"),
 )
 

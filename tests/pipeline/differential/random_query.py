@@ -18,6 +18,7 @@ LITERALS: dict[str, list[str]] = {
     "TINYINT": ["1Y", "-128Y"],
     "INT": ["0", "1", "-1", "2", "3", "7", "2147483647", "CAST(NULL AS INT)"],
     "BIGINT": ["0L", "1L", "-3L", "9223372036854775807", "CAST(NULL AS BIGINT)"],
+    "FLOAT": ["float(0.5)", "float('-0.0')", "CAST(NULL AS FLOAT)"],
     "DOUBLE": ["0.0D", "-0.0D", "1.5D", "double('NaN')", "double('Infinity')", "1e300"],
     "DECIMAL": ["0.05", "1.5", "-2.345", "100", "0.0000001", "99999999999999999999.5"],
     "STRING": ["''", "'a'", "'abc'", "'X'", "' '", "','", "'1'", "'\U0001f600'", "'aXb'",
@@ -35,22 +36,62 @@ CONSTANTS: dict[str, list[str]] = {
                "'(a)(b)'", "'X'", "','", "'mon'", "'su'", "'yyyy-MM-dd HH'", "'x|b'", "'quarter'"],
     "INT": ["0", "1", "2", "-1", "3", "256"],
     "BOOLEAN": ["true", "false"],
+    "NUMERIC": ["0", "1", "2", "10", "-1", "0.0", "1e3", "double('NaN')", "1000000000000"],
 }  # fmt: skip
+_FORMATS = ["'999'", "'000'", "'99,999.99'", "'99.9S'", "'S999'", "'$99.00'", "'9999MI'"]
+_CHARSETS = ["'utf-8'", "'US-ASCII'", "'utf-16be'", "'iso-8859-1'", "'utf-16'", "'hex'", "'base64'"]
+_PATTERNS = ["'[a-c]+'", "'(a)(b)?'", "'^.'", "'.$'", "'(?i)B|x'", "'a*'", "'[^a]*?'", "'\\\\d+'"]
+_ADDRESSES = ["'http://u:p@a-b.org:80/c/d?x=1&y=%20#r'", "'http://a'", "'a b'", "'https://a.b/?x'"]
+_JSON = ["'{\"a\": [1, {\"b\": \"x\"}, null], \"c\": 1.50}'", "'[{\"a\": 1}, {\"a\": \"😀\"}]'",
+         "'{\"a\": 2} x'", "'{\"a\": {\"b\": true}, \"c\": -7}'", "'[1, 2'", "s"]  # fmt: skip
+_FITTING: dict[str, dict[int, list[str]]] = {
+    **{name: {1: _CHARSETS} for name in ("encode", "decode", "to_binary", "try_to_binary")},
+    **{name: {1: [*_FORMATS, *_CHARSETS]} for name in ("to_char", "to_varchar")},
+    **{
+        name: {0: ["'12'", "'-5'", "'1,234.5'", "' 7.25-'", "'$78.12'", "w"], 1: _FORMATS}
+        for name in ("to_number", "try_to_number")
+    },
+    **{
+        name: {1: _PATTERNS}
+        for name in ("rlike", "regexp", "regexp_like", "regexp_replace", "regexp_extract", "split",
+                     "regexp_extract_all", "regexp_count", "regexp_substr", "regexp_instr")
+    },
+    **{name: {1: ["'a%'", "'_B%'", "'%'", "'a/_b'"], 2: ["'/'"]} for name in ("like", "ilike")},
+    **{
+        name: {0: _ADDRESSES, 1: ["'HOST'", "'QUERY'", "'PATH'", "'FILE'", "'REF'"], 2: ["'x'"]}
+        for name in ("parse_url", "try_parse_url")
+    },
+    **{name: {0: [*_ADDRESSES, "'%'", "s"]} for name in ("url_decode", "try_url_decode")},
+    **{name: {0: _JSON} for name in ("json_array_length", "json_object_keys")},
+    "get_json_object": {0: _JSON, 1: ["'$.a'", "'$'", "'$.a[1].b'", "'$[*].a'", "'$[0]'", "'$.c'"]},
+    "from_json": {0: _JSON, 1: ["'a STRING, c DOUBLE'", "'a INT'", "'a STRUCT<b: BOOLEAN>'"]},
+    **{name: {0: ["'%d'", "'<%5s|%s>'", "'%-4s%%'"]} for name in ("format_string", "printf")},
+    "format_number": {1: ["2", "0", "5", "-1", "'#####.##'"]},
+    "to_json": {0: ["struct(*)", "m", "ai", "st", "array(struct(d, s, dt))", "struct(b, bin, i)"]},
+    "hmac": {2: ["'SHA-1'", "'sha-512'"]},
+    "luhn_check": {0: ["'79927398713'", "w", "s"]},
+    "unbase64": {0: ["base64(bin)", "s", "'YWI='", "'YW I'"]},
+    "from_base32": {0: ["to_base32(bin)"]},
+}  # fmt: skip
+"""By function and argument, what fits better than any value of its type."""
 _OF_COLUMNS: dict[str, list[str]] = {
-    "BOOLEAN": ["b"], "TINYINT": ["y"], "INT": ["i", "k"], "BIGINT": ["l"], "DOUBLE": ["d"],
+    "BOOLEAN": ["b"], "TINYINT": ["y"], "INT": ["i", "k"], "BIGINT": ["l"], "FLOAT": ["f"],
+    "DOUBLE": ["d"],
     "DECIMAL": ["dec", "big"], "STRING": ["s", "w"], "BINARY": ["bin"], "DATE": ["dt"],
     "TIMESTAMP": ["ts"], "TIMESTAMP_NTZ": ["ntz"], "ARRAY<INT>": ["ai"], "ARRAY<STRING>": ["st"],
     "MAP": ["m"],
 }  # fmt: skip
 KINDS = list(_OF_COLUMNS)
 _PLAIN = [kind for kind in KINDS if not kind.startswith(("ARRAY", "MAP"))]
-_NUMBERS = ["TINYINT", "INT", "BIGINT", "DOUBLE", "DECIMAL"]
+_NUMBERS = ["TINYINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL"]
 _WORDS: dict[str, list[str]] = {
-    "INTEGER": ["TINYINT", "INT", "BIGINT"], "NUMERIC": _NUMBERS, "FLOATING": ["DOUBLE"],
+    "INTEGER": ["TINYINT", "INT", "BIGINT"], "NUMERIC": _NUMBERS, "FLOATING": ["FLOAT", "DOUBLE"],
     "ARRAY": ["ARRAY<INT>", "ARRAY<STRING>"], "ANY": _PLAIN, "VOID": ["INT"],
+    "BYTES": ["BINARY"], "TEXT": ["STRING"],
 }  # fmt: skip
 _TYPES: dict[pa.DataType, str] = {
-    pa.bool_(): "BOOLEAN", pa.int32(): "INT", pa.int64(): "BIGINT", pa.float64(): "DOUBLE",
+    pa.float32(): "FLOAT", pa.int8(): "TINYINT", pa.bool_(): "BOOLEAN", pa.int32(): "INT",
+    pa.int64(): "BIGINT", pa.float64(): "DOUBLE",
     pa.string(): "STRING", pa.date32(): "DATE", pa.timestamp("us", "UTC"): "TIMESTAMP",
     pa.binary(): "BINARY",
 }  # fmt: skip
@@ -60,7 +101,17 @@ _GIVING: dict[str, list[Entry]] = {
     for kind in KINDS
 }
 _COUNTING = frozenset(
-    {"repeat", "lpad", "rpad", "space", "array_repeat", "sequence", "array_insert", "slice"}
+    {
+        "repeat",
+        "lpad",
+        "rpad",
+        "space",
+        "array_repeat",
+        "sequence",
+        "array_insert",
+        "slice",
+        "format_number",
+    }
 )
 """Functions whose result is as long as a number says: it must be small."""
 _NOT_CALLED = frozenset({"not", "date", "timestamp"})
@@ -110,11 +161,15 @@ class Writer:
         if entry.name in _NOT_CALLED or not entry.takes:
             return self.leaf("BOOLEAN")
         arguments: list[str] = []
-        for written in entry.takes:
+        fitting = _FITTING.get(entry.name, {})
+        for place, written in enumerate(entry.takes):
             if written.startswith("[") and self.draw(st.booleans()):
                 break
             word = written.strip("[]")
             count = self.draw(st.integers(1, 3)) if word.endswith("...") else 1
+            if place in fitting and self.draw(st.integers(0, 5)):
+                arguments.append(str(self.pick(fitting[place])))
+                continue
             if entry.name in _COUNTING and word in {"INT", "INTEGER"}:
                 arguments.append(self.pick(["0", "1", "-1", "3", "5", "k"]))
                 continue
@@ -123,7 +178,7 @@ class Writer:
 
     def argument(self, word: str, depth: int) -> str:
         if word.endswith("!"):
-            return str(self.pick(CONSTANTS[word[:-1]]))
+            return str(self.pick(CONSTANTS[{"TEXT!": "STRING"}.get(word, word[:-1])]))
         return self.value(self.pick(_WORDS.get(word, [word])), depth - 1)
 
     def arithmetic(self, kind: str, depth: int) -> str:

@@ -53,7 +53,7 @@ class Casts:
             return value
         if value.type == t.VOID:
             return null_of(to)
-        soft = soft or not self.ansi
+        is_try, soft = soft, soft or not self.ansi
         folded = self._folded(value, to)
         if folded is not None:
             return folded
@@ -65,31 +65,53 @@ class Casts:
         if t.is_integer(source) and t.is_integer(to):
             if t.INTEGERS.index(to) > t.INTEGERS.index(source):
                 return _plain(value, to)
-            return None if soft else _plain(value, to, can_fail=True)
+            if soft:
+                return self._lossy(value, to, "integer_to_integer", is_try=is_try)
+            return _plain(value, to, can_fail=True)
         if t.is_integer(source) and to in (t.FLOAT, t.DOUBLE):
             return _plain(value, to)
         if t.is_integer(source) and t.is_decimal(to):
             fits = to.precision - to.scale >= t.as_decimal(source).precision
-            return _plain(value, to, can_fail=not fits) if fits or not soft else None
+            if soft and not fits:
+                return call("number_to_decimal", to, value, parameters=("soft",))
+            return _plain(value, to, can_fail=not fits)
         if t.is_decimal(source) and t.is_decimal(to):
             whole = to.precision - to.scale - (source.precision - source.scale)
             fits = whole > 0 or (whole == 0 and to.scale >= source.scale)
-            return _plain(value, to, can_fail=not fits) if fits or not soft else None
+            if soft and not fits:
+                return call("number_to_decimal", to, value, parameters=("soft",))
+            return _plain(value, to, can_fail=not fits)
         if t.is_decimal(source) and to == t.DOUBLE:
             return call("decimal_to_double", to, value)
-        if t.is_decimal(source) and t.is_integer(to) and not soft:
+        if t.is_decimal(source) and to == t.FLOAT:
+            return call("decimal_to_float", to, value)
+        if t.is_decimal(source) and t.is_integer(to) and soft:
+            return self._lossy(value, to, "decimal_to_integer", is_try=is_try)
+        if t.is_decimal(source) and t.is_integer(to):
             whole_digits = pa.decimal128(t.MOST_DIGITS, 0)
             cut = call("decimal_round", whole_digits, value, parameters=("0", "ROUND_DOWN"))
             return Typed(sql_cast(cut.text, to), to, can_fail=True)
         if source == t.FLOAT and to == t.DOUBLE:
             return _plain(value, to)
-        if source == t.DOUBLE and t.is_integer(to) and not soft:
-            return call("double_to_integer", to, value, can_fail=True)
-        if source == t.BOOLEAN and t.is_integer(to):
-            return _plain(value, to)
-        if t.is_integer(source) and to == t.BOOLEAN:
-            return Typed(f"({value.text} <> {sql_cast('0', source)})", to, can_fail=value.can_fail)
+        if source == t.DOUBLE and to == t.FLOAT:
+            return call("double_to_float", to, value)
+        if t.is_float(source) and t.is_integer(to):
+            if soft:
+                return self._lossy(value, to, "float_to_integer", is_try=is_try)
+            return call("float_to_integer", to, value, parameters=("raise",), can_fail=True)
+        if t.is_float(source) and t.is_decimal(to):
+            parameters = ("soft",) if soft else ()
+            return call("number_to_decimal", to, value, parameters=parameters, can_fail=not soft)
+        if source == t.BOOLEAN and t.is_numeric(to):
+            has_room = not t.is_decimal(to) or to.precision > to.scale
+            return call("boolean_to_number", to, value) if has_room else None
+        if t.is_numeric(source) and to == t.BOOLEAN:
+            return call("number_to_boolean", to, value)
         return self._times(value, to)
+
+    def _lossy(self, value: Typed, to: pa.DataType, kernel: str, *, is_try: bool) -> Typed:
+        """A cast to whole numbers: by TRY_CAST what does not fit is null, else it is cut."""
+        return call(kernel, to, value, parameters=("null" if is_try else "cut",))
 
     def _times(self, value: Typed, to: pa.DataType) -> Typed | None:
         source = value.type
@@ -113,6 +135,12 @@ class Casts:
             return _plain(value, t.STRING)
         if t.is_decimal(source) and (self.ansi or source.scale <= 6):  # noqa: PLR2004
             return _plain(value, t.STRING)
+        if t.is_decimal(source):
+            return call("decimal_to_text", t.STRING, value)
+        if t.is_float(source):
+            return call("float_to_text", t.STRING, value, can_fail=True)
+        if source == t.BINARY:
+            return call("binary_to_text", t.STRING, value, can_fail=True)
         if source == t.DATE:
             return call("date_to_text", t.STRING, value)
         if source == t.TIMESTAMP_NTZ or (source == t.TIMESTAMP and self.in_utc):
@@ -192,6 +220,7 @@ def _text_reader(to: pa.DataType) -> str | None:
         return "text_to_time"
     kernels = {
         t.DOUBLE: "text_to_double",
+        t.FLOAT: "text_to_float",
         t.BOOLEAN: "text_to_boolean",
         t.DATE: "text_to_date",
     }

@@ -4,12 +4,12 @@ from sqlglot import exp
 
 from headrace.pipeline.translation import type_rule as t
 from headrace.pipeline.translation.catalogue.collection import common
+from headrace.pipeline.translation.catalogue.pattern import like as like_pattern
 from headrace.pipeline.translation.compiler import Compiler, known, truth
 from headrace.pipeline.translation.operator import compare, logical, ordered
-from headrace.pipeline.translation.pattern import like_parts
 from headrace.pipeline.translation.refusal import unsupported
 from headrace.pipeline.translation.scope import Scope
-from headrace.pipeline.translation.typed import Typed, native, quoted
+from headrace.pipeline.translation.typed import Typed, native
 
 
 def between(compiler: Compiler, node: exp.Between, scope: Scope) -> Typed:
@@ -58,7 +58,7 @@ def is_test(compiler: Compiler, node: exp.Is, scope: Scope) -> Typed:
 
 
 def like(compiler: Compiler, node: exp.Expr, scope: Scope) -> Typed:
-    """LIKE with a literal pattern."""
+    """LIKE and ILIKE with a literal pattern."""
     escape = "\\"
     like = node
     if isinstance(node, exp.Escape):
@@ -69,11 +69,12 @@ def like(compiler: Compiler, node: exp.Expr, scope: Scope) -> Typed:
         escape = written.value
     value, pattern = compiler.value(like.this, scope), compiler.value(like.expression, scope)
     value = known(compiler.casts.cast(value, t.STRING), node, value)
-    parts = like_parts(pattern.value, escape) if pattern.is_text() else None
-    if parts is None:
+    word = "ILIKE" if isinstance(like, exp.ILike) else "LIKE"
+    word = f"NOT {word}" if like.args.get("negate") else word
+    found = like_pattern(value, pattern, escape=escape, word=word)
+    if found is None:
         raise unsupported(node, "LIKE takes a literal pattern, with escapes only of % and _")
-    word = "NOT LIKE" if like.args.get("negate") else "LIKE"
-    return Typed(f"({value.text} {word} {quoted(parts)})", t.BOOLEAN, can_fail=value.can_fail)
+    return found
 
 
 def case_when(compiler: Compiler, node: exp.Case, scope: Scope) -> Typed:

@@ -33,7 +33,14 @@ _OPERATORS: Mapping[type[exp.Expr], str] = {
     exp.BitwiseAnd: "&", exp.BitwiseOr: "|", exp.BitwiseXor: "^",
     exp.EQ: "=", exp.NEQ: "<>", exp.LT: "<", exp.LTE: "<=", exp.GT: ">", exp.GTE: ">=",
     exp.NullSafeEQ: "<=>",
+    exp.BitwiseLeftShift: "<<", exp.BitwiseRightShift: ">>",
 }  # fmt: skip
+_OWN_SYNTAX: Mapping[type[exp.Expr], tuple[str, ...]] = {
+    exp.Substring: ("substring", "this", "start", "length"),
+    exp.StrPosition: ("locate", "substr", "this", "position"),
+    exp.Overlay: ("overlay", "this", "expression", "from_", "for_"),
+}
+"""Functions with words between their arguments: the function, and the parts in its order."""
 
 
 class Expressions:
@@ -131,7 +138,7 @@ class Expressions:
                 return in_list(self, node, scope)
             case exp.Is():
                 return is_test(self, node, scope)
-            case exp.Escape() | exp.Like():
+            case exp.Escape() | exp.Like() | exp.ILike():
                 return like(self, node, scope)
             case exp.RegexpLike():
                 return call_entry(self, "rlike", [node.this, node.expression], node, scope)
@@ -157,12 +164,10 @@ class Expressions:
                 return known(extract(self.casts, node.name, value), node)
             case exp.Trim():
                 return trim(self, node, scope)
-            case exp.Substring():
-                parts = [node.this, node.args.get("start"), node.args.get("length")]
-                return call_entry(self, "substring", [p for p in parts if p], node, scope)
-            case exp.StrPosition():
-                parts = [node.args["substr"], node.this, node.args.get("position")]
-                return call_entry(self, "locate", [p for p in parts if p], node, scope)
+            case _ if type(node) in _OWN_SYNTAX:
+                name, *words = _OWN_SYNTAX[type(node)]
+                parts = [node.args.get(word) for word in words]
+                return call_entry(self, name, [p for p in parts if p], node, scope)
             case exp.CurrentTimestamp() | exp.CurrentDate():
                 return clock_time(self, node, is_date=isinstance(node, exp.CurrentDate))
             case exp.Anonymous():

@@ -13,6 +13,7 @@ from headrace.pipeline.translation.typed import (
     literal_days,
     literal_int,
     native,
+    null_of,
     sql_cast,
 )
 
@@ -89,7 +90,7 @@ def decimal_operand(casts: Casts, value: Typed) -> Typed | None:
 
 def _decimal_arithmetic(casts: Casts, operator: str, left: Typed, right: Typed) -> Typed | None:
     one, two = decimal_operand(casts, left), decimal_operand(casts, right)
-    if one is None or two is None or not casts.ansi:
+    if one is None or two is None:
         return None
     a, b = one.type, two.type
     if operator == "*":
@@ -101,10 +102,16 @@ def _decimal_arithmetic(casts: Casts, operator: str, left: Typed, right: Typed) 
     plain = native(f"({{0}} {operator} {{1}})", kind, one, two)
     if precision <= t.MOST_DIGITS:
         return Typed(sql_cast(plain.text, kind), kind, can_fail=plain.can_fail)
-    if kind.scale == scale and (operator == "*" or a.scale == b.scale):
+    if casts.ansi and kind.scale == scale and (operator == "*" or a.scale == b.scale):
         return call("in_range", kind, plain, can_fail=True)
-    kernel = f"decimal_{_KERNELS[operator]}"
-    return call(kernel, kind, one, two, can_fail=True)
+    return checked(casts, f"decimal_{_KERNELS[operator]}", kind, one, two)
+
+
+def checked(casts: Casts, kernel: str, kind: pa.DataType, *arguments: Typed) -> Typed:
+    """A kernel that fails where Spark does in ANSI mode, and else gives null there."""
+    if casts.ansi:
+        return call(kernel, kind, *arguments, can_fail=True)
+    return call("attempt", kind, *arguments, parameters=(kernel,))
 
 
 def divide(casts: Casts, left: Typed, right: Typed) -> Typed | None:
@@ -113,12 +120,12 @@ def divide(casts: Casts, left: Typed, right: Typed) -> Typed | None:
         return None
     if _are_decimals(left, right):
         one, two = decimal_operand(casts, left), decimal_operand(casts, right)
-        if one is None or two is None or not casts.ansi:
+        if one is None or two is None:
             return None
         a, b = one.type, two.type
         scale = max(6, a.scale + b.precision + 1)
         kind = t.adjusted(a.precision - a.scale + b.scale + scale, scale)
-        return call("decimal_divide", kind, one, two, can_fail=True)
+        return checked(casts, "decimal_divide", kind, one, two)
     one, two = casts.cast(left, t.DOUBLE), casts.cast(right, t.DOUBLE)
     if one is None or two is None:
         return None
@@ -132,18 +139,16 @@ def divide(casts: Casts, left: Typed, right: Typed) -> Typed | None:
 
 def integer_divide(casts: Casts, left: Typed, right: Typed) -> Typed | None:
     """`DIV`: a BIGINT."""
-    if not (t.is_integer(left.type) and t.is_integer(right.type)) or not casts.ansi:
+    if not (t.is_integer(left.type) and t.is_integer(right.type)):
         return None
     one, two = casts.cast(left, t.LONG), casts.cast(right, t.LONG)
     if one is None or two is None:
         return None
-    return call("quotient", t.LONG, one, two, can_fail=True)
+    return checked(casts, "quotient" if casts.ansi else "wrapped_quotient", t.LONG, one, two)
 
 
 def modulo(casts: Casts, left: Typed, right: Typed) -> Typed | None:
     """`%`: the remainder has the sign of the dividend."""
-    if not casts.ansi:
-        return None
     if _are_decimals(left, right):
         one, two = decimal_operand(casts, left), decimal_operand(casts, right)
         if one is None or two is None:
@@ -151,17 +156,18 @@ def modulo(casts: Casts, left: Typed, right: Typed) -> Typed | None:
         a, b = one.type, two.type
         scale = max(a.scale, b.scale)
         kind = t.adjusted(min(a.precision - a.scale, b.precision - b.scale) + scale, scale)
-        return call("decimal_remainder", kind, one, two, can_fail=True)
+        return checked(casts, "decimal_remainder", kind, one, two)
     sides = _widened(casts, left, right)
     if sides is None or not (t.is_integer(sides[0].type) or sides[0].type == t.DOUBLE):
         return None
-    return call("remainder", sides[0].type, *sides, can_fail=True)
+    return checked(casts, "remainder", sides[0].type, *sides)
 
 
 def negate(casts: Casts, value: Typed) -> Typed | None:
     """`-x`."""
     if t.is_integer(value.type):
-        return call("negate", value.type, value, can_fail=True) if casts.ansi else None
+        kernel = "negate" if casts.ansi else "wrapped_negate"
+        return call(kernel, value.type, value, can_fail=casts.ansi)
     if t.is_decimal(value.type) or t.is_float(value.type):
         return native("(- {0})", value.type, value)
     return None
@@ -178,8 +184,23 @@ def bitwise(casts: Casts, operator: str, left: Typed, right: Typed) -> Typed | N
     return native(f"({{0}} {word} {{1}})", sides[0].type, *sides)
 
 
+def shift_bits(casts: Casts, direction: str, left: Typed, right: Typed) -> Typed | None:
+    """`<<` and `>>`: of an INT or a BIGINT, by an INT."""
+    kinds = (left.type, right.type)
+    if not all(map(t.is_integer, kinds)) or right.type == t.LONG:
+        return None
+    kind = t.LONG if left.type == t.LONG else t.INT
+    value, count = casts.cast(left, kind), casts.cast(right, t.INT)
+    if value is None or count is None:
+        return None
+    return call("shift", kind, value, count, parameters=(direction,))
+
+
 def comparable(casts: Casts, left: Typed, right: Typed) -> tuple[Typed, Typed] | None:
     """Both sides of a comparison in one type, in which equality is that of bits."""
+    if left.type == right.type == t.VOID:
+        nothing = null_of(t.BOOLEAN)
+        return nothing, nothing
     left, right = _from_texts(casts, left, right), _from_texts(casts, right, left)
     if t.VOID in (left.type, right.type) and left.type != right.type:
         kind = left.type if right.type == t.VOID else right.type
@@ -266,9 +287,27 @@ BINARY: dict[str, Callable[[Casts, Typed, Typed], Typed | None]] = {
         operator: (lambda c, a, b, o=operator: bitwise(c, o, a, b))  # type: ignore[misc]
         for operator in ("&", "|", "^")
     },
+    "<<": lambda c, a, b: shift_bits(c, "left", a, b),
+    ">>": lambda c, a, b: shift_bits(c, "right", a, b),
     **{
         operator: (lambda c, a, b, o=operator: compare(c, o, a, b))  # type: ignore[misc]
         for operator in ("=", "<>", "<", "<=", ">", ">=", "<=>")
     },
 }
 """By operator, its translation."""
+
+
+class Attempts:
+    """Arithmetic whose failures are null, whatever the settings."""
+
+    def __init__(self, casts: Casts) -> None:
+        """Take the settings, under which the arguments are cast."""
+        self.lenient = Casts(ansi=False, time_zone=casts.time_zone)
+
+    def binary(self, operator: str, left: Typed, right: Typed) -> Typed | None:
+        """An operator between numbers; whole numbers that overflow are null."""
+        if operator in _KERNELS and not any(map(t.is_decimal, (left.type, right.type))):
+            sides = _widened(self.lenient, left, right)
+            if sides is not None and t.is_integer(sides[0].type):
+                return checked(self.lenient, _KERNELS[operator], sides[0].type, *sides)
+        return BINARY[operator](self.lenient, left, right)

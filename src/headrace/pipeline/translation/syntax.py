@@ -8,12 +8,14 @@ import re
 from functools import lru_cache
 from typing import Any, ClassVar
 
-from sqlglot import Token, exp
+from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.parser import Parser
 from sqlglot.parsers.spark import SparkParser
 
-_OWN_SYNTAX = frozenset({"CAST", "TRY_CAST", "EXTRACT", "TRIM", "POSITION", "SUBSTRING", "SUBSTR"})
+_OWN_SYNTAX = frozenset(
+    {"CAST", "TRY_CAST", "EXTRACT", "TRIM", "POSITION", "SUBSTRING", "SUBSTR", "OVERLAY"}
+)
 _BOUNDED_TEXT = frozenset({exp.DataType.Type.CHAR, exp.DataType.Type.VARCHAR})
 
 
@@ -85,8 +87,29 @@ def parse_calls(sql: str) -> exp.Expr:
 
 @lru_cache(maxsize=16)
 def tokenize(sql: str) -> tuple[Token, ...]:
-    """Split a query into tokens, once for the parsers that read it one after the other."""
-    return tuple(SparkText().tokenize(sql))
+    """Split a query into tokens, once for the parsers that read it one after the other.
+
+    Spark allows a blank between the X and the digits of a binary literal, sqlglot does not.
+    """
+    tokens: list[Token] = []
+    for token in SparkText().tokenize(sql):
+        if tokens and _is_binary(tokens[-1], token):
+            tokens[-1] = Token(
+                TokenType.HEX_STRING,
+                token.text,
+                line=token.line,
+                col=token.col,
+                start=tokens[-1].start,
+                end=token.end,
+            )
+        else:
+            tokens.append(token)
+    return tuple(tokens)
+
+
+def _is_binary(before: Token, token: Token) -> bool:
+    is_mark = before.token_type is TokenType.VAR and before.text in {"X", "x"}
+    return is_mark and token.token_type is TokenType.STRING
 
 
 _ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|[0-3][0-7]{2}|.)|''", re.DOTALL)

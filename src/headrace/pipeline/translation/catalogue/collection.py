@@ -7,7 +7,7 @@ import pyarrow as pa
 from headrace.pipeline.translation import type_rule as t
 from headrace.pipeline.translation.cast import Casts
 from headrace.pipeline.translation.catalogue.entry import Build, Entry, by_kernel, by_rule
-from headrace.pipeline.translation.typed import Typed, call, literal_int
+from headrace.pipeline.translation.typed import Typed, call, literal_int, native
 
 Types = Sequence[pa.DataType]
 
@@ -227,8 +227,11 @@ def _text_to_map(_: Casts, arguments: Sequence[Typed]) -> Typed | None:
     return call("text_to_map", kind, arguments[0], parameters=(between, within), can_fail=True)
 
 
-def _size(_: Casts, arguments: Sequence[Typed]) -> Typed:
-    return call("size", t.INT, arguments[0])
+def _size(casts: Casts, arguments: Sequence[Typed]) -> Typed:
+    counted = call("size", t.INT, arguments[0])
+    if casts.ansi:
+        return counted
+    return native("CASE WHEN {0} IS NULL THEN CAST(-1 AS INT) ELSE {0} END", t.INT, counted)
 
 
 COLLECTION: list[Entry] = [
@@ -236,8 +239,8 @@ COLLECTION: list[Entry] = [
     by_rule("array", "ANY...", t.array_of(t.VOID), "kernel array", _array),
     by_rule("map", "ANY...", t.VOID, "kernel map_of", _map),
     by_rule("named_struct", "ANY...", t.VOID, "kernel struct", _named_struct),
-    *(by_rule(n, "ARRAY", t.INT, "kernel size", _size)
-      for n in ("size", "cardinality", "array_size")),
+    by_kernel("array_size", "ARRAY", t.INT, "size"),
+    *(by_rule(n, "ARRAY", t.INT, "kernel size", _size) for n in ("size", "cardinality")),
     *(by_rule(n, "MAP", t.INT, "kernel size", _size) for n in ("size", "cardinality")),
     by_rule("element_at", "ARRAY INT", _element, "kernel element_at", _element_at(soft=False)),
     by_rule("try_element_at", "ARRAY INT", _element, "kernel element_at", _element_at(soft=True)),

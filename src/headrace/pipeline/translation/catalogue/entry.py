@@ -35,6 +35,8 @@ _KINDS: dict[str, Callable[[pa.DataType], bool]] = {
     "MAP": lambda kind: bool(pa.types.is_map(kind)),
     "ANY": lambda _: True,
     "VOID": lambda kind: kind == t.VOID,
+    "BYTES": lambda kind: kind == t.BINARY,
+    "TEXT": lambda kind: kind == t.STRING,
 }
 
 
@@ -44,7 +46,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     takes: tuple[str, ...]
     """The types: one of Spark's, or a kind of them. `[X]` may be missing, `X...` may be repeated,
-    `X!` must be a literal."""
+    `X!` must be a literal. `BYTES` and `TEXT` are BINARY and STRING to which nothing is cast."""
     gives: Gives
     how: str
     """DataFusion's expression, or the kernel, for people."""

@@ -10,18 +10,19 @@ from headrace.pipeline.translation.catalogue.collection import common
 from headrace.pipeline.translation.catalogue.entry import (
     Build,
     Entry,
-    by_kernel,
     by_native,
     by_rule,
 )
-from headrace.pipeline.translation.typed import Typed, call, native, null_of
+from headrace.pipeline.translation.operator import compare
+from headrace.pipeline.translation.typed import Typed, call, literal_text, native, null_of
 
 
 def _first(types: Sequence[pa.DataType]) -> pa.DataType:
     return types[0]
 
 
-def _coalesce(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
+def coalesce(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
+    """The first value that is not null."""
     values = common(casts, arguments)
     if values is None:
         return None
@@ -71,9 +72,39 @@ def _extreme(name: str) -> Build:
     return build
 
 
+def _equal_null(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
+    return compare(casts, "<=>", *arguments)
+
+
+def _decode(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
+    """The result after the first key that equals the value; nulls equal each other."""
+    value, *rest = arguments
+    default = [rest.pop()] if len(rest) % 2 else []
+    keys, results = rest[::2], rest[1::2]
+    tests = [compare(casts, "<=>", value, key) for key in keys]
+    values = common(casts, [*results, *default])
+    if values is None or values[0].type == t.VOID or None in tests:
+        return None
+    if not default and values[0].type != t.STRING:
+        return None  # Spark's own default is a null text, which changes the type
+    branches = " ".join(
+        f"WHEN {test.text} THEN {shown.text}"
+        for test, shown in zip(filter(None, tests), values, strict=False)
+    )
+    last = f" ELSE {values[-1].text}" if default else ""
+    fails = any(part.can_fail for part in arguments)
+    return Typed(f"CASE {branches}{last} END", values[0].type, can_fail=fails)
+
+
+def _type_name(_: Casts, arguments: Sequence[Typed]) -> Typed | None:
+    kind = arguments[0].type
+    text = t.type_text(kind)
+    return None if "STRUCT" in text else literal_text(text.casefold().replace(" ", ""))
+
+
 FORM: list[Entry] = [
-    by_rule("coalesce", "ANY...", _first, "CASE", _coalesce),
-    *(by_rule(name, "ANY ANY", _first, "CASE", _coalesce) for name in ("ifnull", "nvl")),
+    by_rule("coalesce", "ANY...", _first, "CASE", coalesce),
+    *(by_rule(name, "ANY ANY", _first, "CASE", coalesce) for name in ("ifnull", "nvl")),
     by_rule("nvl2", "ANY ANY ANY", _first, "CASE", _nvl2),
     by_rule("nullif", "ANY ANY", _first, "CASE", _null_if),
     by_rule("if", "BOOLEAN ANY ANY", _first, "CASE", _if),
@@ -84,6 +115,7 @@ FORM: list[Entry] = [
     by_rule("isnotnull", "ANY", t.BOOLEAN, "IS NOT NULL",
             lambda _, a: native("({0} IS NOT NULL)", t.BOOLEAN, a[0])),
     by_native("not", "BOOLEAN", t.BOOLEAN, "(NOT {0})"),
-    by_kernel("equal_null", "VOID VOID", t.BOOLEAN, "is_nan"),
+    by_rule("equal_null", "ANY ANY", t.BOOLEAN, "IS NOT DISTINCT FROM", _equal_null),
+    by_rule("decode", "ANY ANY ANY...", _first, "CASE", _decode),
+    by_rule("typeof", "ANY", t.STRING, "a constant", _type_name),
 ]  # fmt: skip
-FORM.pop()

@@ -15,6 +15,16 @@ def _same(types: Sequence[pa.DataType]) -> pa.DataType:
     return types[0]
 
 
+def round_decimal(value: Typed, places: int, mode: str) -> Typed:
+    """Round a decimal to places after the point, or before it if negative."""
+    whole = value.type.precision - value.type.scale + 1
+    scale = min(value.type.scale, max(places, 0))
+    kind = t.decimal(max(whole, -places + 1) + scale, scale)
+    if places >= value.type.scale:
+        kind = t.decimal(whole + value.type.scale, value.type.scale)
+    return call("decimal_round", kind, value, parameters=(str(places), mode), can_fail=True)
+
+
 def _rounded(mode: str, places: int | None = None) -> Build:
     def build(_: Casts, arguments: Sequence[Typed]) -> Typed | None:
         value = arguments[0]
@@ -29,12 +39,7 @@ def _rounded(mode: str, places: int | None = None) -> Build:
                 return value
             return call("integer_round", value.type, value, parameters=parameters, can_fail=True)
         if t.is_decimal(value.type):
-            whole = value.type.precision - value.type.scale + 1
-            scale = min(value.type.scale, max(count, 0))
-            kind = t.decimal(max(whole, -count + 1) + scale, scale)
-            if count >= value.type.scale:
-                kind = t.decimal(whole + value.type.scale, value.type.scale)
-            return call("decimal_round", kind, value, parameters=parameters, can_fail=True)
+            return round_decimal(value, count, mode)
         if value.type == t.DOUBLE:
             return call("double_round", value.type, value, parameters=parameters)
         return None

@@ -1,70 +1,11 @@
 """Functions of texts and of binaries."""
 
-import re
 from collections.abc import Callable, Sequence
 
 from headrace.pipeline.translation import type_rule as t
 from headrace.pipeline.translation.cast import Casts
 from headrace.pipeline.translation.catalogue.entry import Entry, by_kernel, by_native, by_rule
 from headrace.pipeline.translation.typed import Typed, call, literal_text
-
-_TEXTS = t.array_of(t.STRING)
-_SAFE_PATTERN = re.compile(
-    r"(?:"
-    r"[A-Za-z0-9 ,;:!@#%&=_<>/~'\"`-]"  # plain characters
-    r"|\\[dDwWsS.\\+*?()\[\]{}|^$/-]"  # classes of ASCII, and quoted characters
-    r"|\[\^?(?:[A-Za-z0-9 ,.;:!@#%=_<>/~'\"`+*?()-]|\\[dws.\\\]\[-])+\]"  # sets
-    r"|\((?:\?:)?|\)|\||[*+?]\??|\{\d+(?:,\d*)?\}"
-    r")*"
-)
-
-
-def is_portable_pattern(pattern: str) -> bool:
-    """Whether Java and Python read a regular expression alike, for all texts.
-
-    Left out are `.`, `^` and `$`, which differ at line breaks, letters outside ASCII, possessive
-    quantifiers, references and look-around.
-    """
-    if not _SAFE_PATTERN.fullmatch(pattern) or re.search(r"[*+?}][+]", pattern):
-        return False
-    try:
-        re.compile(pattern, re.ASCII)
-    except re.error:
-        return False
-    return "&&" not in pattern and "[[" not in pattern and "--" not in pattern
-
-
-def _pattern(value: Typed) -> str | None:
-    return value.value if value.is_text() and is_portable_pattern(value.value) else None
-
-
-def _by_pattern(
-    kernel: str, gives: object, more: Callable[[Sequence[Typed], str], tuple[str, ...] | None]
-) -> Callable[[Casts, Sequence[Typed]], Typed | None]:
-    def build(_: Casts, arguments: Sequence[Typed]) -> Typed | None:
-        pattern = _pattern(arguments[1])
-        parameters = None if pattern is None else more(arguments, pattern)
-        if pattern is None or parameters is None:
-            return None
-        return call(kernel, gives, arguments[0], parameters=(pattern, *parameters), can_fail=False)
-
-    return build
-
-
-def _replacement(arguments: Sequence[Typed], _: str) -> tuple[str, ...] | None:
-    by = arguments[2].value
-    return None if by is None or set("$\\") & set(by) else (by,)
-
-
-def _group(arguments: Sequence[Typed], pattern: str) -> tuple[str, ...] | None:
-    group = int(arguments[2].value) if len(arguments) > 2 else 1  # noqa: PLR2004
-    return (str(group),) if 0 <= group <= re.compile(pattern).groups else None
-
-
-def _limit(arguments: Sequence[Typed], pattern: str) -> tuple[str, ...] | None:
-    if re.compile(pattern).match("") is not None:
-        return None  # where the engines split at empty matches is another story
-    return (str(int(arguments[2].value)) if len(arguments) > 2 else "-1",)  # noqa: PLR2004
 
 
 def _find(_: Casts, arguments: Sequence[Typed]) -> Typed:
@@ -161,21 +102,6 @@ TEXT: list[Entry] = [
     by_kernel("hex", "STRING", t.STRING, "hexadecimal"),
     by_kernel("hex", "BINARY", t.STRING, "hexadecimal"),
     by_kernel("unhex", "STRING", t.BINARY, "from_hexadecimal"),
-    *(
-        by_rule(n, "STRING STRING!", t.BOOLEAN, "kernel regexp_like",
-                _by_pattern("regexp_like", t.BOOLEAN, lambda _a, _p: ()))
-        for n in ("regexp_like", "regexp", "rlike")
-    ),
-    by_rule("regexp_replace", "STRING STRING! STRING!", t.STRING, "kernel regexp_replace",
-            _by_pattern("regexp_replace", t.STRING, _replacement)),
-    by_rule("regexp_extract", "STRING STRING! [INT!]", t.STRING, "kernel regexp_extract",
-            _by_pattern("regexp_extract", t.STRING, _group)),
-    by_rule("regexp_extract_all", "STRING STRING! [INT!]", _TEXTS, "kernel regexp_extract_all",
-            _by_pattern("regexp_extract_all", _TEXTS, _group)),
-    by_rule("regexp_count", "STRING STRING!", t.INT, "kernel regexp_count",
-            _by_pattern("regexp_count", t.INT, lambda _a, _p: ())),
-    by_rule("split", "STRING STRING! [INT!]", _TEXTS, "kernel split",
-            _by_pattern("split", _TEXTS, _limit)),
     by_kernel("overlay", "STRING STRING INT [INT]", t.STRING, "overlay"),
     by_kernel("find_in_set", "STRING STRING", t.INT, "find_in_set"),
     by_kernel("split_part", "STRING STRING INT", t.STRING, "split_part", can_fail=True),

@@ -1,11 +1,14 @@
 """Casts between texts and the other types, as Spark reads and writes them."""
 
+import math
 import re
+from collections.abc import Callable
 from decimal import Context, Decimal
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
+from headrace.pipeline.translation.java_number import SparkOnlyError
 from headrace.pipeline.translation.kernel import KernelCall, kernel
 from headrace.pipeline.translation.kernels.row import by_distinct
 
@@ -13,6 +16,8 @@ _BLANK = "".join(map(chr, range(33))) + "\x7f"
 _WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 _CUT = re.compile(r"([+-]?)(\d*)(?:\.\d*)?(?<=[\d.])", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_JAVA_NUMBER = re.compile(rf"(?P<number>{_NUMBER.pattern})[dDfF]?", re.ASCII)
+_MAYBE_HEX = re.compile(r"[+-]?0[xX].*", re.DOTALL)
 _TRUE = frozenset({"t", "true", "y", "yes", "1"})
 _FALSE = frozenset({"f", "false", "n", "no", "0"})
 _WIDE = Context(prec=120)
@@ -41,25 +46,51 @@ def text_to_integer(call: KernelCall, texts: pa.Array) -> pa.Array:
     return by_distinct(read, call.gives, texts)
 
 
+_FLOAT_WORDS = {
+    "inf": "inf", "+inf": "inf", "infinity": "inf", "+infinity": "inf",
+    "-inf": "-inf", "-infinity": "-inf", "nan": "nan",
+}  # fmt: skip
+
+
 @kernel
 def text_to_double(call: KernelCall, texts: pa.Array) -> pa.Array:
     """Read a double; other text is an error."""
-    words = {
-        "inf": "inf", "+inf": "inf", "infinity": "inf", "+infinity": "inf",
-        "-inf": "-inf", "-infinity": "-inf", "nan": "nan",
-    }  # fmt: skip
+    return by_distinct(lambda text: _read_float(text, float, call), call.gives, texts)
 
-    def read(text: str) -> float | None:
-        stripped = text.strip(_BLANK)
-        if _NUMBER.fullmatch(stripped):
-            return float(stripped)
-        if stripped.lower() in words:
-            return float(words[stripped.lower()])
-        if call.parameters:
-            return None
-        raise SparkCastError(f"{text!r} is no double")
 
-    return by_distinct(read, call.gives, texts)
+@kernel
+def text_to_float(call: KernelCall, texts: pa.Array) -> pa.Array:
+    """Read a float of 32 bits; other text is an error."""
+    return by_distinct(lambda text: _read_float(text, nearest_float, call), call.gives, texts)
+
+
+def _read_float(text: str, read: Callable[[str], float], call: KernelCall) -> float | None:
+    stripped = text.strip(_BLANK)
+    if match := _JAVA_NUMBER.fullmatch(stripped):
+        return read(match["number"])
+    if stripped.lower() in _FLOAT_WORDS:
+        return float(_FLOAT_WORDS[stripped.lower()])
+    if _MAYBE_HEX.fullmatch(stripped):
+        raise SparkOnlyError(f"{text!r} may be a hexadecimal number; run it on Spark")
+    if call.parameters:
+        return None
+    raise SparkCastError(f"{text!r} is no {call.gives}")
+
+
+def nearest_float(digits: str) -> float:
+    """The float of 32 bits that is nearest to a decimal number, without rounding twice."""
+    double = float(digits)
+    with np.errstate(over="ignore"):
+        single = np.float32(double)
+    if not math.isfinite(double) or float(single) == double or not np.isfinite(single):
+        return float(single)
+    toward = np.float32(math.inf if double > float(single) else -math.inf)
+    other = np.nextafter(single, toward)
+    middle = (float(single) + float(other)) / 2
+    if double != middle or Decimal(digits) == Decimal(middle):
+        return float(single)
+    low, high = sorted((float(single), float(other)))
+    return high if Decimal(digits) > Decimal(middle) else low
 
 
 @kernel
@@ -95,9 +126,3 @@ def text_to_boolean(call: KernelCall, texts: pa.Array) -> pa.Array:
         raise SparkCastError(f"{text!r} is no boolean")
 
     return by_distinct(read, call.gives, texts)
-
-
-@kernel
-def binary_to_text(call: KernelCall, values: pa.Array) -> pa.Array:
-    """Read bytes as UTF-8; other bytes are an error here, and run on Spark."""
-    return pc.cast(values, call.gives)

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from headrace.pipeline.translation.java_number import agreed, double_decimals
 from headrace.pipeline.translation.kernel import KernelCall, kernel
 from headrace.pipeline.translation.kernels.row import by_distinct, where_valid
 
@@ -42,6 +43,21 @@ def multiply(_: KernelCall, left: pa.Array, right: pa.Array) -> pa.Array:
 def negate(_: KernelCall, values: pa.Array) -> pa.Array:
     """Negate whole numbers; an overflow is an error."""
     return pc.negate_checked(values)
+
+
+@kernel
+def wrapped_negate(_: KernelCall, values: pa.Array) -> pa.Array:
+    """Negate whole numbers; an overflow wraps around."""
+    return pc.negate(values)
+
+
+@kernel
+def wrapped_quotient(_: KernelCall, left: pa.Array, right: pa.Array) -> pa.Array:
+    """Divide whole numbers, towards zero; an overflow wraps around, a divisor of zero fails."""
+    is_minus_one = pc.equal(right, pa.scalar(-1, right.type))
+    plain = pc.if_else(is_minus_one, pa.scalar(1, right.type), where_valid(right, left))
+    quotients = pc.divide_checked(left, plain)
+    return pc.if_else(is_minus_one, pc.negate(quotients), quotients)
 
 
 @kernel
@@ -193,16 +209,6 @@ def decimal_to_double(_: KernelCall, values: pa.Array) -> pa.Array:
 
 
 @kernel
-def double_to_integer(call: KernelCall, values: pa.Array) -> pa.Array:
-    """Cut off the digits after the point; what does not fit is an error."""
-    finite = pc.and_(pc.is_finite(values), pc.is_valid(values))
-    if pc.any(pc.and_(pc.is_valid(values), pc.invert(pc.is_finite(values)))).as_py():
-        raise SparkArithmeticError("NaN or infinity is no whole number")
-    cut = pc.trunc(pc.if_else(finite, values, pa.scalar(None, values.type)))
-    return pc.cast(cut, call.gives)
-
-
-@kernel
 def double_floor(call: KernelCall, values: pa.Array) -> pa.Array:
     """Round down to a BIGINT; what does not fit is an error, or saturates."""
     return _saturated(np.floor, values, call)
@@ -261,7 +267,8 @@ def double_round(call: KernelCall, values: pa.Array) -> pa.Array:
     def rounded(value: float) -> float:
         if value != value or value in (float("inf"), float("-inf")):  # noqa: PLR0124
             return value
-        return float(Decimal(repr(value)).quantize(step, rounding=mode, context=wide))
+        decimals = double_decimals(value)
+        return agreed(float(d.quantize(step, rounding=mode, context=wide)) for d in decimals)
 
     return by_distinct(rounded, call.gives, values)
 

@@ -5,9 +5,29 @@ from collections.abc import Iterable
 from datafusion import SessionContext, udf
 
 from headrace.pipeline.translation.kernel import parse_kernel
-from headrace.pipeline.translation.kernels import cast, collection, number, subquery, text, time
+from headrace.pipeline.translation.kernels import (
+    attempt,
+    binary,
+    bit,
+    cast,
+    collection,
+    hashing,
+    json,
+    number,
+    number_cast,
+    number_text,
+    pattern,
+    subquery,
+    text,
+    time,
+    url,
+    word,
+)
 
-KERNEL_MODULES = (cast, collection, number, subquery, text, time)
+KERNEL_MODULES = (
+    *(attempt, binary, bit, cast, collection, hashing, json),
+    *(number, number_cast, number_text, pattern, subquery, text, time, url, word),
+)
 """Importing them declares their kernels."""
 
 

@@ -3,14 +3,13 @@
 import base64
 import binascii
 import hashlib
-import re
 import zlib
-from functools import cache
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from headrace.pipeline.translation.java_number import SparkOnlyError
 from headrace.pipeline.translation.kernel import KernelCall, kernel
 from headrace.pipeline.translation.kernels.row import by_distinct
 
@@ -22,6 +21,8 @@ def substring(call: KernelCall, texts: pa.Array, starts: pa.Array, *lengths: pa.
     """Cut a part out of a text or of bytes: from 1, or from the end if negative."""
 
     def cut(text: Any, start: int, length: int = _LONGEST) -> Any:
+        if isinstance(text, bytes) and start < -_LONGEST // 2:
+            raise SparkOnlyError("a place before all bytes; run it on Spark")
         first = start - 1 if start > 0 else len(text) + start if start < 0 else 0
         last = first + length
         return text[max(first, 0) : max(last, 0)] if last > first else text[:0]
@@ -101,7 +102,9 @@ def pad(call: KernelCall, texts: pa.Array, lengths: pa.Array, *fills: pa.Array) 
     """Fill a text up to a length, or cut it there."""
     side = call.parameters[0]
 
-    def padded(text: Any, length: int, fill: Any = " ") -> Any:
+    blank: Any = " " if call.gives == pa.string() else b"\x00"
+
+    def padded(text: Any, length: int, fill: Any = blank) -> Any:
         missing = length - len(text)
         if missing <= 0 or not fill:
             return text[: max(length, 0)]
@@ -117,16 +120,6 @@ def trim(call: KernelCall, texts: pa.Array, *letters: pa.Array) -> pa.Array:
     strip = {"both": str.strip, "left": str.lstrip, "right": str.rstrip}[call.parameters[0]]
     return by_distinct(
         lambda text, some=" ": strip(text, some) if some else text, call.gives, texts, *letters
-    )
-
-
-@kernel
-def initial_capitals(call: KernelCall, texts: pa.Array) -> pa.Array:
-    """Write words, which spaces separate, with a capital and small letters (ASCII only)."""
-    return by_distinct(
-        lambda text: " ".join(w[:1].upper() + w[1:].lower() for w in text.split(" ")),
-        call.gives,
-        texts,
     )
 
 
@@ -190,16 +183,29 @@ def _places(text: str, mark: str, *, backwards: bool) -> list[int]:
 @kernel
 def levenshtein(call: KernelCall, left_texts: pa.Array, right_texts: pa.Array) -> pa.Array:
     """Count the edits from one text to another."""
+    return by_distinct(_distance, call.gives, left_texts, right_texts)
 
-    def distance(one: str, other: str) -> int:
-        row = list(range(len(other) + 1))
-        for i, a in enumerate(one, 1):
-            before, row[0] = row[0], i
-            for j, b in enumerate(other, 1):
-                before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (a != b))
-        return row[-1]
 
-    return by_distinct(distance, call.gives, left_texts, right_texts)
+@kernel
+def levenshtein_within(
+    call: KernelCall, left_texts: pa.Array, right_texts: pa.Array, limits: pa.Array
+) -> pa.Array:
+    """Count the edits from one text to another; -1 if they are more than a limit."""
+
+    def within(one: str, other: str, limit: int) -> int:
+        distance = _distance(one, other)
+        return distance if distance <= limit else -1
+
+    return by_distinct(within, call.gives, left_texts, right_texts, limits)
+
+
+def _distance(one: str, other: str) -> int:
+    row = list(range(len(other) + 1))
+    for i, a in enumerate(one, 1):
+        before, row[0] = row[0], i
+        for j, b in enumerate(other, 1):
+            before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (a != b))
+    return row[-1]
 
 
 @kernel
@@ -260,85 +266,20 @@ def _bytes(value: Any) -> bytes:
 
 
 @kernel
-def regexp_like(call: KernelCall, texts: pa.Array) -> pa.Array:
-    """Whether a pattern matches somewhere; the pattern is one that Java and Python read alike."""
-    pattern = _pattern(call.parameters[0])
-    return by_distinct(lambda text: pattern.search(text) is not None, call.gives, texts)
-
-
-@kernel
-def regexp_replace(call: KernelCall, texts: pa.Array) -> pa.Array:
-    """Replace every match by a text."""
-    pattern, by = _pattern(call.parameters[0]), call.parameters[1]
-    return by_distinct(lambda text: pattern.sub(lambda _: by, text), call.gives, texts)
-
-
-@kernel
-def regexp_extract(call: KernelCall, texts: pa.Array) -> pa.Array:
-    """Take a group of the first match; empty if there is none."""
-    pattern, group = _pattern(call.parameters[0]), int(call.parameters[1])
-
-    def extracted(text: str) -> str:
-        match = pattern.search(text)
-        return (match.group(group) or "") if match else ""
-
-    return by_distinct(extracted, call.gives, texts)
-
-
-@kernel
-def regexp_extract_all(call: KernelCall, texts: pa.Array) -> pa.Array:
-    """Take a group of every match."""
-    pattern, group = _pattern(call.parameters[0]), int(call.parameters[1])
-    return by_distinct(
-        lambda text: [m.group(group) or "" for m in pattern.finditer(text)], call.gives, texts
-    )
-
-
-@kernel
-def regexp_count(call: KernelCall, texts: pa.Array) -> pa.Array:
-    """Count the matches."""
-    pattern = _pattern(call.parameters[0])
-    return by_distinct(lambda text: sum(1 for _ in pattern.finditer(text)), call.gives, texts)
-
-
-@kernel
-def split(call: KernelCall, texts: pa.Array) -> pa.Array:
-    """Split a text at every match, at most into so many parts."""
-    pattern, limit = _pattern(call.parameters[0]), int(call.parameters[1])
-
-    def parts(text: str) -> list[str]:
-        if text == "":
-            return [""]
-        found: list[str] = []
-        last = 0
-        for match in pattern.finditer(text):
-            if limit > 0 and len(found) == limit - 1:
-                break
-            if match.end() == 0:
-                continue
-            found.append(text[last : match.start()])
-            last = match.end()
-        return [*found, text[last:]]
-
-    return by_distinct(parts, call.gives, texts)
-
-
-@cache
-def _pattern(text: str) -> re.Pattern[str]:
-    return re.compile(text, re.ASCII)
-
-
-@kernel
 def overlay(
     call: KernelCall, texts: pa.Array, by: pa.Array, starts: pa.Array, *lengths: pa.Array
 ) -> pa.Array:
-    """Put a text over a part of another."""
+    """Put a text over a part of another; a place after it that is negative counts from the end."""
 
-    def overlaid(text: str, new: str, start: int, length: int = -1) -> str:
-        length = len(new) if length < 0 else length
-        head = text[: max(start - 1, 0)]
-        tail = text[max(start + length - 1, 0) :]
-        return head + new + tail
+    def overlaid(text: Any, new: Any, start: int, length: int = -1) -> Any:
+        after = start + (len(new) if length < 0 else length)
+        if after >= _LONGEST:  # Java's INT wraps around
+            if isinstance(text, bytes):
+                raise SparkOnlyError("a place beyond all bytes; run it on Spark")
+            after -= 2 * _LONGEST
+        if after < 0:
+            after = max(len(text) + after, 0) + 1
+        return text[: max(start - 1, 0)] + new + text[max(after - 1, 0) :]
 
     return by_distinct(overlaid, call.gives, texts, by, starts, *lengths)
 

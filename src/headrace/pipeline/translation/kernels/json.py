@@ -1,0 +1,327 @@
+"""JSON as Spark reads and writes it.
+
+Text that is strict JSON is read here. Spark's parser takes more (quotes of another kind, control
+characters); where that could matter, the run ends with an error that sends it to Spark.
+"""
+
+import base64
+import json
+import re
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
+from headrace.pipeline.translation.java_number import SparkOnlyError, double_text, float_text
+from headrace.pipeline.translation.kernel import KernelCall, kernel
+from headrace.pipeline.translation.kernels.row import by_distinct
+from headrace.pipeline.translation.kernels.time import date_text
+
+Path = Sequence[str | int]
+WILDCARD = "*"
+_LONGEST_NUMBER = 300
+_SHORT = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
+_UNCLEAR = re.compile(r"['\x00-\x08\x0b\x0c\x0e-\x1f]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class Number(msgspec.Struct, frozen=True):
+    """A number as it is written."""
+
+    text: str
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it has neither a point nor an exponent."""
+        return not set(self.text) & set(".eE")
+
+    def shown(self) -> str:
+        """The number as Spark writes it again: a fraction is a double."""
+        if len(self.text) > _LONGEST_NUMBER or self.text == "-0":
+            raise SparkOnlyError(f"the number {self.text[:20]} in JSON; run it on Spark")
+        if self.is_whole:
+            return self.text
+        value = double_text(float(self.text))
+        if "I" in value:
+            raise SparkOnlyError(f"the number {self.text} in JSON; run it on Spark")
+        return value
+
+
+class Fields(msgspec.Struct, frozen=True):
+    """An object: its fields in order, duplicates too."""
+
+    pairs: tuple[tuple[str, Any], ...]
+
+
+class _NotJsonError(ValueError):
+    """Text that is certainly no JSON for Spark either."""
+
+
+def _refuse_constant(_: str) -> Any:
+    raise _NotJsonError
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=lambda pairs: Fields(tuple(pairs)),
+    parse_int=Number,
+    parse_float=Number,
+    parse_constant=_refuse_constant,
+)
+
+
+def _parsed(text: str) -> Any:
+    """The first value in a text.
+
+    Raises:
+        _NotJsonError: Spark reads no value either.
+        SparkOnlyError: Spark may read one.
+    """
+    start = len(text) - len(text.lstrip(" \t\r\n"))
+    try:
+        value, end = _DECODER.raw_decode(text, start)
+    except RecursionError as error:
+        raise SparkOnlyError("JSON that is nested too deeply; run it on Spark") from error
+    except (ValueError, _NotJsonError) as error:
+        if _UNCLEAR.search(text) or re.search(r"[\t\r\n]", text):
+            raise SparkOnlyError(f"{text[:80]!r} may be JSON for Spark") from error
+        raise _NotJsonError from error
+    if text[end:].strip(" \t\r\n") and not isinstance(value, Fields | list):
+        raise SparkOnlyError(f"text after the value in {text[:80]!r}; run it on Spark")
+    return value
+
+
+def _by_text(compute: Callable[[Any], Any], call: KernelCall, texts: pa.Array) -> pa.Array:
+    def computed(text: str) -> Any:
+        try:
+            return compute(_parsed(text))
+        except _NotJsonError:
+            return None
+
+    return by_distinct(computed, call.gives, texts)
+
+
+@kernel
+def json_array_length(call: KernelCall, texts: pa.Array) -> pa.Array:
+    """Count the elements of the outermost array; null if there is none."""
+    return _by_text(lambda v: len(v) if isinstance(v, list) else None, call, texts)
+
+
+@kernel
+def json_object_keys(call: KernelCall, texts: pa.Array) -> pa.Array:
+    """Give the names of the outermost object; null if there is none."""
+    return _by_text(
+        lambda v: [_checked(name) for name, _ in v.pairs] if isinstance(v, Fields) else None,
+        call,
+        texts,
+    )
+
+
+@kernel
+def json_value(call: KernelCall, texts: pa.Array) -> pa.Array:
+    """Give what stands at a path: a text as it is, all else as JSON."""
+    path = json.loads(call.parameters[0])
+    return _by_text(lambda value: _at(value, path), call, texts)
+
+
+def _at(value: Any, path: Path) -> str | None:
+    if WILDCARD in path:
+        place = path.index(WILDCARD)
+        return _each(value, path[:place], path[place + 1 :])
+    found = _follow(value, path)
+    if found is None:
+        return None
+    return _checked(found[0]) if isinstance(found[0], str) else written(found[0], astral="escape")
+
+
+def _follow(value: Any, path: Path) -> tuple[Any] | None:
+    """What stands at a path, in brackets; a null that a name leads to counts as missing."""
+    if not path:
+        return (value,)
+    step, *rest = path
+    if isinstance(step, int):
+        is_there = isinstance(value, list) and step < len(value)
+        return _follow(value[step], rest) if is_there else None
+    if not isinstance(value, Fields):
+        return None
+    for name, inner in value.pairs:
+        found = None if name != step or inner is None else _follow(inner, rest)
+        if found is not None:
+            return found
+    return None
+
+
+def _each(value: Any, before: Path, after: Path) -> str | None:
+    """What stands at a path in each element of an array; one alone loses its brackets."""
+    outer = _follow(value, before)
+    if outer is None or not isinstance(outer[0], list):
+        return None
+    found = [part for part in (_follow(element, after) for element in outer[0]) if part]
+    shown = [written(part[0], astral="keep") for part in found]
+    if len(shown) > 1:
+        return f"[{','.join(shown)}]"
+    return shown[0] if shown else None
+
+
+def _checked(text: str) -> str:
+    if _SURROGATE.search(text):
+        raise SparkOnlyError("half a character in JSON; run it on Spark")
+    return text
+
+
+def quoted(text: str, *, astral: str) -> str:
+    """A text in JSON; `astral` is `escape` or `keep`, for characters beyond the first plane."""
+    shown = ""
+    for letter in _checked(text):
+        if letter in _SHORT:
+            shown += _SHORT[letter]
+        elif letter < " ":
+            shown += f"\\u{ord(letter):04X}"
+        elif letter > "\uffff" and astral == "escape":
+            units = letter.encode("utf-16-be").hex().upper()
+            shown += f"\\u{units[:4]}\\u{units[4:]}"
+        else:
+            shown += letter
+    return f'"{shown}"'
+
+
+def written(value: Any, *, astral: str) -> str:
+    """A value that was read, written again without blanks."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return "true" if value else "false"
+        case Number():
+            return value.shown()
+        case str():
+            return quoted(value, astral=astral)
+        case list():
+            return "[" + ",".join(written(part, astral=astral) for part in value) + "]"
+        case _:
+            pairs = value.pairs
+            parts = (f"{quoted(n, astral=astral)}:{written(v, astral=astral)}" for n, v in pairs)
+            return "{" + ",".join(parts) + "}"
+
+
+@kernel
+def json_read(call: KernelCall, texts: pa.Array) -> pa.Array:
+    """Read an object into a struct: what is missing, or of another type, is null."""
+    names = [field.name for field in call.gives]
+
+    def read(text: str) -> dict[str, Any] | None:
+        if not text.strip():
+            if text:
+                raise SparkOnlyError("a blank text as JSON; run it on Spark")
+            return None
+        try:
+            value = _parsed(text)
+        except _NotJsonError as error:
+            if re.search("NaN|Inf|INF", text):
+                raise SparkOnlyError("a number in JSON that is none; run it on Spark") from error
+            return dict.fromkeys(names)
+        if not isinstance(value, Fields):
+            raise SparkOnlyError("JSON that is no object; run it on Spark")
+        return _struct(value, call.gives, is_outermost=True)
+
+    return by_distinct(read, call.gives, texts)
+
+
+def _struct(value: Fields, kind: pa.DataType, *, is_outermost: bool) -> dict[str, Any]:
+    given = dict(value.pairs)
+    row = {}
+    for field in kind:
+        part = given.get(field.name)
+        converted = _converted(part, field.type)
+        if converted is None and part is not None and not is_outermost:
+            raise SparkOnlyError("JSON of another type inside; run it on Spark")
+        row[field.name] = converted
+    return row
+
+
+def _converted(value: Any, kind: pa.DataType) -> Any:
+    if value is None:
+        return None
+    if kind == pa.string():
+        return _checked(value) if isinstance(value, str) else written(value, astral="escape")
+    if kind == pa.bool_():
+        return value if isinstance(value, bool) else None
+    if isinstance(value, Number) and pa.types.is_integer(kind) and value.is_whole:
+        limit = 1 << (kind.bit_width - 1)
+        return int(value.text) if -limit <= int(value.text) < limit else None
+    if isinstance(value, Number) and kind == pa.float64():
+        return float(value.text)
+    if isinstance(value, str) and kind == pa.float64():
+        raise SparkOnlyError("a text in JSON as DOUBLE; run it on Spark")
+    if pa.types.is_list(kind) and isinstance(value, list):
+        parts = [_converted(part, kind.value_type) for part in value]
+        if any(p is None and v is not None for p, v in zip(parts, value, strict=True)):
+            raise SparkOnlyError("JSON of another type inside; run it on Spark")
+        return parts
+    if pa.types.is_struct(kind) and isinstance(value, Fields):
+        return _struct(value, kind, is_outermost=False)
+    return None
+
+
+@kernel
+def json_write(call: KernelCall, values: pa.Array) -> pa.Array:
+    """Write a value as JSON; fields of a struct that are null are left out."""
+    kind = call.takes[0]
+    return by_distinct(lambda value: _shown(value, kind), call.gives, plain_days(values))
+
+
+def plain_days(values: pa.Array) -> pa.Array:
+    """Values with dates as numbers of days, for Python's own end at 9999."""
+    return values.cast(_without_dates(values.type))
+
+
+def _without_dates(kind: pa.DataType) -> pa.DataType:
+    if pa.types.is_date(kind):
+        return pa.int32()
+    if pa.types.is_struct(kind):
+        return pa.struct([pa.field(f.name, _without_dates(f.type)) for f in kind])
+    if pa.types.is_list(kind):
+        return pa.list_(pa.field(kind.value_field.name, _without_dates(kind.value_type)))
+    if pa.types.is_map(kind):
+        return pa.map_(kind.key_field, _without_dates(kind.item_type))
+    return kind
+
+
+def _shown(value: Any, kind: pa.DataType) -> str:
+    if value is None:
+        return "null"
+    if pa.types.is_struct(kind):
+        parts = [(f.name, value[f.name], f.type) for f in kind if value[f.name] is not None]
+        return "{" + ",".join(_member(*part) for part in parts) + "}"
+    if pa.types.is_map(kind):
+        return "{" + ",".join(_member(str(k), v, kind.item_type) for k, v in value) + "}"
+    if pa.types.is_list(kind):
+        return "[" + ",".join(_shown(part, kind.value_type) for part in value) + "]"
+    return _shown_scalar(value, kind)
+
+
+def _member(name: str, value: Any, kind: pa.DataType) -> str:
+    return f"{quoted(name, astral='keep')}:{_shown(value, kind)}"
+
+
+def _shown_scalar(value: Any, kind: pa.DataType) -> str:
+    match value:
+        case bool():
+            return "true" if value else "false"
+        case str():
+            return quoted(value, astral="keep")
+        case bytes():
+            return f'"{base64.b64encode(value).decode()}"'
+        case Decimal():
+            return str(value)
+        case float():
+            text = float_text(value) if kind == pa.float32() else double_text(value)
+            return f'"{text}"' if text[-1].isalpha() else text
+        case _ if pa.types.is_date(kind):
+            text = date_text(value)
+            if not text[0].isdigit():
+                raise SparkOnlyError("a year in JSON that is not of four digits; run it on Spark")
+            return f'"{text}"'
+        case _:
+            return str(value)

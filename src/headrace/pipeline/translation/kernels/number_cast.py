@@ -1,0 +1,146 @@
+"""Casts between numbers, and of numbers to texts, as Java does them.
+
+Where a value does not fit, the parameter says what becomes of it: `cut` keeps the low bits or
+the nearest bound, `null` and `soft` give null, `raise` is an error.
+"""
+
+import math
+from decimal import ROUND_HALF_UP, Context, Decimal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from headrace.pipeline.translation.java_number import (
+    agreed,
+    double_decimals,
+    double_text,
+    float_text,
+)
+from headrace.pipeline.translation.kernel import KernelCall, kernel
+from headrace.pipeline.translation.kernels.cast import nearest_float
+from headrace.pipeline.translation.kernels.number import SparkArithmeticError
+from headrace.pipeline.translation.kernels.row import by_distinct
+
+_WIDE = Context(prec=400)
+_JAVA_DIGITS = Context(prec=34)
+"""With how many digits Spark makes a decimal of a double."""
+_INT_BITS = 32
+
+
+@kernel
+def float_to_text(call: KernelCall, values: pa.Array) -> pa.Array:
+    """Write a float or a double."""
+    written = float_text if values.type == pa.float32() else double_text
+    return by_distinct(written, call.gives, values)
+
+
+@kernel
+def decimal_to_text(call: KernelCall, values: pa.Array) -> pa.Array:
+    """Write a decimal, with an exponent if it is small."""
+    return by_distinct(str, call.gives, values)
+
+
+def _wrapped(value: int, bits: int) -> int:
+    half = 1 << (bits - 1)
+    return (value + half) % (2 * half) - half
+
+
+def _fits(value: int, bits: int) -> bool:
+    return -(1 << (bits - 1)) <= value < 1 << (bits - 1)
+
+
+@kernel
+def integer_to_integer(call: KernelCall, values: pa.Array) -> pa.Array:
+    """Cast to a narrower whole number."""
+    bits, keep = call.gives.bit_width, call.parameters[0] == "cut"
+
+    def cast(value: int) -> int | None:
+        return _wrapped(value, bits) if keep or _fits(value, bits) else None
+
+    return by_distinct(cast, call.gives, values)
+
+
+@kernel
+def decimal_to_integer(call: KernelCall, values: pa.Array) -> pa.Array:
+    """Cut off the digits after the point."""
+    bits, keep = call.gives.bit_width, call.parameters[0] == "cut"
+
+    def cast(value: Decimal) -> int | None:
+        whole = int(value)
+        return _wrapped(whole, bits) if keep or _fits(whole, bits) else None
+
+    return by_distinct(cast, call.gives, values)
+
+
+@kernel
+def float_to_integer(call: KernelCall, values: pa.Array) -> pa.Array:
+    """Cut off the digits after the point of a float."""
+    bits, mode = call.gives.bit_width, call.parameters[0]
+    low, high = -float(1 << (bits - 1)), float((1 << (bits - 1)) - 1)
+    wide = max(bits, _INT_BITS)
+    most = (1 << (wide - 1)) - 1
+
+    def cast(value: float) -> int | None:
+        is_inside = math.isfinite(value) and math.floor(value) <= high and math.ceil(value) >= low
+        if not is_inside and mode != "cut":
+            if mode == "raise":
+                raise SparkArithmeticError(f"{value} does not fit into {call.gives}")
+            return None
+        if math.isnan(value):
+            return 0
+        whole = most if value >= most else -most - 1 if value <= -most - 1 else int(value)
+        return _wrapped(whole, bits)
+
+    return by_distinct(cast, call.gives, values)
+
+
+@kernel
+def number_to_decimal(call: KernelCall, values: pa.Array) -> pa.Array:
+    """Round a number half up to a decimal; what does not fit is an error, or null."""
+    step = Decimal(1).scaleb(-call.gives.scale)
+
+    def cast(value: float | Decimal) -> Decimal | None:
+        if isinstance(value, float) and not math.isfinite(value):
+            rounded = None
+        elif isinstance(value, float):
+            candidates = [_JAVA_DIGITS.plus(d) for d in double_decimals(value)]
+            rounded = agreed(_rounded(d, step) for d in candidates)
+        else:
+            rounded = _rounded(Decimal(value), step)
+        if rounded is not None and len(rounded.as_tuple().digits) <= call.gives.precision:
+            return rounded
+        if call.parameters:
+            return None
+        raise SparkArithmeticError(f"{value} does not fit into {call.gives}")
+
+    return by_distinct(cast, call.gives, values)
+
+
+def _rounded(value: Decimal, step: Decimal) -> Decimal:
+    return value.quantize(step, rounding=ROUND_HALF_UP, context=_WIDE)
+
+
+@kernel
+def decimal_to_float(call: KernelCall, values: pa.Array) -> pa.Array:
+    """Give the float of 32 bits that is nearest to a decimal."""
+    return by_distinct(lambda value: nearest_float(str(value)), call.gives, values)
+
+
+@kernel
+def double_to_float(_: KernelCall, values: pa.Array) -> pa.Array:
+    """Give the float of 32 bits that is nearest to a double."""
+    return pc.cast(values, pa.float32(), safe=False)
+
+
+@kernel
+def boolean_to_number(call: KernelCall, values: pa.Array) -> pa.Array:
+    """Give 1 for true and 0 for false."""
+    one, zero = (pa.scalar(number, pa.int32()).cast(pa.float64()) for number in (1, 0))
+    return pc.if_else(values, one, zero).cast(call.gives)
+
+
+@kernel
+def number_to_boolean(_: KernelCall, values: pa.Array) -> pa.Array:
+    """Whether a number is not zero; NaN is not."""
+    zero = Decimal(0) if pa.types.is_decimal(values.type) else 0
+    return pc.not_equal(values, pa.scalar(zero, values.type))

@@ -1,0 +1,127 @@
+"""Regular expressions; the patterns are those that `regular_expression` has proven portable."""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+import pyarrow as pa
+
+from headrace.pipeline.translation.java_number import SparkOnlyError
+from headrace.pipeline.translation.kernel import KernelCall, kernel
+from headrace.pipeline.translation.kernels.row import by_distinct
+
+
+@cache
+def _pattern(text: str) -> re.Pattern[str]:
+    return re.compile(text, re.ASCII)
+
+
+def _matches(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
+    """Every match as Java finds them: after an empty one it goes on at the next UTF-16 unit."""
+    place = 0
+    at_start = pattern.pattern.startswith(r"\A")
+    while place <= len(text):
+        match = pattern.search(text, place)
+        if match is None:
+            return
+        is_empty = match.start() == match.end()
+        if is_empty and text[match.end() : match.end() + 1] > "\uffff" and not at_start:
+            raise SparkOnlyError(f"an empty match in {text!r}; run it on Spark")
+        place = match.end() + is_empty
+        yield match
+
+
+@kernel
+def regexp_like(call: KernelCall, texts: pa.Array) -> pa.Array:
+    """Whether a pattern matches somewhere."""
+    pattern = _pattern(call.parameters[0])
+    return by_distinct(lambda text: pattern.search(text) is not None, call.gives, texts)
+
+
+@kernel
+def regexp_replace(call: KernelCall, texts: pa.Array) -> pa.Array:
+    """Replace every match by a text, in which groups may stand."""
+    pattern, template = _pattern(call.parameters[0]), call.parameters[1]
+
+    def replaced(text: str) -> str:
+        shown, last = "", 0
+        for match in _matches(pattern, text):
+            shown += text[last : match.start()] + match.expand(template)
+            last = match.end()
+        return shown + text[last:]
+
+    return by_distinct(replaced, call.gives, texts)
+
+
+@kernel
+def regexp_extract(call: KernelCall, texts: pa.Array) -> pa.Array:
+    """Take a group of the first match; empty if there is none."""
+    pattern, group = _pattern(call.parameters[0]), int(call.parameters[1])
+
+    def extracted(text: str) -> str:
+        match = pattern.search(text)
+        return (match.group(group) or "") if match else ""
+
+    return by_distinct(extracted, call.gives, texts)
+
+
+@kernel
+def regexp_extract_all(call: KernelCall, texts: pa.Array) -> pa.Array:
+    """Take a group of every match."""
+    pattern, group = _pattern(call.parameters[0]), int(call.parameters[1])
+    return by_distinct(
+        lambda text: [m.group(group) or "" for m in _matches(pattern, text)], call.gives, texts
+    )
+
+
+@kernel
+def regexp_count(call: KernelCall, texts: pa.Array) -> pa.Array:
+    """Count the matches."""
+    pattern = _pattern(call.parameters[0])
+    return by_distinct(lambda text: sum(1 for _ in _matches(pattern, text)), call.gives, texts)
+
+
+@kernel
+def regexp_substr(call: KernelCall, texts: pa.Array) -> pa.Array:
+    """Take the first match; null if there is none, or if it is empty."""
+    pattern = _pattern(call.parameters[0])
+
+    def matched(text: str) -> str | None:
+        match = pattern.search(text)
+        return (match.group() or None) if match else None
+
+    return by_distinct(matched, call.gives, texts)
+
+
+@kernel
+def regexp_instr(call: KernelCall, texts: pa.Array) -> pa.Array:
+    """Give the place of the first match, from 1; 0 if there is none."""
+    pattern = _pattern(call.parameters[0])
+
+    def place(text: str) -> int:
+        match = pattern.search(text)
+        return 0 if match is None else match.start() + 1
+
+    return by_distinct(place, call.gives, texts)
+
+
+@kernel
+def split(call: KernelCall, texts: pa.Array) -> pa.Array:
+    """Split a text at every match, at most into so many parts."""
+    pattern, limit = _pattern(call.parameters[0]), int(call.parameters[1])
+
+    def parts(text: str) -> list[str]:
+        if text == "":
+            return [""]
+        found: list[str] = []
+        last = 0
+        for match in _matches(pattern, text):
+            if limit > 0 and len(found) == limit - 1:
+                break
+            if match.end() == 0:
+                continue
+            found.append(text[last : match.start()])
+            last = match.end()
+        return [*found, text[last:]]
+
+    return by_distinct(parts, call.gives, texts)

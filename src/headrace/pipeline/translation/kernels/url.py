@@ -1,0 +1,68 @@
+"""Addresses: their parts, and characters that are written with `%`."""
+
+import re
+from urllib.parse import quote_plus, unquote_to_bytes
+
+import pyarrow as pa
+
+from headrace.pipeline.translation.java_number import SparkOnlyError
+from headrace.pipeline.translation.kernel import KernelCall, kernel
+from headrace.pipeline.translation.kernels.cast import SparkCastError
+from headrace.pipeline.translation.kernels.row import by_distinct
+
+_CHARACTER = r"(?:[A-Za-z0-9_.!~*'();:&=+$,@-]|%[0-9A-Fa-f]{2})"
+_LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
+_TOP = r"[A-Za-z](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
+_URL = re.compile(
+    r"(?P<PROTOCOL>[A-Za-z][A-Za-z0-9+.-]*)://"
+    rf"(?P<AUTHORITY>(?:(?P<USERINFO>[A-Za-z0-9_.:-]+)@)?(?P<HOST>(?:{_LABEL}\.)*{_TOP})"
+    r"(?::[0-9]{1,5})?)"
+    rf"(?P<FILE>(?P<PATH>(?:/{_CHARACTER}*)*)(?:\?(?P<QUERY>(?:{_CHARACTER}|[/?])*))?)"
+    rf"(?:\#(?P<REF>(?:{_CHARACTER}|[/?])*))?",
+    re.ASCII,
+)
+PARTS = frozenset(_URL.groupindex)
+
+
+@kernel
+def url_part(call: KernelCall, urls: pa.Array) -> pa.Array:
+    """Give a part of an address, or the value of a key of its query."""
+    part, *key = call.parameters
+
+    def found(url: str) -> str | None:
+        match = _URL.fullmatch(url)
+        if match is None:
+            if " " in url:
+                raise SparkCastError(f"{url!r} is no address")
+            raise SparkOnlyError(f"{url!r} is an unusual address; run it on Spark")
+        text = match[part]
+        if text is None or not key:
+            return text
+        value = re.search(rf"(?:&|^){key[0]}=([^&]*)", text)
+        return value[1] if value else None
+
+    return by_distinct(found, call.gives, urls)
+
+
+@kernel
+def url_encode(call: KernelCall, texts: pa.Array) -> pa.Array:
+    """Write characters with `%`, and a space as `+`."""
+    return by_distinct(lambda t: quote_plus(t, safe="*").replace("~", "%7E"), call.gives, texts)
+
+
+@kernel
+def url_decode(call: KernelCall, texts: pa.Array) -> pa.Array:
+    """Read characters that are written with `%`; a `%` without two digits is an error."""
+
+    def decoded(text: str) -> str:
+        if re.search(r"%[+-]", text):
+            raise SparkOnlyError(f"{text!r} has a sign after %; run it on Spark")
+        if re.search(r"%(?![0-9A-Fa-f]{2})", text):
+            raise SparkCastError(f"{text!r} cannot be decoded")
+        data = unquote_to_bytes(text.replace("+", " "))
+        try:
+            return data.decode()
+        except UnicodeDecodeError as error:
+            raise SparkOnlyError(f"{text!r} is not UTF-8; run it on Spark") from error
+
+    return by_distinct(decoded, call.gives, texts)

@@ -1,0 +1,124 @@
+"""Words: capitals, similarity, check digits, and the n-th of several texts."""
+
+from typing import Any
+
+import pyarrow as pa
+
+from headrace.pipeline.translation.java_number import SparkOnlyError
+from headrace.pipeline.translation.kernel import KernelCall, kernel
+from headrace.pipeline.translation.kernels.cast import SparkCastError
+from headrace.pipeline.translation.kernels.row import by_distinct
+
+_LONGEST_PREFIX = 4
+
+
+@kernel
+def initial_capitals(call: KernelCall, texts: pa.Array) -> pa.Array:
+    """Write words, which spaces separate, with a capital and small letters."""
+
+    def written(text: str) -> str:
+        if not text.isascii():
+            raise SparkOnlyError("capitals outside ASCII; run it on Spark")
+        return " ".join(word[:1].upper() + word[1:].lower() for word in text.split(" "))
+
+    return by_distinct(written, call.gives, texts)
+
+
+@kernel
+def quote(call: KernelCall, texts: pa.Array) -> pa.Array:
+    """Put a text in single quotes, with a backslash before those inside."""
+    return by_distinct(lambda text: "'" + text.replace("'", "\\'") + "'", call.gives, texts)
+
+
+@kernel
+def luhn_check(call: KernelCall, texts: pa.Array) -> pa.Array:
+    """Whether digits end with their check digit; false if there is another character."""
+
+    def is_right(text: str) -> bool:
+        if not text.isascii():
+            raise SparkOnlyError("digits outside ASCII; run it on Spark")
+        if not text.isdigit():
+            return False
+        digits = [int(letter) for letter in reversed(text)]
+        doubled = [sum(divmod(2 * digit, 10)) for digit in digits[1::2]]
+        return (sum(digits[::2]) + sum(doubled)) % 10 == 0
+
+    return by_distinct(is_right, call.gives, texts)
+
+
+@kernel
+def nth(call: KernelCall, places: pa.Array, *texts: pa.Array) -> pa.Array:
+    """Give the n-th text; another place is an error, or null if the parameter says so."""
+
+    def chosen(place: int | None, *options: str | None) -> str | None:
+        if place is None:
+            return None
+        if 1 <= place <= len(options):
+            return options[place - 1]
+        if call.parameters:
+            return None
+        raise SparkCastError(f"there is no text {place} of {len(options)}")
+
+    return by_distinct(chosen, call.gives, places, *texts, nulls=True)
+
+
+@kernel
+def occurrence(
+    call: KernelCall, texts: pa.Array, parts: pa.Array, starts: pa.Array, *counts: pa.Array
+) -> pa.Array:
+    """Find the n-th occurrence of a text from a place on, or backwards from one before the end."""
+
+    def found(text: str, part: str, start: int, count: int = 1) -> int:
+        if count <= 0:
+            raise SparkCastError("occurrences count from 1")
+        if not part:
+            raise SparkOnlyError("the place of an empty text; run it on Spark")
+        if start == 0:
+            return 0
+        places = [i for i in range(len(text)) if text.startswith(part, i)]
+        if start > 0:
+            places = [place for place in places if place >= start - 1]
+        else:
+            places = [place for place in reversed(places) if place <= len(text) + start]
+        return places[count - 1] + 1 if count <= len(places) else 0
+
+    return by_distinct(found, call.gives, texts, parts, starts, *counts)
+
+
+@kernel
+def jaro_winkler(call: KernelCall, left: pa.Array, right: pa.Array) -> pa.Array:
+    """Give the similarity of two texts by Jaro and Winkler, over UTF-16 units."""
+    return by_distinct(lambda a, b: _similarity(_units(a), _units(b)), call.gives, left, right)
+
+
+def _units(text: str) -> list[Any]:
+    data = text.encode("utf-16-le")
+    return [data[i : i + 2] for i in range(0, len(data), 2)]
+
+
+def _similarity(one: list[Any], other: list[Any]) -> float:
+    if one == other:
+        return 1.0
+    if not one or not other:
+        return 0.0
+    reach = max(max(len(one), len(other)) // 2 - 1, 0)
+    taken = [False] * len(other)
+    matched = []
+    for i, letter in enumerate(one):
+        for j in range(max(i - reach, 0), min(i + reach + 1, len(other))):
+            if not taken[j] and other[j] == letter:
+                taken[j] = True
+                matched.append(letter)
+                break
+    if not matched:
+        return 0.0
+    there = [letter for letter, is_taken in zip(other, taken, strict=True) if is_taken]
+    moved = sum(a != b for a, b in zip(matched, there, strict=True)) // 2
+    count = float(len(matched))
+    jaro = (count / len(one) + count / len(other) + (count - moved) / count) / 3.0
+    prefix: int = 0
+    for a, b in zip(one[:_LONGEST_PREFIX], other, strict=False):
+        if a != b:
+            break
+        prefix += 1
+    return float(jaro + prefix * 0.1 * (1.0 - jaro))

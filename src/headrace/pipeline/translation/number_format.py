@@ -1,0 +1,124 @@
+"""Spark's number formats, `to_char(x, '99,999.00S')`, as far as they are proven.
+
+A format has digits (all 9, in groups of three or not, or all 0), maybe a point and more digits,
+and a sign or a dollar on one side.
+"""
+
+import re
+from decimal import Decimal
+
+import msgspec
+
+from headrace.pipeline.translation.java_number import SparkOnlyError
+
+_FORMAT = re.compile(
+    r"(?P<before>S|MI|\$)?(?P<whole>9{1,3}(?:[,G]9{3})+|9+|0+)(?:[.D](?P<part>9+|0+))?(?P<after>S|MI)?"
+)
+
+
+class NumberFormat(msgspec.Struct, frozen=True):
+    """A format in its parts."""
+
+    before: str
+    whole: str
+    """The digits before the point, with `,` between groups."""
+    part: str
+    after: str
+
+    @property
+    def precision(self) -> int:
+        """How many digits it has."""
+        return len(self.whole.replace(",", "")) + self.scale
+
+    @property
+    def scale(self) -> int:
+        """How many digits it has after the point."""
+        return len(self.part)
+
+    @property
+    def fills(self) -> bool:
+        """Whether every digit before the point must be there."""
+        return self.whole[0] == "0"
+
+    def write(self, value: Decimal) -> str:
+        """A number in the format; `#` for each digit if it has too many."""
+        digits, _, part = format(abs(value), "f").partition(".")
+        digits = digits.lstrip("0")
+        room = len(self.whole.replace(",", ""))
+        if len(digits) > room or len(part) > self.scale:
+            if len(part.rstrip("0")) <= self.scale and len(digits) <= room:
+                raise SparkOnlyError("zeros that the format has no place for; run it on Spark")
+            shown = self.whole.replace("9", "#").replace("0", "#").replace(",", " ")
+            return self._signed(shown, "#" * self.scale, is_negative=value < 0)
+        if not digits and not part.strip("0") and not self.part and (self.before or self.after):
+            raise SparkOnlyError("a zero in a format with a sign; run it on Spark")
+        if self.fills:
+            shown = digits.rjust(room, "0")
+        else:
+            digits = digits or ("0" if self.part else "")
+            shown = _grouped(digits, self.whole).rjust(len(self.whole))
+        return self._signed(shown, part.ljust(self.scale, "0"), is_negative=value < 0)
+
+    def _signed(self, whole: str, part: str, *, is_negative: bool) -> str:
+        text = f"{whole}.{part}" if self.part else whole
+        mark = {"S": "-" if is_negative else "+", "MI": "-" if is_negative else " "}
+        if self.after:
+            return text + mark[self.after]
+        if self.before == "$":
+            return f"${text}"
+        if self.before:
+            inner = text.lstrip(" ")
+            return " " * (len(text) - len(inner)) + mark[self.before] + inner
+        return text
+
+    def read(self, text: str) -> Decimal | None:
+        """The number that a text in the format stands for; None if it is none."""
+        if re.search(r"[^\S ]", text):
+            raise SparkOnlyError("a blank in a number that is no space; run it on Spark")
+        match = self._pattern().fullmatch(text.replace(" ", ""))
+        if match is None:
+            if text.count(",") and "," in self.whole:
+                raise SparkOnlyError(f"{text!r} has other groups of digits; run it on Spark")
+            return None
+        digits = match["whole"].replace(",", "") or "0"
+        if not match["whole"] and not match["part"]:
+            return None
+        value = Decimal(f"{digits}.{match['part'] or '0'}")
+        return -value if "-" in (match["before"] or "") + (match["after"] or "") else value
+
+    def _pattern(self) -> re.Pattern[str]:
+        signs = {"S": "[+-]?", "MI": "-?", "$": r"\$", "": ""}
+        before, after = signs[self.before], signs[self.after]
+        part = rf"(?:\.(?P<part>\d{{0,{self.scale}}}))?" if self.part else "(?P<part>(?!))?"
+        return re.compile(
+            rf"(?P<before>{before})(?P<whole>{self._whole_pattern()}){part}(?P<after>{after})",
+            re.ASCII,
+        )
+
+    def _whole_pattern(self) -> str:
+        groups = [len(group) for group in self.whole.split(",")]
+        if self.fills:
+            return rf"\d{{{groups[0]}}}"
+        least = 0 if self.part else 1
+        if len(groups) == 1:
+            return rf"\d{{{least},{groups[0]}}}"
+        first = rf"\d{{1,{groups[0]}}}" + r",\d{3}" * (len(groups) - 1)
+        shorter = [r"\d{1,3}" + r",\d{3}" * count for count in range(1, len(groups) - 1)]
+        return "|".join([first, *shorter, rf"\d{{{least},3}}"])
+
+
+def _grouped(digits: str, whole: str) -> str:
+    if "," not in whole:
+        return digits
+    return f"{int(digits):,}" if digits else ""
+
+
+def parse_number_format(written: str) -> NumberFormat | None:
+    """A format in its parts; None if it is not one of the proven ones."""
+    match = _FORMAT.fullmatch(written.upper())
+    if match is None or (match["before"] and match["after"] and match["before"] != "$"):
+        return None
+    if match["before"] == "$" and match["after"]:
+        return None
+    whole = match["whole"].replace("G", ",")
+    return NumberFormat(match["before"] or "", whole, match["part"] or "", match["after"] or "")
