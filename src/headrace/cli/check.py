@@ -1,27 +1,40 @@
 """`headrace check`: whether the views of a project are right, for a pipeline of CI."""
 
+from typing import Annotated
+
 import typer
 
 from headrace.cli.option import EngineName, ProjectFolder, Variable, parse_words
 
 
 def check(
-    project: ProjectFolder = ".", *, var: Variable = None, engine: EngineName = "spark"
+    project: ProjectFolder = ".",
+    *,
+    var: Variable = None,
+    engine: EngineName = "spark",
+    with_spark: Annotated[
+        bool,
+        typer.Option("--with-spark", help="Start Spark, and have its analyser look at each view."),
+    ] = False,
 ) -> None:
     """Check every view: syntax, tables, columns, functions, types, contracts; nothing is run.
 
     The first mistake is shown with its file, line and column, and the exit status is 1. For
-    `--engine datafusion`, so are the views that DataFusion would not compute as Spark does.
+    `--engine datafusion`, so are the views that DataFusion would not compute as Spark does. No
+    JVM is started, except by `--with-spark`.
 
     [dim]headrace check shop --engine datafusion[/]
     """
     from headrace.errors import ViewRefusedError  # noqa: PLC0415
     from headrace.pipeline import Project  # noqa: PLC0415
 
-    bundle = Project.load(project).plan(engine=engine, variables=parse_words("--var", var))
+    loaded, variables = Project.load(project), parse_words("--var", var)
+    judge = loaded.check if with_spark else loaded.plan
+    bundle = judge(engine=engine, variables=variables)
     refusals = {name: view.refused for name, view in bundle.views.items() if view.refused}
     if engine == "datafusion" and refusals:
         raise ViewRefusedError(refusals=refusals)
-    typer.echo(f"{len(bundle.views)} views are right, for {bundle.engine}")
+    judges = f"{bundle.engine}, also by its own analyser" if with_spark else bundle.engine
+    typer.echo(f"{len(bundle.views)} views are right, for {judges}")
     for name, reason in refusals.items():
         typer.echo(f"on Spark only: {name}: {reason}")

@@ -4,12 +4,13 @@ import re
 from collections.abc import Mapping, Sequence
 
 from headrace.errors import InvalidArgumentError
+from headrace.pipeline import wiring
 from headrace.pipeline.bundle.bundle import Bundle
 from headrace.pipeline.bundle.view_plan import ViewPlan
 from headrace.pipeline.engine import Engine, parse_engine
 from headrace.pipeline.execution.decision import Decision, decide_views
 from headrace.pipeline.execution.history import History
-from headrace.pipeline.execution.prepare import plan_project
+from headrace.pipeline.execution.prepare import check_texts, doubtful_views, plan_project
 from headrace.pipeline.execution.progress import Progress, Quiet
 from headrace.pipeline.execution.replay import replay_run
 from headrace.pipeline.execution.request import RunRequest
@@ -65,22 +66,63 @@ class Project(ProjectFiles, frozen=True, kw_only=True):
                 forward over compactions.
             builders: Who is asked about views that are built in Python; a Spark runner has one.
             profile: The profile that it will run with: its settings of Spark may change results.
-            session: The Spark session that it will run in, if there is one, likewise.
+            session: The Spark session that it will run in, if there is one, likewise. Its analyser,
+                or that of the running session, judges the views that the planner cannot.
 
         Raises:
             PipelineError: the project cannot be planned as it stands.
             TableError: a source is not there, or not at that version.
         """
-        return plan_project(
+        chosen = parse_engine(engine)
+        prepared = plan_project(
             self,
-            engine=parse_engine(engine).value,
+            engine=chosen.value,
             pins=pins,
             variables=variables,
             previous=previous,
             builders=builders,
             profile=profile,
             session=session,
-        ).bundle
+        )
+        at_hand = session if session is not None else wiring.running_spark()
+        views = doubtful_views(prepared.bundle, prepared.bundle.views)
+        if chosen is Engine.SPARK and at_hand is not None and views:
+            check_texts(self, prepared, views=views, session=at_hand, profile=profile)
+        return prepared.bundle
+
+    def check(
+        self,
+        *,
+        engine: Engine | str = Engine.SPARK,
+        variables: Mapping[str, VariableValue | str] | None = None,
+        profile: str = "default",
+        session: SparkSession | None = None,
+    ) -> Bundle:
+        """Plan every view, and have Spark's analyser look at the text of each; nothing is run.
+
+        Args:
+            engine: As for `run`, like all arguments.
+            variables: Changes to the project's variables.
+            profile: The profile whose settings hold.
+            session: A Spark session; by default the running one, or a local one.
+
+        Raises:
+            PipelineError: a view is wrong; an `InvalidViewError` has the file, line and column.
+            TableError: a source is not there.
+        """
+        spark = LazySpark(self.profile(profile), session)
+        chosen = parse_engine(engine)
+        prepared = plan_project(
+            self,
+            engine=chosen.value,
+            variables=variables,
+            builders=spark if chosen is Engine.SPARK else None,
+            profile=profile,
+            session=session,
+        )
+        texts = [name for name, view in prepared.bundle.views.items() if view.sql is not None]
+        check_texts(self, prepared, views=texts, session=spark.open(), profile=profile)
+        return prepared.bundle
 
     def run(  # noqa: PLR0913  (what a run may be asked)
         self,

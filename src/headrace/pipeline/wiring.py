@@ -7,8 +7,10 @@ and explained, and run on DataFusion, where there is no Spark.
 import sys
 from typing import Any
 
-from headrace.pipeline.planner.request import BuilderAnalyst
+from headrace.pipeline.functions.catalog import Catalog
+from headrace.pipeline.planner.request import BuilderAnalyst, ViewChecker
 from headrace.pipeline.project.profile import Profile
+from headrace.pipeline.project.setting import Settings
 from headrace.pipeline.runners.task import Runner, RunnerContext
 
 SparkSession = Any
@@ -54,6 +56,25 @@ def builder_analyst(session: SparkSession) -> BuilderAnalyst:
     from headrace.pipeline.runners.spark.analyst import SparkAnalyst  # noqa: PLC0415
 
     return SparkAnalyst(session)
+
+
+def running_spark() -> SparkSession | None:
+    """The session that is running in this process, if there is one; none is started."""
+    if "pyspark" not in sys.modules:
+        return None
+    from headrace.pipeline.runners.spark.session import running_session  # noqa: PLC0415
+
+    return running_session()
+
+
+def view_checker(
+    session: SparkSession, *, profile: Profile, settings: Settings, catalog: Catalog
+) -> ViewChecker:
+    """Who tells what Spark's analyser thinks of the text of views."""
+    from headrace.pipeline.runners.spark.checker import SparkChecker  # noqa: PLC0415
+    from headrace.pipeline.runners.spark.setting import view_session  # noqa: PLC0415
+
+    return SparkChecker(view_session(session, profile, settings), catalog)
 
 
 def spark_runner(session: SparkSession, context: RunnerContext) -> Runner:

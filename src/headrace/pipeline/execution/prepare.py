@@ -3,7 +3,7 @@
 Each source is opened once, at the version that the bundle pins.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from importlib import metadata
 from typing import Any
 
@@ -81,6 +81,9 @@ def plan_project(  # noqa: PLR0913  (what a plan depends on)
         previous=previous or {},
         builders=builders,
     )
+    if builders is not None and not builders.is_ready and _has_builder(project):
+        # What is wrong without Spark is found before Spark is started.
+        plan_views(msgspec.structs.replace(request, builders=None))
     views = plan_views(request)
     read = {unit.source for view in views.values() for unit in view.units}
     bundle = make_bundle(
@@ -92,6 +95,41 @@ def plan_project(  # noqa: PLR0913  (what a plan depends on)
         views=views,
     )
     return Prepared(bundle=bundle, sources=sources)
+
+
+def _has_builder(project: ProjectFiles) -> bool:
+    return any(isinstance(view, BuilderView) for view in project.views.values())
+
+
+def check_texts(
+    project: ProjectFiles,
+    prepared: Prepared,
+    *,
+    views: Collection[str],
+    session: Any,
+    profile: str = "default",
+) -> None:
+    """Have Spark's analyser look at the text of views, over tables without rows.
+
+    Raises:
+        InvalidViewError: Spark refuses one, with the place and the nearest known name.
+    """
+    checker = wiring.view_checker(
+        session,
+        profile=project.profile(profile),
+        settings=prepared.bundle.settings,
+        catalog=project.catalog,
+    )
+    schemas = {name: source.schema for name, source in prepared.sources.items()}
+    checker.check(prepared.bundle, schemas, views)
+
+
+def doubtful_views(bundle: Bundle, views: Iterable[str]) -> list[str]:
+    """The views among some, and those that are part of them, that only Spark can judge."""
+    parts = {part for name in views for part in (name, *bundle.inlined(name))}
+    return sorted(
+        name for name in parts if bundle[name].sql is not None and bundle[name].refused is not None
+    )
 
 
 def open_bundle(project: ProjectFiles, bundle: Bundle) -> Prepared:

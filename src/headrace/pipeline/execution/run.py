@@ -14,7 +14,13 @@ from headrace.pipeline.engine import engine_version, parse_engine
 from headrace.pipeline.execution.decision import Action, Decision, LastResult, decide_views
 from headrace.pipeline.execution.environment import describe_environment, new_run_id, now_ms
 from headrace.pipeline.execution.execute import RunPlan, execute
-from headrace.pipeline.execution.prepare import Prepared, open_bundle, plan_project
+from headrace.pipeline.execution.prepare import (
+    Prepared,
+    check_texts,
+    doubtful_views,
+    open_bundle,
+    plan_project,
+)
 from headrace.pipeline.execution.progress import Progress
 from headrace.pipeline.execution.refusal import check_refusals
 from headrace.pipeline.execution.request import RunRequest
@@ -32,7 +38,8 @@ def run_project(
     """Run what has changed, and skip the rest.
 
     Raises:
-        PipelineError: the project cannot be planned, or another process runs it.
+        PipelineError: the project cannot be planned, Spark's analyser refuses a view, or another
+            process runs it.
         KeyboardInterrupt: by Ctrl-C; what was committed by then stands.
     """
     state = project_state(project)
@@ -45,11 +52,28 @@ def run_project(
             decisions = _without_keys(decisions)
         if request.engine == "datafusion":
             check_refusals(prepared.bundle, decisions)
+        else:
+            _check_on_spark(project, request, prepared, decisions, spark)
         record = new_record(request, prepared.bundle)
         plan = RunPlan(record=record, prepared=prepared, decisions=decisions, request=request)
         return execute(
             plan, project, workspace=workspace, spark=spark, store=state.store, progress=progress
         )
+
+
+def _check_on_spark(
+    project: ProjectFiles,
+    request: RunRequest,
+    prepared: Prepared,
+    decisions: Mapping[str, Decision],
+    spark: LazySpark,
+) -> None:
+    """Have Spark judge what the planner could not, before anything is computed."""
+    running = [name for name, decision in decisions.items() if decision.action is Action.RUN]
+    views = doubtful_views(prepared.bundle, running)
+    if views:
+        session = spark.open()
+        check_texts(project, prepared, views=views, session=session, profile=request.profile)
 
 
 def prepare(

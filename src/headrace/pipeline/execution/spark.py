@@ -25,6 +25,11 @@ class LazySpark:
         """The caller's session, if there is one."""
         self._session = self.given
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether there is a session already."""
+        return self._session is not None
+
     def open(self) -> Any:
         """The session: the caller's, the running one, or a local one.
 

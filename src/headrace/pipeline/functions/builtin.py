@@ -1,11 +1,59 @@
-"""The functions that Spark 4.3 itself has, as `SHOW SYSTEM FUNCTIONS` lists them."""
+"""The functions that Spark 4.3 itself has, as `SHOW SYSTEM FUNCTIONS` lists them.
+
+`docs/make_signatures.py` asks Spark how many arguments each takes, and which types it refuses.
+"""
 
 from functools import cache
 from importlib.resources import files
+
+import msgspec
+
+_GRAMMAR = frozenset({"timestampadd", "timestampdiff", "identifier", "overlay", "position"})
+"""Calls that Spark's grammar knows, so that `SHOW SYSTEM FUNCTIONS` may not list them."""
+
+
+class SparkSignature(msgspec.Struct, frozen=True):
+    """What Spark says about the arguments of one of its functions."""
+
+    counts: tuple[int, ...]
+    """How many arguments it takes, or, if `is_variadic`, the fewest."""
+    is_variadic: bool
+    rejected: frozenset[str]
+    """The kinds of types that it refuses as its only argument."""
+
+    def takes(self, count: int) -> bool:
+        """Whether it takes `count` arguments."""
+        return count >= self.counts[0] if self.is_variadic else count in self.counts
+
+    @property
+    def arity(self) -> str:
+        """How many arguments it takes, in words."""
+        if self.is_variadic:
+            return f"at least {self.counts[0]} arguments"
+        *others, last = map(str, self.counts)
+        listed = f"{', '.join(others)} or {last}" if others else last
+        return f"{listed} argument{'' if listed == '1' else 's'}"
 
 
 @cache
 def spark_functions() -> frozenset[str]:
     """Their names, in lower case."""
-    listed = files("headrace.pipeline.functions").joinpath("spark_functions.txt")
-    return frozenset(listed.read_text(encoding="utf-8").split())
+    return frozenset(_read("spark_functions.txt").split()) | _GRAMMAR
+
+
+@cache
+def spark_signatures() -> dict[str, SparkSignature]:
+    """By name, what is known of the arguments: `name 1,2 ARRAY MAP`, or `name 1+`."""
+    signatures = {}
+    for line in _read("spark_signatures.txt").splitlines():
+        name, counts, *rejected = line.split()
+        signatures[name] = SparkSignature(
+            tuple(map(int, counts.rstrip("+").split(","))),
+            counts.endswith("+"),
+            frozenset(rejected),
+        )
+    return signatures
+
+
+def _read(name: str) -> str:
+    return files("headrace.pipeline.functions").joinpath(name).read_text(encoding="utf-8")

@@ -14,9 +14,14 @@ from headrace.pipeline.functions.fingerprint import FunctionPart, code_part
 from headrace.pipeline.planner.request import BuilderAnalysis, PlanRequest
 from headrace.pipeline.planning.analysis import EVERYTHING, Analysis, Analyst, RelationReads
 from headrace.pipeline.planning.call import functions_used
+from headrace.pipeline.planning.lineage import Lineage
 from headrace.pipeline.planning.lint import Finding, Hazard, lint_query, volatile_finding
+from headrace.pipeline.planning.name_scope import nearest
 from headrace.pipeline.planning.naming import Naming, naming_of
 from headrace.pipeline.planning.query import Query
+from headrace.pipeline.planning.resolver import resolve
+from headrace.pipeline.planning.syntax_error import invalid
+from headrace.pipeline.planning.text_lineage import text_lineage
 from headrace.pipeline.planning.trust import QueryFacts, gather_facts
 from headrace.pipeline.planning.volatile import KnownColumns
 from headrace.pipeline.project.setting import VariableValue
@@ -37,6 +42,12 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     reads: tuple[str, ...]
     functions: Mapping[str, FunctionPart]
     analysis: Analysis
+    lineage: Lineage | None = None
+    """From its plan, or from its text."""
+    columns: tuple[str, ...] = ()
+    """The names of its columns where its text tells them and there is no plan."""
+    is_promised: bool = False
+    """Whether its schema is only what its contract promises."""
     query: Query | None = None
     facts: QueryFacts | None = None
     """Of its query."""
@@ -65,9 +76,19 @@ def draft_query(  # noqa: PLR0913
     request: PlanRequest,
     analyst: Analyst,
     schemas: Mapping[str, pa.Schema | None],
+    columns: Mapping[str, Sequence[str]],
     inlined: Sequence[QueryFacts],
 ) -> Draft:
-    """Analyse an SQL view, `inlined` being the queries that are planned as part of it.
+    """Analyse an SQL view.
+
+    Args:
+        view: The view.
+        query: Its query.
+        request: What plans are made of.
+        analyst: Plans the query.
+        schemas: By relation that it reads, its columns; None where only a run can tell.
+        columns: By relation without a schema, the names of its columns, if these are known.
+        inlined: The queries that are planned as part of it.
 
     Raises:
         InvalidViewError: it uses a variable that nobody has set.
@@ -76,8 +97,11 @@ def draft_query(  # noqa: PLR0913
     for name in query.variables:
         if name not in request.variables:
             there = ", ".join(sorted(request.variables)) or "none"
-            reason = f"it uses :{name}, which [variables] does not have; there are {there}"
-            raise InvalidViewError(file=view.file, line=None, reason=reason)
+            close = nearest(name, [*request.variables])
+            hint = "" if close is None else f"; did you mean :{close}?"
+            reason = f"it uses :{name}, which [variables] does not have; there are {there}{hint}"
+            line, column = query.variable_place(name)
+            raise InvalidViewError(file=view.file, line=line, column=column, reason=reason)
     functions = functions_used(query, request.catalog, view=view.name, file=view.file)
     volatile = {name: why for name in functions if (why := request.catalog.why_run(name))}
     facts = gather_facts(query.tree)
@@ -94,9 +118,21 @@ def draft_query(  # noqa: PLR0913
             facts=(facts, *inlined),
         )
     refused = analysis.unplanned
+    lineage = analysis.lineage
+    columns_known: tuple[str, ...] = ()
+    if analysis.refusal is not None or analysis.unplanned is not None:
+        resolver = resolve(query, schemas=schemas, columns=columns, functions=request.catalog)
+        # A name that DataFusion has found is right, whatever the text looks like.
+        wrong = resolver.mistakes if analysis.planned is None else resolver.misuses
+        for mistake in wrong[:1]:
+            _refuse(view, query, mistake)
+        if lineage is None:
+            lineage = text_lineage(resolver, query.relations)
+        columns_known = resolver.column_names
     if analysis.refusal is not None:
         refused = _refuse(view, query, analysis.refusal)
-    if analysis.schema is None:
+    is_promised = analysis.schema is None
+    if is_promised:
         analysis = msgspec.structs.replace(analysis, schema=_promised(view))
     return Draft(
         view=view,
@@ -104,6 +140,9 @@ def draft_query(  # noqa: PLR0913
         reads=query.relations,
         functions={name: request.catalog.part(name) for name in functions},
         analysis=analysis,
+        lineage=lineage,
+        columns=columns_known,
+        is_promised=is_promised,
         query=query,
         facts=facts,
         refused=refused,
@@ -148,6 +187,7 @@ def draft_builder(
             reads=tuple(sorted(name.casefold() for name in view.reads)),
             functions={view.name: part},
             analysis=Analysis(schema=_promised(view), unplanned=_NO_SESSION),
+            is_promised=True,
             findings=findings,
             refused=_PYTHON_ONLY,
         )
@@ -189,9 +229,9 @@ def _refuse(view: SqlView, query: Query, refusal: Refusal) -> str:
     Raises:
         InvalidViewError: the query is wrong, whatever runs it.
     """
-    line, column = refusal.place(query.sql) or (None, None)
     if refusal.blame is Blame.AUTHOR:
-        raise InvalidViewError(file=view.file, line=line, column=column, reason=str(refusal))
+        raise invalid(refusal, query.sql, file=view.file)
+    line, column = refusal.place(query.sql) or (None, None)
     place = "" if line is None else f" line {line} column {column}"
     return f"{view.file}{place}: {refusal}"
 

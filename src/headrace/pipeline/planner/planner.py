@@ -19,7 +19,12 @@ from headrace.pipeline.bundle.view_plan import ViewPlan
 from headrace.pipeline.contract import Violation
 from headrace.pipeline.functions.fingerprint import FunctionPart
 from headrace.pipeline.planner.draft import Draft, draft_builder, draft_query
-from headrace.pipeline.planner.promise import check_promise
+from headrace.pipeline.planner.promise import (
+    check_layout,
+    check_promise,
+    check_promised_names,
+    place_violation,
+)
 from headrace.pipeline.planner.reading import SourceReader
 from headrace.pipeline.planner.request import PlanRequest
 from headrace.pipeline.planning.analysis import EVERYTHING, Analyst, RelationReads
@@ -58,6 +63,8 @@ class _Known(msgspec.Struct, frozen=True, kw_only=True):
 
     plan: ViewPlan
     schema: pa.Schema | None
+    columns: tuple[str, ...]
+    """The names of its columns, where its text tells them and there is no plan."""
     facts: tuple[QueryFacts, ...]
     """Of the queries that become part of a reader's plan: its own and those it inlines."""
     reads: Mapping[str, RelationReads]
@@ -87,7 +94,7 @@ class _Planner:
         )
         self.reader = SourceReader(request.sources)
         self.known: dict[str, _Known] = {}
-        self.violations: list[Violation] = []
+        self.violations: list[str] = []
 
     def plan(self) -> dict[str, ViewPlan]:
         queries = {
@@ -108,7 +115,7 @@ class _Planner:
         for name in topological_order(reads):
             self.known[name] = self._finish(self._draft(name, queries.get(name), reads[name]))
         if self.violations:
-            raise ContractViolatedError(violations=[*map(str, self.violations)])
+            raise ContractViolatedError(violations=self.violations)
         return {name: known.plan for name, known in self.known.items()}
 
     def _check_relations(
@@ -151,6 +158,7 @@ class _Planner:
             request=self.request,
             analyst=self.analyst,
             schemas=schemas,
+            columns={r: self.known[r].columns for r in reads if r in self.known},
             inlined=[facts for known in inlined for facts in known.facts],
         )
 
@@ -167,8 +175,7 @@ class _Planner:
         units = tuple(self.reader.unit(name, reads[name]) for name in sorted(reads))
         naming = combine_namings((draft.naming, *(known.naming for known in inlined)))
         key = self._key(draft, upstream, units, naming=naming, order_free=order_free)
-        violations, unproved = check_promise(view.header.contract, analysis.schema)
-        self.violations += violations
+        unproved = self._check_header(draft)
         functions = {**draft.functions}
         for known in inlined:
             functions |= known.functions
@@ -186,7 +193,7 @@ class _Planner:
             datafusion_sql=analysis.datafusion_sql,
             refused=_refused(draft, upstream),
             substrait=analysis.substrait,
-            lineage=analysis.lineage,
+            lineage=draft.lineage,
             builder=draft.builder,
             findings=draft.findings,
             order_free=order_free,
@@ -210,12 +217,30 @@ class _Planner:
         return _Known(
             plan=plan,
             schema=analysis.schema,
+            columns=draft.columns,
             facts=facts if depth else (),
             reads=reads,
             functions=functions,
             naming=naming,
             depth=depth,
         )
+
+    def _check_header(self, draft: Draft) -> tuple[Violation, ...]:
+        """Compare a header with the columns of a view; return what only the data can tell."""
+        view, analysis = draft.view, draft.analysis
+        sql = None if draft.query is None else draft.query.sql
+        is_told = analysis.schema is not None and not draft.is_promised
+        names = analysis.schema.names if is_told and analysis.schema else draft.columns
+        violations, unproved = check_promise(view.header.contract, analysis.schema)
+        if not is_told:
+            violations += check_promised_names(view.header.contract, names)
+        self.violations += [
+            place_violation(violation, file=view.file, sql=sql, names=names)
+            for violation in violations
+        ]
+        if names:
+            check_layout(view.header, file=view.file, sql=sql, names=names)
+        return unproved
 
     def _source_reads(self, draft: Draft, inlined: Sequence[_Known]) -> dict[str, RelationReads]:
         """By source: what the plan scans of it, and what views do that are no part of the plan."""

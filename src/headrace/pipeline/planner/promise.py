@@ -1,8 +1,13 @@
-"""A contract against a planned schema: what is broken, and what only the data can tell."""
+"""A header against what the plan or the text tells: what is broken, and what the data must tell."""
+
+from collections.abc import Sequence
 
 import pyarrow as pa
 
-from headrace.pipeline.contract import Breach, Contract, Violation
+from headrace.errors import InvalidViewError
+from headrace.pipeline.contract import Breach, Contract, Evolution, Violation
+from headrace.pipeline.planning.name_scope import listed, nearest
+from headrace.pipeline.project.header import Header, header_place
 
 
 def check_promise(
@@ -30,3 +35,63 @@ def check_promise(
         else:
             proved.append(violation)
     return proved, tuple(unproved)
+
+
+def check_promised_names(contract: Contract | None, names: Sequence[str]) -> list[Violation]:
+    """What a contract promises of columns whose types only a run can tell."""
+    if contract is None or not names:
+        return []
+    there = {name.casefold() for name in names}
+    violations = [
+        _missing(contract, Breach.MISSING_COLUMN, column.name, column.type, "no such column")
+        for column in contract.columns
+        if column.name.casefold() not in there
+    ]
+    if contract.evolution is Evolution.STRICT:
+        promised = {column.name.casefold() for column in contract.columns}
+        violations += [
+            _missing(contract, Breach.EXTRA_COLUMN, name, "no such column", "a column")
+            for name in names
+            if name.casefold() not in promised
+        ]
+    return violations
+
+
+def _missing(
+    contract: Contract, breach: Breach, column: str, expected: str, found: str
+) -> Violation:
+    return Violation(
+        table=contract.table, breach=breach, column=column, expected=expected, found=found
+    )
+
+
+def place_violation(
+    violation: Violation, *, file: str, sql: str | None, names: Sequence[str]
+) -> str:
+    """A violation with the place of its promise, and the nearest column if one is missing."""
+    place = header_place(sql, "contract", violation.column) if sql is not None else None
+    where = f"{file}: " if place is None else f"{file} line {place[0]} column {place[1]}: "
+    close = None
+    if violation.breach is Breach.MISSING_COLUMN:
+        close = nearest(violation.column, [name.casefold() for name in names])
+    hint = "" if close is None else f"; did you mean {close}?"
+    return f"{where}{violation}{hint}"
+
+
+def check_layout(header: Header, *, file: str, sql: str | None, names: Sequence[str]) -> None:
+    """Check that the columns that a header names are columns of the view.
+
+    Raises:
+        InvalidViewError: one is not.
+    """
+    known = [name.casefold() for name in names]
+    for key, named in (("partition_by", header.partition_by), ("keys", header.keys)):
+        for name in named:
+            if name.casefold() in known:
+                continue
+            place = header_place(sql, key, name) if sql is not None else None
+            line, column = place or (None, None)
+            close = nearest(name, known)
+            hint = "" if close is None else f"; did you mean {close}?"
+            reason = f"{listed(f'@{key} names {name}, which is not a column', names)}{hint}"
+            raise InvalidViewError(file=file, line=line, column=column, reason=reason)

@@ -1,12 +1,13 @@
 """What plans are made of, and who is asked about builders."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Protocol
 
 import msgspec
 import pyarrow as pa
 
+from headrace.pipeline.bundle.bundle import Bundle
 from headrace.pipeline.bundle.view_plan import ViewPlan
 from headrace.pipeline.functions.catalog import Catalog
 from headrace.pipeline.project.setting import Settings, VariableValue
@@ -31,8 +32,21 @@ class BuilderAnalysis(msgspec.Struct, frozen=True, kw_only=True):
 class BuilderAnalyst(Protocol):
     """Who can tell what a builder view reads: a runner with a session."""
 
+    @property
+    def is_ready(self) -> bool:
+        """Whether it can answer at once; else asking starts an engine."""
+
     def analyse(self, view: BuilderView, schemas: Mapping[str, pa.Schema]) -> BuilderAnalysis:
         """Build the view over tables without rows, and look at the plan."""
+
+
+class ViewChecker(Protocol):
+    """Who can tell whether the text of a view is right: an engine with a session."""
+
+    def check(
+        self, bundle: Bundle, schemas: Mapping[str, pa.Schema], views: Collection[str]
+    ) -> None:
+        """Raise `InvalidViewError` for the first view that is wrong; `schemas` are of sources."""
 
 
 class PlanRequest(msgspec.Struct, frozen=True, kw_only=True):

@@ -163,6 +163,12 @@ class Words(msgspec.Struct, frozen=True):
             return ""
         return self.functions[expression.scalar_function.function_reference]
 
+    def called(self, expression: Expression) -> str:
+        """The name of the function, scalar or over a window, that an expression calls, or empty."""
+        if expression.WhichOneof("rex_type") == "window_function":
+            return self.functions[expression.window_function.function_reference]
+        return self.name(expression)
+
     def compared(self, expression: Expression) -> Expression:
         """What a comparison is about: floats are brought into Spark's order before it."""
         name = self.name(expression).partition("|")[0]
@@ -199,8 +205,7 @@ class Words(msgspec.Struct, frozen=True):
             case "scalar_function":
                 return _function_text(self.name(expression), parts)
             case "window_function":
-                name = self.functions[expression.window_function.function_reference]
-                return f"{name}(...) OVER (...)"
+                return self._window_text(expression, names)
             case "cast":
                 return f"CAST({parts[0]} AS {expression.cast.type.WhichOneof('kind')})"
             case "if_then":
@@ -211,6 +216,18 @@ class Words(msgspec.Struct, frozen=True):
                 return "(subquery)"
             case other:
                 return f"{other}({', '.join(parts)})"
+
+    def _window_text(self, expression: Expression, names: Sequence[str]) -> str:
+        window = expression.window_function
+        arguments = ", ".join(self.text(a.value, names) for a in window.arguments)
+        by = ", ".join(self.text(part, names) for part in window.partitions)
+        order = ", ".join(self.text(sort.expr, names) for sort in window.sorts)
+        over = " ".join(
+            f"{word} {listed}"
+            for word, listed in (("PARTITION BY", by), ("ORDER BY", order))
+            if listed
+        )
+        return f"{self.functions[window.function_reference]}({arguments}) OVER ({over})"
 
 
 def _literal_text(literal: Expression.Literal) -> str:

@@ -1,9 +1,41 @@
 """What a view reads and where its columns come from: the report.
 
-`PlanReader` writes it from a plan.
+`PlanReader` writes it from a plan, `TextReader` from the text of a view that has no plan.
 """
 
+from enum import StrEnum
+
 import msgspec
+
+
+class LineageOrigin(StrEnum):
+    """What a report was read from."""
+
+    PLAN = "plan"
+    """The plan: exact."""
+    TEXT = "text"
+    """The text alone: nothing is missing, but a column may be listed that is not needed."""
+
+
+class ExpressionKind(StrEnum):
+    """What an expression is for."""
+
+    PROJECTION = "projection"
+    FILTER = "filter"
+    JOIN = "join"
+    GROUP = "group"
+    AGGREGATE = "aggregate"
+    WINDOW = "window"
+    ORDER = "order"
+
+
+class ExpressionLineage(msgspec.Struct, frozen=True, kw_only=True):
+    """One expression, with the columns and functions that it uses."""
+
+    kind: ExpressionKind
+    text: str
+    sources: tuple[str, ...]
+    functions: tuple[str, ...] = ()
 
 
 class ScanLineage(msgspec.Struct, frozen=True, kw_only=True):
@@ -48,7 +80,10 @@ class ColumnLineage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Lineage(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole report on one view."""
+    """The whole report on one view.
+
+    A column of the result depends on its own sources and on those of `rows`, and on nothing else.
+    """
 
     scans: tuple[ScanLineage, ...]
     joins: tuple[JoinLineage, ...]
@@ -56,3 +91,11 @@ class Lineage(msgspec.Struct, frozen=True, kw_only=True):
     windows: tuple[WindowLineage, ...]
     functions: tuple[str, ...]
     columns: tuple[ColumnLineage, ...]
+    rows: tuple[str, ...] = ()
+    """The columns that decide which rows there are: those of filters, joins, groups, limits."""
+    filters: tuple[str, ...] = ()
+    """The conditions that no scan could take over, such as HAVING."""
+    expressions: tuple[ExpressionLineage, ...] = ()
+    required: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
+    """By relation, the columns that it must have, over all scans."""
+    origin: LineageOrigin = LineageOrigin.PLAN

@@ -155,7 +155,8 @@ def _covers_output(query: exp.Query, order: exp.Expr) -> bool:
 def _windows(tree: exp.Query) -> Iterator[Finding]:
     for window in tree.find_all(exp.Window):
         function = window.this
-        if not isinstance(function.unnest(), _POSITIONAL):
+        plain = function.this if isinstance(function, exp.IgnoreNulls) else function
+        if not isinstance(plain.unnest(), _POSITIONAL):
             continue
         name = _sql(function)
         if window.args.get("order") is None:

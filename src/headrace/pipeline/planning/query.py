@@ -6,7 +6,6 @@ wrote. The parser is sqlglot's, in a dialect that knows Spark's doubled quotes.
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import Any
 
 import msgspec
 from sqlglot import Token, TokenType, exp
@@ -14,6 +13,7 @@ from sqlglot.errors import ParseError, SqlglotError
 
 from headrace.errors import InvalidViewError
 from headrace.pipeline.planning.depth import deep_nesting
+from headrace.pipeline.planning.syntax_error import check_commas, check_counts, syntax_error
 from headrace.pipeline.planning.token import canonical_tokens
 from headrace.pipeline.translation.syntax import SparkText, tokenize
 
@@ -68,6 +68,16 @@ class Query(msgspec.Struct, frozen=True, dict=True):
         """The variables (`:name`) that it uses, sorted."""
         return tuple(sorted({node.name for node in self.tree.find_all(exp.Placeholder)}))
 
+    def variable_place(self, name: str) -> tuple[int, int]:
+        """The line and column at which a variable is first used, both from 1."""
+        start = next(
+            before.start
+            for before, word in zip(self.words, self.words[1:], strict=False)
+            if before.token_type is TokenType.COLON and word.text == name
+        )
+        before = self.sql[:start]
+        return before.count("\n") + 1, len(before) - before.rfind("\n")
+
     def _tables(self) -> Iterator[exp.Table]:
         for table in self.tree.find_all(exp.Table):
             is_real = isinstance(table.this, exp.Identifier) and not table.find_ancestor(exp.Hint)
@@ -81,25 +91,22 @@ def parse_query(sql: str, *, file: str) -> Query:
     Raises:
         InvalidViewError: it is not one query of Spark SQL; with the line, where it is known.
     """
+    words: tuple[Token, ...] = ()
     try:
         words = tokenize(sql)
         with deep_nesting():
             parsed = SparkText().parser().parse(list(words), sql)
         trees = [tree for tree in parsed if tree is not None]
     except ParseError as error:
-        found: dict[str, Any] = error.errors[0] if error.errors else {}
-        told = found.get("description") or error
-        reason = (
-            f"it is not Spark SQL as the planner knows it: {told} (what only Spark understands "
-            "can be a view in Python: spark.sql(...))"
-        )
-        raise InvalidViewError(file=file, line=found.get("line"), reason=reason) from error
+        check_counts(sql, file=file)
+        raise syntax_error(sql, words, error, file=file) from error
     except (SqlglotError, RecursionError) as error:
         reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise InvalidViewError(file=file, line=None, reason=reason) from error
     if len(trees) != 1 or not isinstance(trees[0], exp.Query) or not trees[0].selects:
         reason = "a view is one query: SELECT, WITH ... SELECT, or a UNION of such"
         raise InvalidViewError(file=file, line=None, reason=reason)
+    check_commas(sql, words, file=file)
     for travel in trees[0].find_all(exp.Version):
         reason = f"{travel.sql(dialect='spark')}: versions are pinned in headrace.toml, not in SQL"
         raise InvalidViewError(file=file, line=None, reason=reason)

@@ -10,6 +10,7 @@ from substrait.algebra_pb2 import (
     AggregateRel,
     CrossRel,
     Expression,
+    FetchRel,
     FilterRel,
     JoinRel,
     ProjectRel,
@@ -25,6 +26,8 @@ from headrace.pipeline.planning.flow import Column, Rows, Scan, kind_of, onto_sc
 from headrace.pipeline.planning.lineage import (
     AggregateLineage,
     ColumnLineage,
+    ExpressionKind,
+    ExpressionLineage,
     JoinLineage,
     Lineage,
     ScanLineage,
@@ -44,6 +47,10 @@ class PlanReader:
         self._joins: list[JoinLineage] = []
         self._aggregates: list[AggregateLineage] = []
         self._windows: list[WindowLineage] = []
+        self._expressions: list[ExpressionLineage] = []
+        self._filters: list[str] = []
+        self._row_sources: set[str] = set()
+        self._order_sources: frozenset[str] = frozenset()
         root = plan.relations[0].root
         rows = self._rel(root.input)
         self._need(rows.columns)
@@ -53,8 +60,12 @@ class PlanReader:
 
     def lineage(self, names: Sequence[str]) -> Lineage:
         """The report, with the result's columns under the names that the author gave them."""
+        scans = tuple(self._scan_lineage(scan) for scan in self.scans)
+        required: dict[str, set[str]] = {}
+        for scan in scans:
+            required.setdefault(scan.relation, set()).update(scan.columns)
         return Lineage(
-            scans=tuple(self._scan_lineage(scan) for scan in self.scans),
+            scans=scans,
             joins=tuple(self._joins),
             aggregates=tuple(self._aggregates),
             windows=tuple(self._windows),
@@ -63,6 +74,10 @@ class PlanReader:
                 ColumnLineage(name=name, sources=tuple(sorted(column.sources)))
                 for name, column in zip(names, self.columns, strict=True)
             ),
+            rows=tuple(sorted(self._row_sources)),
+            filters=tuple(dict.fromkeys(self._filters)),
+            expressions=tuple(self._expressions),
+            required={name: tuple(sorted(columns)) for name, columns in sorted(required.items())},
         )
 
     def _scan_lineage(self, scan: Scan) -> ScanLineage:
@@ -93,9 +108,12 @@ class PlanReader:
                 rows = self._set(node)
             case "sort":
                 rows = self._rel(node.input)
-                self._use([sort.expr for sort in node.sorts], rows)
+                for sort in node.sorts:
+                    used = self._use([sort.expr], rows)
+                    self._state(ExpressionKind.ORDER, sort.expr, rows, used)
+                    self._order_sources |= used
             case "fetch":
-                rows = Rows(self._rel(node.input).columns)
+                rows = self._fetch(node)
             case _:
                 raise NotImplementedError(f"the operator {kind} of Substrait")
         if node.common.HasField("emit"):
@@ -133,13 +151,42 @@ class PlanReader:
 
     def _restrict(self, condition: Expression, rows: Rows) -> None:
         """Hand a condition down to the scan, as long as the rows are still the scan's own."""
-        self._use([condition], rows)
-        if rows.scan is None:
-            return
+        names = [column.name for column in rows.columns]
+        used = self._use([condition], rows)
+        self._row_sources |= used
+        self._state(ExpressionKind.FILTER, condition, rows, used)
         for part in self.words.conjuncts(condition):
-            moved = onto_scan(part, rows.columns)
-            if moved is not None:
+            moved = None if rows.scan is None else onto_scan(part, rows.columns)
+            if moved is None or rows.scan is None:
+                self._filters.append(self.words.text(part, names))
+            else:
                 self.scans[rows.scan].conditions.append(moved)
+
+    def _fetch(self, node: FetchRel) -> Rows:
+        """The first rows of an order: what they are ordered by decides which these are."""
+        self._order_sources = frozenset()
+        rows = self._rel(node.input)
+        self._row_sources |= self._order_sources
+        return Rows(rows.columns)
+
+    def _state(
+        self, kind: ExpressionKind, expression: Expression, rows: Rows, sources: frozenset[str]
+    ) -> None:
+        """Add an expression to the report."""
+        functions: set[str] = set()
+        waiting = [expression]
+        while waiting:
+            part = waiting.pop()
+            functions.add(self.words.called(part))
+            waiting += children(part)
+        self._expressions.append(
+            ExpressionLineage(
+                kind=kind,
+                text=self.words.text(expression, [column.name for column in rows.columns]),
+                sources=tuple(sorted(sources)),
+                functions=tuple(sorted(functions - {""})),
+            )
+        )
 
     def _project(self, node: ProjectRel) -> Rows:
         rows = self._rel(node.input)
@@ -173,12 +220,18 @@ class PlanReader:
             return rows.columns[place]
         names = [column.name for column in rows.columns]
         sources = self._use([expression], rows)
+        is_window = expression.WhichOneof("rex_type") == "window_function"
+        kind = ExpressionKind.WINDOW if is_window else ExpressionKind.PROJECTION
+        self._state(kind, expression, rows, sources)
         return Column(self.words.text(expression, names), sources, type_of(expression, rows))
 
     def _aggregate(self, node: AggregateRel) -> Rows:
         rows = self._rel(node.input)
         names = [column.name for column in rows.columns]
         keys = tuple(self._computed(key, rows) for key in node.grouping_expressions)
+        for key, expression in zip(keys, node.grouping_expressions, strict=True):
+            self._row_sources |= key.sources
+            self._state(ExpressionKind.GROUP, expression, rows, key.sources)
         measures, types = [], []
         for measure in node.measures:
             used = [argument.value for argument in measure.measure.arguments]
@@ -187,7 +240,16 @@ class PlanReader:
             if measure.HasField("filter"):
                 used.append(measure.filter)
             text = self.words.call(measure.measure, names)
-            measures.append(Column(text, self._use(used, rows), types[-1]))
+            column = Column(text, self._use(used, rows), types[-1])
+            measures.append(column)
+            self._expressions.append(
+                ExpressionLineage(
+                    kind=ExpressionKind.AGGREGATE,
+                    text=text,
+                    sources=tuple(sorted(column.sources)),
+                    functions=(self.words.functions[measure.measure.function_reference],),
+                )
+            )
         self._aggregates.append(
             AggregateLineage(
                 keys=tuple(key.name for key in keys),
@@ -205,7 +267,11 @@ class PlanReader:
         names = [column.name for column in both.columns]
         for name in ("expression", "post_join_filter"):
             if node.HasField(name):
-                self._use([getattr(node, name)], both)
+                used = self._use([getattr(node, name)], both)
+                self._row_sources |= used
+                self._state(ExpressionKind.JOIN, getattr(node, name), both, used)
+        if node.HasField("post_join_filter"):
+            self._filters.append(self.words.text(node.post_join_filter, names))
         keys = self._key_pairs(node.expression, len(left.columns), names)
         condition = self.words.text(node.expression, names) if node.HasField("expression") else ""
         kind = JoinRel.JoinType.Name(node.type).removeprefix("JOIN_TYPE_").lower()
@@ -243,6 +309,8 @@ class PlanReader:
         inputs = [self._rel(rel).columns for rel in node.inputs]
         for columns in inputs:
             self._need(columns)
+            if node.op != SetRel.SET_OP_UNION_ALL:
+                self._row_sources |= frozenset().union(*(column.sources for column in columns))
         return Rows(
             tuple(
                 Column(

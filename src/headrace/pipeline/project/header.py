@@ -13,6 +13,7 @@ indented by three or more spaces; all else is prose. An unknown key or word is a
 
 import re
 from collections.abc import Iterator
+from difflib import get_close_matches
 from enum import StrEnum
 from typing import TypeVar
 
@@ -103,8 +104,11 @@ def read_header(sql: str, *, file: str, view: str) -> Header:
     metadata: dict[str, str] = {}
     for line, key, value in _entries(sql):
         if key not in _KEYS:
-            reason = f"there is no @{key}; there are {', '.join('@' + k for k in _KEYS)}"
-            raise InvalidViewError(file=file, line=line, reason=reason)
+            close = get_close_matches(key, _KEYS, n=1)
+            hint = f"; did you mean @{close[0]}?" if close else ""
+            reason = f"there is no @{key}; there are {', '.join('@' + k for k in _KEYS)}{hint}"
+            column = sql.splitlines()[line - 1].index("@") + 1
+            raise InvalidViewError(file=file, line=line, column=column, reason=reason)
         if key == "metadata":
             name, found, text = value.partition("=")
             if not found:
@@ -115,7 +119,23 @@ def read_header(sql: str, *, file: str, view: str) -> Header:
         if key in entries:
             raise InvalidViewError(file=file, line=line, reason=f"@{key} is given twice")
         entries[key] = (line, value.strip())
-    return _HeaderReader(file, view, entries, metadata).read()
+    return _HeaderReader(sql, file, view, entries, metadata).read()
+
+
+def header_place(sql: str, key: str, word: str = "") -> tuple[int, int] | None:
+    """The line and column of a word in the value of a key, or of the key itself; both from 1."""
+    lines = sql.splitlines()
+    for first, found, value in _entries(sql):
+        if found != key:
+            continue
+        for line in range(first, first + value.count("\n") + 1 if word else first):
+            named = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)", re.IGNORECASE)
+            after = lines[line - 1].index("@") + len(key) + 1 if line == first else 0
+            match = named.search(lines[line - 1], after)
+            if match is not None:
+                return line, match.start() + 1
+        return first, lines[first - 1].index("@") + 1
+    return None
 
 
 def _property_name(name: str, *, file: str, line: int) -> str:
@@ -148,9 +168,15 @@ class _HeaderReader:
     """Turns the texts of one header into values, and says where one is wrong."""
 
     def __init__(
-        self, file: str, view: str, entries: dict[str, tuple[int, str]], metadata: dict[str, str]
+        self,
+        sql: str,
+        file: str,
+        view: str,
+        entries: dict[str, tuple[int, str]],
+        metadata: dict[str, str],
     ) -> None:
-        self.file, self.view, self.entries, self.metadata = file, view, entries, metadata
+        self.sql, self.file, self.view = sql, file, view
+        self.entries, self.metadata = entries, metadata
 
     def read(self) -> Header:
         header = Header(
@@ -184,9 +210,9 @@ class _HeaderReader:
         if header.tolerance and header.tier is not Tier.BEST_EFFORT:
             raise self.error("tolerance", "a tolerance is for '@tier BEST_EFFORT'")
 
-    def error(self, key: str, reason: str) -> InvalidViewError:
-        line = self.entries[key][0] if key in self.entries else None
-        return InvalidViewError(file=self.file, line=line, reason=reason)
+    def error(self, key: str, reason: str, word: str = "") -> InvalidViewError:
+        line, column = header_place(self.sql, key, word) or (None, None)
+        return InvalidViewError(file=self.file, line=line, column=column, reason=reason)
 
     def text(self, key: str) -> str:
         return self.entries[key][1] if key in self.entries else ""
@@ -200,8 +226,9 @@ class _HeaderReader:
         try:
             return kind(self.text(key))
         except ValueError as error:
-            reason = f"@{key} is {' or '.join(kind)}, not {self.text(key)!r}"
-            raise self.error(key, reason) from error
+            text = self.text(key)
+            reason = f"@{key} is {' or '.join(kind)}, not {text!r}{_meant(text, [*kind])}"
+            raise self.error(key, reason, text) from error
 
     def truth(self, key: str) -> bool:
         text = self.text(key) or "false"
@@ -229,8 +256,9 @@ class _HeaderReader:
         try:
             evolution = Evolution((form[1] or Evolution.STRICT).upper())
         except ValueError as error:
-            reason = f"the policy of a contract is {', '.join(Evolution)}, not {form[1]!r}"
-            raise self.error("contract", reason) from error
+            hint = _meant(form[1].upper(), [*Evolution])
+            reason = f"the policy of a contract is {', '.join(Evolution)}, not {form[1]!r}{hint}"
+            raise self.error("contract", reason, form[1]) from error
         try:
             return Contract.from_arrow(
                 parse_schema(form[2]),
@@ -242,3 +270,8 @@ class _HeaderReader:
             )
         except ValueError as error:
             raise self.error("contract", str(error)) from error
+
+
+def _meant(word: str, known: list[str]) -> str:
+    close = get_close_matches(word, known, n=1)
+    return f"; did you mean {close[0]}?" if close else ""

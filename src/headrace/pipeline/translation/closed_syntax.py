@@ -10,7 +10,7 @@ from sqlglot import exp
 from headrace.pipeline.translation.refusal import unsupported
 
 _TAIL = "order limit offset sort distribute cluster"
-_FORMS: dict[type[exp.Expr], str] = {
+FORMS: dict[type[exp.Expr], str] = {
     # queries
     exp.Select: f"with_ distinct from_ joins where group having qualify windows hint {_TAIL}",
     exp.Union: f"with_ distinct by_name {_TAIL}",
@@ -89,7 +89,7 @@ _FORMS: dict[type[exp.Expr], str] = {
     exp.WindowSpec: "kind start start_side end end_side",
 }
 _ALWAYS = frozenset({"this", "expression", "expressions"})
-_ALLOWED = {form: _ALWAYS | frozenset(parts.split()) for form, parts in _FORMS.items()}
+_ALLOWED = {form: _ALWAYS | frozenset(parts.split()) for form, parts in FORMS.items()}
 _OPAQUE = (exp.DataType, exp.Hint)
 """What is read as a whole, or not at all."""
 

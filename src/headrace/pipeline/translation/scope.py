@@ -10,10 +10,11 @@ from sqlglot import exp
 from headrace.pipeline.translation.refusal import unsupported, wrong
 from headrace.pipeline.translation.typed import Typed, call, identifier
 
-_SPARKS_OWN = frozenset(
+SPARKS_OWN = frozenset(
     {
         *("current_date", "current_time", "current_timestamp", "localtimestamp", "grouping__id"),
         *("user", "current_user", "session_user", "_metadata", "session", "system"),
+        *("window", "session_window"),
     }
 )
 """Names that Spark takes for calls, hidden columns or variables where there is no such column."""
@@ -68,7 +69,7 @@ class Scope(msgspec.Struct):
         """
         parts = [part.name for part in node.parts]
         value = self.look_up(parts, node)
-        if value is None and parts[0].casefold() in _SPARKS_OWN:
+        if value is None and parts[0].casefold() in SPARKS_OWN:
             raise unsupported(node, "it is a name of Spark's own")
         if value is None:
             raise wrong(node, "there is no such column", self._similar(parts[-1]))

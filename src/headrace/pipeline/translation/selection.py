@@ -1,6 +1,7 @@
 """SELECT: its list, its clauses, and the names of its columns."""
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 
 import msgspec
 from sqlglot import exp
@@ -102,6 +103,11 @@ def _star_columns(star: exp.Star, column: exp.Expr, scope: Scope) -> list[tuple[
     ]
     if not kept:
         raise unsupported(column, "there are no columns for it")
+    known = [name for name, _ in kept]
+    for part in star.args.get("except_") or ():
+        if part.name.casefold() not in known:
+            close = get_close_matches(part.name.casefold(), known, n=1)
+            raise wrong(part, "there is no such column", close[0] if close else None)
     return [(name, value) for name, value in kept if name not in left_out]
 
 

@@ -28,9 +28,18 @@ class SparkText(Spark):
         STRING_ESCAPES = ["\\", "'", '"']  # noqa: RUF012  (sqlglot reads it off the class)
 
     class Parser(SparkParser):
-        """Keeps CAST and TRY_CAST apart."""
+        """Keeps CAST and TRY_CAST apart, and takes the arguments that Spark's functions take."""
 
         STRICT_CAST = True
+        COLON_IS_VARIANT_EXTRACT = True
+        COLON_CHAIN_IS_SINGLE_EXTRACT = False
+        FUNCTIONS: ClassVar[dict[str, Any]] = {
+            **SparkParser.FUNCTIONS,
+            "ANY_VALUE": lambda args: _with_ignored_nulls(exp.AnyValue, args),
+            "FIRST_VALUE": lambda args: _with_ignored_nulls(exp.FirstValue, args),
+            "LAST_VALUE": lambda args: _with_ignored_nulls(exp.LastValue, args),
+            "SHUFFLE": lambda args: exp.Anonymous(this="shuffle", expressions=args),
+        }
 
         def _parse_types(
             self,
@@ -52,6 +61,14 @@ class SparkText(Spark):
                         node.set("this", exp.DataType.Type.TEXT)
                         node.set("expressions", None)
             return parsed
+
+
+def _with_ignored_nulls(kind: type[exp.Func], arguments: list[exp.Expr]) -> exp.Expr:
+    """`first_value(x, true)`, which the parser knows only as `first_value(x) IGNORE NULLS`."""
+    if len(arguments) == 2 and isinstance(arguments[1], exp.Boolean):  # noqa: PLR2004
+        value = kind(this=arguments[0])
+        return exp.IgnoreNulls(this=value) if arguments[1].this else value
+    return kind.from_arg_list(arguments)
 
 
 class _CallText(SparkText):
@@ -89,20 +106,17 @@ def parse_calls(sql: str) -> exp.Expr:
 def tokenize(sql: str) -> tuple[Token, ...]:
     """Split a query into tokens, once for the parsers that read it one after the other.
 
-    Spark allows a blank between the X and the digits of a binary literal, sqlglot does not.
+    Two things are put right that sqlglot reads otherwise than Spark: a blank may stand between the
+    X and the digits of a binary literal, and in `window(...)` the word names a function.
     """
     tokens: list[Token] = []
     for token in SparkText().tokenize(sql):
         if tokens and _is_binary(tokens[-1], token):
-            tokens[-1] = Token(
-                TokenType.HEX_STRING,
-                token.text,
-                line=token.line,
-                col=token.col,
-                start=tokens[-1].start,
-                end=token.end,
-            )
+            mark = tokens.pop()
+            tokens.append(_retyped(token, TokenType.HEX_STRING, start=mark.start))
         else:
+            if tokens and _is_window_call(tokens[-1], token):
+                tokens[-1] = _retyped(tokens[-1], TokenType.VAR)
             tokens.append(token)
     return tuple(tokens)
 
@@ -110,6 +124,15 @@ def tokenize(sql: str) -> tuple[Token, ...]:
 def _is_binary(before: Token, token: Token) -> bool:
     is_mark = before.token_type is TokenType.VAR and before.text in {"X", "x"}
     return is_mark and token.token_type is TokenType.STRING
+
+
+def _is_window_call(before: Token, token: Token) -> bool:
+    return before.token_type is TokenType.WINDOW and token.token_type is TokenType.L_PAREN
+
+
+def _retyped(token: Token, kind: TokenType, *, start: int | None = None) -> Token:
+    first = token.start if start is None else start
+    return Token(kind, token.text, token.line, token.col, first, token.end, token.comments)
 
 
 _ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|[0-3][0-7]{2}|.)|''", re.DOTALL)

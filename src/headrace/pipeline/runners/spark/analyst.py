@@ -31,6 +31,11 @@ class SparkAnalyst:
         """Take a session; a new one beside it holds the tables."""
         self.session = session.newSession()
 
+    @property
+    def is_ready(self) -> bool:
+        """It has a session."""
+        return True
+
     def analyse(self, view: BuilderView, schemas: Mapping[str, pa.Schema]) -> BuilderAnalysis:
         """Build a view over tables without rows, and look at its plans.
 

@@ -20,7 +20,7 @@ from headrace.pipeline.runners.spark.digest import digest_frame, digest_written
 from headrace.pipeline.runners.spark.execution import SparkExecutions
 from headrace.pipeline.runners.spark.function import register_functions
 from headrace.pipeline.runners.spark.merge import merge_on_spark, write_parquet
-from headrace.pipeline.runners.spark.setting import PINNED, unplanned_settings
+from headrace.pipeline.runners.spark.setting import unplanned_settings, view_session
 from headrace.pipeline.runners.spark.volatility import volatile_parts
 from headrace.pipeline.runners.task import (
     KeptResult,
@@ -105,17 +105,8 @@ class SparkRunner:
             self.release(name)
 
     def _session(self) -> SparkSession:
-        session = self._base.newSession()
         context = self._context
-        settings = {
-            **_runtime_settings(session, context.profile.spark_settings()),
-            **PINNED,
-            "spark.sql.session.timeZone": context.settings.time_zone,
-            "spark.sql.ansi.enabled": str(context.settings.ansi).lower(),
-        }
-        for name, value in settings.items():
-            session.conf.set(name, value)
-        return session
+        return view_session(self._base, context.profile, context.settings)
 
     def _register(self, session: SparkSession, task: ViewTask) -> None:
         """Make known what the view's text names: functions, sources, views."""
@@ -176,8 +167,3 @@ class SparkRunner:
 def _arrow_schema(frame: DataFrame) -> pa.Schema:
     """The columns of a DataFrame; times with a zone are in UTC, whatever zone they are shown in."""
     return spark_schema(to_arrow_schema(frame.schema, timezone="UTC"))
-
-
-def _runtime_settings(session: SparkSession, settings: dict[str, str]) -> dict[str, str]:
-    """Those settings of a profile that a running session can still take."""
-    return {name: value for name, value in settings.items() if session.conf.isModifiable(name)}

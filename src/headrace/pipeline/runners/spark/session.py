@@ -21,6 +21,13 @@ def take_session(session: SparkSession) -> SparkSession:
     return headrace.spark.attach(session)
 
 
+def running_session() -> SparkSession | None:
+    """The session that is running, if there is one that runs can work with."""
+    running = SparkSession.getActiveSession()
+    is_fit = running is not None and not headrace.spark.is_connect(running)
+    return running if is_fit else None
+
+
 def open_session(profile: Profile) -> SparkSession:
     """The session that is running, or one as the profile says: local, unless it names a master.
 

@@ -6,6 +6,8 @@ from pyspark.sql import SparkSession
 
 from headrace.engines.spark.session import is_connect
 from headrace.pipeline.bundle.view_plan import ViewPlan
+from headrace.pipeline.project.profile import Profile
+from headrace.pipeline.project.setting import Settings
 from headrace.pipeline.project.spark_setting import result_settings
 
 PINNED = {
@@ -16,6 +18,22 @@ PINNED = {
 }
 """The same in every run, whatever the session says."""
 _OF_THE_PROJECT = frozenset({"spark.sql.session.timeZone", "spark.sql.ansi.enabled"})
+
+
+def view_session(base: SparkSession, profile: Profile, settings: Settings) -> SparkSession:
+    """A session beside another one, with the settings that views of a project run under."""
+    session = base.newSession()
+    for name, value in profile.spark_settings().items():
+        if session.conf.isModifiable(name):
+            session.conf.set(name, value)
+    pinned = {
+        **PINNED,
+        "spark.sql.session.timeZone": settings.time_zone,
+        "spark.sql.ansi.enabled": str(settings.ansi).lower(),
+    }
+    for name, value in pinned.items():
+        session.conf.set(name, value)
+    return session
 
 
 def changed_settings(session: SparkSession | None) -> dict[str, str]:

@@ -1,0 +1,183 @@
+"""What names mean in a part of a query, as far as its text and the schemas can tell.
+
+Types are known only where a name leads to them. A relation whose columns are not all known is
+open: a name that nothing else explains may be one of its columns.
+"""
+
+from collections.abc import Iterator, Sequence
+from difflib import get_close_matches
+
+import msgspec
+import pyarrow as pa
+from sqlglot import exp
+
+from headrace.pipeline.arrow_ddl import type_text
+from headrace.pipeline.translation.refusal import Refused, wrong
+from headrace.pipeline.translation.scope import SPARKS_OWN
+
+Sources = frozenset[str]
+"""Columns of relations, as `relation.column`."""
+NOTHING: Sources = frozenset()
+
+
+class Field(msgspec.Struct, frozen=True):
+    """A column: its name in lower case, what it is made of, and its type where that is known."""
+
+    name: str
+    sources: Sources
+    type: pa.DataType | None = None
+
+
+class NamedRelation(msgspec.Struct, frozen=True, kw_only=True):
+    """A relation in FROM."""
+
+    name: str
+    fields: tuple[Field, ...]
+    base: str | None = None
+    """The source or view that it is, if it is one."""
+    is_open: bool = False
+    """Whether it may have columns that are not listed."""
+    sources: Sources = NOTHING
+    """What unlisted columns may be made of."""
+
+    def named(self, name: str) -> list[Field]:
+        """Its columns of a name."""
+        return [field for field in self.fields if field.name == name]
+
+    def unlisted(self, name: str) -> Field:
+        """A column that an open relation may have."""
+        own = frozenset({f"{self.base}.{name}"}) if self.base is not None else self.sources
+        return Field(name, own)
+
+
+class NameScope(msgspec.Struct, kw_only=True):
+    """The names in reach: those of FROM, aliases of the SELECT list, and those further out."""
+
+    relations: list[NamedRelation] = msgspec.field(default_factory=list)
+    parent: "NameScope | None" = None
+    merged: set[str] = msgspec.field(default_factory=set)
+    """Names that a join made one column of two."""
+    aliases: dict[str, Field] = msgspec.field(default_factory=dict)
+
+    def fields(self) -> Iterator[Field]:
+        """The columns of `*`."""
+        seen: set[str] = set()
+        for relation in self.relations:
+            for field in relation.fields:
+                if field.name not in seen or field.name not in self.merged:
+                    yield field
+                seen.add(field.name)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether a name may be a column that is not listed."""
+        return any(relation.is_open for relation in self.relations)
+
+    def find(self, node: exp.Column) -> Field:
+        """The column that a name means.
+
+        Raises:
+            Refused: it means nothing, or more than one thing.
+        """
+        parts = [part.name.casefold() for part in node.parts]
+        scope: NameScope | None = self
+        while scope is not None:
+            field = scope._own(parts, node)  # noqa: SLF001  (a scope further out)
+            if field is not None:
+                return field
+            scope = scope.parent
+        if parts[0] in SPARKS_OWN:
+            return Field(parts[0], NOTHING)
+        raise self._unknown(parts, node)
+
+    def _own(self, parts: Sequence[str], node: exp.Column) -> Field | None:
+        for width in range(min(3, len(parts) - 1), 0, -1):
+            qualifier = ".".join(parts[:width])
+            for relation in self.relations:
+                if qualifier in {relation.name, relation.base}:
+                    found = relation.named(parts[width])
+                    if found or relation.is_open:
+                        field = found[0] if found else relation.unlisted(parts[width])
+                        return inside(field, parts[width + 1 :], node)
+        holders = [r for r in self.relations if r.named(parts[0])]
+        if len(holders) > 1 and parts[0] not in self.merged:
+            tables = ", ".join(sorted(r.name for r in holders))
+            raise wrong(node, f"the name is ambiguous: {tables} have it")
+        if holders:
+            sources = NOTHING.union(*(f.sources for r in holders for f in r.named(parts[0])))
+            first = holders[0].named(parts[0])[0]
+            return inside(Field(parts[0], sources, first.type), parts[1:], node)
+        if parts[0] in self.aliases:
+            return inside(self.aliases[parts[0]], parts[1:], node)
+        unlisted = [r.unlisted(parts[0]) for r in self.relations if r.is_open]
+        if unlisted:
+            return Field(parts[0], NOTHING.union(*(field.sources for field in unlisted)))
+        return None
+
+    def _unknown(self, parts: Sequence[str], node: exp.Column) -> Refused:
+        """Say that a name means nothing, and which name is nearest."""
+        relations, fields = self._names()
+        name = parts[-1]
+        if len(parts) > 1 and parts[0] not in {*relations, *fields}:
+            known, reason = [*relations], f"there is no relation or column {parts[0]}"
+            name = parts[0]
+        elif len(parts) > 1 and parts[0] in relations:
+            known = [field.name for field in relations[parts[0]]]
+            reason = f"{parts[0]} has no such column"
+            name = parts[1]
+        else:
+            known, reason = fields, "there is no such column"
+        return wrong(node, listed(reason, known), nearest(name, known))
+
+    def _names(self) -> tuple[dict[str, tuple[Field, ...]], list[str]]:
+        relations: dict[str, tuple[Field, ...]] = {}
+        fields: dict[str, None] = {}
+        scope: NameScope | None = self
+        while scope is not None:
+            for relation in scope.relations:
+                relations.setdefault(relation.name, relation.fields)
+                fields |= dict.fromkeys(field.name for field in relation.fields)
+            fields |= dict.fromkeys(scope.aliases)
+            scope = scope.parent
+        return relations, [*fields]
+
+
+def inside(field: Field, path: Sequence[str], node: exp.Expr) -> Field:
+    """A field of a struct, and a field of that; through arrays and maps, as Spark does.
+
+    Raises:
+        Refused: there is none.
+    """
+    kind = field.type
+    for name in path:
+        if kind is None:
+            break
+        is_array = pa.types.is_list(kind) or pa.types.is_large_list(kind)
+        struct = kind.value_type if is_array else kind
+        if pa.types.is_map(struct):
+            kind = struct.item_type
+            continue
+        if not pa.types.is_struct(struct):
+            reason = f"{name} is asked of {type_text(kind)}, which has no fields"
+            raise wrong(node, reason)
+        names = [part.name.casefold() for part in struct]
+        if name not in names:
+            reason = listed(f"the struct has no field {name}", names)
+            raise wrong(node, reason, nearest(name, names))
+        inner = struct.field(names.index(name)).type
+        kind = pa.list_(inner) if is_array else inner
+    return Field(path[-1] if path else field.name, field.sources, kind)
+
+
+_MOST_LISTED = 8
+
+
+def listed(reason: str, known: Sequence[str]) -> str:
+    """A reason, with the names that there are if they are few."""
+    return f"{reason} ({', '.join(known)})" if 0 < len(known) <= _MOST_LISTED else reason
+
+
+def nearest(name: str, known: Sequence[str]) -> str | None:
+    """The known name that is most like another."""
+    close = get_close_matches(name.casefold(), known, n=1, cutoff=0.5)
+    return close[0] if close else None

@@ -1,0 +1,92 @@
+"""What is wrong with a text that the parser cannot read, and where."""
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import Any
+
+from sqlglot import Token, TokenType, exp
+from sqlglot.errors import ParseError, SqlglotError
+
+from headrace.errors import InvalidViewError
+from headrace.pipeline.functions.builtin import spark_signatures
+from headrace.pipeline.translation.refusal import Refusal, wrong
+from headrace.pipeline.translation.syntax import parse_calls
+
+_WORDS = (
+    *("SELECT", "FROM", "WHERE", "GROUP", "ORDER", "HAVING", "QUALIFY", "LIMIT", "OFFSET", "UNION"),
+    *("INTERSECT", "EXCEPT", "WITH", "JOIN", "INNER", "LEFT", "RIGHT", "FULL", "OUTER", "CROSS"),
+    *("LATERAL", "VIEW", "USING", "DISTINCT", "BETWEEN", "LIKE", "CASE", "WHEN", "THEN", "ELSE"),
+    *("OVER", "PARTITION", "VALUES", "EXISTS", "INTERVAL", "CAST", "WINDOW", "NULLS", "AND"),
+    *("BIGINT", "INT", "SMALLINT", "TINYINT", "BOOLEAN", "STRING", "BINARY", "DECIMAL", "DOUBLE"),
+    *("FLOAT", "DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "ARRAY", "MAP", "STRUCT"),
+)
+_ALIKE = 0.75
+
+
+def syntax_error(
+    sql: str, words: Sequence[Token], error: ParseError, *, file: str
+) -> InvalidViewError:
+    """The error for a text that the parser cannot read, at the word that is probably meant."""
+    found: dict[str, Any] = error.errors[0] if error.errors else {}
+    told = str(found.get("description") or error).rstrip(".")
+    line, column = found.get("line"), found.get("col")
+    hint = ""
+    if line is not None and column is not None:
+        # The parser counts to the end of a word.
+        places = [i for i, word in enumerate(words) if (word.line, word.col) == (line, column)]
+        column = max(1, column - len(found.get("highlight") or "") + 1)
+        near = [words[i] for place in places for i in (place, place - 1) if i >= 0] + [*words[:1]]
+        for word in near:
+            close = get_close_matches(word.text.upper(), _WORDS, n=1, cutoff=_ALIKE)
+            if close and close[0] != word.text.upper():
+                hint = f"; did you mean {close[0]}?"
+                line, column = _place(sql, word.start)
+                break
+    reason = (
+        f"it is not Spark SQL as the planner knows it: {told}{hint} (what only Spark understands "
+        "can be a view in Python: spark.sql(...))"
+    )
+    return InvalidViewError(file=file, line=line, column=column, reason=reason)
+
+
+def check_counts(sql: str, *, file: str) -> None:
+    """Say which function has a wrong number of arguments, if that is what the parser minds.
+
+    Raises:
+        InvalidViewError: there is such a function.
+    """
+    try:
+        tree = parse_calls(sql)
+    except SqlglotError:
+        return
+    for call in tree.find_all(exp.Anonymous):
+        signature = spark_signatures().get(call.name.casefold())
+        if signature is not None and not signature.takes(len(call.expressions)):
+            reason = f"it takes {signature.arity}, not {len(call.expressions)}"
+            raise invalid(wrong(call, reason).refusal, sql, file=file)
+
+
+def check_commas(sql: str, words: Sequence[Token], *, file: str) -> None:
+    """Refuse a comma that nothing follows, which the parser overlooks and Spark does not.
+
+    Raises:
+        InvalidViewError: there is one.
+    """
+    for word, following in zip(words, [*words[1:], None], strict=True):
+        if word.token_type is TokenType.COMMA and (
+            following is None or following.token_type in {TokenType.FROM, TokenType.R_PAREN}
+        ):
+            line, column = _place(sql, word.start)
+            reason = "nothing follows this comma"
+            raise InvalidViewError(file=file, line=line, column=column, reason=reason)
+
+
+def invalid(refusal: Refusal, sql: str, *, file: str) -> InvalidViewError:
+    """The error for something that is wrong whatever runs it."""
+    line, column = refusal.place(sql) or (None, None)
+    return InvalidViewError(file=file, line=line, column=column, reason=str(refusal))
+
+
+def _place(sql: str, start: int) -> tuple[int, int]:
+    before = sql[:start]
+    return before.count("\n") + 1, start - (before.rfind("\n") + 1) + 1

@@ -1,0 +1,135 @@
+"""Spark's analyser over the text of views: what is wrong is known before anything is computed.
+
+Views are analysed in the order in which they run, over tables without rows. What Spark says is
+brought into the form of all mistakes: file, line, column, and the nearest known name.
+"""
+
+import logging
+import re
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from difflib import get_close_matches
+
+import pyarrow as pa
+from pyspark.errors import AnalysisException, ParseException, PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from headrace.errors import InvalidViewError
+from headrace.pipeline.arrow_ddl import schema_text
+from headrace.pipeline.bundle.bundle import Bundle
+from headrace.pipeline.bundle.view_plan import ViewPlan
+from headrace.pipeline.functions.builtin import spark_functions
+from headrace.pipeline.functions.catalog import Catalog
+from headrace.pipeline.runners.spark.function import register_functions
+
+_POSITION = re.compile(r"\(line (\d+), pos (\d+)\)")
+_QUOTED = re.compile(r"`([^`]+)`")
+_SQLSTATE = re.compile(r"\s*SQLSTATE: \w+.*", re.DOTALL)
+_MISSING = ("objectName", "relationName", "routineName", "fieldName", "targetString")
+"""The parameters of Spark's errors that name what is not there."""
+_KNOWN = ("proposal", "fields", "columns")
+"""Those that name what is there instead."""
+
+
+class SparkChecker:
+    """Asks a session whether views are right."""
+
+    def __init__(self, session: SparkSession, catalog: Catalog) -> None:
+        """Take a session with the settings of the views, which nobody else uses."""
+        self._session, self._catalog = session, catalog
+
+    def check(
+        self, bundle: Bundle, schemas: Mapping[str, pa.Schema], views: Collection[str]
+    ) -> None:
+        """Analyse views, and those that they read where nothing else tells their columns.
+
+        Args:
+            bundle: The plans of all views.
+            schemas: By source, its columns.
+            views: The views to check.
+
+        Raises:
+            InvalidViewError: Spark refuses the text of one.
+        """
+        register_functions(self._session, (self._catalog[name] for name in self._used(bundle)))
+        known: set[str] = set()
+        for name, schema in schemas.items():
+            self._register(name, self._empty(schema), known)
+        for name in bundle.order:
+            plan = bundle[name]
+            schema = plan.arrow_schema
+            if plan.sql is not None and name in views and known.issuperset(plan.reads):
+                frame = self._analysed(plan, [*schemas, *known])
+                self._register(name, frame if schema is None else self._empty(schema), known)
+            elif schema is not None:
+                self._register(name, self._empty(schema), known)
+
+    def _used(self, bundle: Bundle) -> list[str]:
+        used = {name for plan in bundle.views.values() for name in plan.key.functions}
+        return sorted(name for name in used if name in self._catalog)
+
+    def _empty(self, schema: pa.Schema) -> DataFrame:
+        rows = self._session.sparkContext.emptyRDD()
+        return self._session.createDataFrame(rows, schema_text(schema))
+
+    def _register(self, name: str, frame: DataFrame, known: set[str]) -> None:
+        frame.createOrReplaceTempView(name)
+        known.add(name)
+
+    def _analysed(self, plan: ViewPlan, relations: Collection[str]) -> DataFrame:
+        assert plan.sql is not None, "only SQL is analysed"
+        try:
+            with _quiet():
+                return self._session.sql(plan.sql, args=plan.arguments or None)
+        except (AnalysisException, ParseException) as error:
+            raise self._mistake(plan, plan.sql, error, relations) from error
+
+    def _mistake(
+        self, plan: ViewPlan, sql: str, error: PySparkException, relations: Collection[str]
+    ) -> InvalidViewError:
+        parameters = error.getMessageParameters() or {}
+        line, column = _place(sql, error)
+        told = _SQLSTATE.sub("", str(error).partition("\n")[0]).removesuffix(".")
+        missing = next((parameters[key] for key in _MISSING if key in parameters), None)
+        hint = ""
+        if missing is not None:
+            condition = error.getCondition() or ""
+            known = [name for key in _KNOWN for name in _QUOTED.findall(parameters.get(key, ""))]
+            if condition.startswith("TABLE_OR_VIEW"):
+                known = [*relations]
+            elif condition.startswith("UNRESOLVED_ROUTINE"):
+                known = [*self._catalog.entries, *spark_functions()]
+            named = _QUOTED.findall(missing)
+            close = get_close_matches(named[-1] if named else missing, known, n=1, cutoff=0.5)
+            hint = f"; did you mean {close[0]}?" if close else ""
+        reason = f"Spark says: {told}{hint}"
+        return InvalidViewError(file=plan.file, line=line, column=column, reason=reason)
+
+
+def _place(sql: str, error: PySparkException) -> tuple[int | None, int | None]:
+    """The line and column of what Spark complains about, both from 1."""
+    for context in error.getQueryContext() or ():
+        start = _attempt(context.startIndex)
+        if start is not None and 0 <= start < len(sql):
+            before = sql[:start]
+            return before.count("\n") + 1, start - (before.rfind("\n") + 1) + 1
+    told = _POSITION.search(str(error))
+    return (int(told[1]), int(told[2]) + 1) if told else (1, 1)
+
+
+def _attempt(ask: Callable[[], int]) -> int | None:
+    try:
+        return int(ask())
+    except PySparkException:  # a context that comes from Python code has no index
+        return None
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep PySpark from logging an error that is reported by its caller."""
+    logger = logging.getLogger("SQLQueryContextLogger")
+    before, logger.disabled = logger.disabled, True
+    try:
+        yield
+    finally:
+        logger.disabled = before
