@@ -1,5 +1,6 @@
 """`headrace lineage`: where the columns of a view come from."""
 
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
@@ -16,7 +17,10 @@ def lineage(
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Show what a view reads, how it joins, and which columns each of its columns is made of.
+    """Show which columns each column of a view is made of, and what decides its rows.
+
+    With them come its scans, joins, filters, aggregates, windows and all of its expressions. A view
+    that DataFusion cannot plan is read from its text, and says so.
 
     [dim]headrace lineage revenue_by_city shop[/]
     """
@@ -26,32 +30,58 @@ def lineage(
     if view not in bundle.views:
         reason = f"there is no view {view}; there are {', '.join(bundle.order)}"
         raise InvalidArgumentError(argument="VIEW", reason=reason)
-    found = bundle[view]
+    found, roots = bundle[view], bundle.ancestry(view)
     if as_json:
-        print_json(found.lineage)
+        print_json({"lineage": found.lineage, "roots": roots})
     else:
-        plain_console().print(_tree(found))
+        plain_console().print(_tree(found, roots), soft_wrap=True)
 
 
-def _tree(view: Any) -> Tree:
+def _tree(view: Any, roots: Any) -> Tree:
     tree = Tree(view.name)
-    if view.lineage is None:
-        tree.add(f"not planned: {view.unplanned}")
+    lineage = view.lineage
+    if lineage is None:
+        tree.add(f"not known before it runs: {view.unplanned}")
         return tree
-    columns = tree.add("columns")
-    for column in view.lineage.columns:
-        columns.add(f"{column.name} <- {', '.join(column.sources) or 'a constant'}")
+    if lineage.origin == "text":
+        tree.add(f"from the text, which may name more than is needed: {view.unplanned}")
+    _add_columns(tree.add("columns"), lineage, roots)
+    if lineage.rows:
+        tree.add(f"rows are decided by {', '.join(lineage.rows)}")
     scans = tree.add("scans")
-    for scan in view.lineage.scans:
+    for scan in lineage.scans:
         node = scans.add(f"{scan.relation} ({', '.join(scan.columns)})")
         for condition in scan.filters:
             node.add(f"where {condition}")
-    for join in view.lineage.joins:
-        keys = ", ".join(f"{left} = {right}" for left, right in join.keys)
-        tree.add(f"{join.kind} join on {keys or join.condition or 'nothing'}")
-    for aggregate in view.lineage.aggregates:
-        by = f" by {', '.join(aggregate.keys)}" if aggregate.keys else ""
-        tree.add(f"aggregates {', '.join(aggregate.measures)}{by}")
-    for window in view.lineage.windows:
-        tree.add(f"window {window.function} ordered by {', '.join(window.order_by) or 'nothing'}")
+    for step in _steps(lineage):
+        tree.add(step)
+    expressions = tree.add("expressions")
+    for expression in lineage.expressions:
+        made_of = ", ".join(expression.sources) or "a constant"
+        expressions.add(f"{expression.kind.value}: {expression.text} <- {made_of}")
     return tree
+
+
+def _add_columns(node: Tree, lineage: Any, roots: Any) -> None:
+    for column in lineage.columns:
+        named = node.add(f"{column.name} <- {', '.join(column.sources) or 'a constant'}")
+        behind = roots.columns[column.name] if roots is not None else column.sources
+        if behind != column.sources:
+            named.add(f"in the sources: {', '.join(behind) or 'a constant'}")
+
+
+def _steps(lineage: Any) -> Iterator[str]:
+    for join in lineage.joins:
+        keys = ", ".join(f"{left} = {right}" for left, right in join.keys)
+        yield f"{join.kind} join on {keys or join.condition or 'nothing'}"
+    for condition in lineage.filters:
+        yield f"filters by {condition}"
+    for aggregate in lineage.aggregates:
+        by = f" by {', '.join(aggregate.keys)}" if aggregate.keys else ""
+        yield f"aggregates {', '.join(aggregate.measures)}{by}"
+    for window in lineage.windows:
+        partition, order = (", ".join(keys) for keys in (window.partition_by, window.order_by))
+        yield (
+            f"window {window.function} partitioned by {partition or 'nothing'}, "
+            f"ordered by {order or 'nothing'}"
+        )

@@ -91,6 +91,9 @@ def show(
         console.print(f"{view.view}: {view.failure or view.reason}")
         for warning in (*view.volatile, *view.warnings):
             console.print(f"  warning: {warning}")
+        if view.fallback is not None:
+            console.print(f"  fallback: its SQL was run, not its stored plan: {view.fallback}")
+    console.print(f"fallbacks: {len(record.fallbacks) or 'none'}")
     pins = ", ".join(f"{name}@{version}" for name, version in sorted(record.pins.items()))
     console.print(f"pinned: {pins or 'nothing'}")
 

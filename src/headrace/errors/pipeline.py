@@ -137,7 +137,7 @@ class FunctionChangedError(PipelineError):
         )
 
 
-class ContractViolatedError(PipelineError):
+class ContractViolatedError(ViewError):
     """What views give is not what their contracts promise."""
 
     code = "CONTRACT_VIOLATED"

@@ -14,6 +14,7 @@ import msgspec
 
 from headrace.errors import BundleDamagedError
 from headrace.pipeline.bundle import format_1
+from headrace.pipeline.bundle.ancestry import Ancestry, trace_ancestry
 from headrace.pipeline.bundle.digest import canonical_json, digest_of
 from headrace.pipeline.bundle.file_list import FileList, FilesByDigest, no_files
 from headrace.pipeline.bundle.view_plan import ViewPlan
@@ -55,6 +56,10 @@ class Bundle(msgspec.Struct, frozen=True, kw_only=True):
 
     def __getitem__(self, view: str) -> ViewPlan:
         return self.views[view]
+
+    def ancestry(self, view: str) -> Ancestry | None:
+        """The columns of sources behind a view, through all that it reads; None if not known."""
+        return trace_ancestry(self.views, view)
 
     def inlined(self, view: str) -> tuple[str, ...]:
         """The views that are computed as part of one (`materialise none`), in order."""

@@ -214,12 +214,11 @@ def _ordering(contract: Contract | None, partition_by: tuple[str, ...]) -> tuple
 
 def _with_result(view: ViewRun, result: ViewResult) -> ViewRun:
     """The view with what its query gave; what an engine calls volatile has no skip key."""
-    fallback = result.fallback
     return msgspec.structs.replace(
         view,
         digest=result.digest,
         job_ids=result.job_ids,
         volatile=result.volatile,
-        warnings=() if fallback is None else (f"the stored plan was not run: {fallback}",),
+        fallback=result.fallback,
         skip_key=None if result.volatile else view.skip_key,
     )

@@ -1,5 +1,6 @@
 """Elements of HTML and SVG. Text stays text: the standard library escapes it when it is written."""
 
+from collections.abc import Iterable
 from typing import TypeAlias
 from xml.etree.ElementTree import Element, tostring
 
@@ -27,3 +28,9 @@ def add(parent: Element, *children: Child) -> None:
 def markup(made: Element) -> str:
     """The element as HTML."""
     return tostring(made, encoding="unicode", method="html")
+
+
+def table(heads: Iterable[str], rows: Iterable[Element]) -> Element:
+    """A table that scrolls by itself."""
+    head = element("thead", element("tr", *(element("th", name) for name in heads)))
+    return element("div", element("table", head, element("tbody", *rows)), class_="scroll")

@@ -38,7 +38,12 @@ def tell_story(history_newest_first: Iterable[tuple[RunRecord, ViewRun | None]])
     lines = tuple(_line(run, view) for run, view in touched)
     for run, view in touched:
         if run.kind is RunKind.RUN:
-            return Story(status=_STATUSES[view.status], why=_note(view), runs_newest_first=lines)
+            return Story(
+                status=_STATUSES[view.status],
+                why=_note(view),
+                fallback=view.fallback or "",
+                runs_newest_first=lines,
+            )
     return Story(runs_newest_first=lines)
 
 
@@ -51,8 +56,14 @@ def _line(run: RunRecord, view: ViewRun) -> RunLine:
         outcome=_STATUSES[view.status],
         took=f"{view.duration_ms / 1000:.1f} s" if view.status is ViewStatus.RAN else "",
         rows="" if view.rows is None else f"{view.rows:,}",
-        note=f"{replayed}{_note(view)}",
+        note=f"{replayed}{_note(view)}{_fallback(view)}",
     )
+
+
+def _fallback(view: ViewRun) -> str:
+    if view.fallback is None:
+        return ""
+    return f" (fallback: its SQL was run, not its stored plan: {view.fallback})"
 
 
 def _note(view: ViewRun) -> str:

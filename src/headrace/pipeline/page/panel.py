@@ -7,7 +7,8 @@ from xml.etree.ElementTree import Element
 from headrace.pipeline.arrow_ddl import parse_schema, type_text
 from headrace.pipeline.bundle.scan_unit import ScanUnit
 from headrace.pipeline.bundle.view_plan import ViewPlan
-from headrace.pipeline.page.element import Child, element
+from headrace.pipeline.page.element import Child, element, table
+from headrace.pipeline.page.lineage import lineage_elements
 from headrace.pipeline.page.sql_text import sql_element
 from headrace.pipeline.page.story import RunLine, Story
 from headrace.pipeline.project.header import Materialise
@@ -30,7 +31,8 @@ def view_panel(view: ViewPlan, story: Story, *, read_by: Sequence[str]) -> Eleme
         *_section("Columns", _columns(view)),
         *_section("Text", [] if view.sql is None else [sql_element(view.sql)]),
         *_section("Reads", [_files(view.units)] if view.units else []),
-        *_section("Notes", _notes(view)),
+        *_section("Lineage", lineage_elements(view.lineage) if view.lineage else []),
+        *_section("Notes", _notes(view, story)),
         *_section("Runs", _runs(story.runs_newest_first)),
     )
 
@@ -57,7 +59,7 @@ def source_panel(pin: SourcePin, *, read_by: Sequence[str]) -> Element:
                 ("read by", _links(read_by)),
             ]
         ),
-        *_section("Columns", [_table(("column", "type"), columns)] if columns else []),
+        *_section("Columns", [table(("column", "type"), columns)] if columns else []),
     )
 
 
@@ -128,7 +130,7 @@ def _columns(view: ViewPlan) -> list[Element]:
         if contract is None
         else [element("p", f"Contract: {contract.evolution}", class_="quiet")]
     )
-    return [*policy, _table(heads, rows)]
+    return [*policy, table(heads, rows)]
 
 
 def _origins(sources: Iterable[str]) -> list[Child]:
@@ -151,13 +153,16 @@ def _files(units: Sequence[ScanUnit]) -> Element:
         )
         for unit in units
     ]
-    return _table(("source", "files", "bytes", "where"), rows)
+    return table(("source", "files", "bytes", "where"), rows)
 
 
-def _notes(view: ViewPlan) -> list[Element]:
+def _notes(view: ViewPlan, story: Story) -> list[Element]:
+    fallback = f"Fallback: its latest run ran its SQL, not its stored plan: {story.fallback}"
     told = [
+        *([fallback] if story.fallback else []),
         *([f"Not planned by DataFusion: {view.unplanned}"] if view.unplanned else []),
         *([f"No files are pruned: {view.unpruned}"] if view.unpruned else []),
+        *([f"On Spark only: {view.refused}"] if view.refused else []),
         *(f"{finding.code}: {finding.text}" for finding in view.findings),
         *(f"Only the data can tell: {violation}" for violation in view.unproved),
     ]
@@ -178,7 +183,7 @@ def _runs(runs: Sequence[RunLine]) -> list[Element]:
         for run in runs
     ]
     heads = ("run", "started", "outcome", "took", "rows", "why")
-    return [_table(heads, rows)] if rows else []
+    return [table(heads, rows)] if rows else []
 
 
 def _facts(facts: Iterable[tuple[str, list[Child]]]) -> Element:
@@ -189,11 +194,6 @@ def _facts(facts: Iterable[tuple[str, list[Child]]]) -> Element:
 
 def _section(title: str, content: Sequence[Element]) -> list[Element]:
     return [element("section", element("h3", title), *content)] if content else []
-
-
-def _table(heads: Iterable[str], rows: Iterable[Element]) -> Element:
-    head = element("thead", element("tr", *(element("th", name) for name in heads)))
-    return element("div", element("table", head, element("tbody", *rows)), class_="scroll")
 
 
 def _links(names: Sequence[str]) -> list[Child]:

@@ -42,6 +42,8 @@ class Story(msgspec.Struct, frozen=True, kw_only=True):
     status: Status = Status.NEVER_RUN
     why: str = ""
     """Why it stands as it does, in one line."""
+    fallback: str = ""
+    """Why its latest run did not run its stored plan; empty if it did."""
     next_run: tuple[str, ...] | None = None
     """Why it would run now; empty if it would be skipped, None if nobody asked."""
     runs_newest_first: tuple[RunLine, ...] = ()

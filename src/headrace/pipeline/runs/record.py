@@ -100,6 +100,8 @@ class ViewRun(msgspec.Struct, frozen=True, kw_only=True):
     """Why the engine calls the query non-deterministic, which planning could not tell."""
     warnings: tuple[str, ...] = ()
     """What went wrong without harm to the result."""
+    fallback: str | None = None
+    """Why its SQL was run in place of its stored plan; None if the plan was run."""
 
     @property
     def stands(self) -> bool:
@@ -157,6 +159,11 @@ class RunRecord(msgspec.Struct, frozen=True, kw_only=True):
         if failed:
             failures = [f"view {view.view}: {view.failure or view.reason}" for view in failed]
             raise RunFailedError(run=self.id, failures=failures)
+
+    @property
+    def fallbacks(self) -> dict[str, str]:
+        """By view whose stored plan was not run, the reason."""
+        return {v.view: v.fallback for v in self.views.values() if v.fallback is not None}
 
     def count(self, status: ViewStatus) -> int:
         """How many views stand so."""

@@ -1,6 +1,7 @@
 """Joins of every kind, and what can be named after them."""
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 
 import msgspec
 from sqlglot import exp
@@ -142,13 +143,16 @@ def _using(
     left_after = _after(scope.columns, is_outer=side in {"RIGHT", "FULL"})
     right_after = _after(columns, is_outer=word in {"LEFT JOIN", "FULL JOIN"})
     merged, conditions = [], []
-    for name in using:
+    for part, name in zip(join.args["using"], using, strict=True):
         sides = [
             [c for c in some if c.name == name and not c.is_hidden]
             for some in (scope.columns, columns)
         ]
         if any(len(side) != 1 for side in sides):
-            raise wrong(join, f"not both sides have one column {name}")
+            known = sorted({c.name for c in (*scope.columns, *columns)})
+            close = get_close_matches(name, known, n=1)
+            reason = f"not both sides have one column {name}"
+            raise wrong(part, reason, close[0] if close else None)
         left, right = (side[0].value for side in sides)
         equal = compare(queries.expressions.casts, "=", left, right)
         if equal is None or left.type != right.type:

@@ -11,6 +11,7 @@ from threading import Event, Lock
 
 import pyarrow as pa
 from datafusion import DataFrame, RuntimeEnvBuilder, SessionContext, column
+from datafusion.plan import ExecutionPlan
 from datafusion.substrait import Consumer, Serde
 from sqlglot import exp
 
@@ -126,7 +127,7 @@ class DataFusionRunner:
         self._kept.clear()
 
     def _compute(self, task: ViewTask) -> ViewResult:
-        session, frame = self._frame(task, task.plan)
+        _session, frame = self._frame(task, task.plan)  # which must outlive its rows
         schema = _result_schema(frame, task.plan)
         frame = _ordered(frame, schema, task.order_by)
         digester = Digester(schema)
@@ -140,7 +141,7 @@ class DataFusionRunner:
         return ViewResult(
             schema=schema,
             digest=digester.finish(),
-            plans=_plans(session, frame, task),
+            plans=_plans(frame, task),
             fallback=self._fallbacks.pop(task.plan.name, None),
         )
 
@@ -164,8 +165,10 @@ class DataFusionRunner:
                 if plan.datafusion_sql is None:
                     raise
                 _LOGGER.warning("the stored plan of %s cannot be read back: %s", plan.name, error)
+                reason = str(error).partition("\n")[0]
+                told = reason if plan.name == task.plan.name else f"of {plan.name}: {reason}"
                 with self._lock:
-                    self._fallbacks[plan.name] = str(error).partition("\n")[0]
+                    self._fallbacks[task.plan.name] = told
         if plan.datafusion_sql is not None:
             return self._translated(task, plan, plan.datafusion_sql)
         reason = plan.unplanned or "it is built in Python"
@@ -279,14 +282,36 @@ def _result_schema(frame: DataFrame, plan: ViewPlan) -> pa.Schema:
     return pa.schema([f.with_type(promised.get(f.name, f.type)) for f in fields])
 
 
-def _plans(session: SessionContext, frame: DataFrame, task: ViewTask) -> dict[PlanStage, str]:
+def _plans(frame: DataFrame, task: ViewTask) -> dict[PlanStage, str]:
+    """The plans of a frame whose rows have all been taken."""
+    plan = frame.execution_plan()
     plans = {
         PlanStage.SQL: task.plan.datafusion_sql or "",
         PlanStage.LOGICAL: frame.logical_plan().display_indent(),
         PlanStage.OPTIMISED: frame.optimized_logical_plan().display_indent(),
-        PlanStage.PHYSICAL: frame.execution_plan().display_indent(),
+        PlanStage.PHYSICAL: plan.display_indent(),
     }
-    if task.analyse and task.plan.datafusion_sql is not None:
-        told = session.sql(f"EXPLAIN ANALYZE {task.plan.datafusion_sql}").to_pylist()
-        plans[PlanStage.ANALYSED] = "\n".join(row["plan"] for row in told)
+    if task.analyse:
+        plans[PlanStage.ANALYSED] = _analysed(plan)
     return plans
+
+
+def _analysed(plan: ExecutionPlan) -> str:
+    """What each operator of an executed plan did; nothing is run for it again."""
+    measured = iter(plan.collect_metrics())
+    current = next(measured, None)
+    lines = []
+    for line in plan.display_indent().splitlines():
+        lines.append(line)
+        if current is None or current[0].strip() != line.strip():
+            continue
+        metrics, indent = current[1], " " * (len(line) - len(line.lstrip()) + 4)
+        facts = {
+            "rows": metrics.output_rows,
+            "elapsed_compute_ms": round((metrics.elapsed_compute or 0) / 1e6, 3),
+            "spilled_bytes": metrics.spilled_bytes or None,
+        }
+        told = ", ".join(f"{name}={value}" for name, value in facts.items() if value is not None)
+        lines.append(f"{indent}{told}")
+        current = next(measured, None)
+    return "\n".join(lines)

@@ -25,9 +25,9 @@ from headrace.pipeline.runners.spark.function import register_functions
 _POSITION = re.compile(r"\(line (\d+), pos (\d+)\)")
 _QUOTED = re.compile(r"`([^`]+)`")
 _SQLSTATE = re.compile(r"\s*SQLSTATE: \w+.*", re.DOTALL)
-_MISSING = ("objectName", "relationName", "routineName", "fieldName", "targetString")
+_MISSING = ("objectName", "relationName", "routineName", "fieldName", "targetString", "colName")
 """The parameters of Spark's errors that name what is not there."""
-_KNOWN = ("proposal", "fields", "columns")
+_KNOWN = ("proposal", "fields", "columns", "suggestion")
 """Those that name what is there instead."""
 
 
@@ -88,9 +88,10 @@ class SparkChecker:
         self, plan: ViewPlan, sql: str, error: PySparkException, relations: Collection[str]
     ) -> InvalidViewError:
         parameters = error.getMessageParameters() or {}
-        line, column = _place(sql, error)
-        told = _SQLSTATE.sub("", str(error).partition("\n")[0]).removesuffix(".")
+        told = _SQLSTATE.sub("", str(error).strip().partition("\n")[0]).removesuffix(".")
         missing = next((parameters[key] for key in _MISSING if key in parameters), None)
+        named = _QUOTED.findall(missing or "") or [missing or ""]
+        line, column = _place(sql, error, named[-1])
         hint = ""
         if missing is not None:
             condition = error.getCondition() or ""
@@ -99,29 +100,32 @@ class SparkChecker:
                 known = [*relations]
             elif condition.startswith("UNRESOLVED_ROUTINE"):
                 known = [*self._catalog.entries, *spark_functions()]
-            named = _QUOTED.findall(missing)
-            close = get_close_matches(named[-1] if named else missing, known, n=1, cutoff=0.5)
+            close = get_close_matches(named[-1], known, n=1, cutoff=0.5)
             hint = f"; did you mean {close[0]}?" if close else ""
         reason = f"Spark says: {told}{hint}"
         return InvalidViewError(file=plan.file, line=line, column=column, reason=reason)
 
 
-def _place(sql: str, error: PySparkException) -> tuple[int | None, int | None]:
-    """The line and column of what Spark complains about, both from 1."""
-    for context in error.getQueryContext() or ():
-        start = _attempt(context.startIndex)
-        if start is not None and 0 <= start < len(sql):
-            before = sql[:start]
-            return before.count("\n") + 1, start - (before.rfind("\n") + 1) + 1
+def _place(sql: str, error: PySparkException, name: str) -> tuple[int, int]:
+    """The line and column of what Spark complains about, both from 1; else those of the name."""
+    starts = [_attempt(context.startIndex) for context in error.getQueryContext() or ()]
     told = _POSITION.search(str(error))
-    return (int(told[1]), int(told[2]) + 1) if told else (1, 1)
+    if told is not None and not starts:
+        return int(told[1]), int(told[2]) + 1
+    word = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", sql) if name else None
+    start = next((start for start in starts if start is not None and start < len(sql)), None)
+    if start is None:
+        start = 0 if word is None else word.start()
+    before = sql[:start]
+    return before.count("\n") + 1, start - (before.rfind("\n") + 1) + 1
 
 
 def _attempt(ask: Callable[[], int]) -> int | None:
     try:
-        return int(ask())
+        start = int(ask())
     except PySparkException:  # a context that comes from Python code has no index
         return None
+    return start if start >= 0 else None
 
 
 @contextmanager

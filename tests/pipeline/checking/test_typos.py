@@ -1,0 +1,112 @@
+"""Mistakes are found before anything runs, and nothing else is called one; Spark is the judge."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from typer.testing import CliRunner
+
+from headrace.cli.app import app
+from headrace.errors import InvalidViewError
+from headrace.pipeline import Project, wiring
+from headrace.pipeline.arrow_ddl import schema_text
+from tests.pipeline.checking.tables import CUSTOMERS, ORDERS, TYPOS, UNUSUAL, Typo, write_project
+
+PLACES_OF_SPARK = {
+    "SELECT * EXCEPT (^ctiy) FROM orders": (1, 8),
+    "SELECT transform(tags, x -> concat(x, ^ctiy)) AS y FROM orders": (1, 8),
+    "SELECT transform(tags, elem -> concat(^elme, 'x')) AS y FROM orders": (1, 8),
+    "SELECT ^items[0].qtty FROM orders": (1, 17),
+    "SELECT id FROM orders WHERE ^id": (1, 1),
+    "SELECT id FROM orders ^WHER id = 1": (1, 28),
+    "SELECT id^, FROM orders": (1, 12),
+}
+"""Where Spark sees a mistake at another place of the same text."""
+WITHOUT_NAME = [
+    "SELECT city, sum(amount) AS s FROM orders GROUP BY city HAVING ^amonut > 1",
+    "SELECT id FROM orders ORDER BY ^amoutn",
+    "SELECT ^oo.* FROM orders o",
+    "SELECT ^ordrs.id FROM orders",
+    "SELECT o.id, b FROM orders o, LATERAL (SELECT ^o.amuont + 1 AS b)",
+    "SELECT CAST(id AS ^BIGNIT) AS u FROM orders",
+    "^SELEC id FROM orders",
+    "SELECT id FROM orders ^WHER id = 1",
+    "SELECT ^:frist_day AS u",
+]
+"""Where Spark does not tell what may be meant."""
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_project(tmp_path_factory.mktemp("checked") / "project")
+
+
+@pytest.fixture(scope="module")
+def judge(spark: Any) -> Any:
+    session = spark.newSession()
+    for name, schema in (("orders", ORDERS), ("customers", CUSTOMERS)):
+        frame = session.createDataFrame(session.sparkContext.emptyRDD(), schema_text(schema))
+        frame.createOrReplaceTempView(name)
+    return session
+
+
+def write_view(root: Path, sql: str) -> None:
+    (root / "views" / "v.sql").write_text(sql)
+
+
+@pytest.mark.parametrize(
+    ("command", "typo"),
+    [*(("check", typo) for typo in TYPOS), *(("plan", typo) for typo in TYPOS[::8])],
+    ids=lambda value: value.marked if isinstance(value, Typo) else value,
+)
+def test_a_typo_is_found_with_its_place_and_the_nearest_name(
+    root: Path, command: str, typo: Typo
+) -> None:
+    write_view(root, typo.sql)
+    done = CliRunner().invoke(app, [command, str(root)])
+    line, column = typo.place
+    told = " ".join(done.stderr.split())
+    assert done.exit_code == 1, told
+    assert f"views/v.sql line {line} column {column}:" in told
+    if typo.nearest is not None:
+        assert f"did you mean {typo.nearest}" in told.replace("did you mean :", "did you mean ")
+
+
+@pytest.mark.parametrize("sql", UNUSUAL)
+def test_a_correct_view_is_not_called_wrong(root: Path, sql: str) -> None:
+    write_view(root, sql)
+    assert list(Project.load(root).plan().views) == ["v"]
+
+
+def test_spark_accepts_every_unusual_view(judge: Any) -> None:
+    for sql in UNUSUAL:
+        assert judge.sql(sql).columns
+
+
+def test_spark_refuses_every_typo_and_its_words_become_place_and_name(
+    root: Path, spark: Any
+) -> None:
+    write_view(root, "SELECT 1 AS x")
+    project = Project.load(root)
+    right = project.plan()
+    checker = wiring.view_checker(
+        spark, profile=project.profile("default"), settings=right.settings, catalog=project.catalog
+    )
+    elsewhere, unnamed = {}, []
+    for typo in TYPOS:
+        if typo.sql.startswith("--"):
+            continue
+        view = msgspec.structs.replace(
+            right["v"], sql=typo.sql, reads=("customers", "orders"), schema=None
+        )
+        bundle = msgspec.structs.replace(right, views={"v": view})
+        with pytest.raises(InvalidViewError) as caught:
+            checker.check(bundle, {"orders": ORDERS, "customers": CUSTOMERS}, ["v"])
+        error = caught.value
+        if (error.line, error.column) != typo.place:
+            elsewhere[typo.marked] = (error.line, error.column)
+        if typo.nearest and f"did you mean {typo.nearest}?" not in error.reason:
+            unnamed.append(typo.marked)
+    assert elsewhere == PLACES_OF_SPARK
+    assert unnamed == WITHOUT_NAME
