@@ -109,8 +109,9 @@ class NameScope(msgspec.Struct, kw_only=True):
             return inside(Field(parts[0], sources, first.type), parts[1:], node)
         if parts[0] in self.aliases:
             return inside(self.aliases[parts[0]], parts[1:], node)
+        is_qualified = len(parts) > 1 and parts[0] in {r.name for r in self.relations}
         unlisted = [r.unlisted(parts[0]) for r in self.relations if r.is_open]
-        if unlisted:
+        if unlisted and not is_qualified:
             return Field(parts[0], NOTHING.union(*(field.sources for field in unlisted)))
         return None
 
