@@ -58,12 +58,12 @@
     │   │   ├── InvalidViewError       INVALID_VIEW
     │   │   ├── UnknownRelationError   UNKNOWN_RELATION
     │   │   ├── FunctionMissingError   FUNCTION_MISSING
+    │   │   ├── ContractViolatedError  CONTRACT_VIOLATED
     │   │   └── ViewRefusedError       VIEW_REFUSED
     │   ├── ViewCycleError             VIEW_CYCLE
     │   ├── AppendRepeatsError         APPEND_REPEATS
     │   ├── InvalidFunctionError       INVALID_FUNCTION
     │   ├── FunctionChangedError       FUNCTION_CHANGED
-    │   ├── ContractViolatedError      CONTRACT_VIOLATED
     │   ├── PinConflictError           PIN_CONFLICT
     │   ├── BundleDamagedError         BUNDLE_DAMAGED
     │   ├── FileListMissingError       FILE_LIST_MISSING

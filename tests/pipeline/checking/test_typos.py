@@ -1,5 +1,6 @@
 """Mistakes are found before anything runs, and nothing else is called one; Spark is the judge."""
 
+import runpy
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from headrace.cli.app import app
 from headrace.errors import InvalidViewError
 from headrace.pipeline import Project, wiring
 from headrace.pipeline.arrow_ddl import schema_text
+from headrace.pipeline.functions.builtin import spark_signatures
 from tests.pipeline.checking.tables import CUSTOMERS, ORDERS, TYPOS, UNUSUAL, Typo, write_project
 
 PLACES_OF_SPARK = {
@@ -110,3 +112,12 @@ def test_spark_refuses_every_typo_and_its_words_become_place_and_name(
             unnamed.append(typo.marked)
     assert elsewhere == PLACES_OF_SPARK
     assert unnamed == WITHOUT_NAME
+
+
+def test_the_signatures_are_those_that_spark_tells(judge: Any) -> None:
+    """A sample of them: asking about all takes minutes."""
+    script = runpy.run_path(str(Path(__file__).parents[3] / "docs" / "make_signatures.py"))
+    names = sorted(spark_signatures())[::90]
+    lines = script["TARGET"].read_text(encoding="utf-8").splitlines()
+    expected = [line for line in lines if line.split()[0] in names]
+    assert script["signature_lines"](judge, names) == expected

@@ -83,8 +83,8 @@ class DataFusionRunner:
         self._kept: dict[str, pa.Table] = {}
         self._raised: dict[str, HeadraceError] = {}
         """By view, what the readers of its sources raised first."""
-        self._fallbacks: dict[str, str] = {}
-        """By view, why its stored plan was not run."""
+        self._fallbacks: dict[str, list[str]] = {}
+        """By view, why its stored plan, or that of one that it inlines, was not run."""
         self._lock = Lock()
         self._cancelled = Event()
 
@@ -142,7 +142,7 @@ class DataFusionRunner:
             schema=schema,
             digest=digester.finish(),
             plans=_plans(frame, task),
-            fallback=self._fallbacks.pop(task.plan.name, None),
+            fallback="; ".join(self._fallbacks.pop(task.plan.name, ())) or None,
         )
 
     def _session(self, tier: Tier) -> SessionContext:
@@ -168,7 +168,7 @@ class DataFusionRunner:
                 reason = str(error).partition("\n")[0]
                 told = reason if plan.name == task.plan.name else f"of {plan.name}: {reason}"
                 with self._lock:
-                    self._fallbacks[task.plan.name] = told
+                    self._fallbacks.setdefault(task.plan.name, []).append(told)
         if plan.datafusion_sql is not None:
             return self._translated(task, plan, plan.datafusion_sql)
         reason = plan.unplanned or "it is built in Python"
