@@ -10,6 +10,7 @@ import re
 from pathlib import Path
 
 from pyspark.errors import PySparkException
+from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
 
 FOLDER = Path(__file__).parent.parent / "src" / "headrace" / "pipeline" / "functions"
@@ -99,7 +100,7 @@ def signature_lines(session: SparkSession, names: list[str]) -> list[str]:
 
 def main() -> None:
     """Write the file."""
-    logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
+    PySparkLogger.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
     session = SparkSession.builder.master("local[1]").getOrCreate()
     names = (FOLDER / "spark_functions.txt").read_text(encoding="utf-8").split()
     TARGET.write_text("\n".join(signature_lines(session, names)) + "\n", encoding="utf-8")

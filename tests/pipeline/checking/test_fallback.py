@@ -8,6 +8,7 @@ from typer.testing import CliRunner
 from headrace.cli.app import app
 from headrace.pipeline import Project
 from headrace.pipeline.runners.datafusion import runner
+from headrace.pipeline.runs.artifact import PlanStage
 from headrace.pipeline.runs.record import RunStatus
 
 
@@ -37,8 +38,8 @@ def test_a_new_project_runs_without_a_fallback_and_analysing_reports_what_ran(sh
     assert "fallbacks: none" in headrace("show", "latest", shop)
     plans = Project.load(shop).store.plans(record, "order_sizes")
     rows = record.views["order_sizes"].rows
-    first, measured = plans["analysed"].splitlines()[:2]
-    assert first == plans["physical"].splitlines()[0]
+    first, measured = plans[PlanStage.ANALYSED].splitlines()[:2]
+    assert first == plans[PlanStage.PHYSICAL].splitlines()[0]
     assert f"rows={rows}," in measured
 
 

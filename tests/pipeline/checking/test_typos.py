@@ -121,3 +121,18 @@ def test_the_signatures_are_those_that_spark_tells(judge: Any) -> None:
     lines = script["TARGET"].read_text(encoding="utf-8").splitlines()
     expected = [line for line in lines if line.split()[0] in names]
     assert script["signature_lines"](judge, names) == expected
+
+
+def test_a_run_asks_spark_before_anything_is_written(tmp_path: Path, spark: Any) -> None:
+    root = write_project(tmp_path / "project")
+    (root / "views" / "a.sql").write_text("-- @materialise output\nSELECT id FROM orders")
+    (root / "views" / "b.sql").write_text(
+        "-- @materialise output\nSELECT a.id, explode(sequence(city, city)) AS s\nFROM a, orders"
+    )
+    project = Project.load(root)
+    for judge_views in (project.run, project.plan, project.check):
+        with pytest.raises(InvalidViewError, match=r"Spark says: \[DATATYPE_MISMATCH") as caught:
+            judge_views(session=spark)
+        assert (caught.value.file, caught.value.line, caught.value.column) == ("views/b.sql", 2, 22)
+    assert project.runs() == []
+    assert not (project.state.outputs / "a").exists()

@@ -4,7 +4,6 @@ Views are analysed in the order in which they run, over tables without rows. Wha
 brought into the form of all mistakes: file, line, column, and the nearest known name.
 """
 
-import logging
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from difflib import get_close_matches
 
 import pyarrow as pa
 from pyspark.errors import AnalysisException, ParseException, PySparkException
+from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame, SparkSession
 
 from headrace.errors import InvalidViewError
@@ -25,6 +25,7 @@ from headrace.pipeline.runners.spark.function import register_functions
 _POSITION = re.compile(r"\(line (\d+), pos (\d+)\)")
 _QUOTED = re.compile(r"`([^`]+)`")
 _SQLSTATE = re.compile(r"\s*SQLSTATE: \w+.*", re.DOTALL)
+_LONGEST = 400
 _MISSING = ("objectName", "relationName", "routineName", "fieldName", "targetString", "colName")
 """The parameters of Spark's errors that name what is not there."""
 _KNOWN = ("proposal", "fields", "columns", "suggestion")
@@ -88,7 +89,7 @@ class SparkChecker:
         self, plan: ViewPlan, sql: str, error: PySparkException, relations: Collection[str]
     ) -> InvalidViewError:
         parameters = error.getMessageParameters() or {}
-        told = _SQLSTATE.sub("", str(error).strip().partition("\n")[0]).removesuffix(".")
+        told = " ".join(_SQLSTATE.sub("", str(error)).split()).removesuffix(".")[:_LONGEST]
         missing = next((parameters[key] for key in _MISSING if key in parameters), None)
         named = _QUOTED.findall(missing or "") or [missing or ""]
         line, column = _place(sql, error, named[-1])
@@ -131,7 +132,7 @@ def _attempt(ask: Callable[[], int]) -> int | None:
 @contextmanager
 def _quiet() -> Iterator[None]:
     """Keep PySpark from logging an error that is reported by its caller."""
-    logger = logging.getLogger("SQLQueryContextLogger")
+    logger = PySparkLogger.getLogger("SQLQueryContextLogger")  # a plain one would not do later
     before, logger.disabled = logger.disabled, True
     try:
         yield
