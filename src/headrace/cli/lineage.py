@@ -10,6 +10,9 @@ from headrace.cli.console import plain_console, print_json
 from headrace.cli.option import AsJson, ProjectFolder
 from headrace.errors import InvalidArgumentError
 
+_WIDEST = 2_000
+"""A tree would else be cut off at the edge of the terminal, which wraps lines by itself."""
+
 
 def lineage(
     view: Annotated[str, typer.Argument(metavar="VIEW", help="The view to ask about.")],
@@ -34,7 +37,7 @@ def lineage(
     if as_json:
         print_json({"lineage": found.lineage, "roots": roots})
     else:
-        plain_console().print(_tree(found, roots), soft_wrap=True)
+        plain_console().print(_tree(found, roots), width=_WIDEST, crop=False)
 
 
 def _tree(view: Any, roots: Any) -> Tree:
