@@ -7,6 +7,7 @@ import rich.console
 import typer
 from rich.measure import Measurement
 from rich.table import Table as Grid
+from rich.tree import Tree
 
 _BOUNDLESS = 100_000
 
@@ -39,6 +40,13 @@ def print_grid(grid: Grid) -> None:
         boundless = console.options.update(max_width=_BOUNDLESS)
         console.width = max(console.width, Measurement.get(console, boundless, grid).maximum)
     console.print(grid, soft_wrap=False)
+
+
+def print_tree(tree: Tree) -> None:
+    """Show a tree with its lines whole, which a terminal wraps by itself."""
+    console = plain_console()
+    console.width = _BOUNDLESS
+    console.print(tree)
 
 
 def print_json(value: Any) -> None:

@@ -6,12 +6,9 @@ from typing import Annotated, Any
 import typer
 from rich.tree import Tree
 
-from headrace.cli.console import plain_console, print_json
+from headrace.cli.console import print_json, print_tree
 from headrace.cli.option import AsJson, ProjectFolder
 from headrace.errors import InvalidArgumentError
-
-_WIDEST = 2_000
-"""A tree would else be cut off at the edge of the terminal, which wraps lines by itself."""
 
 
 def lineage(
@@ -37,7 +34,7 @@ def lineage(
     if as_json:
         print_json({"lineage": found.lineage, "roots": roots})
     else:
-        plain_console().print(_tree(found, roots), width=_WIDEST, crop=False)
+        print_tree(_tree(found, roots))
 
 
 def _tree(view: Any, roots: Any) -> Tree:
