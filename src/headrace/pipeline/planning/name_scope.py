@@ -170,6 +170,17 @@ def inside(field: Field, path: Sequence[str], node: exp.Expr) -> Field:
     return Field(path[-1] if path else field.name, field.sources, kind)
 
 
+def has_variant(kind: pa.DataType) -> bool:
+    """Whether a type holds a variant, which Arrow knows only as the struct that it is stored in."""
+    if pa.types.is_struct(kind):
+        parts = [field.type for field in kind]
+        names = {field.name for field in kind}
+        return names == {"metadata", "value"} or any(has_variant(part) for part in parts)
+    if pa.types.is_map(kind):
+        return has_variant(kind.item_type)
+    return bool(pa.types.is_list(kind)) and has_variant(kind.value_type)
+
+
 _MOST_LISTED = 8
 
 

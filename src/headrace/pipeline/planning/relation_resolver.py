@@ -16,6 +16,7 @@ from headrace.pipeline.planning.name_scope import (
     NamedRelation,
     NameScope,
     Sources,
+    has_variant,
     listed,
     nearest,
 )
@@ -110,7 +111,11 @@ class RelationResolver(ExpressionResolver):
         schema = self._schemas.get(name)
         if schema is not None:
             fields = tuple(
-                Field(f.name.casefold(), frozenset({f"{name}.{f.name.casefold()}"}), f.type)
+                Field(
+                    f.name.casefold(),
+                    frozenset({f"{name}.{f.name.casefold()}"}),
+                    None if has_variant(f.type) else f.type,
+                )
                 for f in schema
             )
             found = Result(fields=fields, is_open=False, rows=NOTHING)

@@ -143,7 +143,8 @@ def _using(
     left_after = _after(scope.columns, is_outer=side in {"RIGHT", "FULL"})
     right_after = _after(columns, is_outer=word in {"LEFT JOIN", "FULL JOIN"})
     merged, conditions = [], []
-    for part, name in zip(join.args["using"], using, strict=True):
+    written = {part.name.casefold(): part for part in join.args.get("using") or ()}
+    for name in using:
         sides = [
             [c for c in some if c.name == name and not c.is_hidden]
             for some in (scope.columns, columns)
@@ -152,7 +153,7 @@ def _using(
             known = sorted({c.name for c in (*scope.columns, *columns)})
             close = get_close_matches(name, known, n=1)
             reason = f"not both sides have one column {name}"
-            raise wrong(part, reason, close[0] if close else None)
+            raise wrong(written.get(name, join), reason, close[0] if close else None)
         left, right = (side[0].value for side in sides)
         equal = compare(queries.expressions.casts, "=", left, right)
         if equal is None or left.type != right.type:

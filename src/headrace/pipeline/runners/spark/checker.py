@@ -20,6 +20,7 @@ from headrace.pipeline.bundle.bundle import Bundle
 from headrace.pipeline.bundle.view_plan import ViewPlan
 from headrace.pipeline.functions.builtin import spark_functions
 from headrace.pipeline.functions.catalog import Catalog
+from headrace.pipeline.planning.name_scope import has_variant
 from headrace.pipeline.runners.spark.function import register_functions
 
 _POSITION = re.compile(r"\(line (\d+), pos (\d+)\)")
@@ -55,26 +56,28 @@ class SparkChecker:
         register_functions(self._session, (self._catalog[name] for name in self._used(bundle)))
         known: set[str] = set()
         for name, schema in schemas.items():
-            self._register(name, self._empty(schema), known)
+            self._register(name, schema, known)
         for name in bundle.order:
             plan = bundle[name]
             schema = plan.arrow_schema
-            if plan.sql is not None and name in views and known.issuperset(plan.reads):
+            if name in views and known.issuperset(plan.reads) and _needs_no_files(plan):
                 frame = self._analysed(plan, [*schemas, *known])
-                self._register(name, frame if schema is None else self._empty(schema), known)
-            elif schema is not None:
-                self._register(name, self._empty(schema), known)
+                if schema is None:
+                    frame.createOrReplaceTempView(name)
+                    known.add(name)
+            if schema is not None:
+                self._register(name, schema, known)
 
     def _used(self, bundle: Bundle) -> list[str]:
         used = {name for plan in bundle.views.values() for name in plan.key.functions}
         return sorted(name for name in used if name in self._catalog)
 
-    def _empty(self, schema: pa.Schema) -> DataFrame:
+    def _register(self, name: str, schema: pa.Schema, known: set[str]) -> None:
+        """Make a table without rows known, unless Arrow does not know all of its types."""
+        if any(has_variant(field.type) for field in schema):
+            return
         rows = self._session.sparkContext.emptyRDD()
-        return self._session.createDataFrame(rows, schema_text(schema))
-
-    def _register(self, name: str, frame: DataFrame, known: set[str]) -> None:
-        frame.createOrReplaceTempView(name)
+        self._session.createDataFrame(rows, schema_text(schema)).createOrReplaceTempView(name)
         known.add(name)
 
     def _analysed(self, plan: ViewPlan, relations: Collection[str]) -> DataFrame:
@@ -105,6 +108,11 @@ class SparkChecker:
             hint = f"; did you mean {close[0]}?" if close else ""
         reason = f"Spark says: {told}{hint}"
         return InvalidViewError(file=plan.file, line=line, column=column, reason=reason)
+
+
+def _needs_no_files(plan: ViewPlan) -> bool:
+    """Whether a text means the same over tables without files: `_metadata` is of files."""
+    return plan.sql is not None and "_metadata" not in plan.sql.casefold()
 
 
 def _place(sql: str, error: PySparkException, name: str) -> tuple[int, int]:
