@@ -261,6 +261,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.row_read", description=main.__doc__)
     parser.add_argument("--repeats", type=int, default=7, help="answers of each in a round")
     parser.add_argument("--rounds", type=int, default=3, help="how often they take turns")
+    parser.add_argument("--read", action="append", choices=QUESTIONS, help="only this; repeatable")
     parser.add_argument("--folder", type=Path, help="where the tables are kept")
     chosen = parser.parse_args()
     folder = open_tables(chosen.folder or bench_folder())
@@ -273,7 +274,7 @@ def main() -> None:
         "| read | contestant | time | headrace / it | time of all cores | headrace / it | memory |"
     )
     print("|---|---|--:|--:|--:|--:|--:|")
-    for question in QUESTIONS:
+    for question in chosen.read or QUESTIONS:
         least = measure(question, folder, rounds=chosen.rounds, repeats=chosen.repeats)
         own = least["headrace"]
         for name, took in least.items():
