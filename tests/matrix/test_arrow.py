@@ -1,17 +1,22 @@
 """The type matrix on Arrow: every case in every table over it, against two readers of others."""
 
+import shutil
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
 from headrace.errors import UnsupportedFileError
+from tests.lake.action import add
+from tests.lake.log import write_commit
+from tests.lake.vector import inline_vector
 from tests.listing import open_snapshot
-from tests.matrix.case import FILE, Case, layouts
-from tests.matrix.check import check_every_table
+from tests.matrix.case import FILE, FLAT_FIELDS, Case, conditions, layouts
+from tests.matrix.check import EVERYTHING, check_every_table
 from tests.matrix.judge import by_the_clock, read_by
-from tests.matrix.library import library_cases
+from tests.matrix.library import NESTED_FIELDS, library_cases
 from tests.matrix.stored import arrow_cases, parquet_cases
+from tests.rows.lake import table_lines
 from tests.rows.naive import bag
 
 CASES = [*parquet_cases(), *arrow_cases(), *library_cases()]
@@ -52,3 +57,29 @@ def test_readers_of_others_find_the_same_rows(tmp_path: Path, case: Case) -> Non
 def test_two_readers_of_others_judge_nearly_every_case() -> None:
     alone = [case.name for case in CASES if len(case.judges) == 1]
     assert alone == ["decimal256(40, 2) as decimal(38,2)"]
+
+
+@pytest.mark.parametrize("fields", ["flat", "nested"])
+def test_files_of_all_writers_stand_in_one_table(tmp_path: Path, fields: str) -> None:
+    wanted = FLAT_FIELDS if fields == "flat" else NESTED_FIELDS
+    cases = [case for case in READ if case.fields == wanted]
+    lines, expected = table_lines(wanted), []
+    for number, case in enumerate(cases):
+        first = tmp_path / f"{number}.parquet"
+        case.write(first)
+        for copy, deleted in enumerate(((), (), (1, 3))):
+            name = f"{number}-{copy}.parquet"
+            shutil.copyfile(first, tmp_path / name)
+            vector = inline_vector(deleted) if deleted else None
+            lines.append(add(name, size=first.stat().st_size, vector=vector))
+            expected += [row for place, row in enumerate(case.rows) if place not in deleted]
+    write_commit(tmp_path, 0, lines)
+    snapshot = open_snapshot(tmp_path)
+    names = [field["name"] for field in wanted]
+    same = {name: name for name in names}
+    for condition in (EVERYTHING, *conditions(cases[0])):
+        where = condition.text.format(**same)
+        matching = [row for row in expected if condition.keeps(row)]
+        rows = snapshot.rows(where).read_all()
+        assert bag(rows.to_pylist(), names) == bag(matching, names), where
+        assert snapshot.count(where) == len(matching)
