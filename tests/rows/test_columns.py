@@ -343,3 +343,11 @@ def test_nested_columns_are_filtered_by(tmp_path: Path, where: str, expected: li
     )
     write_table(tmp_path, fields, [data])
     assert [row["n"] for row in rows_of(tmp_path, where=where, columns=["n"])] == expected
+
+
+@pytest.mark.parametrize("names", [["ab", "AB"], ["Ab", "Ab"]])
+def test_a_file_with_several_columns_for_one_is_refused(tmp_path: Path, names: list[str]) -> None:
+    data = pa.table([pa.array([1]), pa.array([2])], names=names)
+    snapshot = open_snapshot(write_table(tmp_path, [field("Ab", "long")], [data]))
+    with pytest.raises(CorruptDataFileError, match="several columns for Ab"):
+        snapshot.rows().read_all()

@@ -21,6 +21,7 @@ from headrace.protocol.schema import (
     PrimitiveType,
     StructType,
     find_named,
+    fold_name,
     index_names,
 )
 from headrace.rows.convert import Convert, converter
@@ -138,7 +139,14 @@ class StoredColumns:
     def _lookup(self, field: Field, among: _Level) -> _Found | None:
         if self._match_by is MatchBy.ID and _COLUMN_ID in field.metadata:
             return among.by_id.get(str(field.metadata[_COLUMN_ID]).encode())
-        return find_named(field.physical_name, among.by_name)
+        return self._named(field.physical_name, among)
+
+    def _named(self, name: str, among: _Level) -> _Found | None:
+        spellings = [spelling for spelling, _ in among.by_name.get(fold_name(name), [])]
+        if len(spellings) > 1 and spellings.count(name) != 1:
+            listed = ", ".join(spellings)
+            raise MismatchError(f"it has several columns for {name}: {listed}")
+        return find_named(name, among.by_name)
 
     def _reading(self, wanted: DataType, found: _Found, *, where: str) -> Reading:
         source, first = _storage(found.field.type), found.first_leaf
