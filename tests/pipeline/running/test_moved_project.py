@@ -105,6 +105,7 @@ def test_a_copy_clears_its_copy_of_what_a_live_run_stages(root: Path, tmp_path: 
         run(copy)
         assert (staged / "part-0.parquet").is_file()
     assert not (copy / "output" / "total" / staged.name).exists()
+    run(copy)
     assert list((copy / ".headrace" / "intents").iterdir()) == []
 
 

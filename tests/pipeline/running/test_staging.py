@@ -48,8 +48,20 @@ def test_what_a_dead_run_staged_goes_with_the_next_one(tmp_path: Path) -> None:
     folder = leave_open(tmp_path, tmp_path / "t", "dead")
     assert [intent.run for intent in journal(tmp_path).recover(folders=())] == ["dead"]
     assert not folder.exists()
+    journal(tmp_path).recover(folders=())
     assert intents(tmp_path) == []
     assert output.rows() == as_rows((1, "a", "x"))
+
+
+def test_files_that_tasks_of_a_dead_run_write_late_go_too(tmp_path: Path) -> None:
+    folder = leave_open(tmp_path, tmp_path / "t", "dead")
+    journal(tmp_path).recover(folders=())
+    folder.mkdir(parents=True)
+    pq.write_table(rows((9, "a", "x")), folder / "late.parquet")
+    for _ in range(2):
+        journal(tmp_path).recover(folders=())
+    assert not folder.exists()
+    assert intents(tmp_path) == []
 
 
 def test_a_commit_whose_intent_is_still_on_record_keeps_its_files(tmp_path: Path) -> None:

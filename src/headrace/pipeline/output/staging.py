@@ -1,7 +1,7 @@
 """Staging: the folders a run writes files into before a commit names them.
 
 An intent is recorded durably before the first file is written, and forgotten once the files are
-committed or gone. So whatever ends a run, the next one knows which folders it left, and the log
+committed, or were gone when a later run looked. So whatever ends a run, the next one knows which folders it left, and the log
 says whether a commit names their files.
 """
 
@@ -59,6 +59,9 @@ class Staging:
         self.intent, self.store = intent, store
         self.table, self.folder = Path(intent.table), Path(intent.folder)
         self._staged: Staged | None = None
+        self.has_left_files = False
+        """Whether files were deleted when it was settled. Tasks of an engine outlive a driver that
+        was killed by seconds, and may still write some."""
 
     @property
     def change_folder(self) -> Path:
@@ -96,6 +99,7 @@ class Staging:
             return self._settle_unnumbered()
         staged = Staged(self.store, paths=tuple(self._paths()), commit_id=intent.commit_id)
         committed = staged.abandon(after=intent.base_version)
+        self.has_left_files = committed is None and bool(staged.paths)
         if committed is not None:
             self.discard_unused(committed_paths(self.store, committed.version))
         self._prune()
@@ -200,13 +204,14 @@ class Journal:
         self._forget(staging.intent)
 
     def _settle(self, staging: Staging) -> Committed | None:
-        """Settle a staging; if the store does not let us, the next run tries again."""
+        """Settle a staging; the next run tries again if the store fails, or to clear late files."""
         try:
             committed = staging.settle()
         except HeadraceError as error:
             _warn(staging.intent, error)
             return None
-        self._forget(staging.intent)
+        if not staging.has_left_files:
+            self._forget(staging.intent)
         return committed
 
     def _forget(self, intent: Intent) -> None:
