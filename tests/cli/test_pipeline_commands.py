@@ -89,6 +89,7 @@ def test_lineage_tells_where_columns_come_from(project: str) -> None:
     assert "revenue <- orders.amount" in headrace("lineage", "revenue_by_city", project).stdout
     told = json.loads(headrace("lineage", "revenue_by_city", project, "--json").stdout)
     assert told["columns"][3] == {"name": "revenue", "sources": ["orders.amount"]}
+    assert told["roots"]["columns"]["revenue"] == ["orders.amount"]
 
 
 def test_functions_are_listed_with_their_signatures(project: str) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Annotated, Any
 
+import msgspec
 import typer
 from rich.tree import Tree
 
@@ -32,7 +33,8 @@ def lineage(
         raise InvalidArgumentError(argument="VIEW", reason=reason)
     found, roots = bundle[view], bundle.ancestry(view)
     if as_json:
-        print_json({"lineage": found.lineage, "roots": roots})
+        told = found.lineage and {**msgspec.to_builtins(found.lineage), "roots": roots}
+        print_json(told)
     else:
         print_tree(_tree(found, roots))
 
