@@ -1,8 +1,8 @@
 """Staging: the folders a run writes files into before a commit names them.
 
 An intent is recorded durably before the first file is written, and forgotten once the files are
-committed, or were gone when a later run looked. So whatever ends a run, the next one knows which folders it left, and the log
-says whether a commit names their files.
+committed, or were gone when a later run looked. So whatever ends a run, the next one knows which
+folders it left, and the log says whether a commit names their files.
 """
 
 import logging
