@@ -15,8 +15,10 @@ from headrace.pipeline.functions.catalog import standard_catalog
 from headrace.pipeline.planning.session import planning_context, register_function
 from headrace.pipeline.planning.substrait import canonical_plan, plan_bytes
 from headrace.pipeline.project.setting import Settings
+from headrace.pipeline.translation.compiler import Clock
+from headrace.pipeline.translation.kernels.row import numbered
 from headrace.pipeline.translation.kernels.table import register_kernels
-from headrace.pipeline.translation.query import translate_query
+from headrace.pipeline.translation.query import Translation, translate_query
 from headrace.pipeline.translation.refusal import Blame, Refusal, Refused
 from headrace.pipeline.translation.syntax import parse_calls
 
@@ -35,13 +37,7 @@ class Prepared:
         self.sql, self.tables = sql, tables
         self.fallback: str | None = None
         """Why the stored plan was not run, if so."""
-        self.translation = translate_query(
-            sql,
-            schemas={name: table.schema for name, table in tables.items()},
-            functions=standard_catalog(),
-            variables={},
-            settings=settings,
-        )
+        self.translation = self._translated(settings, Clock.RUNNING)
         context: SessionContext = planning_context(settings)
         for name, table in tables.items():
             context.register_record_batches(name, [table.to_batches()])
@@ -53,14 +49,29 @@ class Prepared:
         try:
             self.frame = context.sql(self.translation.sql)
             self.frame.execution_plan()
-            optimized = self.frame.optimized_logical_plan()
-            raw = Producer.to_substrait_plan(optimized, context).encode()
+            self.makes_rows = "unnest(" in self.translation.sql
+            planned = self.frame
+            if self.makes_rows:  # what is planned stands for it; the query itself is run
+                stopped = self._translated(settings, Clock.STOPPED)
+                register_kernels(context, stopped.kernels)
+                planned = context.sql(stopped.sql)
+            raw = Producer.to_substrait_plan(planned.optimized_logical_plan(), context).encode()
             self.plan = plan_bytes(canonical_plan(raw))
         except Exception as error:
             reason = str(error)
             refusal = Refusal(reason=reason, expression=sql, blame=Blame.ENGINE)
             raise Refused(refusal) from error
         self.context = context
+
+    def _translated(self, settings: Settings, clock: Clock) -> Translation:
+        return translate_query(
+            self.sql,
+            schemas={name: table.schema for name, table in self.tables.items()},
+            functions=standard_catalog(),
+            variables={},
+            settings=settings,
+            clock=clock,
+        )
 
     def rows(self) -> pa.Table | str:
         """The rows that DataFusion gives for the stored plan, in the types that were promised.
@@ -78,6 +89,8 @@ class Prepared:
 
     def _stored(self) -> DataFrame:
         """The plan as it is stored, or the query itself where the plan cannot be read back."""
+        if self.makes_rows:
+            return self.frame
         try:
             plan = Consumer.from_substrait_plan(self.context, Serde.deserialize_bytes(self.plan))
             stored = self.context.create_dataframe_from_logical_plan(plan)
@@ -115,11 +128,7 @@ def _values(column: pa.ChunkedArray) -> list[Any]:
     if pa.types.is_string(column.type):
         texts = column.cast(pa.binary()).to_pylist()
         return [None if text is None else text.decode(errors="surrogateescape") for text in texts]
-    if pa.types.is_date(column.type):
-        return list(column.cast(pa.int32()).to_pylist())
-    if pa.types.is_timestamp(column.type):
-        return list(column.cast(pa.int64()).to_pylist())
-    return [_plain(value) for value in column.to_pylist()]
+    return [_plain(value) for value in column.cast(numbered(column.type)).to_pylist()]
 
 
 def _plain(value: Any) -> Any:
@@ -192,7 +201,7 @@ class Tally:
 
 _SPARK_ERRORS = (
     *("SparkCastError", "SparkTimeError", "SparkArithmeticError", "SparkIndexError"),
-    "SparkOnlyError",
+    *("SparkOnlyError", "SparkKeyError", "SparkOrderError"),
     *("overflow", "divide by zero", "Cast error", "Can't cast"),
 )
 

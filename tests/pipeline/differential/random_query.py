@@ -82,11 +82,11 @@ _OF_COLUMNS: dict[str, list[str]] = {
     "MAP": ["m"],
 }  # fmt: skip
 KINDS = list(_OF_COLUMNS)
-_PLAIN = [kind for kind in KINDS if not kind.startswith(("ARRAY", "MAP"))]
+PLAIN = [kind for kind in KINDS if not kind.startswith(("ARRAY", "MAP"))]
 _NUMBERS = ["TINYINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL"]
 _WORDS: dict[str, list[str]] = {
     "INTEGER": ["TINYINT", "INT", "BIGINT"], "NUMERIC": _NUMBERS, "FLOATING": ["FLOAT", "DOUBLE"],
-    "ARRAY": ["ARRAY<INT>", "ARRAY<STRING>"], "ANY": _PLAIN, "VOID": ["INT"],
+    "ARRAY": ["ARRAY<INT>", "ARRAY<STRING>"], "ANY": PLAIN, "VOID": ["INT"],
     "BYTES": ["BINARY"], "TEXT": ["STRING"],
 }  # fmt: skip
 _TYPES: dict[pa.DataType, str] = {
@@ -188,8 +188,8 @@ class Writer:
 
     def comparison(self, _: str, depth: int) -> str:
         operator = self.pick(["=", "<>", "<", "<=", ">", ">=", "<=>"])
-        kind = self.pick(_PLAIN)
-        other = kind if self.draw(st.integers(0, 3)) else self.pick(_PLAIN)
+        kind = self.pick(PLAIN)
+        other = kind if self.draw(st.integers(0, 3)) else self.pick(PLAIN)
         return f"({self.value(kind, depth)} {operator} {self.value(other, depth)})"
 
     def logic(self, _: str, depth: int) -> str:
@@ -199,7 +199,7 @@ class Writer:
         return str(form.format(left, right, word))
 
     def membership(self, _: str, depth: int) -> str:
-        kind = self.pick(_PLAIN)
+        kind = self.pick(PLAIN)
         value = self.value(kind, depth)
         match self.draw(st.integers(0, 2)):
             case 0:
@@ -219,32 +219,74 @@ class Writer:
         return f"CASE WHEN {test} THEN {branches[0]}{last} END"
 
     def cast(self, kind: str, depth: int) -> str:
-        source = self.pick(_PLAIN)
+        source = self.pick(PLAIN)
         to = {"DECIMAL": "DECIMAL(12, 3)", "MAP": "MAP<STRING, INT>"}.get(kind, kind)
         word = self.pick(["CAST", "TRY_CAST"])
         return f"{word}({self.value(source, depth)} AS {to})"
 
 
+_SHARES = ["0.5", "0.25", "1.0", "0", "0.9D", "0.333", "array(0.1, 0.75)"]
+_DEPENDS_ON_ORDER = frozenset(
+    {"sum", "avg", "mean", "try_sum", "try_avg", "regr_avgx", "regr_avgy"}
+)
+"""Aggregates whose result, of large doubles, depends on the order of the rows."""
+
+
 def _aggregate(writer: Writer, *, exact: bool) -> str:
     entry = AGGREGATES[writer.pick(sorted(AGGREGATES))]
-    kinds = {"NUMERIC": _NUMBERS, "BOOLEAN": ["BOOLEAN"], "INTEGER": ["TINYINT", "INT", "BIGINT"]}
-    kind = writer.pick(kinds.get(entry.takes, _PLAIN))
-    if entry.name in {"sum", "avg", "mean"} and kind == "DOUBLE" and not exact:
-        kind = "INT"  # the sum of large doubles depends on their order
-    if entry.name in {"avg", "mean"} and kind == "BIGINT" and not exact:
-        kind = "INT"
-    inner = writer.leaf(kind) if kind == "DOUBLE" else writer.value(kind, 1)
     if entry.name == "count" and writer.draw(st.booleans()):
         return "count(*)"
-    distinct = "DISTINCT " if writer.draw(st.integers(0, 4)) == 0 else ""
+    form, _, order = entry.takes.partition(" WITHIN GROUP ")
+    arguments: list[str] = []
+    for written in form.split():
+        if written.startswith("[") and written != "[ANY...]" and writer.draw(st.booleans()):
+            break
+        if written == "[STRING!]":
+            arguments.append("', '")
+            continue
+        arguments.append(_aggregated(writer, entry.name, written.strip("[].!"), exact=exact))
+    if order:
+        key = (
+            arguments[0]
+            if "the same" in order
+            else _aggregated(writer, entry.name, "INTEGER|FLOATING", exact=exact)
+        )
+        if "the same" not in order:
+            arguments = [a for a in arguments if not a.startswith("array")] or ["0.5"]
+        return f"{entry.name}({', '.join(arguments)}) WITHIN GROUP (ORDER BY {key})"
+    is_plain = len(arguments) == 1 and writer.draw(st.integers(0, 4)) == 0
     only = " FILTER (WHERE b)" if writer.draw(st.integers(0, 4)) == 0 else ""
-    return f"{entry.name}({distinct}{inner}){only}"
+    return f"{entry.name}({'DISTINCT ' if is_plain else ''}{', '.join(arguments)}){only}"
+
+
+def _aggregated(writer: Writer, name: str, word: str, *, exact: bool) -> str:
+    """An argument of an aggregate."""
+    if word == "SHARE":
+        return str(writer.pick(_SHARES))
+    if name in {"max_by", "min_by"} and word == "INTEGER":
+        return str(writer.pick(["1", "2"]))
+    if word == "BOOLEAN" and name == "mode":
+        return str(writer.pick(["true", "false"]))
+    if name in {"listagg", "string_agg"}:
+        return str(writer.pick(["w", "s"]))
+    kind = writer.pick([k for part in word.split("|") for k in _WORDS.get(part, [part])])
+    if name in _DEPENDS_ON_ORDER and not exact and kind in {"DOUBLE", "BIGINT"}:
+        kind = "INT" if kind == "DOUBLE" or name not in {"sum", "try_sum"} else kind
+    return writer.leaf(kind) if kind == "DOUBLE" else writer.value(kind, 1)
 
 
 @st.composite
 def projections(draw: Draw) -> str:
     writer = Writer(draw)
     return writer.any(draw(st.integers(1, 3)))
+
+
+@st.composite
+def aggregations(draw: Draw) -> str:
+    """A query that aggregates, in groups or as a whole."""
+    source = draw(st.sampled_from(["everyday", "everyday", "extreme"]))
+    form = draw(st.sampled_from([_grouped, _grouped, _windowed]))
+    return str(form(Writer(draw), source, ""))
 
 
 @st.composite
@@ -263,25 +305,25 @@ def queries(draw: Draw) -> str:
 
 def _filtered(writer: Writer, source: str, where: str) -> str:
     word = writer.pick(["", "DISTINCT "])
-    return f"SELECT {word}{writer.value(writer.pick(_PLAIN), 2)} AS a FROM {source}{where}"
+    return f"SELECT {word}{writer.value(writer.pick(PLAIN), 2)} AS a FROM {source}{where}"
 
 
 def _grouped(writer: Writer, source: str, where: str) -> str:
-    key = writer.value(writer.pick(_PLAIN), 1)
+    key = writer.value(writer.pick(PLAIN), 1)
     exact = source == "everyday"
     some = [_aggregate(writer, exact=exact) for _ in range(2)]
     having = f" HAVING {_aggregate(writer, exact=exact)} IS NOT NULL" if writer.pick([0, 1]) else ""
     if writer.pick([0, 0, 1]):
-        return f"SELECT {some[0]} AS x, {some[1]} AS y FROM {source}{where}"
+        return f"SELECT {some[0]} AS p, {some[1]} AS q FROM {source}{where}"
     by = writer.pick([key, "g", "1"])
-    shown = f"{key} AS g, {some[0]} AS x, {some[1]} AS y"
+    shown = f"{key} AS g, {some[0]} AS p, {some[1]} AS q"
     return f"SELECT {shown} FROM {source}{where} GROUP BY {by}{having}"
 
 
 def _rolled(writer: Writer, source: str, where: str) -> str:
     """Grouping sets over columns and expressions."""
     exact = source == "everyday"
-    one, two = (writer.value(writer.pick(_PLAIN), writer.pick([0, 0, 1])) for _ in range(2))
+    one, two = (writer.value(writer.pick(PLAIN), writer.pick([0, 0, 1])) for _ in range(2))
     sets = writer.pick(
         [
             f"ROLLUP ({one}, {two})", f"CUBE ({one}, {two})", f"{one}, ROLLUP ({two})",
@@ -298,7 +340,7 @@ def _rolled(writer: Writer, source: str, where: str) -> str:
 def _merged(writer: Writer, source: str, where: str) -> str:
     """Joins by columns of the same name, some of which match."""
     del where
-    name = writer.pick([name for kind in _PLAIN for name in _OF_COLUMNS[kind] if name != "k"])
+    name = writer.pick([name for kind in PLAIN for name in _OF_COLUMNS[kind] if name != "k"])
     word = writer.pick(["", "LEFT ", "RIGHT ", "FULL ", "LEFT SEMI ", "LEFT ANTI "])
     other = writer.pick(["everyday", "extreme"])
     left = f"(SELECT k, {name} FROM {source}) p"
@@ -311,7 +353,7 @@ def _merged(writer: Writer, source: str, where: str) -> str:
 def _joined(writer: Writer, source: str, where: str) -> str:
     word = writer.pick(["JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "LEFT SEMI JOIN",
                         "LEFT ANTI JOIN", "CROSS JOIN"])  # fmt: skip
-    kind = writer.pick(_PLAIN)
+    kind = writer.pick(PLAIN)
     name = writer.pick(_OF_COLUMNS[kind])
     other = writer.pick(["everyday", "extreme"])
     more = f" AND p.b {writer.pick(['=', '<=>'])} q.b" if writer.pick([0, 1]) else ""
@@ -324,7 +366,7 @@ def _joined(writer: Writer, source: str, where: str) -> str:
 
 def _united(writer: Writer, source: str, where: str) -> str:
     word = writer.pick(["UNION", "UNION ALL", "EXCEPT", "INTERSECT", "EXCEPT ALL", "INTERSECT ALL"])
-    kind = writer.pick(_PLAIN)
+    kind = writer.pick(PLAIN)
     other = writer.pick(["everyday", "extreme"])
     sides = [writer.value(kind, 1) for _ in range(2)]
     return f"SELECT {sides[0]} AS a FROM {source}{where} {word} SELECT {sides[1]} FROM {other}"
@@ -333,14 +375,14 @@ def _united(writer: Writer, source: str, where: str) -> str:
 def _windowed(writer: Writer, source: str, where: str) -> str:
     del where
     exact = source == "everyday"
-    parts = f"PARTITION BY {writer.value(writer.pick(_PLAIN), 1)} " if writer.pick([0, 1]) else ""
+    parts = f"PARTITION BY {writer.value(writer.pick(PLAIN), 1)} " if writer.pick([0, 1]) else ""
     down = writer.pick(["", " DESC", " DESC NULLS FIRST", " NULLS LAST"])
     frame = writer.pick(
         ["", " ROWS BETWEEN 1 PRECEDING AND CURRENT ROW",
          " ROWS BETWEEN UNBOUNDED PRECEDING AND 1 FOLLOWING",
          " RANGE BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING"]
     )  # fmt: skip
-    kind = writer.pick(_PLAIN)
+    kind = writer.pick(PLAIN)
     function, order = writer.pick(
         [
             ("row_number()", f"{writer.leaf(kind)}{down}, k"),
@@ -351,6 +393,8 @@ def _windowed(writer: Writer, source: str, where: str) -> str:
             ("ntile(3)", f"{writer.leaf(kind)}{down}, k"),
             (f"lag({writer.column(kind)})", f"{writer.leaf(kind)}{down}, k"),
             (f"lead({writer.column(kind)}, 2)", f"k{down}"),
+            (f"nth_value({writer.column(kind)}, 2)", f"k{down}{frame}"),
+            (f"rank({writer.column(kind)})", f"{writer.leaf(kind)}{down}"),
             (f"first_value({writer.column(kind)})", f"k{down}{frame}"),
             (f"last_value({writer.column(kind)})", f"k{down}{frame}"),
             (_aggregate(writer, exact=exact).replace(" FILTER (WHERE b)", ""), f"k{down}{frame}"),
@@ -360,7 +404,7 @@ def _windowed(writer: Writer, source: str, where: str) -> str:
 
 
 def _nested(writer: Writer, source: str, where: str) -> str:
-    kind = writer.pick(_PLAIN)
+    kind = writer.pick(PLAIN)
     name = writer.pick(_OF_COLUMNS[kind])
     other = writer.pick(["everyday", "extreme"])
     inner = f"SELECT q.{name} FROM {other} q WHERE {Writer(writer.draw, 'q.').value('BOOLEAN', 1)}"
@@ -387,7 +431,7 @@ def _nested(writer: Writer, source: str, where: str) -> str:
 
 
 def _limited(writer: Writer, source: str, where: str) -> str:
-    key = writer.leaf(writer.pick(_PLAIN))
+    key = writer.leaf(writer.pick(PLAIN))
     down = writer.pick(["", " DESC", " NULLS LAST", " DESC NULLS FIRST"])
     count, skip = writer.pick([1, 3]), writer.pick(["", " OFFSET 2"])
     return f"SELECT k, {key} AS a FROM {source}{where} ORDER BY {key}{down}, k LIMIT {count}{skip}"

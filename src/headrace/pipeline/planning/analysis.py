@@ -118,7 +118,8 @@ class Analyst:
             functions: The functions of the catalog that it calls.
             facts: Of the query, and of those that are planned as part of it.
         """
-        is_volatile = any(query.reads_clock for query in facts)  # then it has no plan to replay
+        # Then there is no plan to replay: the query itself is.
+        is_volatile = any(query.reads_clock or query.has_generator for query in facts)
         refusal, exact, planned = None, None, None
         try:
             exact = self._translate_exactly(query, schemas, is_volatile=is_volatile)
@@ -269,6 +270,8 @@ class Analyst:
 def _unpruned(facts: Sequence[QueryFacts]) -> str | None:
     if any(query.reads_clock for query in facts):
         return "it is another query each run"
+    if any(query.has_generator for query in facts):
+        return "it makes rows of arrays"
     constants = (query.untrusted_constant for query in facts)
     constant = next((text for text in constants if text is not None), None)
     return None if constant is None else f"the engines may compute {constant} differently"

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import msgspec
 import pyarrow as pa
-from datafusion import DataFrame, RuntimeEnvBuilder, SessionConfig, SessionContext, udf
+from datafusion import DataFrame, RuntimeEnvBuilder, SessionContext, udf
 from datafusion.substrait import Producer
 from substrait.plan_pb2 import Plan
 
@@ -17,15 +17,7 @@ from headrace.pipeline.functions.declaration import Function
 from headrace.pipeline.planning.substrait import canonical_plan
 from headrace.pipeline.project.setting import Settings
 from headrace.pipeline.translation.kernels.table import register_kernels
-
-_SETTINGS = {
-    # Spark reads 0.05 as a decimal.
-    "datafusion.sql_parser.parse_float_as_decimal": "true",
-    # A plan must not depend on how many cores the machine has.
-    "datafusion.execution.target_partitions": "1",
-    "datafusion.sql_parser.map_string_types_to_utf8view": "false",
-    "datafusion.sql_parser.recursion_limit": "500",
-}
+from headrace.pipeline.translation.session import translated_session
 
 _TOLD = re.compile(r"(DataFusion error: )?(Error during planning|\w+ error): |(?=This feature|Not)")
 """How a line begins that says what is wrong, and not only in which rule of the optimiser."""
@@ -106,18 +98,8 @@ def planning_context(
     runtime: RuntimeEnvBuilder | None = None,
 ) -> SessionContext:
     """A DataFusion session with Spark's functions and the meanings that plans rely on."""
-    config = SessionConfig()
-    zone = ("datafusion.execution.time_zone", settings.time_zone)
-    for key, value in (*_SETTINGS.items(), zone, *extra):
-        config = config.set(key, value)
-    context = SessionContext(config, runtime)
-    context.enable_spark_functions()
-    # That one averages decimals as doubles; Spark itself, and DataFusion's own, keep decimals.
-    context.register_udaf(SessionContext().udaf("avg"))
-    # These would take the place of the operators when a Substrait plan is read back.
-    for name in ("like", "ilike"):
-        context.deregister_udf(name)
-    return context
+    zone = {"datafusion.execution.time_zone": settings.time_zone}
+    return translated_session(zone | dict(extra), runtime)
 
 
 def register_function(context: SessionContext, function: Function, arity: int) -> None:

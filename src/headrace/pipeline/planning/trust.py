@@ -15,6 +15,7 @@ import msgspec
 from sqlglot import exp
 
 from headrace.pipeline.planning.volatile import is_clock
+from headrace.pipeline.translation.generator import GENERATORS
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")
 _TIME = re.compile(r"\d{4}-\d{2}-\d{2}([ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?)?")
@@ -53,6 +54,8 @@ class QueryFacts(msgspec.Struct, frozen=True, kw_only=True):
     """A constant expression on whose value the engines might differ, as text."""
     reads_clock: bool
     """Whether it asks for the time of the run."""
+    has_generator: bool
+    """Whether it makes rows of arrays, for which Substrait has no word."""
 
 
 def gather_facts(tree: exp.Query) -> QueryFacts:
@@ -69,7 +72,16 @@ def gather_facts(tree: exp.Query) -> QueryFacts:
         columns_by_position=tuple(columns) if _names_by_position(nodes) else (),
         untrusted_constant=_untrusted_constant(nodes),
         reads_clock=any(map(is_clock, nodes)),
+        has_generator=any(map(_is_generator, nodes)),
     )
+
+
+def _is_generator(node: exp.Expr) -> bool:
+    if isinstance(node, exp.Table):
+        return isinstance(node.this, exp.Func)
+    if isinstance(node, exp.Anonymous):
+        return node.name.casefold() in GENERATORS
+    return isinstance(node, exp.UDTF) and not isinstance(node, exp.Values)
 
 
 def untrusted_columns(queries: Sequence[QueryFacts]) -> frozenset[str]:

@@ -8,10 +8,12 @@ from sqlglot import exp
 
 from headrace.pipeline.functions.builtin import spark_functions
 from headrace.pipeline.translation import type_rule as t
-from headrace.pipeline.translation.catalogue.aggregate import AGGREGATES, RANKS, Over
-from headrace.pipeline.translation.catalogue.collection import element, struct_of
+from headrace.pipeline.translation.catalogue.aggregate import AGGREGATES, RANKS
+from headrace.pipeline.translation.catalogue.collection import element, struct_of, zip_arrays
+from headrace.pipeline.translation.catalogue.over import Over
 from headrace.pipeline.translation.catalogue.table import SCALAR
 from headrace.pipeline.translation.compiler import Clock, Compiler, known
+from headrace.pipeline.translation.higher_order import compile_higher_order
 from headrace.pipeline.translation.literal import cast_value
 from headrace.pipeline.translation.refusal import unsupported, wrong
 from headrace.pipeline.translation.scope import Scope, field_of
@@ -22,13 +24,18 @@ from headrace.pipeline.translation.typed import (
     literal_micros,
     sql_cast,
 )
-from headrace.pipeline.translation.window import aggregate
+from headrace.pipeline.translation.window import aggregate, window
 
 _CASTING_NAMES = frozenset(
     {"bigint", "tinyint", "smallint", "int", "double", "float", "boolean", "string", "binary"}
 )
 """Types whose names are also functions that cast to them."""
 _CLOCK_NAMES = frozenset({"now", "current_timestamp", "current_date", "curdate"})
+_ORDER_FREE = frozenset(
+    {"sort_array", "array_sort", "array_max", "array_min", "array_contains"}
+    | {"size", "cardinality", "array_size"}
+)
+"""Functions of an array that do not depend on the order of its elements."""
 _CHANCE = {
     "rand": Typed("random()", t.DOUBLE),
     "random": Typed("random()", t.DOUBLE),
@@ -37,9 +44,11 @@ _CHANCE = {
 """Other values in each run, on either engine."""
 
 
-def named_call(compiler: Compiler, node: exp.Anonymous, scope: Scope) -> Typed:
+def named_call(compiler: Compiler, node: exp.Anonymous, scope: Scope) -> Typed:  # noqa: C901
     """Compile a call as the parser leaves it: by its name."""
     name = node.name.casefold()
+    if any(isinstance(part, exp.Lambda) for part in node.expressions):
+        return compile_higher_order(compiler, node, scope)
     if name in AGGREGATES:
         return aggregate(compiler, node, scope, Over())
     if name in _CLOCK_NAMES and not node.expressions:
@@ -83,23 +92,51 @@ def call_entry(
     """Compile a call of a scalar function of the catalogue."""
     if any(isinstance(argument, exp.Star | exp.Lambda | exp.Kwarg) for argument in arguments):
         raise unsupported(node, "the catalogue has only plain arguments")
-    values = [compiler.value(argument, scope) for argument in arguments]
+    values = [
+        compiler.value(argument, scope)
+        if place or name not in _ORDER_FREE
+        else _in_any_order(compiler, argument, scope)
+        for place, argument in enumerate(arguments)
+    ]
     return known(SCALAR.translate(name, compiler.casts, values), node, *values)
 
 
-def _struct(compiler: Compiler, node: exp.Anonymous, scope: Scope) -> Typed:
-    names, values = [], []
-    for place, part in enumerate(node.expressions, 1):
-        named = isinstance(part, exp.Alias | exp.Column)
-        names.append(part.alias_or_name if named else f"col{place}")
-        values.append(compiler.value(part, scope))
+def _in_any_order(compiler: Compiler, node: exp.Expr, scope: Scope) -> Typed:
+    """An array whose elements may come in any order: a collecting aggregate may give it."""
+    if isinstance(node, exp.Anonymous) and node.name.casefold() in AGGREGATES:
+        return aggregate(compiler, node, scope, Over(any_order=True))
+    if isinstance(node, exp.Filter):
+        return window(compiler, node, scope, any_order=True)
+    return compiler.value(node, scope)
+
+
+def struct(compiler: Compiler, node: exp.Expr, scope: Scope) -> Typed:
+    """Compile a struct: a field has the name of its column."""
+    names = [_name(part, f"col{place}") for place, part in enumerate(node.expressions, 1)]
+    values = [compiler.value(part, scope) for part in node.expressions]
     if not values:
         raise unsupported(node, "a struct has at least one field")
     return struct_of(names, values)
 
 
+def zipped(compiler: Compiler, node: exp.Expr, scope: Scope) -> Typed:
+    """Compile `arrays_zip`: an array of structs, whose fields have the names of the arrays."""
+    names = [_name(part, str(place)) for place, part in enumerate(node.expressions)]
+    values = [compiler.value(part, scope) for part in node.expressions]
+    if not values or len({name.casefold() for name in names}) < len(names):
+        raise unsupported(node, "the catalogue has it only for arrays of different names")
+    return known(zip_arrays(names, values), node, *values)
+
+
+def _name(part: exp.Expr, otherwise: str) -> str:
+    """The name that a part of a struct brings along."""
+    named = isinstance(part, exp.Alias | exp.Column | exp.Identifier | exp.Dot)
+    return str(part.alias_or_name) if named else otherwise
+
+
 _FORMS: Mapping[str, Callable[[Compiler, exp.Anonymous, Scope], Typed]] = {
-    "struct": _struct,
+    "struct": struct,
+    "arrays_zip": zipped,
     "grouping": _grouping_mark,
     "grouping_id": _grouping_mark,
 }

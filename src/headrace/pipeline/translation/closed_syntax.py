@@ -12,7 +12,8 @@ from headrace.pipeline.translation.refusal import unsupported
 _TAIL = "order limit offset sort distribute cluster"
 FORMS: dict[type[exp.Expr], str] = {
     # queries
-    exp.Select: f"with_ distinct from_ joins where group having qualify windows hint {_TAIL}",
+    exp.Select: "with_ distinct from_ joins laterals where group having qualify windows hint "
+    + _TAIL,
     exp.Union: f"with_ distinct by_name {_TAIL}",
     exp.Except: f"with_ distinct {_TAIL}",
     exp.Intersect: f"with_ distinct {_TAIL}",
@@ -26,8 +27,9 @@ FORMS: dict[type[exp.Expr], str] = {
     exp.Pivot: "alias fields unpivot include_nulls columns pivot_column_naming",
     exp.PivotAlias: "alias",
     exp.TableAlias: "columns",
-    exp.Lateral: "alias",
     exp.Join: "side kind on using method",
+    exp.Lateral: "view outer alias",
+    exp.Aliases: "",
     exp.Where: "",
     exp.Group: "all rollup cube grouping_sets",
     exp.Rollup: "",
@@ -67,7 +69,14 @@ FORMS: dict[type[exp.Expr], str] = {
             *(exp.BitwiseAnd, exp.BitwiseOr, exp.BitwiseXor, exp.BitwiseNot),
             *(exp.BitwiseLeftShift, exp.BitwiseRightShift),
             *(exp.Escape, exp.RegexpLike, exp.Extract, exp.Exists, exp.Anonymous, exp.Bracket),
-            *(exp.CurrentDate, exp.CurrentTimestamp, exp.Filter),
+            *(
+                exp.CurrentDate,
+                exp.CurrentTimestamp,
+                exp.Filter,
+                exp.Lambda,
+                exp.WithinGroup,
+                exp.Kwarg,
+            ),
         ),
         "",
     ),

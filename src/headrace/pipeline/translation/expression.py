@@ -8,7 +8,14 @@ from headrace.pipeline.arrow_ddl import type_text
 from headrace.pipeline.functions.catalog import Catalog
 from headrace.pipeline.project.setting import VariableValue, variable_literal
 from headrace.pipeline.translation import type_rule as t
-from headrace.pipeline.translation.call import bracket, call_entry, clock_time, named_call, trim
+from headrace.pipeline.translation.call import (
+    bracket,
+    call_entry,
+    clock_time,
+    named_call,
+    struct,
+    trim,
+)
 from headrace.pipeline.translation.cast import Casts
 from headrace.pipeline.translation.catalogue.time import extract
 from headrace.pipeline.translation.compiler import Clock, Subqueries, known, truth
@@ -117,6 +124,10 @@ class Expressions:
                 return self._value(variable_literal(self.variables[node.name]), scope)
             case exp.Column():
                 return scope.find(node)
+            case exp.Identifier():  # a parameter of a lambda
+                return scope.find(exp.Column(this=node.copy()))
+            case exp.Tuple():
+                return struct(self, node, scope)
             case exp.Neg():
                 return negation(self, node, scope)
             case exp.Cast() | exp.TryCast():
@@ -172,7 +183,7 @@ class Expressions:
                 return clock_time(self, node, is_date=isinstance(node, exp.CurrentDate))
             case exp.Anonymous():
                 return named_call(self, node, scope)
-            case exp.Filter() | exp.Window():
+            case exp.Filter() | exp.Window() | exp.WithinGroup():
                 return window(self, node, scope)
             case exp.Subquery():
                 return scalar_query(self, node, scope)

@@ -7,6 +7,7 @@ import msgspec
 from sqlglot import exp
 
 from headrace.pipeline.translation.compiler import Queries
+from headrace.pipeline.translation.generator import lateral
 from headrace.pipeline.translation.operator import compare
 from headrace.pipeline.translation.refusal import unsupported, wrong
 from headrace.pipeline.translation.relation import Relation, relation
@@ -30,6 +31,8 @@ def from_clause(queries: Queries, node: exp.Select, parent: Scope | None) -> tup
         return "", Scope([], parent)
     scope = Scope([], parent)
     text = _joined(queries, source.this, node.args.get("joins") or (), scope)
+    for view in node.args.get("laterals") or ():
+        text = lateral(queries, text, scope, view)
     return f" FROM {text}", scope
 
 
@@ -83,6 +86,10 @@ def _join(queries: Queries, left: str, scope: Scope, join: exp.Join) -> str:
     if method not in {"", "NATURAL"} or (side, kind) not in _JOINS:
         raise unsupported(join, "the catalogue has no such join")
     word = _JOINS[side, kind]
+    if isinstance(join.this, exp.Lateral) and not isinstance(join.this.this, exp.Subquery):
+        if word not in {"INNER JOIN", "CROSS JOIN"} or any(map(join.args.get, ("on", "using"))):
+            raise unsupported(join, "the catalogue has no such join with LATERAL")
+        return lateral(queries, left, scope, join.this)
     right = _operand(queries, join.this, scope)
     taken = {column.qualifier for column in scope.columns}
     if any(column.qualifier in taken for column in right.columns):

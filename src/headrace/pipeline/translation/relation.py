@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import msgspec
 from sqlglot import exp
 
-from headrace.pipeline.translation import type_rule as t
 from headrace.pipeline.translation.catalogue.collection import common
 from headrace.pipeline.translation.compiler import Compiled, Queries
+from headrace.pipeline.translation.generator import GENERATORS, counted_rows, expand, expand_rows
 from headrace.pipeline.translation.order import order_and_limit
 from headrace.pipeline.translation.pivot import rewritten
 from headrace.pipeline.translation.refusal import unsupported, wrong
@@ -31,6 +31,9 @@ def relation(queries: Queries, node: exp.Expr, parent: Scope | None) -> Relation
     match node:
         case exp.Table() if isinstance(node.this, exp.Identifier):
             text, outputs, name = _table(queries, node)
+        case exp.Table() if isinstance(node.this, exp.Anonymous):
+            inner, name = _table_function(queries, node.this)
+            text, outputs = f"({inner.text})", inner.columns
         case exp.Subquery():
             inner = wrapped(queries, node, queries.query(node.this, parent))
             text, outputs, name = f"({inner.text})", inner.columns, queries.new_name()
@@ -45,7 +48,7 @@ def relation(queries: Queries, node: exp.Expr, parent: Scope | None) -> Relation
     qualifier = node.alias.casefold() or name
     columns = ", ".join(identifier(output.name.casefold()) for output in named)
     listed = f" ({columns})" if alias is not None and alias.columns else ""
-    if isinstance(node, exp.Values | exp.Subquery):
+    if not isinstance(node.this, exp.Identifier):
         listed = f" ({columns})"
     check_distinct(named, node)
     whole = f"{text} AS {identifier(qualifier)}{listed}"
@@ -76,6 +79,21 @@ def _table(queries: Queries, node: exp.Table) -> tuple[str, tuple[Output, ...], 
     return identifier(name), queries.tables[name], name.rpartition(".")[2]
 
 
+def _table_function(queries: Queries, node: exp.Anonymous) -> tuple[Compiled, str]:
+    """A function in FROM as a query, and the name of its result."""
+    name, scope = node.name.casefold(), Scope([])
+    if name == "range":
+        rows = counted_rows(queries.expressions, node)
+        text = expand_rows(queries, "", scope, rows, qualifier=name, names=(), node=node)
+    elif name in GENERATORS:
+        text = expand(queries, "", scope, node, qualifier=name, names=())
+    else:
+        raise unsupported(node, "the catalogue has no such function in FROM")
+    outputs = tuple(Output(column.name, column.value.type) for column in scope.columns)
+    shown = ", ".join(f"{c.value.text} AS {identifier(c.name)}" for c in scope.columns)
+    return Compiled(f"SELECT {shown} FROM {text}", outputs), name
+
+
 def wrapped(queries: Queries, node: exp.Expr, inner: Compiled) -> Compiled:
     """A query in brackets, which may have an order and a limit of its own."""
     if not any(node.args.get(key) for key in ("order", "limit", "offset")):
@@ -94,7 +112,7 @@ def inline_table(queries: Queries, node: exp.Values) -> Compiled:
     columns = []
     for column in zip(*cells, strict=True):
         cast = common(queries.expressions.casts, column)
-        if cast is None or cast[0].type == t.VOID:
+        if cast is None:
             raise unsupported(node, "the rows have no types in common")
         columns.append(cast)
     outputs = tuple(Output(f"col{n}", c[0].type) for n, c in enumerate(columns, 1))

@@ -9,6 +9,7 @@ from sqlglot import exp
 from headrace.pipeline.arrow_ddl import type_text
 from headrace.pipeline.translation import type_rule as t
 from headrace.pipeline.translation.compiler import Compiled, PlainSelect, Queries
+from headrace.pipeline.translation.generator import is_generator, without_generator
 from headrace.pipeline.translation.grouping import group_by, has_aggregate, star_of
 from headrace.pipeline.translation.join import from_clause
 from headrace.pipeline.translation.operator import ordered
@@ -22,14 +23,21 @@ from headrace.pipeline.translation.typed import Typed, identifier
 def select(queries: Queries, node: exp.Select, parent: Scope | None) -> Compiled:
     """Compile a SELECT."""
     text, scope = from_clause(queries, node, parent)
+    joins = node.args.get("joins") or ()
+    has_generator = any(map(is_generator, node.expressions)) or any(
+        isinstance(part, exp.Lateral) and not isinstance(part.this, exp.Subquery)
+        for part in (*(node.args.get("laterals") or ()), *(j.this for j in joins))
+    )
+    node, text = without_generator(queries, node, text, scope)
     before = queries.expressions.windows
     queries.expressions.windows = {
         window.name.casefold(): window for window in node.args.get("windows") or ()
     }
     try:
-        return _selected(queries, node, text, scope)
+        compiled = _selected(queries, node, text, scope)
     finally:
         queries.expressions.windows = before
+    return msgspec.structs.replace(compiled, plain=None) if has_generator else compiled
 
 
 def _selected(queries: Queries, node: exp.Select, source: str, scope: Scope) -> Compiled:

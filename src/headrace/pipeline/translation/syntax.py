@@ -99,7 +99,17 @@ class _CallText(SparkText):
 def parse_calls(sql: str) -> exp.Expr:
     """Read a query; it has been read before, so that it is known to be one."""
     trees = _CallText().parser().parse(list(tokenize(sql)), sql)
-    return next(tree for tree in trees if tree is not None)
+    tree = next(tree for tree in trees if tree is not None)
+    if "any" in sql.casefold():
+        for node in list(tree.find_all(exp.Any)):
+            _call_any(node)
+    return tree
+
+
+def _call_any(node: exp.Any) -> None:
+    """Put the aggregate `any(x)` where the parser has seen a quantifier."""
+    if isinstance(node.this, exp.Paren) and not isinstance(node.parent, exp.Binary):
+        node.replace(exp.Anonymous(this="any", expressions=[node.this.this]))
 
 
 @lru_cache(maxsize=16)

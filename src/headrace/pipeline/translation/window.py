@@ -8,13 +8,17 @@ from sqlglot import exp
 
 from headrace.pipeline.arrow_ddl import type_text
 from headrace.pipeline.translation import type_rule as t
-from headrace.pipeline.translation.catalogue.aggregate import AGGREGATES, RANKS, Over
+from headrace.pipeline.translation.catalogue.aggregate import AGGREGATES, RANKS
+from headrace.pipeline.translation.catalogue.over import Over
 from headrace.pipeline.translation.compiler import Compiler, known
 from headrace.pipeline.translation.literal import is_number_literal
 from headrace.pipeline.translation.operator import ordered
 from headrace.pipeline.translation.refusal import unsupported, wrong
 from headrace.pipeline.translation.scope import Scope
 from headrace.pipeline.translation.typed import Typed, sql_cast
+
+_RANKS_BY_ORDER = frozenset({"rank", "dense_rank", "percent_rank"})
+"""Spark lets them have arguments, and takes the keys of the window instead."""
 
 
 def aggregate(compiler: Compiler, node: exp.Anonymous, scope: Scope, over: Over) -> Typed:
@@ -31,14 +35,18 @@ def aggregate(compiler: Compiler, node: exp.Anonymous, scope: Scope, over: Over)
     scope.is_correlated |= plain.is_correlated
     if over.distinct and over.window is not None:
         raise unsupported(node, "DISTINCT over a window")
-    if entry.name != "count" and len(values) != 1:
-        raise wrong(node, f"it takes one argument, not {len(values)}")
+    if over.order is not None and not entry.is_ordered:
+        raise unsupported(node, "it does not take WITHIN GROUP")
+    if not entry.least <= len(values) <= entry.most:
+        raise wrong(node, f"it does not take {len(values)} arguments")
+    if any(part.find(exp.Column) is not None for part in arguments[entry.columns :]):
+        raise unsupported(node, "an argument that is the same for all rows names a column")
     return known(entry.build(compiler.casts, over, values), node, *values)
 
 
-def window(compiler: Compiler, node: exp.Expr, scope: Scope) -> Typed:
+def window(compiler: Compiler, node: exp.Expr, scope: Scope, *, any_order: bool = False) -> Typed:
     """What stands before OVER or FILTER, with it."""
-    inner, over = node, Over()
+    inner, over = node, Over(any_order=any_order)
     if isinstance(node, exp.Window):
         inner = node.this
         over = Over(window=_frame(compiler, node, scope))
@@ -47,6 +55,9 @@ def window(compiler: Compiler, node: exp.Expr, scope: Scope) -> Typed:
         condition = compiler.boolean(inner.expression.this, plain)
         scope.is_correlated |= plain.is_correlated
         over = msgspec.structs.replace(over, condition=condition.text)
+        inner = inner.this
+    if isinstance(inner, exp.WithinGroup):
+        over = msgspec.structs.replace(over, order=_within_group(compiler, inner, scope))
         inner = inner.this
     if not isinstance(inner, exp.Anonymous):
         raise unsupported(node, "the catalogue has no such window function")
@@ -57,6 +68,17 @@ def window(compiler: Compiler, node: exp.Expr, scope: Scope) -> Typed:
         raise unsupported(node, "the catalogue has no such aggregate")
     values = [compiler.value(argument, scope) for argument in inner.expressions]
     return _positional(compiler, inner, values, over.window, node=node)
+
+
+def _within_group(compiler: Compiler, node: exp.WithinGroup, scope: Scope) -> tuple[Typed, bool]:
+    """The one key of WITHIN GROUP (ORDER BY), and whether it is descending."""
+    keys = node.expression.expressions
+    if len(keys) != 1:
+        raise unsupported(node, "WITHIN GROUP with several keys")
+    key = keys[0]
+    plain = Scope(scope.columns, scope.parent, scope.aliases, scope.prefers_aliases)
+    value = compiler.value(key.this if isinstance(key, exp.Ordered) else key, plain)
+    return value, isinstance(key, exp.Ordered) and bool(key.args.get("desc"))
 
 
 def _positional(
@@ -71,7 +93,7 @@ def _positional(
     name = function.name.casefold()
     if "ORDER BY" not in window:
         raise unsupported(node, "without ORDER BY the rows have no order")
-    if name in RANKS and not values:
+    if name in RANKS and (not values or name in _RANKS_BY_ORDER):
         return Typed(sql_cast(f"{name}() OVER ({window})", RANKS[name]), RANKS[name])
     is_tile = name == "ntile" and len(values) == 1 and t.is_integer(values[0].type)
     if is_tile and values[0].is_literal and values[0].value > 0:
@@ -79,10 +101,20 @@ def _positional(
         return Typed(sql_cast(text, t.INT), t.INT)
     if name in {"lag", "lead"} and values and all(v.is_literal for v in values[1:]):
         return _neighbour(compiler, node, name, window, values)
+    if name == "nth_value" and len(values) == 2:  # noqa: PLR2004
+        return _nth(values, window, node)
     if name in {"first_value", "first", "last_value", "last"} and len(values) == 1:
         word = "first_value" if name.startswith("first") else "last_value"
         return Typed(f"{word}({values[0].text}) OVER ({window})", values[0].type)
     raise unsupported(node, "the catalogue has no such window function")
+
+
+def _nth(values: Sequence[Typed], window: str, node: exp.Expr) -> Typed:
+    """`nth_value`: null where the frame has not so many rows."""
+    value, place = values
+    if not (place.is_literal and t.is_integer(place.type) and (place.value or 0) > 0):
+        raise unsupported(node, "the catalogue has nth_value only of a place that is a literal")
+    return Typed(f"nth_value({value.text}, {place.value}) OVER ({window})", value.type)
 
 
 def _neighbour(

@@ -1,50 +1,19 @@
 """Aggregates, over groups and over windows."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-import msgspec
 import pyarrow as pa
 
 from headrace.pipeline.translation import type_rule as t
 from headrace.pipeline.translation.cast import Casts
-from headrace.pipeline.translation.typed import Typed, call, sql_cast
+from headrace.pipeline.translation.catalogue.double import double_sum
+from headrace.pipeline.translation.catalogue.gathered import GATHERED
+from headrace.pipeline.translation.catalogue.over import AggregateEntry, Build, Over
+from headrace.pipeline.translation.typed import Typed, call, null_of, sql_cast
 
 _SAFE_DIGITS = 28
 """A decimal of at most so many digits can be added up ten billion times."""
 _COUNT = pa.decimal128(20, 0)
-
-
-class Over(msgspec.Struct, frozen=True):
-    """How an aggregate is applied: to which values, and over which window."""
-
-    distinct: bool = False
-    condition: str | None = None
-    window: str | None = None
-
-    def text(self, function: str, argument: Typed | None, kind: pa.DataType) -> Typed:
-        """A call of one of DataFusion's aggregates; nulls are ignored by all that are used."""
-        if argument is None:
-            inner = "1" if self.condition is None else f"CASE WHEN {self.condition} THEN 1 END"
-            can_fail = False
-        else:
-            inner, can_fail = argument.text, argument.can_fail
-            if self.condition is not None:
-                inner = f"CASE WHEN {self.condition} THEN {inner} END"
-        word = "DISTINCT " if self.distinct else ""
-        over = "" if self.window is None else f" OVER ({self.window})"
-        return Typed(f"{function}({word}{inner}){over}", kind, can_fail=can_fail)
-
-
-Build = Callable[[Casts, Over, Sequence[Typed]], Typed | None]
-
-
-class AggregateEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """An aggregate for some types."""
-
-    name: str
-    takes: str
-    how: str
-    build: Build
 
 
 def _count(_: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
@@ -67,6 +36,8 @@ def _count(_: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
 
 def _sum(casts: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
     (value,) = arguments
+    if value.type == t.VOID:
+        return over.text("sum", null_of(t.DOUBLE), t.DOUBLE)
     if value.type == t.LONG:
         if not casts.ansi:
             return over.text("sum", value, t.LONG)
@@ -80,8 +51,18 @@ def _sum(casts: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
         return _decimal_sum(over, value)
     if t.is_float(value.type):
         double = casts.cast(value, t.DOUBLE)
-        return None if double is None else over.text("sum", double, t.DOUBLE)
+        return None if double is None else double_sum(over, double, average=False)
     return None
+
+
+def _try_sum(casts: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
+    (value,) = arguments
+    if value.type != t.LONG:
+        is_safe = not t.is_decimal(value.type) or value.type.precision <= _SAFE_DIGITS
+        return _sum(casts, over, arguments) if is_safe else None
+    wide = Typed(sql_cast(value.text, _COUNT), t.LONG, can_fail=value.can_fail)
+    total = over.text("sum", wide, t.LONG)
+    return Typed(f"TRY_CAST({total.text} AS BIGINT)", t.LONG, can_fail=value.can_fail)
 
 
 def _decimal_sum(over: Over, value: Typed) -> Typed:
@@ -108,8 +89,16 @@ def _average(casts: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | No
         return call("decimal_divide", kind, _decimal_sum(over, value), count)
     if t.is_numeric(value.type):
         wide = casts.cast(value, t.DOUBLE)
-        return None if wide is None else over.text("avg", wide, t.DOUBLE)
+        if wide is None:
+            return None
+        if t.is_float(value.type) or value.type == t.LONG:
+            return double_sum(over, wide, average=True)
+        return over.text("avg", wide, t.DOUBLE)  # sums of smaller numbers are exact
     return None
+
+
+def _try_average(casts: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
+    return None if t.is_decimal(arguments[0].type) else _average(casts, over, arguments)
 
 
 def _extreme(name: str) -> Build:
@@ -152,7 +141,11 @@ def _bits(name: str) -> Build:
 
 
 def _entry(names: str, takes: str, how: str, build: Build) -> list[AggregateEntry]:
-    return [AggregateEntry(name=n, takes=takes, how=how, build=build) for n in names.split()]
+    least, most = (0, 100) if names == "count" else (1, 1)
+    return [
+        AggregateEntry(name=n, takes=takes, how=how, build=build, least=least, most=most)
+        for n in names.split()
+    ]
 
 
 _ENTRIES = [
@@ -167,6 +160,9 @@ _ENTRIES = [
     *_entry("bit_and", "INTEGER", "bit_and", _bits("bit_and")),
     *_entry("bit_or", "INTEGER", "bit_or", _bits("bit_or")),
     *_entry("bit_xor", "INTEGER", "bit_xor", _bits("bit_xor")),
+    *_entry("try_sum", "NUMERIC", "sum; null beyond the type", _try_sum),
+    *_entry("try_avg", "NUMERIC", "avg", _try_average),
+    *GATHERED,
 ]
 AGGREGATES: dict[str, AggregateEntry] = {entry.name: entry for entry in _ENTRIES}
 RANKS = {"row_number": t.INT, "rank": t.INT, "dense_rank": t.INT, "percent_rank": t.DOUBLE,

@@ -112,6 +112,30 @@ def struct_of(names: Sequence[str], values: Sequence[Typed]) -> Typed:
     return call("struct", kind, *values)
 
 
+def zip_arrays(names: Sequence[str], values: Sequence[Typed]) -> Typed | None:
+    """An array of structs of the elements at the same place."""
+    if not all(t.is_array(value.type) and value.type.value_type != t.VOID for value in values):
+        return None
+    fields = [pa.field(n, v.type.value_type) for n, v in zip(names, values, strict=True)]
+    return call("arrays_zip", t.array_of(pa.struct(fields)), *values)
+
+
+def _map_entries(_: Casts, arguments: Sequence[Typed]) -> Typed:
+    kind = arguments[0].type
+    entry = pa.struct([pa.field("key", kind.key_type), pa.field("value", kind.item_type)])
+    return call("map_entries", t.array_of(entry), *arguments)
+
+
+def _map_from_entries(_: Casts, arguments: Sequence[Typed]) -> Typed | None:
+    entry = arguments[0].type.value_type
+    if not pa.types.is_struct(entry) or entry.num_fields != 2:  # noqa: PLR2004
+        return None
+    key, value = (field.type for field in entry)
+    if key == t.VOID or t.has_float(key) or pa.types.is_nested(key):
+        return None
+    return call("map_from_entries", t.map_of(key, value), *arguments, can_fail=True)
+
+
 def _named_struct(_: Casts, arguments: Sequence[Typed]) -> Typed | None:
     names, values = arguments[::2], arguments[1::2]
     if len(names) != len(values) or not all(name.is_text() for name in names):
@@ -252,6 +276,8 @@ COLLECTION: list[Entry] = [
     by_kernel("map_keys", "MAP", lambda types: t.array_of(types[0].key_type), "map_keys"),
     by_kernel("map_values", "MAP", lambda types: t.array_of(types[0].item_type), "map_values"),
     by_rule("map_from_arrays", "ARRAY ARRAY", t.VOID, "kernel map_from_arrays", _map_from_arrays),
+    by_rule("map_entries", "MAP", t.VOID, "kernel map_entries", _map_entries),
+    by_rule("map_from_entries", "ARRAY", t.VOID, "kernel map_from_entries", _map_from_entries),
     by_rule("map_concat", "MAP...", t.VOID, "kernel map_concat", _map_concat),
     by_rule("str_to_map", "STRING [STRING!] [STRING!]", t.VOID, "kernel text_to_map", _text_to_map),
     by_rule("array_contains", "ARRAY ANY", t.BOOLEAN, "kernel array_contains",

@@ -12,12 +12,13 @@ from headrace.pipeline.translation.catalogue.pattern import PATTERN
 from headrace.pipeline.translation.catalogue.special_value import SPECIAL_VALUE
 from headrace.pipeline.translation.catalogue.text import TEXT
 from headrace.pipeline.translation.catalogue.time import TIME
+from headrace.pipeline.translation.catalogue.vector import VECTOR
 from headrace.pipeline.translation.catalogue.word import WORD
 
 SCALAR = Catalogue(
     [
         *(*FORM, *NUMBER, *ARITHMETIC, *SPECIAL_VALUE, *NUMBER_TEXT),
         *(*TEXT, *WORD, *PATTERN, *BINARY, *JSON),
-        *(*TIME, *COLLECTION),
+        *(*TIME, *COLLECTION, *VECTOR),
     ]
 )

@@ -18,6 +18,8 @@ def by_distinct(
         arrays: The arguments.
         nulls: Whether the function wants to see nulls.
     """
+    if any(pa.types.is_nested(array.type) for array in arrays):
+        arrays = tuple(array.cast(numbered(array.type)) for array in arrays)
     columns = [array.to_pylist() for array in arrays]
     known: dict[Any, Any] = {}
     results: list[Any] = []
@@ -30,6 +32,22 @@ def by_distinct(
             known[key] = compute(*row)
         results.append(known[key])
     return pa.array(results, gives)
+
+
+def numbered(kind: pa.DataType) -> pa.DataType:
+    """A type with numbers in place of dates and times, which Python has only up to 9999."""
+    if pa.types.is_date(kind):
+        return pa.int32()
+    if pa.types.is_timestamp(kind):
+        return pa.int64()
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(numbered(kind.value_type)))
+    if pa.types.is_map(kind):
+        key, item = kind.key_field, kind.item_field
+        return pa.map_(key.with_type(numbered(key.type)), item.with_type(numbered(item.type)))
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(numbered(field.type)) for field in kind])
+    return kind
 
 
 def where_valid(result: pa.Array, *arrays: pa.Array) -> pa.Array:

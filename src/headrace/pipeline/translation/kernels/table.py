@@ -1,17 +1,17 @@
 """All kernels, and how a session gets to know them."""
 
-from collections.abc import Iterable
-
-from datafusion import SessionContext, udf
-
-from headrace.pipeline.translation.kernel import parse_kernel
 from headrace.pipeline.translation.kernels import (
     attempt,
     binary,
     bit,
     cast,
     collection,
+    double,
+    entry,
+    gathered,
+    generator,
     hashing,
+    higher_order,
     json,
     number,
     number_cast,
@@ -21,18 +21,16 @@ from headrace.pipeline.translation.kernels import (
     text,
     time,
     url,
+    vector,
     word,
 )
+from headrace.pipeline.translation.kernels.body import register_kernels
 
 KERNEL_MODULES = (
-    *(attempt, binary, bit, cast, collection, hashing, json),
-    *(number, number_cast, number_text, pattern, subquery, text, time, url, word),
+    *(attempt, binary, bit, cast, collection, double, entry, gathered, generator, hashing),
+    *(higher_order, json, number, number_cast, number_text, pattern, subquery, text, time),
+    *(url, vector, word),
 )
 """Importing them declares their kernels."""
 
-
-def register_kernels(context: SessionContext, names: Iterable[str]) -> None:
-    """Make kernels known to a session."""
-    for name in names:
-        call = parse_kernel(name)
-        context.register_udf(udf(call.compute, list(call.takes), call.gives, "immutable", name))
+__all__ = ["KERNEL_MODULES", "register_kernels"]

@@ -1,0 +1,229 @@
+"""Aggregates that are computed of all values of a group at once."""
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from headrace.pipeline.translation import type_rule as t
+from headrace.pipeline.translation.cast import Casts
+from headrace.pipeline.translation.catalogue.collection import struct_of
+from headrace.pipeline.translation.catalogue.over import AggregateEntry, Build, Over
+from headrace.pipeline.translation.typed import Typed, call, literal_text
+
+
+def gather(over: Over, value: Typed) -> Typed | None:
+    """All values of a group as an array; where a condition is false there is a null."""
+    if over.window is not None:
+        return None
+    return over.text("array_agg", value, t.array_of(value.type))
+
+
+def _plain_number(kind: pa.DataType) -> bool:
+    return t.is_integer(kind) or t.is_float(kind)
+
+
+def _is_share(value: Typed) -> bool:
+    kind = value.type.value_type if t.is_array(value.type) else value.type
+    if value.is_literal and not (value.value is not None and 0 <= value.value <= 1):
+        return False
+    return t.is_decimal(kind) or t.is_float(kind) or (value.is_literal and t.is_integer(kind))
+
+
+def _percentile(casts: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
+    value, share = arguments
+    return _share_of(casts, over, value, share, "continuous")
+
+
+def _median(casts: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
+    half = Typed("CAST('0.5' AS DOUBLE)", t.DOUBLE, is_literal=True, value=0.5)
+    return _share_of(casts, over, arguments[0], half, "continuous")
+
+
+def _ordered_share(how: str) -> Build:
+    """`percentile_cont(p) WITHIN GROUP (ORDER BY value)`."""
+
+    def build(casts: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
+        (share,) = arguments
+        if over.order is None:
+            return None
+        value, down = over.order
+        if down:  # the same share, counted from the other end, is rounded otherwise
+            return None
+        return _share_of(casts, over, value, share, how)
+
+    return build
+
+
+def _share_of(casts: Casts, over: Over, value: Typed, share: Typed, how: str) -> Typed | None:
+    if not _plain_number(value.type) or not _is_share(share) or over.distinct:
+        return None
+    plain = casts.cast(value, t.DOUBLE) if value.type == t.FLOAT else value
+    values = None if plain is None else gather(over, plain)
+    if values is None:
+        return None
+    kind = t.array_of(t.DOUBLE) if t.is_array(share.type) else t.DOUBLE
+    return call("percentile", kind, values, share, parameters=(how,), can_fail=True)
+
+
+def _mode(_: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
+    which = "only"
+    if over.order is not None:
+        if arguments:
+            return None
+        value, down = over.order
+        which = "greatest" if down else "least"
+    elif not arguments:
+        return None
+    else:
+        value = arguments[0]
+        if len(arguments) > 1:
+            flag = arguments[1]
+            if not isinstance(flag.value, bool):
+                return None
+            which = "least" if flag.value else "only"
+    kind = value.type
+    if t.has_float(kind) or not t.is_orderable(kind) or over.distinct:
+        return None
+    values = gather(over, value)
+    return (
+        None if values is None else call("mode", kind, values, parameters=(which,), can_fail=True)
+    )
+
+
+def _extreme_by(which: str) -> Build:
+    def build(_: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
+        value, key, *count = arguments
+        if over.distinct or not t.is_orderable(key.type) or value.type == t.VOID:
+            return None
+        if t.is_float(key.type) or t.has_float(value.type) or pa.types.is_nested(value.type):
+            return None
+        if count and not (t.is_integer(count[0].type) and _is_count(count[0])):
+            return None
+        pairs = gather(over, struct_of(["c0", "c1"], [value, key]))
+        if pairs is None:
+            return None
+        kind = t.array_of(value.type) if count else value.type
+        return call("extreme_by", kind, pairs, *count, parameters=(which,), can_fail=True)
+
+    return build
+
+
+def _is_count(value: Typed) -> bool:
+    return value.is_literal and value.value is not None and 0 < value.value <= 100_000  # noqa: PLR2004
+
+
+def _collect(*, once: bool) -> Build:
+    """All values, or each value once, where their order does not matter."""
+
+    def build(_: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
+        (value,) = arguments
+        bad = pa.types.is_nested(value.type) or t.has_float(value.type) or value.type == t.VOID
+        if not over.any_order or bad:
+            return None
+        values = gather(over, value)
+        if values is None:
+            return None
+        return call("collected", values.type, values, parameters=("once",) if once else ())
+
+    return build
+
+
+def _list_agg(_: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
+    value, *separators = arguments
+    separator = separators[0] if separators else literal_text("")
+    if over.order is None or value.type != t.STRING or not separator.is_text():
+        return None
+    key, down = over.order
+    if key.text != value.text:  # rows with one key and different texts come in any order
+        return None
+    values = gather(over, value)
+    if values is None:
+        return None
+    parameters = (separator.value, "down" if down else "up")
+    return call("joined_texts", t.STRING, values, parameters=parameters)
+
+
+def _both(arguments: Sequence[Typed]) -> str:
+    return " AND ".join(f"{argument.text} IS NOT NULL" for argument in arguments)
+
+
+def _pair_count(casts: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
+    if over.distinct or any(casts.cast(a, t.DOUBLE) is None for a in arguments):
+        return None
+    return over.text("count", Typed(f"CASE WHEN {_both(arguments)} THEN 1 END", t.INT), t.LONG)
+
+
+def _pair_average(place: int) -> Build:
+    def build(casts: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
+        if over.distinct or not all(_is_number(a.type) for a in arguments):
+            return None
+        value = casts.cast(arguments[place], t.DOUBLE)
+        if value is None:
+            return None
+        text = f"CASE WHEN {_both(arguments)} THEN {value.text} END"
+        values = gather(over, Typed(text, t.DOUBLE, can_fail=value.can_fail))
+        if values is None:
+            return None
+        return call("double_sum", t.DOUBLE, values, parameters=("average",))
+
+    return build
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return t.is_integer(kind) or t.is_float(kind) or kind == t.VOID
+
+
+def _bitmap(kernel: str, kind: pa.DataType, *parameters: str) -> Build:
+    def build(_: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
+        (value,) = arguments
+        if value.type != kind:
+            return None
+        values = gather(Over(condition=over.condition, window=over.window), value)
+        if values is None:
+            return None
+        return call(kernel, t.BINARY, values, parameters=parameters, can_fail=True)
+
+    return build
+
+
+def _entry(
+    names: str, takes: str, how: str, build: Build, arguments: tuple[int, int, int] = (1, 1, 1)
+) -> list[AggregateEntry]:
+    least, most, columns = arguments
+    sizes = {"least": least, "most": most, "columns": columns}
+    return [
+        AggregateEntry(name=name, takes=takes, how=how, build=build, **sizes)
+        for name in names.split()
+    ]
+
+
+GATHERED = [
+    *_entry("percentile", "INTEGER|FLOATING SHARE", "kernel percentile", _percentile, (2, 2, 1)),
+    *_entry("median", "INTEGER|FLOATING", "kernel percentile", _median),
+    *_entry("percentile_cont", "SHARE WITHIN GROUP (ORDER BY INTEGER|FLOATING)",
+            "kernel percentile", _ordered_share("continuous"), (1, 1, 0)),
+    *_entry("percentile_disc", "SHARE WITHIN GROUP (ORDER BY INTEGER|FLOATING)",
+            "kernel percentile", _ordered_share("discrete"), (1, 1, 0)),
+    *_entry("mode", "ANY [BOOLEAN!]", "kernel mode; fails if several values are as frequent",
+            _mode, (0, 2, 1)),
+    *_entry("max_by", "ANY ANY [INTEGER!]",
+            "kernel extreme_by; fails if rows with one key differ",
+            _extreme_by("greatest"), (2, 3, 2)),
+    *_entry("min_by", "ANY ANY [INTEGER!]",
+            "kernel extreme_by; fails if rows with one key differ",
+            _extreme_by("least"), (2, 3, 2)),
+    *_entry("listagg string_agg", "STRING [STRING!] WITHIN GROUP (ORDER BY the same)",
+            "kernel joined_texts", _list_agg, (1, 2, 1)),
+    *_entry("collect_list array_agg", "ANY", "kernel collected; inside a function for which the "
+            "order does not matter", _collect(once=False)),
+    *_entry("collect_set", "ANY", "kernel collected; inside a function for which the order does "
+            "not matter", _collect(once=True)),
+    *_entry("regr_count", "NUMERIC NUMERIC", "count", _pair_count, (2, 2, 2)),
+    *_entry("regr_avgy", "NUMERIC NUMERIC", "kernel double_sum", _pair_average(0), (2, 2, 2)),
+    *_entry("regr_avgx", "NUMERIC NUMERIC", "kernel double_sum", _pair_average(1), (2, 2, 2)),
+    *_entry("bitmap_construct_agg", "BIGINT", "kernel bitmap_of", _bitmap("bitmap_of", t.LONG)),
+    *_entry("bitmap_or_agg", "BINARY", "kernel bitmap_merge",
+            _bitmap("bitmap_merge", t.BINARY, "or")),
+    *_entry("bitmap_and_agg", "BINARY", "kernel bitmap_merge",
+            _bitmap("bitmap_merge", t.BINARY, "and")),
+]  # fmt: skip

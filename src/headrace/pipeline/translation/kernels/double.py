@@ -1,0 +1,37 @@
+"""Sums of doubles in the order of the rows, as a task of Spark's adds them.
+
+The sum of doubles depends on the order in which they are added; a sum in lanes, as processors
+like it, is another one.
+"""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from headrace.pipeline.translation.kernel import KernelCall, kernel
+from headrace.pipeline.translation.kernels.ragged import Ragged
+
+
+def _groups(rows: pa.Array) -> list[Any]:
+    """The doubles of each group, without nulls, in their order."""
+    shape = Ragged(rows)
+    values = shape.flat(rows.values)
+    there = values.is_valid().to_numpy(zero_copy_only=False)
+    ends = np.cumsum(shape.kept(there))[:-1]
+    return np.split(values.drop_null().to_numpy(zero_copy_only=False), ends)
+
+
+@kernel
+def double_sum(call: KernelCall, rows: pa.Array) -> pa.Array:
+    """Add doubles up one by one, or average them; null if there are none."""
+    average = bool(call.parameters)
+    results: list[float | None] = []
+    with np.errstate(all="ignore"):
+        for group in _groups(rows):
+            if not len(group):
+                results.append(None)
+                continue
+            total = float(np.cumsum(group)[-1])  # it adds one by one; `sum` does not
+            results.append(total / len(group) if average else total)
+    return pa.array(results, call.gives)

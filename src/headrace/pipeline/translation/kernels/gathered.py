@@ -1,0 +1,139 @@
+"""Aggregates that see all values of a group at once, as an array; no array means no values."""
+
+from collections import Counter
+from typing import Any
+
+import pyarrow as pa
+
+from headrace.pipeline.translation.kernel import KernelCall, kernel
+from headrace.pipeline.translation.kernels.higher_order import SparkOrderError
+from headrace.pipeline.translation.kernels.row import numbered
+
+_BITMAP_BYTES = 4096
+
+
+def _groups(rows: pa.Array) -> list[list[Any]]:
+    """The values of each group, without nulls."""
+    plain = rows.cast(numbered(rows.type)).to_pylist()
+    return [[value for value in group or () if value is not None] for group in plain]
+
+
+def _sorted(values: list[Any]) -> list[Any]:
+    """Values in Spark's order: NaN is the greatest."""
+    return sorted(values, key=lambda value: (value != value, 0 if value != value else value))  # noqa: PLR0124
+
+
+@kernel
+def percentile(call: KernelCall, rows: pa.Array, shares: pa.Array) -> pa.Array:
+    """Interpolate between the two values around a share of the way through the sorted values."""
+    find = _between if call.parameters[0] == "continuous" else _at
+    results: list[Any] = []
+    for group, share in zip(map(_sorted, _groups(rows)), shares.to_pylist(), strict=True):
+        if not group:
+            results.append(None)
+        elif isinstance(share, list):
+            results.append([find(group, float(part)) for part in share])
+        else:
+            results.append(find(group, float(share)))
+    return pa.array(results, call.gives)
+
+
+def _between(values: list[Any], share: float) -> float:
+    position = (len(values) - 1) * share
+    lower, higher = int(position), -int(-position // 1)
+    low, high = values[lower], values[higher]
+    if lower == higher or low == high:
+        return float(low)
+    return float(low) + (position - lower) * (float(high) - float(low))
+
+
+def _at(values: list[Any], share: float) -> float:
+    place = -int(-(len(values) * share) // 1) - 1
+    return float(values[max(place, 0)])
+
+
+@kernel
+def mode(call: KernelCall, rows: pa.Array) -> pa.Array:
+    """The most frequent value; the parameter says which of several, or that there is one."""
+    which = call.parameters[0]
+    results: list[Any] = []
+    for group in _groups(rows):
+        counts = Counter(group)
+        most = max(counts.values(), default=0)
+        found = [value for value, count in counts.items() if count == most]
+        if len(found) > 1 and which == "only":
+            raise SparkOrderError("several values are the most frequent: Spark picks any of them")
+        results.append((max if which == "greatest" else min)(found) if found else None)
+    return pa.array(results, call.gives)
+
+
+@kernel
+def extreme_by(call: KernelCall, rows: pa.Array, *counts: pa.Array) -> pa.Array:
+    """Of pairs, the first part of that with the greatest or least second part.
+
+    Of pairs with equal second parts Spark picks any, so that their first parts must be equal.
+    """
+    greatest = call.parameters[0] == "greatest"
+    many = counts[0].to_pylist() if counts else [1] * len(rows)
+    results: list[Any] = []
+    for group, count in zip(_groups(rows), many, strict=True):
+        pairs = [(p["c1"], p["c0"]) for p in group if p["c1"] is not None]
+        keys = _sorted(list({repr(y): y for y, _ in pairs}.values()))
+        found: list[Any] = []
+        for key in reversed(keys) if greatest else keys:
+            same = [x for y, x in pairs if repr(y) == repr(key)]
+            if len({repr(x) for x in same}) > 1:
+                raise SparkOrderError("several rows have the same key: Spark picks any of them")
+            found += same
+            if len(found) >= count:
+                break
+        results.append(found[:count] if counts else (found or [None])[0])
+    if counts:
+        results = [found or None for found in results]
+    return pa.array(results, numbered(call.gives)).cast(call.gives)
+
+
+@kernel
+def collected(call: KernelCall, rows: pa.Array) -> pa.Array:
+    """All values that are there, or each once; of none an empty array."""
+    groups = _groups(rows)
+    if call.parameters:
+        groups = [list(dict.fromkeys(group)) for group in groups]
+    return pa.array(groups, numbered(call.gives)).cast(call.gives)
+
+
+@kernel
+def joined_texts(call: KernelCall, rows: pa.Array) -> pa.Array:
+    """Join sorted texts by a separator; null if there is none."""
+    separator, direction = call.parameters
+    groups = [sorted(g, key=str.encode, reverse=direction == "down") for g in _groups(rows)]
+    return pa.array([separator.join(g) if g else None for g in groups], call.gives)
+
+
+@kernel
+def bitmap_of(call: KernelCall, rows: pa.Array) -> pa.Array:
+    """Set the bits at given places in a bitmap."""
+    results = []
+    for group in _groups(rows):
+        bits = 0
+        for place in group:
+            if not 0 <= place < 8 * _BITMAP_BYTES:
+                raise SparkOrderError(f"{place} is no place in a bitmap")
+            bits |= 1 << place
+        results.append(bits.to_bytes(_BITMAP_BYTES, "little"))
+    return pa.array(results, call.gives)
+
+
+@kernel
+def bitmap_merge(call: KernelCall, rows: pa.Array) -> pa.Array:
+    """Unite or intersect bitmaps; the parameter says which."""
+    unite = call.parameters[0] == "or"
+    full = (1 << 8 * _BITMAP_BYTES) - 1
+    results = []
+    for group in _groups(rows):
+        bits = 0 if unite else full
+        for some in group:
+            more = int.from_bytes(some[:_BITMAP_BYTES], "little")
+            bits = bits | more if unite else bits & more
+        results.append(bits.to_bytes(_BITMAP_BYTES, "little"))
+    return pa.array(results, call.gives)
