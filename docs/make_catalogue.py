@@ -9,6 +9,7 @@ from headrace.pipeline.translation.catalogue.binary import BINARY as BYTES
 from headrace.pipeline.translation.catalogue.collection import COLLECTION
 from headrace.pipeline.translation.catalogue.entry import Entry
 from headrace.pipeline.translation.catalogue.form import FORM
+from headrace.pipeline.translation.catalogue.higher_order import HIGHER_ORDER
 from headrace.pipeline.translation.catalogue.json import JSON
 from headrace.pipeline.translation.catalogue.number import NUMBER
 from headrace.pipeline.translation.catalogue.number_text import NUMBER_TEXT
@@ -16,6 +17,7 @@ from headrace.pipeline.translation.catalogue.pattern import PATTERN
 from headrace.pipeline.translation.catalogue.special_value import SPECIAL_VALUE
 from headrace.pipeline.translation.catalogue.text import TEXT
 from headrace.pipeline.translation.catalogue.time import TIME
+from headrace.pipeline.translation.catalogue.vector import VECTOR
 from headrace.pipeline.translation.catalogue.word import WORD
 from headrace.pipeline.translation.operator import BINARY
 
@@ -60,11 +62,28 @@ forms that only Spark's own parsers decide.
 """
 
 
+LAMBDAS = """\
+The body of a lambda is evaluated once over the elements of all rows; columns of the query that it
+names are repeated for each element. A body has no queries, aggregates, windows, functions of the
+project, chance or clock.
+"""
+ORDER = """\
+What depends on the order in which Spark meets rows is refused: `collect_list` and `collect_set`
+other than inside `size`, `sort_array` and the like, `first`, `any_value`, `listagg` without its
+own order, `stddev` and its kin. `max_by` and `mode` fail where Spark would pick any of several
+answers. Sums and averages of doubles are added up one by one in the order of the rows, as one
+task of Spark does; on several tasks Spark itself may give other last digits.
+"""
+
 QUERIES = [
     ("`WITH`", "the query, inlined", "`RECURSIVE`; columns of a query around it"),
     ("joins, also `SEMI`, `ANTI`, `NATURAL`, `USING`", "the same join, left to right",
      "`ASOF`; `USING` of different types; two relations of one name"),
-    ("`LATERAL (SELECT ...)`", "a join", "functions that give tables, as `explode`"),
+    ("`LATERAL (SELECT ...)`", "a join", ""),
+    ("`explode`, `posexplode`, `inline`, `stack`, in `SELECT`, `FROM`, `LATERAL [VIEW]`",
+     "an array of structs, then `unnest`; the text is run, not a stored plan",
+     "with aggregates, windows or another one in the same list"),
+    ("`range`", "the same", "more than a million rows; expressions"),
     ("`GROUP BY` keys, aliases, places, `ALL`", "`GROUP BY`", "nested types"),
     ("`ROLLUP`, `CUBE`, `GROUPING SETS`", "each row once for each set, as Spark expands it",
      "a key that is part of another key"),
@@ -82,7 +101,7 @@ QUERIES = [
     ("`VALUES`", "the rows", ""),
     ("`PIVOT`, `UNPIVOT`", "aggregates with a condition; a union",
      "several columns at once; expressions of aggregates"),
-    ("`TABLESAMPLE`, `LATERAL VIEW`, pipes", "", "all"),
+    ("`TABLESAMPLE`, pipes", "", "all"),
 ]  # fmt: skip
 """By form of a query: how it runs, and what of it is refused."""
 
@@ -106,12 +125,15 @@ def render() -> str:
             ("JSON", JSON),
             ("Dates and times", TIME),
             ("Arrays, maps and structs", COLLECTION),
+            ("Vectors", VECTOR),
         )
     )
+    lambdas = [(entry.name, entry.takes, entry.how) for entry in HIGHER_ORDER.values()]
     rows = [(entry.name, entry.takes, entry.how) for entry in AGGREGATES.values()]
     rows += [(name, "", name) for name in RANKS]
     rows += [
         ("ntile", "INTEGER!", "ntile"),
+        ("nth_value", "ANY INTEGER!", "nth_value"),
         ("lag, lead", "ANY [INTEGER!] [ANY!]", "lag, lead"),
         ("first_value, last_value", "ANY", "over an ordered window"),
     ]
@@ -119,7 +141,8 @@ def render() -> str:
     head = HEAD.replace("{least}", "600")
     return (
         f"{head}{operators}, `\\|`, {forms}.\n{sections}"
-        f"\n## Aggregates and windows\n\n{_table(rows)}"
+        f"\n## Lambdas\n\n{LAMBDAS}\n{_table(lambdas)}"
+        f"\n## Aggregates and windows\n\n{ORDER}\n{_table(rows)}"
         "\n## Queries\n\nOf the 22 queries of TPC-H all run, of the 99 of TPC-DS 97, with Spark's "
         "rows (`make tpcds`).\n\n"
         f"| form | how it runs | refused |\n|---|---|---|\n{queries}"

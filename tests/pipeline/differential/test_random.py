@@ -12,7 +12,9 @@ from headrace.pipeline.translation.refusal import Refused
 from tests.effort import examples
 from tests.pipeline.differential.engine import Prepared, Tally, spark_rows
 from tests.pipeline.differential.hard_table import TABLES
-from tests.pipeline.differential.random_query import projections, queries
+from tests.pipeline.differential.random_generator import generations
+from tests.pipeline.differential.random_lambda import lambda_calls
+from tests.pipeline.differential.random_query import aggregations, projections, queries
 
 ANSI = Settings()
 LENIENT = Settings(ansi=False)
@@ -83,3 +85,25 @@ def test_a_random_expression_without_ansi(expression: str, session: Any, tally: 
 @given(expression=projections())
 def test_a_random_expression_in_another_zone(expression: str, session: Any, tally: Tally) -> None:
     check(f"SELECT k, {expression} AS a FROM extreme", session, tally, ZURICH)
+
+
+@pytest.mark.property
+@settings(_QUICK, max_examples=examples(25))
+@given(expression=lambda_calls())
+def test_a_random_call_with_a_lambda(expression: str, session: Any, tally: Tally) -> None:
+    for table in TABLES:
+        check(f"SELECT k, {expression} AS a FROM {table}", session, tally, ANSI)
+
+
+@pytest.mark.property
+@settings(_QUICK, max_examples=examples(25))
+@given(sql=generations())
+def test_a_random_generator(sql: str, session: Any, tally: Tally) -> None:
+    check(sql, session, tally, ANSI)
+
+
+@pytest.mark.property
+@settings(_QUICK, max_examples=examples(25))
+@given(sql=aggregations())
+def test_a_random_aggregation(sql: str, session: Any, tally: Tally) -> None:
+    check(sql, session, tally, ANSI)

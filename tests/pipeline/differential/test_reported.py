@@ -69,7 +69,6 @@ REFUSED = [
     r"SELECT w FROM t WHERE w RLIKE '\\ba'",
     "SELECT ln(f) AS a FROM t",
     "SELECT date_format(ts, 'D') AS a FROM t",
-    "SELECT transform(l, e -> upper(e)) AS a FROM t",
     "SELECT id FROM t TABLESAMPLE (10 PERCENT)",
     "SELECT lag(id) IGNORE NULLS OVER (ORDER BY d) AS a FROM t",
 ]

@@ -1,5 +1,6 @@
 """Aggregates, over groups and over windows."""
 
+import re
 from collections.abc import Sequence
 
 import pyarrow as pa
@@ -14,6 +15,8 @@ from headrace.pipeline.translation.typed import Typed, call, null_of, sql_cast
 _SAFE_DIGITS = 28
 """A decimal of at most so many digits can be added up ten billion times."""
 _COUNT = pa.decimal128(20, 0)
+_SLIDING = re.compile(r"BETWEEN (\d|CURRENT)")
+"""How a frame is written whose first row moves on."""
 
 
 def _count(_: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
@@ -135,7 +138,14 @@ def _count_if(_: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
 def _bits(name: str) -> Build:
     def build(_: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
         (value,) = arguments
-        return over.text(name, value, value.type) if t.is_integer(value.type) else None
+        if not t.is_integer(value.type):
+            return None
+        if over.distinct and name == "bit_xor":  # DataFusion forgets the DISTINCT
+            return None
+        if over.window is not None and _SLIDING.search(over.window):  # it cannot slide
+            return None
+        plain = Over(condition=over.condition, window=over.window)
+        return plain.text(name, value, value.type)
 
     return build
 
