@@ -125,10 +125,19 @@ def _values(column: pa.ChunkedArray) -> list[Any]:
 
     Texts of Spark's may hold bytes that are not UTF-8.
     """
-    if pa.types.is_string(column.type):
-        texts = column.cast(pa.binary()).to_pylist()
-        return [None if text is None else text.decode(errors="surrogateescape") for text in texts]
-    return [_plain(value) for value in column.cast(numbered(column.type)).to_pylist()]
+    return [_plain(value) for value in column.cast(_bytes(numbered(column.type))).to_pylist()]
+
+
+def _bytes(kind: pa.DataType) -> pa.DataType:
+    """A type with bytes in place of texts."""
+    if pa.types.is_list(kind):
+        return pa.list_(kind.value_field.with_type(_bytes(kind.value_type)))
+    if pa.types.is_map(kind):
+        key, item = kind.key_field, kind.item_field
+        return pa.map_(key.with_type(_bytes(key.type)), item.with_type(_bytes(item.type)))
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_bytes(field.type)) for field in kind])
+    return pa.binary() if pa.types.is_string(kind) else kind
 
 
 def _plain(value: Any) -> Any:
