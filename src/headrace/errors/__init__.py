@@ -64,6 +64,7 @@
     │   ├── AppendRepeatsError         APPEND_REPEATS
     │   ├── InvalidFunctionError       INVALID_FUNCTION
     │   ├── FunctionChangedError       FUNCTION_CHANGED
+    │   ├── FunctionFailedError        FUNCTION_FAILED
     │   ├── PinConflictError           PIN_CONFLICT
     │   ├── BundleDamagedError         BUNDLE_DAMAGED
     │   ├── FileListMissingError       FILE_LIST_MISSING
@@ -114,6 +115,7 @@ from headrace.errors.pipeline import (
     ContractViolatedError,
     FileListMissingError,
     FunctionChangedError,
+    FunctionFailedError,
     FunctionMissingError,
     InvalidFunctionError,
     InvalidProjectError,
@@ -205,6 +207,7 @@ __all__ = [
     "FileListMissingError",
     "FilesNotSeenError",
     "FunctionChangedError",
+    "FunctionFailedError",
     "FunctionMissingError",
     "HeadraceError",
     "IncrementRefusedError",

@@ -106,6 +106,16 @@ class InvalidFunctionError(PipelineError):
         super().__init__(f"function {function}: {reason}")
 
 
+class FunctionFailedError(PipelineError):
+    """The body of a function of the project raises while a view is computed."""
+
+    code = "FUNCTION_FAILED"
+
+    def __init__(self, *, function: str, reason: str) -> None:
+        self.function, self.reason = function, reason
+        super().__init__(f"function {function} failed: {reason}")
+
+
 class FunctionMissingError(ViewError):
     """A view calls a function that nobody declares."""
 

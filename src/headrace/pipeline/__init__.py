@@ -23,7 +23,13 @@ from headrace.pipeline.bundle.scan_unit import ScanUnit
 from headrace.pipeline.bundle.view_plan import ViewPlan
 from headrace.pipeline.contract import Contract, Evolution
 from headrace.pipeline.engine import Engine
-from headrace.pipeline.functions.declaration import Function, Volatility, function
+from headrace.pipeline.functions.declaration import (
+    aggregate,
+    function,
+    table_function,
+    window,
+)
+from headrace.pipeline.functions.definition import Function, FunctionKind, Volatility
 from headrace.pipeline.project.header import Materialise, Tier, WriteMode
 from headrace.pipeline.project.view import view
 from headrace.pipeline.runs.difference import RunDifference
@@ -38,6 +44,7 @@ __all__ = [
     "Engine",
     "Evolution",
     "Function",
+    "FunctionKind",
     "KeyParts",
     "Materialise",
     "Project",
@@ -54,9 +61,12 @@ __all__ = [
     "ViewStatus",
     "Volatility",
     "WriteMode",
+    "aggregate",
     "decode_bundle",
     "explain_change",
     "explain_view",
     "function",
+    "table_function",
     "view",
+    "window",
 ]

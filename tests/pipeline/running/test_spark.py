@@ -195,7 +195,8 @@ def test_what_a_function_raises_comes_first(tmp_path: Path, spark: Any) -> None:
     edit(root / "functions.py", "return pc.add(scale(ids), 1)", "raise RuntimeError('no points')")
     failure = Project.load(root).run(session=spark, select=["revenue"]).views["revenue"].failure
     assert failure is not None
-    assert failure.text.splitlines()[0] == "RuntimeError: no points"
+    assert failure.code == "FUNCTION_FAILED"
+    assert failure.text.splitlines()[0] == "function points failed: RuntimeError: no points"
 
 
 class _InterruptingOnce(Quiet):

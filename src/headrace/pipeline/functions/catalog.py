@@ -9,7 +9,7 @@ import msgspec
 from headrace.errors import FunctionChangedError, InvalidFunctionError
 from headrace.pipeline.functions import change_feed, collection, follow, hashing, span, text
 from headrace.pipeline.functions.builtin import spark_functions
-from headrace.pipeline.functions.declaration import Function, Volatility
+from headrace.pipeline.functions.definition import Function, Volatility
 from headrace.pipeline.functions.fingerprint import FunctionPart, function_part
 from headrace.pipeline.functions.resolution import Resolver
 
@@ -25,6 +25,8 @@ class Entry(msgspec.Struct, frozen=True):
     origin: str
     resolver: Resolver
     """Finds the modules that it is made of; functions of one origin share it."""
+    declared: Function | None = None
+    """The function that this is an alias of."""
 
 
 class Catalog:
@@ -48,7 +50,8 @@ class Catalog:
         """What of a function goes into keys; worked out when it is first asked for."""
         if name not in self._parts:
             entry = self.entries[name]
-            self._parts[name] = function_part(entry.function, resolver=entry.resolver)
+            function = entry.declared or entry.function
+            self._parts[name] = function_part(function, resolver=entry.resolver)
         return self._parts[name]
 
     def why_run(self, name: str) -> str | None:
@@ -94,13 +97,20 @@ def project_catalog(functions: Iterable[Function], *, origin: str, root: Path) -
     entries = {entry.function.name: entry for entry in _standard()}
     resolver = Resolver(root)
     for found in functions:
-        if found.name in spark_functions():
-            reason = "Spark has a function of this name: take another one"
-            raise InvalidFunctionError(function=found.name, reason=reason)
-        if found.name in entries:
-            reason = f"there is one already in {entries[found.name].origin}: take another name"
-            raise InvalidFunctionError(function=found.name, reason=reason)
-        entries[found.name] = Entry(found, origin, resolver)
+        own = [Entry(found, origin, resolver)]
+        own += [
+            Entry(msgspec.structs.replace(found, name=alias), origin, resolver, declared=found)
+            for alias in found.aliases
+        ]
+        for entry in own:
+            name = entry.function.name
+            if name in spark_functions():
+                reason = "Spark has a function of this name: take another one"
+                raise InvalidFunctionError(function=name, reason=reason)
+            if name in entries:
+                reason = f"there is one already in {entries[name].origin}: take another name"
+                raise InvalidFunctionError(function=name, reason=reason)
+            entries[name] = entry
     catalog = Catalog(entries)
     for name, entry in entries.items():
         if entry.resolver is resolver:

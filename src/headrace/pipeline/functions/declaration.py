@@ -1,133 +1,39 @@
-"""How a function is declared, and what a runner gets to see of it.
+"""How functions are declared: one decorator for each kind.
 
 @function("STRING", returns="STRING")
 def shout(texts):
     return pc.utf8_upper(texts)
+
+@aggregate("DOUBLE", returns="DOUBLE")
+def spread(values):
+    return pc.subtract(pc.max(values), pc.min(values))
 """
 
-import re
+import inspect
 from collections.abc import Callable, Sequence
-from enum import StrEnum
-from typing import Any, TypeAlias
 
 import msgspec
 import pyarrow as pa
 
 from headrace.errors import InvalidFunctionError
-from headrace.pipeline.arrow_ddl import parse_type, type_text
-
-_OVERLOAD = re.compile(r"__\d+$|\|.*$")
-
-Kernel: TypeAlias = Callable[..., Any]
-"""Takes Arrow arrays of one length, gives an Arrow array of that length."""
-
-
-class Volatility(StrEnum):
-    """What two calls with the same arguments have in common."""
-
-    IMMUTABLE = "immutable"
-    """Always the same result."""
-    STABLE = "stable"
-    """The same result within one run: a view that uses it is never skipped."""
-    VOLATILE = "volatile"
-    """Perhaps another result each time: a view that uses it is never skipped."""
+from headrace.pipeline.arrow_ddl import parse_schema, parse_type, type_text
+from headrace.pipeline.functions.definition import (
+    Function,
+    FunctionKind,
+    Kernel,
+    Signature,
+    Volatility,
+)
 
 
-class Signature(msgspec.Struct, frozen=True, kw_only=True):
-    """The types of a function's arguments and of its result."""
-
-    arguments: tuple[pa.DataType, ...]
-    returns: pa.DataType
-    required: int
-    """How many of the arguments must be given."""
-    variadic: bool = False
-    """Whether the last argument may be given more than once."""
-
-    def __str__(self) -> str:
-        shown = [
-            type_text(kind) if index < self.required else f"[{type_text(kind)}]"
-            for index, kind in enumerate(self.arguments)
-        ]
-        dots = ", ..." if self.variadic else ""
-        return f"({', '.join(shown)}{dots}) -> {type_text(self.returns)}"
-
-    @property
-    def is_fixed(self) -> bool:
-        """Whether there is only one number of arguments."""
-        return not self.variadic and self.required == len(self.arguments)
-
-    def argument_types(self, count: int) -> tuple[pa.DataType, ...] | None:
-        """The types of so many arguments; None if the function does not take so many."""
-        if count < self.required or (count > len(self.arguments) and not self.variadic):
-            return None
-        extra = max(0, count - len(self.arguments))
-        return self.arguments[:count] + self.arguments[-1:] * extra
-
-
-class Function(msgspec.Struct, frozen=True, kw_only=True):
-    """A scalar function: what it is called, what it takes and gives, and how it is computed."""
-
-    name: str
-    signature: Signature
-    volatility: Volatility
-    kernel: Kernel
-    description: str
-    is_promised: bool = False
-    """Whether its author wrote `volatility="immutable"`: what its text cannot prove is believed."""
-
-    @property
-    def is_volatile(self) -> bool:
-        """Whether it may give something else at each call."""
-        return self.volatility is Volatility.VOLATILE
-
-    def __call__(self, *arrays: Any) -> pa.Array:
-        """Compute it over Arrow arrays of any type that can be cast to the declared one.
-
-        Raises:
-            InvalidFunctionError: it takes another number of arguments, or gives something else
-                than it declares.
-        """
-        types = self.signature.argument_types(len(arrays))
-        if types is None:
-            reason = f"it takes {self.signature}, not {len(arrays)} arguments"
-            raise InvalidFunctionError(function=self.name, reason=reason)
-        given = [
-            _whole(array).cast(kind) if array.type != kind else _whole(array)
-            for array, kind in zip(arrays, types, strict=True)
-        ]
-        result = _whole(self.kernel(*given))
-        if len(result) != len(given[0]):
-            reason = f"it gave {len(result)} rows for {len(given[0])}"
-            raise InvalidFunctionError(function=self.name, reason=reason)
-        is_exact = result.type == self.signature.returns
-        # Equal nested types may still name their parts differently.
-        is_plain = not pa.types.is_nested(self.signature.returns)
-        return result if is_exact and is_plain else self._declared(result)
-
-    def _declared(self, result: pa.Array) -> pa.Array:
-        try:
-            return result.cast(self.signature.returns)
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-            reason = f"it declares {type_text(self.signature.returns)} and gave {result.type}"
-            raise InvalidFunctionError(function=self.name, reason=reason) from error
-
-    def overload(self, count: int) -> str:
-        """The name under which so many arguments are registered where arity is fixed."""
-        return self.name if self.signature.is_fixed else f"{self.name}__{count}"
-
-
-def plain_name(overload: str) -> str:
-    """What a function is called, of which this is the name of an overload or of a kernel."""
-    return _OVERLOAD.sub("", overload)
-
-
-def function(
+def function(  # noqa: PLR0913  (each is an option of its own)
     *arguments: str | pa.DataType,
     returns: str | pa.DataType,
     volatility: Volatility | str | None = None,
     required: int | None = None,
     variadic: bool = False,
     name: str | None = None,
+    aliases: Sequence[str] = (),
 ) -> Callable[[Kernel], Function]:
     """Declare a Python function over Arrow arrays to be a function of SQL.
 
@@ -140,43 +46,174 @@ def function(
         required: How many arguments must be given; by default all.
         variadic: Whether the last argument may be given more than once.
         name: What SQL calls it; by default the function's own name.
+        aliases: Other names for it in SQL.
 
     Raises:
         InvalidFunctionError: a type or word is unknown.
     """
+    options = _Options(volatility, required, variadic, name, aliases)
+    return _declaring(FunctionKind.SCALAR, arguments, returns, options)
 
+
+def aggregate(
+    *arguments: str | pa.DataType,
+    returns: str | pa.DataType,
+    volatility: Volatility | str | None = None,
+    required: int | None = None,
+    name: str | None = None,
+    aliases: Sequence[str] = (),
+) -> Callable[[Kernel], Function]:
+    """Declare a Python function from the rows of a group to one value to be an aggregate of SQL.
+
+    The body gets one Arrow array an argument, nulls included, and gives a Python value or an Arrow
+    scalar. A group without rows gives arrays of length 0. The rows of a group have no order in
+    SQL, so they are sorted by the arguments, nulls first: a result never depends on how an engine
+    spreads the rows. In `OVER (...)` a group is the frame.
+
+    Args:
+        arguments: The types of the arguments; nested ones cannot be sorted.
+        returns: The type of the result.
+        volatility: As for `function`.
+        required: As for `function`.
+        name: As for `function`.
+        aliases: As for `function`.
+
+    Raises:
+        InvalidFunctionError: a type or word is unknown, or an argument is nested.
+    """
+    options = _Options(volatility, required, False, name, aliases)
+    return _declaring(FunctionKind.AGGREGATE, arguments, returns, options)
+
+
+def window(
+    *arguments: str | pa.DataType,
+    returns: str | pa.DataType,
+    volatility: Volatility | str | None = None,
+    required: int | None = None,
+    name: str | None = None,
+    aliases: Sequence[str] = (),
+) -> Callable[[Kernel], Function]:
+    """Declare a Python function from the rows of a frame to one value to be a window function.
+
+    The body gets one Arrow array an argument, in the order of the window's ORDER BY, and gives the
+    value of the row that the frame belongs to. By default a frame ends with that row, and with
+    those that are equal to it in the order.
+
+    Args:
+        arguments: As for `function`.
+        returns: As for `function`.
+        volatility: As for `function`.
+        required: As for `function`.
+        name: As for `function`.
+        aliases: As for `function`.
+
+    Raises:
+        InvalidFunctionError: a type or word is unknown.
+    """
+    options = _Options(volatility, required, False, name, aliases)
+    return _declaring(FunctionKind.WINDOW, arguments, returns, options)
+
+
+def table_function(
+    *arguments: str | pa.DataType,
+    returns: str | pa.Schema,
+    volatility: Volatility | str | None = None,
+    required: int | None = None,
+    name: str | None = None,
+    aliases: Sequence[str] = (),
+) -> Callable[[Kernel], Function]:
+    """Declare a Python function that gives a table to be one of SQL, for the FROM clause.
+
+    The body gets a Python value for each argument, and gives a table of Arrow, a record batch, or
+    a dict with a column for each name.
+
+    Args:
+        arguments: The types of the arguments; there may be none.
+        returns: The columns of the result: `"day DATE, is_holiday BOOLEAN"`.
+        volatility: As for `function`.
+        required: As for `function`.
+        name: As for `function`.
+        aliases: As for `function`.
+
+    Raises:
+        InvalidFunctionError: a type or word is unknown.
+    """
+    options = _Options(volatility, required, False, name, aliases)
+    return _declaring(FunctionKind.TABLE, arguments, returns, options)
+
+
+class _Options(msgspec.Struct, frozen=True):
+    """What the declarations of all kinds have in common."""
+
+    volatility: Volatility | str | None
+    required: int | None
+    variadic: bool
+    name: str | None
+    aliases: Sequence[str]
+
+
+def _declaring(
+    kind: FunctionKind,
+    arguments: Sequence[str | pa.DataType],
+    returns: str | pa.DataType | pa.Schema,
+    options: _Options,
+) -> Callable[[Kernel], Function]:
     def declare(kernel: Kernel) -> Function:
-        called = (name or kernel.__name__).casefold()
+        called = (options.name or kernel.__name__).casefold()
+        required = len(arguments) if options.required is None else options.required
+        written = options.volatility
         try:
             signature = Signature(
                 arguments=_types(arguments),
-                returns=_types([returns])[0],
-                required=len(arguments) if required is None else required,
-                variadic=variadic,
+                returns=_row_type(returns) if kind is FunctionKind.TABLE else _types([returns])[0],
+                required=required,
+                variadic=options.variadic,
             )
-            kind = Volatility.IMMUTABLE if volatility is None else Volatility(volatility)
+            volatility = Volatility.IMMUTABLE if written is None else Volatility(written)
+            _check(kind, signature)
         except ValueError as error:
             raise InvalidFunctionError(function=called, reason=str(error)) from error
-        if not 1 <= signature.required <= len(arguments):
-            reason = "it must take at least one argument, so that it knows how many rows to give"
-            raise InvalidFunctionError(function=called, reason=reason)
         return Function(
             name=called,
             signature=signature,
-            volatility=kind,
+            volatility=volatility,
             kernel=kernel,
             description=(kernel.__doc__ or "").strip().partition("\n\n")[0],
-            is_promised=volatility is not None and kind is Volatility.IMMUTABLE,
+            is_promised=written is not None and volatility is Volatility.IMMUTABLE,
+            kind=kind,
+            argument_names=_argument_names(kernel, len(arguments)),
+            aliases=tuple(alias.casefold() for alias in options.aliases),
         )
 
     return declare
+
+
+def _check(kind: FunctionKind, signature: Signature) -> None:
+    least = 0 if kind is FunctionKind.TABLE else 1
+    if not least <= signature.required <= len(signature.arguments):
+        reason = "it must take at least one argument, so that it knows how many rows to give"
+        raise ValueError(reason)
+    nested = [t for t in signature.arguments if pa.types.is_nested(t)]
+    if kind is FunctionKind.AGGREGATE and nested:
+        told = f"{type_text(nested[0])} is nested, and the rows of a group are sorted by it"
+        raise ValueError(f"{told}: take its parts as arguments")
+
+
+def _argument_names(kernel: Kernel, count: int) -> tuple[str, ...]:
+    """The names of a body's parameters; those that stand for any number have none."""
+    plain = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.POSITIONAL_ONLY)
+    try:
+        parameters = inspect.signature(kernel).parameters.values()
+    except (TypeError, ValueError):
+        return ()
+    return tuple(p.name.casefold() for p in parameters if p.kind in plain)[:count]
 
 
 def _types(given: Sequence[str | pa.DataType]) -> tuple[pa.DataType, ...]:
     return tuple(parse_type(kind) if isinstance(kind, str) else kind for kind in given)
 
 
-def _whole(array: Any) -> pa.Array:
-    if isinstance(array, pa.ChunkedArray):
-        return array.combine_chunks()
-    return array
+def _row_type(columns: str | pa.Schema) -> pa.DataType:
+    """The columns of a table as the type of one row."""
+    schema = parse_schema(columns) if isinstance(columns, str) else columns
+    return pa.struct([field.remove_metadata() for field in schema])

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from headrace.errors import InvalidFunctionError
-from headrace.pipeline.functions.declaration import Function
+from headrace.pipeline.functions.definition import Function, FunctionKind
 from headrace.pipeline.functions.follow import Follower
 from headrace.pipeline.functions.module import Module
 from headrace.pipeline.functions.resolution import Resolver
@@ -72,6 +72,8 @@ def function_part(function: Function, *, resolver: Resolver) -> FunctionPart:
         InvalidFunctionError: its text cannot be found.
     """
     signature = f"{function.name}{function.signature} {function.volatility}"
+    if function.kind is not FunctionKind.SCALAR:
+        signature = f"{function.kind} {signature}"
     return _part(
         _sources(function.kernel, function),
         signature=signature,

@@ -42,11 +42,12 @@ _ARROW_TYPES = frozenset(
 )
 DECLARATIONS = frozenset(
     {
-        *("headrace.pipeline.function", "headrace.pipeline.view"),
         *(
-            "headrace.pipeline.functions.declaration.function",
-            "headrace.pipeline.project.view.view",
+            f"headrace.pipeline{module}.{name}"
+            for module in ("", ".functions.declaration")
+            for name in ("function", "aggregate", "window", "table_function")
         ),
+        *("headrace.pipeline.view", "headrace.pipeline.project.view.view"),
     }
 )
 """The decorators whose arguments are part of a signature or a header already."""

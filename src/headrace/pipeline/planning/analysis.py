@@ -22,6 +22,7 @@ from headrace.pipeline.project.setting import Settings, VariableValue
 from headrace.pipeline.translation.compiler import Clock as RunClock
 from headrace.pipeline.translation.query import Translation, translate_query
 from headrace.pipeline.translation.refusal import Blame, Refusal, Refused
+from headrace.pipeline.translation.table_call import parse_table_call, table_calls_in
 
 _MOST_PREDICATES = 16
 """Beyond so many that differ, a predicate for all of them would prune little and cost much."""
@@ -187,6 +188,8 @@ class Analyst:
         stopped = exact.stopped
         self._register(query.tree, functions)
         self.session.add_kernels(stopped.kernels)
+        for call in table_calls_in(stopped.sql):
+            self.session.add_table(call.relation, call.schema(self.catalog))
         planned = self.session.plan(stopped.sql)
         if planned.schema.types != spark_schema(stopped.schema).types:
             reason = f"DataFusion gives {schema_text(planned.schema)}"
@@ -255,6 +258,8 @@ class Analyst:
         pruner = Pruner(reader.words, untrusted=untrusted_columns(facts), in_utc=self.in_utc)
         reads: dict[str, RelationReads] = {}
         for scan in reader.scans:
+            if parse_table_call(scan.relation) is not None:
+                continue
             found = reads.setdefault(scan.relation, RelationReads())
             known = pruner.predicate(scan) if unpruned is None else None
             found.add(

@@ -20,7 +20,7 @@ from substrait.algebra_pb2 import (
 )
 from substrait.plan_pb2 import Plan
 
-from headrace.pipeline.functions.declaration import plain_name
+from headrace.pipeline.functions.definition import plain_name
 from headrace.pipeline.planning.expression import Words, children, field_index, subplans
 from headrace.pipeline.planning.flow import Column, Rows, Scan, kind_of, onto_scan, type_of
 from headrace.pipeline.planning.lineage import (

@@ -13,7 +13,8 @@ from datafusion.substrait import Producer
 from substrait.plan_pb2 import Plan
 
 from headrace.pipeline.arrow_ddl import spark_schema
-from headrace.pipeline.functions.declaration import Function
+from headrace.pipeline.functions.definition import Function, FunctionKind
+from headrace.pipeline.planning.group_function import register_group_function
 from headrace.pipeline.planning.substrait import canonical_plan
 from headrace.pipeline.project.setting import Settings
 from headrace.pipeline.translation.kernels.table import register_kernels
@@ -103,7 +104,15 @@ def planning_context(
 
 
 def register_function(context: SessionContext, function: Function, arity: int) -> None:
-    """Make a function known to a session, for one number of arguments."""
+    """Make a function known to a session, for one number of arguments.
+
+    A table function is none of the session's: its calls are tables.
+    """
+    if function.kind is FunctionKind.TABLE:
+        return
+    if function.kind is not FunctionKind.SCALAR:
+        register_group_function(context, function, arity)
+        return
     types = function.signature.argument_types(arity)
     assert types is not None, "the translation has checked the number of arguments"
     context.register_udf(

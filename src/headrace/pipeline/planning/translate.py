@@ -13,6 +13,7 @@ from sqlglot import exp
 from sqlglot.errors import ErrorLevel, UnsupportedError
 
 from headrace.pipeline.functions.catalog import Catalog
+from headrace.pipeline.functions.definition import FunctionKind
 from headrace.pipeline.planning.dialect import DataFusion
 from headrace.pipeline.planning.numeric import Kinds, NumericKind
 from headrace.pipeline.planning.volatile import is_clock, is_clock_date
@@ -165,6 +166,8 @@ def _divide(node: exp.Div, kinds: Kinds) -> None:
 def _call(node: exp.Anonymous, catalog: Catalog) -> None:
     """Name the overload: a function of DataFusion's has one number of arguments."""
     function = catalog[node.name.casefold()]
+    if function.kind is not FunctionKind.SCALAR or node.find(exp.Kwarg):
+        raise Untranslatable(f"{function.name} is planned by its exact translation only")
     if function.signature.argument_types(len(node.expressions)) is None:
         reason = (
             f"{function.name} takes {function.signature}, not {len(node.expressions)} arguments"

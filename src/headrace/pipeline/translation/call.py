@@ -15,12 +15,12 @@ from headrace.pipeline.translation.catalogue.table import SCALAR
 from headrace.pipeline.translation.compiler import Clock, Compiler, known
 from headrace.pipeline.translation.higher_order import compile_higher_order
 from headrace.pipeline.translation.literal import cast_value
+from headrace.pipeline.translation.own_call import own_function
 from headrace.pipeline.translation.refusal import unsupported, wrong
 from headrace.pipeline.translation.scope import Scope, field_of
 from headrace.pipeline.translation.typed import (
     Typed,
     call,
-    identifier,
     literal_micros,
     sql_cast,
 )
@@ -56,7 +56,7 @@ def named_call(compiler: Compiler, node: exp.Anonymous, scope: Scope) -> Typed: 
     if name in _CHANCE and not node.expressions:
         return _CHANCE[name]
     if name in compiler.functions:
-        return _own_function(compiler, node, scope)
+        return own_function(compiler, node, scope, Over())
     if name in _FORMS:
         return _FORMS[name](compiler, node, scope)
     if name in _CASTING_NAMES and len(node.expressions) == 1:
@@ -141,23 +141,6 @@ _FORMS: Mapping[str, Callable[[Compiler, exp.Anonymous, Scope], Typed]] = {
     "grouping_id": _grouping_mark,
 }
 """Functions that look at their arguments before these are compiled."""
-
-
-def _own_function(compiler: Compiler, node: exp.Anonymous, scope: Scope) -> Typed:
-    """A function of the project's own."""
-    function = compiler.functions[node.name.casefold()]
-    types = function.signature.argument_types(len(node.expressions))
-    if types is None:
-        reason = f"it takes {function.signature}, not {len(node.expressions)} arguments"
-        raise wrong(node, reason)
-    values = [compiler.value(argument, scope) for argument in node.expressions]
-    cast = [
-        known(compiler.casts.cast(value, kind), node, value)
-        for value, kind in zip(values, types, strict=True)
-    ]
-    texts = ", ".join(value.text for value in cast)
-    name = identifier(function.overload(len(values)))
-    return Typed(f"{name}({texts})", function.signature.returns, can_fail=True)
 
 
 def bracket(compiler: Compiler, node: exp.Bracket, scope: Scope) -> Typed:

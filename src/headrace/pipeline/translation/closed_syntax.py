@@ -53,6 +53,7 @@ FORMS: dict[type[exp.Expr], str] = {
     exp.Dot: "",
     exp.Var: "",
     exp.Placeholder: "",
+    exp.Kwarg: "",
     exp.Literal: "is_string",
     exp.RawString: "",
     exp.National: "",

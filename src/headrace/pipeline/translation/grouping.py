@@ -12,11 +12,13 @@ import msgspec
 from sqlglot import exp
 
 from headrace.pipeline.arrow_ddl import type_text
+from headrace.pipeline.functions.catalog import Catalog
 from headrace.pipeline.translation import type_rule as t
 from headrace.pipeline.translation.catalogue.aggregate import AGGREGATES
 from headrace.pipeline.translation.compiler import Queries
 from headrace.pipeline.translation.literal import ordinal
 from headrace.pipeline.translation.operator import ordered
+from headrace.pipeline.translation.own_call import is_own_aggregate
 from headrace.pipeline.translation.refusal import Refused, unsupported, wrong
 from headrace.pipeline.translation.scope import GroupingMarks, Scope
 from headrace.pipeline.translation.typed import Typed, identifier, literal_int, sql_cast
@@ -43,7 +45,8 @@ def group_by(queries: Queries, node: exp.Select, scope: Scope) -> Grouping:
     if group is None:
         return Grouping()
     if group.args.get("all"):
-        keys = [c.unalias() for c in node.expressions if not has_aggregate(c)]
+        functions = queries.expressions.functions
+        keys = [c.unalias() for c in node.expressions if not has_aggregate(c, functions)]
         if any(star_of(c) is not None for c in node.expressions):
             raise unsupported(node, "GROUP BY ALL with a star")
     else:
@@ -179,7 +182,7 @@ def _key_value(queries: Queries, key: exp.Expr, node: exp.Select, scope: Scope) 
     return queries.expressions.value(key, scope)
 
 
-def has_aggregate(column: exp.Expr) -> bool:
+def has_aggregate(column: exp.Expr, functions: Catalog) -> bool:
     """Whether an expression aggregates, other than over a window or in a query of its own."""
     waiting = [column]
     while waiting:
@@ -187,6 +190,8 @@ def has_aggregate(column: exp.Expr) -> bool:
         if isinstance(node, exp.Query | exp.Window):
             continue
         if isinstance(node, exp.Anonymous) and node.name.casefold() in AGGREGATES:
+            return True
+        if is_own_aggregate(functions, node):
             return True
         waiting += node.iter_expressions()
     return False

@@ -5,14 +5,19 @@ from collections.abc import Sequence
 import msgspec
 from sqlglot import exp
 
+from headrace.pipeline.functions.definition import FunctionKind
 from headrace.pipeline.translation.catalogue.collection import common
 from headrace.pipeline.translation.compiler import Compiled, Queries
 from headrace.pipeline.translation.generator import GENERATORS, counted_rows, expand, expand_rows
 from headrace.pipeline.translation.order import order_and_limit
+from headrace.pipeline.translation.own_call import own_arguments
 from headrace.pipeline.translation.pivot import rewritten
 from headrace.pipeline.translation.refusal import unsupported, wrong
 from headrace.pipeline.translation.scope import Output, Scope, ScopeColumn, columns_of
+from headrace.pipeline.translation.table_call import TableCall
 from headrace.pipeline.translation.typed import identifier
+
+_NOT_CONSTANT = (exp.Anonymous, exp.Query, exp.Column, exp.CurrentDate, exp.CurrentTimestamp)
 
 
 class Relation(msgspec.Struct, frozen=True):
@@ -32,8 +37,7 @@ def relation(queries: Queries, node: exp.Expr, parent: Scope | None) -> Relation
         case exp.Table() if isinstance(node.this, exp.Identifier):
             text, outputs, name = _table(queries, node)
         case exp.Table() if isinstance(node.this, exp.Anonymous):
-            inner, name = _table_function(queries, node.this)
-            text, outputs = f"({inner.text})", inner.columns
+            text, outputs, name = _table_call(queries, node.this)
         case exp.Subquery():
             inner = wrapped(queries, node, queries.query(node.this, parent))
             text, outputs, name = f"({inner.text})", inner.columns, queries.new_name()
@@ -79,9 +83,12 @@ def _table(queries: Queries, node: exp.Table) -> tuple[str, tuple[Output, ...], 
     return identifier(name), queries.tables[name], name.rpartition(".")[2]
 
 
-def _table_function(queries: Queries, node: exp.Anonymous) -> tuple[Compiled, str]:
-    """A function in FROM as a query, and the name of its result."""
-    name, scope = node.name.casefold(), Scope([])
+def _table_call(queries: Queries, node: exp.Anonymous) -> tuple[str, tuple[Output, ...], str]:
+    """A function in FROM, and the name of its result."""
+    name = node.name.casefold()
+    if name in queries.expressions.functions:
+        return _own_table_call(queries, node)
+    scope = Scope([])
     if name == "range":
         rows = counted_rows(queries.expressions, node)
         text = expand_rows(queries, "", scope, rows, qualifier=name, names=(), node=node)
@@ -91,7 +98,20 @@ def _table_function(queries: Queries, node: exp.Anonymous) -> tuple[Compiled, st
         raise unsupported(node, "the catalogue has no such function in FROM")
     outputs = tuple(Output(column.name, column.value.type) for column in scope.columns)
     shown = ", ".join(f"{c.value.text} AS {identifier(c.name)}" for c in scope.columns)
-    return Compiled(f"SELECT {shown} FROM {text}", outputs), name
+    return f"(SELECT {shown} FROM {text})", outputs, name
+
+
+def _own_table_call(queries: Queries, node: exp.Anonymous) -> tuple[str, tuple[Output, ...], str]:
+    """A table function of the project's own; Spark gives its columns no qualifier."""
+    function = queries.expressions.functions[node.name.casefold()]
+    if function.kind is not FunctionKind.TABLE:
+        raise wrong(node, f"FROM takes a table function, and it is of the kind {function.kind}")
+    if any(part is not node for part in node.find_all(*_NOT_CONSTANT)):
+        raise unsupported(node, "its arguments are more than literals")
+    values = own_arguments(queries.expressions, function, node, Scope([]))
+    call = TableCall(function.name, tuple(value.text for value in values))
+    outputs = tuple(Output(field.name, field.type) for field in function.signature.returns)
+    return identifier(call.relation), outputs, queries.new_name()
 
 
 def wrapped(queries: Queries, node: exp.Expr, inner: Compiled) -> Compiled:

@@ -14,6 +14,7 @@ from headrace.pipeline.translation.grouping import group_by, has_aggregate, star
 from headrace.pipeline.translation.join import from_clause
 from headrace.pipeline.translation.operator import ordered
 from headrace.pipeline.translation.order import order_and_limit
+from headrace.pipeline.translation.own_call import is_own_aggregate
 from headrace.pipeline.translation.refusal import unsupported, wrong
 from headrace.pipeline.translation.relation import check_distinct
 from headrace.pipeline.translation.scope import Output, Scope
@@ -62,10 +63,15 @@ def _selected(queries: Queries, node: exp.Select, source: str, scope: Scope) -> 
     having = _having(queries, node, scope)
     word = "SELECT DISTINCT " if is_distinct else "SELECT "
     text = f"{word}{', '.join(shown)}{source}{condition}{grouping.clause}{having}"
-    aggregates = any(map(has_aggregate, node.expressions))
+    functions = queries.expressions.functions
+    aggregates = any(has_aggregate(column, functions) for column in node.expressions)
     one_row = aggregates and node.args.get("group") is None and not having
+    if scope.is_correlated and node.args.get("group") is None:
+        own = (part for column in node.expressions for part in column.walk())
+        if any(is_own_aggregate(functions, part) for part in own):
+            raise unsupported(node, "an aggregate of the project's own, for each row around it")
     compiled = Compiled(text, outputs, gives_one_row=one_row)
-    separate = _plain_select(node, source, condition, items, scope)
+    separate = None if aggregates else _plain_select(node, source, condition, items, scope)
     result = order_and_limit(queries, node, compiled, scope if not is_distinct else None, items)
     return msgspec.structs.replace(result, is_correlated=scope.is_correlated, plain=separate)
 
@@ -76,7 +82,7 @@ _NOT_PLAIN = ("distinct", "group", "having", "qualify", "limit", "offset")
 def _plain_select(
     node: exp.Select, source: str, condition: str, items: Sequence[tuple[str, Typed]], scope: Scope
 ) -> PlainSelect | None:
-    if any(node.args.get(part) for part in _NOT_PLAIN) or any(map(has_aggregate, node.expressions)):
+    if any(node.args.get(part) for part in _NOT_PLAIN):
         return None
     if any(column.find(exp.Window) for column in node.expressions) or not source:
         return None

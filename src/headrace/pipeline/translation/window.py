@@ -13,6 +13,7 @@ from headrace.pipeline.translation.catalogue.over import Over
 from headrace.pipeline.translation.compiler import Compiler, known
 from headrace.pipeline.translation.literal import is_number_literal
 from headrace.pipeline.translation.operator import ordered
+from headrace.pipeline.translation.own_call import own_function
 from headrace.pipeline.translation.refusal import unsupported, wrong
 from headrace.pipeline.translation.scope import Scope
 from headrace.pipeline.translation.typed import Typed, sql_cast
@@ -64,6 +65,8 @@ def window(compiler: Compiler, node: exp.Expr, scope: Scope, *, any_order: bool 
     name = inner.name.casefold()
     if name in AGGREGATES:
         return aggregate(compiler, inner, scope, over)
+    if name in compiler.functions:
+        return own_function(compiler, inner, scope, over)
     if over.window is None or over.condition is not None:
         raise unsupported(node, "the catalogue has no such aggregate")
     values = [compiler.value(argument, scope) for argument in inner.expressions]

@@ -48,6 +48,11 @@ from headrace.pipeline.runs.digest import Digester
 from headrace.pipeline.sources.delta import DeltaSource
 from headrace.pipeline.translation.kernel import kernels_in
 from headrace.pipeline.translation.kernels.table import register_kernels
+from headrace.pipeline.translation.table_call import (
+    TableCall,
+    parse_table_call,
+    table_calls_in,
+)
 from headrace.table import Snapshot, Table
 
 _LOGGER = logging.getLogger("headrace.pipeline")
@@ -161,6 +166,8 @@ class DataFusionRunner:
         if plan.substrait is not None and plan.key.engine.startswith(_PLANNED_FOR_THIS):
             try:
                 return self._stored(task, plan, plan.substrait)
+            except HeadraceError:  # of a table function, or of a view that is computed for this one
+                raise
             except Exception as error:  # DataFusion raises bare exceptions, whatever is wrong
                 if plan.datafusion_sql is None:
                     raise
@@ -195,7 +202,7 @@ class DataFusionRunner:
         """The translation of the author's text."""
         session = self._session(plan.header.tier)
         self._register_functions(session, (*task.inlined, plan))
-        for name in plan.reads:
+        for name in (*plan.reads, *(call.relation for call in table_calls_in(sql))):
             session.register_dataset(f"{name}{_UNFENCED}", self._relation(task, name))
             session.register_view(name, session.table(f"{name}{_UNFENCED}").limit(_FENCE))
         return session, session.sql(sql)
@@ -219,7 +226,10 @@ class DataFusionRunner:
         return rows
 
     def _named(self, task: ViewTask, name: str) -> RowDataset:
-        """A source, or the result of a view."""
+        """A source, the rows of a table function, or the result of a view."""
+        call = parse_table_call(name)
+        if call is not None:
+            return self._called(call)
         unit = next((unit for unit in task.plan.units if unit.source == name), None)
         if unit is not None:
             source = self._context.sources[name]
@@ -234,6 +244,11 @@ class DataFusionRunner:
         schema = _result_schema(frame, plan)
         rows = pa.Table.from_batches(list(self._rows(frame, schema, Digester(schema))), schema)
         return batch_dataset(schema, rows.to_batches)
+
+    def _called(self, call: TableCall) -> RowDataset:
+        """The rows of a table function."""
+        rows = call.compute(self._context.catalog, planning_context(self._context.settings))
+        return batch_dataset(rows.schema, rows.to_batches)
 
     def _upstream(self, result: Upstream, planned: pa.Schema | None) -> RowDataset:
         match result:

@@ -1,7 +1,10 @@
-"""Functions of a catalog, made known to a Spark session as Arrow functions."""
+"""Functions of a catalog, made known to a Spark session as Arrow functions.
+
+All kinds are scalar functions of Spark: `expansion` says how their calls are written out.
+"""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pyarrow as pa
@@ -10,7 +13,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql.pandas.functions import arrow_udf
 
 from headrace.pipeline.arrow_ddl import type_text
-from headrace.pipeline.functions.declaration import Function
+from headrace.pipeline.functions.computation import compute_row_lists, reduce_lists
+from headrace.pipeline.functions.definition import Function, FunctionKind
 from headrace.pipeline.project.importing import MODULE_PREFIX
 
 
@@ -26,9 +30,24 @@ def spark_function(function: Function) -> Any:
     if module is not None and module.__name__.startswith(MODULE_PREFIX):
         # Workers have no such module: it goes along with the function.
         cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
-
-    def compute(*arrays: pa.Array) -> pa.Array:
-        return function(*arrays)
-
-    made: Any = arrow_udf(compute, type_text(function.signature.returns))  # type: ignore[call-overload]
+    returns = type_text(function.signature.returns)
+    if function.kind is FunctionKind.TABLE:
+        returns = f"ARRAY<{returns}>"
+    compute = _computing(function)
+    made: Any = arrow_udf(compute, returns)  # type: ignore[call-overload]
     return made.asNondeterministic() if function.is_volatile else made
+
+
+def _computing(function: Function) -> Callable[..., pa.Array]:
+    def compute(*arrays: pa.Array) -> pa.Array:
+        match function.kind:
+            case FunctionKind.SCALAR:
+                return function(*arrays)
+            case FunctionKind.AGGREGATE | FunctionKind.WINDOW:
+                (lists,) = arrays
+                return reduce_lists(function, lists, lists.type.value_type.num_fields)
+            case FunctionKind.TABLE:
+                given = arrays if function.signature.arguments else ()
+                return compute_row_lists(function, given, len(arrays[0]))
+
+    return compute

@@ -18,6 +18,7 @@ from headrace.pipeline.bundle.view_plan import ViewPlan
 from headrace.pipeline.output.write import OutputWrite, Replacement
 from headrace.pipeline.runners.spark.digest import digest_frame, digest_written
 from headrace.pipeline.runners.spark.execution import SparkExecutions
+from headrace.pipeline.runners.spark.expansion import expand_calls
 from headrace.pipeline.runners.spark.function import register_functions
 from headrace.pipeline.runners.spark.merge import merge_on_spark, write_parquet
 from headrace.pipeline.runners.spark.setting import unplanned_settings, view_session
@@ -143,7 +144,9 @@ class SparkRunner:
         if plan.sql is None:
             frame: DataFrame = self._context.builders[plan.name](session)
             return frame
-        return session.sql(plan.sql, args=plan.arguments or None)
+        text = expand_calls(plan.sql, self._context.catalog, file=plan.file)
+        frame = session.sql(text, args=plan.arguments or None)
+        return frame if text == plan.sql else _named_as_planned(frame, plan)
 
     def _promised(self, frame: DataFrame, plan: ViewPlan) -> DataFrame:
         types = promised_types(plan.header.contract, _arrow_schema(frame))
@@ -162,6 +165,15 @@ class SparkRunner:
 
     def _global_name(self, view: str) -> str:
         return f"headrace_{self._context.run.replace('-', '_')}_{view}"
+
+
+def _named_as_planned(frame: DataFrame, plan: ViewPlan) -> DataFrame:
+    """Take the names that Spark makes up for columns without one from the text as it was."""
+    planned = plan.arrow_schema
+    if planned is None or len(planned) != len(frame.columns):
+        return frame
+    pairs = zip(frame.columns, planned.names, strict=True)
+    return frame.toDF(*(name if "(" in given else given for given, name in pairs))
 
 
 def _arrow_schema(frame: DataFrame) -> pa.Schema:

@@ -1,0 +1,159 @@
+"""Calls of a catalog's functions, written out for Spark.
+
+Spark's own grouped-aggregate functions in Python stand no other aggregate beside them, know no
+FILTER, and give no row for no rows; it has no window functions and no lateral Arrow table
+functions in Python at all. So a call is written out: `spread(x) FILTER (WHERE y) OVER w` becomes
+`spread(collect_list(struct(CAST(x AS DOUBLE) AS a0)) FILTER (WHERE y) OVER w)`, and Spark sees one
+of its own aggregates and a scalar Arrow function. Arguments are cast by Spark, and put in order
+where they are given by name. Every other character of the author's text stays as it is.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+from sqlglot import Token, TokenType, exp
+
+from headrace.pipeline.arrow_ddl import type_text
+from headrace.pipeline.functions.catalog import Catalog
+from headrace.pipeline.functions.definition import Function, FunctionKind
+from headrace.pipeline.planning.query import Query, parse_query
+
+_OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE})
+_CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE})
+
+
+def expand_calls(sql: str, catalog: Catalog, *, file: str) -> str:
+    """The text of a view in which calls of a catalog's functions are written out."""
+    query = parse_query(sql, file=file)
+    calls = _call_starts(query, catalog)
+    if not calls:
+        return sql
+    return _Expansion(query, catalog, calls).text(0, len(query.words), 0, len(sql))
+
+
+def _call_starts(query: Query, catalog: Catalog) -> frozenset[int]:
+    """The offsets in the text at which a function of the catalog is called."""
+    return frozenset(
+        node.meta["start"]
+        for node in query.tree.find_all(exp.Anonymous)
+        if node.name.casefold() in catalog
+        and "start" in node.meta
+        and not isinstance(node.parent, exp.Dot)
+        and not node.find_ancestor(exp.Hint)
+    )
+
+
+class _Argument(msgspec.Struct, frozen=True):
+    """The words of an argument, and its name if it has one."""
+
+    first: int
+    end: int
+    name: str | None = None
+
+
+class _Expansion:
+    """Writes the text of one query."""
+
+    def __init__(self, query: Query, catalog: Catalog, calls: frozenset[int]) -> None:
+        self._sql, self._words = query.sql, query.words
+        self._catalog, self._calls = catalog, calls
+
+    def text(self, first: int, end: int, start: int, stop: int) -> str:
+        """The text from offset `start` to `stop`, whose words are those from `first` to `end`."""
+        parts, copied, place = [], start, first
+        while place < end:
+            word = self._words[place]
+            if word.start in self._calls:
+                written, after = self._call(place)
+                if written is not None:
+                    parts += [self._sql[copied : word.start], written]
+                    place, copied = after, self._words[after - 1].end + 1
+                    continue
+            place += 1
+        return "".join([*parts, self._sql[copied:stop]])
+
+    def _call(self, place: int) -> tuple[str | None, int]:
+        """A call that begins at a word, written out, and the word after it."""
+        words = self._words
+        function = self._catalog[words[place].text.casefold()]
+        close = self._closing(place + 1)
+        arguments = list(self._arguments(place + 2, close))
+        modifier = ""
+        first = place + 2
+        if first < close and words[first].text.casefold() in {"distinct", "all"}:
+            modifier = f"{words[first].text} "
+        values = self._values(function, arguments)
+        if values is None:  # what is wrong with it has been said when the view was planned
+            return None, place
+        name = self._sql[words[place].start : words[place].end + 1]
+        after = close + 1
+        match function.kind:
+            case FunctionKind.SCALAR:
+                return f"{name}({', '.join(values)})", after
+            case FunctionKind.TABLE:
+                return f"inline({name}({', '.join(values) or '0'}))", after
+            case FunctionKind.AGGREGATE | FunctionKind.WINDOW:
+                row = ", ".join(f"{value} AS a{index}" for index, value in enumerate(values))
+                tail, after = self._tail(after)
+                return f"{name}(collect_list({modifier}struct({row})){tail})", after
+
+    def _values(self, function: Function, arguments: Sequence[_Argument]) -> list[str] | None:
+        """The arguments in the declared order, each cast to its type; None if they do not fit."""
+        kinds = function.signature.argument_types(len(arguments))
+        try:
+            places = function.positions([argument.name for argument in arguments])
+        except ValueError:
+            return None
+        if kinds is None:
+            return None
+        in_order = sorted(zip(places, arguments, strict=True), key=lambda pair: pair[0])
+        return [
+            f"CAST({self._span(argument.first, argument.end)} AS {type_text(kind)})"
+            for (_, argument), kind in zip(in_order, kinds, strict=True)
+        ]
+
+    def _span(self, first: int, end: int) -> str:
+        return self.text(first, end, self._words[first].start, self._words[end - 1].end + 1)
+
+    def _closing(self, opening: int) -> int:
+        """The word that closes the bracket at a word."""
+        depth = 0
+        for place in range(opening, len(self._words)):
+            depth += _depth(self._words[place])
+            if depth == 0:
+                return place
+        raise AssertionError("the text has been parsed: its brackets match")
+
+    def _arguments(self, first: int, close: int) -> Iterator[_Argument]:
+        """What stands between the commas of a call."""
+        words = self._words
+        if first < close and words[first].text.casefold() in {"distinct", "all"}:
+            first += 1
+        depth, begin = 0, first
+        for place in range(first, close + 1):
+            is_comma = words[place].token_type is TokenType.COMMA and depth == 0
+            if (is_comma or place == close) and begin < place:
+                is_named = place - begin > 2 and words[begin + 1].token_type is TokenType.FARROW  # noqa: PLR2004
+                if is_named:
+                    yield _Argument(begin + 2, place, words[begin].text)
+                else:
+                    yield _Argument(begin, place)
+                begin = place + 1
+            depth += _depth(words[place])
+
+    def _tail(self, place: int) -> tuple[str, int]:
+        """The FILTER and OVER clauses that begin at a word, and the word after them."""
+        text = ""
+        for clause in ("filter", "over"):
+            if place + 1 >= len(self._words) or self._words[place].text.casefold() != clause:
+                continue
+            is_bracket = self._words[place + 1].token_type is TokenType.L_PAREN
+            if clause == "filter" and not is_bracket:
+                continue
+            end = self._closing(place + 1) + 1 if is_bracket else place + 2
+            text, place = f"{text} {self._span(place, end)}", end
+        return text, place
+
+
+def _depth(word: Token) -> int:
+    return (word.token_type in _OPENING) - (word.token_type in _CLOSING)

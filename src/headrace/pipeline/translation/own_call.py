@@ -1,0 +1,96 @@
+"""Calls of a project's own functions: arguments by place and by name, and uses of each kind."""
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+
+from sqlglot import exp
+
+from headrace.pipeline.arrow_ddl import type_text
+from headrace.pipeline.functions.catalog import Catalog
+from headrace.pipeline.functions.definition import Function, FunctionKind
+from headrace.pipeline.translation.catalogue.aggregate import Over
+from headrace.pipeline.translation.compiler import Compiler
+from headrace.pipeline.translation.refusal import unsupported, wrong
+from headrace.pipeline.translation.scope import Scope
+from headrace.pipeline.translation.typed import Typed, identifier
+
+
+def own_function(compiler: Compiler, node: exp.Anonymous, scope: Scope, over: Over) -> Typed:
+    """A call in an expression; DataFusion knows the function under the name of its overload.
+
+    Raises:
+        Refused: it stands where its kind cannot, or its arguments are not those that it takes.
+    """
+    function = compiler.functions[node.name.casefold()]
+    _check_use(function, node, over)
+    if any(isinstance(part, exp.Distinct) for part in node.expressions):
+        raise unsupported(node, "the catalogue has DISTINCT only in Spark's own aggregates")
+    inner = scope
+    if function.kind is FunctionKind.AGGREGATE and over.window is None:
+        inner = Scope(scope.columns, scope.parent, scope.aliases, scope.prefers_aliases)
+    values = own_arguments(compiler, function, node, inner)
+    scope.is_correlated |= inner.is_correlated
+    return _call(function, values, over)
+
+
+def own_arguments(
+    compiler: Compiler, function: Function, node: exp.Anonymous, scope: Scope
+) -> list[Typed]:
+    """The arguments of a call in the declared order, cast to the declared types.
+
+    Raises:
+        Refused: they are not those that the function takes.
+    """
+    given = list(node.expressions)
+    types = function.signature.argument_types(len(given))
+    if types is None:
+        raise wrong(node, f"it takes {function.signature}, not {len(given)} arguments")
+    names = [part.this.name if isinstance(part, exp.Kwarg) else None for part in given]
+    try:
+        places = function.positions(names)
+    except ValueError as error:
+        unknown = [n for n in names if n and n.casefold() not in function.argument_names]
+        close = get_close_matches(unknown[0], function.argument_names, n=1) if unknown else []
+        raise wrong(node, str(error), close[0] if close else None) from error
+    found: dict[int, Typed] = {}
+    for place, part in zip(places, given, strict=True):
+        value = compiler.value(part.expression if isinstance(part, exp.Kwarg) else part, scope)
+        cast = compiler.casts.cast(value, types[place])
+        if cast is None:
+            reason = (
+                f"argument {place + 1} is {type_text(types[place])}, not {type_text(value.type)}"
+            )
+            raise unsupported(node, reason)
+        found[place] = cast
+    return [found[place] for place in range(len(given))]
+
+
+def is_own_aggregate(functions: Catalog, node: exp.Expr) -> bool:
+    """Whether a node is a call of an aggregate of the project's own."""
+    if not isinstance(node, exp.Anonymous) or node.name.casefold() not in functions:
+        return False
+    return functions[node.name.casefold()].kind is FunctionKind.AGGREGATE
+
+
+def _check_use(function: Function, node: exp.Expr, over: Over) -> None:
+    has_window, has_filter = over.window is not None, over.condition is not None
+    if function.kind is FunctionKind.TABLE:
+        raise wrong(node, "it gives a table: call it in FROM")
+    if function.kind is FunctionKind.SCALAR and (has_window or has_filter):
+        raise wrong(node, "it is a scalar function: it takes neither OVER nor FILTER")
+    if function.kind is FunctionKind.WINDOW and "ORDER BY" not in (over.window or ""):
+        raise wrong(node, "it is a window function: it needs OVER (... ORDER BY ...)")
+    if has_window and has_filter:
+        raise unsupported(node, "the catalogue has no FILTER over a window")
+
+
+def _call(function: Function, values: Sequence[Typed], over: Over) -> Typed:
+    texts = ", ".join(value.text for value in values)
+    name = function.overload(len(values))
+    tail = ""
+    if over.window is not None:
+        name, tail = function.over_name(len(values)), f" OVER ({over.window})"
+    elif over.condition is not None:
+        tail = f" FILTER (WHERE {over.condition})"
+    text = f"{identifier(name)}({texts}){tail}"
+    return Typed(text, function.signature.returns, can_fail=True)
