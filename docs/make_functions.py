@@ -17,7 +17,7 @@ the same values in both. `headrace functions` lists them together with a project
 argument gives null unless it says otherwise. Brackets stand around arguments that may be left
 out, dots behind one that may be repeated; values are cast to the types that are named.
 
-[Pipelines](../guide/pipelines.md#functions) tells how to write functions of your own. This page
+[Functions of your own](../guide/functions.md) tells how to write more, of every kind. This page
 is written by `docs/make_functions.py`.
 """
 

@@ -1,4 +1,4 @@
-"""A project with a function of each kind, and what each must give by plain Python."""
+"""A project with a function of each kind, over a small table of readings."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -114,13 +114,15 @@ READINGS = pa.table(
 )
 
 
-def write_kinds(root: Path, views: Mapping[str, str] = VIEWS) -> Path:
+def write_kinds(
+    root: Path, views: Mapping[str, str] = VIEWS, readings: pa.Table = READINGS
+) -> Path:
     """Write the project; every view has a table of its own."""
     (root / "views").mkdir(parents=True)
     (root / "headrace.toml").write_text(MANIFEST)
     (root / "functions.py").write_text(FUNCTIONS)
     for name, sql in views.items():
         (root / "views" / f"{name}.sql").write_text(f"-- @materialise output\n{sql}\n")
-    for part in (READINGS.slice(0, 3), READINGS.slice(3)):
+    for part in (readings.slice(0, 3), readings.slice(3)):
         write_deltalake(root / "lake" / "readings", part, mode="append")
     return root

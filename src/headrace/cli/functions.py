@@ -17,10 +17,10 @@ def functions(project: ProjectFolder = ".", *, as_json: AsJson = False) -> None:
     if as_json:
         print_json(facts)
         return
-    grid = make_grid("function", "takes and gives", "volatility", "from", "what it does")
+    grid = make_grid("function", "kind", "takes and gives", "volatility", "from", "what it does")
     for fact in facts:
         grid.add_row(
-            *(fact[key] for key in ("name", "signature", "volatility", "origin")),
+            *(fact[key] for key in ("name", "kind", "signature", "volatility", "origin")),
             fact["description"].partition("\n")[0],
         )
     print_grid(grid)
@@ -46,7 +46,10 @@ def _facts(project: str) -> list[dict[str, Any]]:
     return [
         {
             "name": entry.function.name,
+            "kind": entry.function.kind.value,
             "signature": str(entry.function.signature),
+            "argument_names": entry.function.argument_names,
+            "alias_of": None if entry.declared is None else entry.declared.name,
             "volatility": entry.function.volatility.value,
             "origin": entry.origin,
             "fingerprint": catalog.part(entry.function.name).fingerprint,

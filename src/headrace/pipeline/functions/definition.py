@@ -101,6 +101,9 @@ class Function(msgspec.Struct, frozen=True, kw_only=True):
                 than it declares.
             FunctionFailedError: its body raises.
         """
+        if self.kind is not FunctionKind.SCALAR:
+            reason = f"it is of the kind {self.kind}: call its kernel"
+            raise InvalidFunctionError(function=self.name, reason=reason)
         types = self.signature.argument_types(len(arrays))
         if types is None:
             reason = f"it takes {self.signature}, not {len(arrays)} arguments"

@@ -166,7 +166,8 @@ def _divide(node: exp.Div, kinds: Kinds) -> None:
 def _call(node: exp.Anonymous, catalog: Catalog) -> None:
     """Name the overload: a function of DataFusion's has one number of arguments."""
     function = catalog[node.name.casefold()]
-    if function.kind is not FunctionKind.SCALAR or node.find(exp.Kwarg):
+    is_plain = not (isinstance(node.parent, exp.Window | exp.Filter) or node.find(exp.Kwarg))
+    if function.kind is not FunctionKind.SCALAR or not is_plain:
         raise Untranslatable(f"{function.name} is planned by its exact translation only")
     if function.signature.argument_types(len(node.expressions)) is None:
         reason = (

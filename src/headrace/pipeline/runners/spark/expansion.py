@@ -8,7 +8,7 @@ of its own aggregates and a scalar Arrow function. Arguments are cast by Spark, 
 where they are given by name. Every other character of the author's text stays as it is.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 from sqlglot import Token, TokenType, exp
@@ -25,22 +25,29 @@ _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE}
 def expand_calls(sql: str, catalog: Catalog, *, file: str) -> str:
     """The text of a view in which calls of a catalog's functions are written out."""
     query = parse_query(sql, file=file)
-    calls = _call_starts(query, catalog)
+    calls = _calls(query, catalog)
     if not calls:
         return sql
     return _Expansion(query, catalog, calls).text(0, len(query.words), 0, len(sql))
 
 
-def _call_starts(query: Query, catalog: Catalog) -> frozenset[int]:
-    """The offsets in the text at which a function of the catalog is called."""
-    return frozenset(
-        node.meta["start"]
+def _calls(query: Query, catalog: Catalog) -> dict[int, frozenset[str]]:
+    """By offset in the text at which a function of the catalog is called, the clauses after it."""
+    return {
+        node.meta["start"]: frozenset(_clauses(node))
         for node in query.tree.find_all(exp.Anonymous)
         if node.name.casefold() in catalog
         and "start" in node.meta
         and not isinstance(node.parent, exp.Dot)
         and not node.find_ancestor(exp.Hint)
-    )
+    }
+
+
+def _clauses(node: exp.Expr) -> Iterator[str]:
+    for clause, kind in (("filter", exp.Filter), ("over", exp.Window)):
+        if isinstance(node.parent, kind) and node.parent.this is node:
+            yield clause
+            node = node.parent
 
 
 class _Argument(msgspec.Struct, frozen=True):
@@ -54,7 +61,7 @@ class _Argument(msgspec.Struct, frozen=True):
 class _Expansion:
     """Writes the text of one query."""
 
-    def __init__(self, query: Query, catalog: Catalog, calls: frozenset[int]) -> None:
+    def __init__(self, query: Query, catalog: Catalog, calls: Mapping[int, frozenset[str]]) -> None:
         self._sql, self._words = query.sql, query.words
         self._catalog, self._calls = catalog, calls
 
@@ -94,7 +101,7 @@ class _Expansion:
                 return f"inline({name}({', '.join(values) or '0'}))", after
             case FunctionKind.AGGREGATE | FunctionKind.WINDOW:
                 row = ", ".join(f"{value} AS a{index}" for index, value in enumerate(values))
-                tail, after = self._tail(after)
+                tail, after = self._tail(after, self._calls[words[place].start])
                 return f"{name}(collect_list({modifier}struct({row})){tail})", after
 
     def _values(self, function: Function, arguments: Sequence[_Argument]) -> list[str] | None:
@@ -141,17 +148,14 @@ class _Expansion:
                 begin = place + 1
             depth += _depth(words[place])
 
-    def _tail(self, place: int) -> tuple[str, int]:
+    def _tail(self, place: int, clauses: frozenset[str]) -> tuple[str, int]:
         """The FILTER and OVER clauses that begin at a word, and the word after them."""
         text = ""
         for clause in ("filter", "over"):
-            if place + 1 >= len(self._words) or self._words[place].text.casefold() != clause:
-                continue
-            is_bracket = self._words[place + 1].token_type is TokenType.L_PAREN
-            if clause == "filter" and not is_bracket:
-                continue
-            end = self._closing(place + 1) + 1 if is_bracket else place + 2
-            text, place = f"{text} {self._span(place, end)}", end
+            if clause in clauses:
+                is_bracket = self._words[place + 1].token_type is TokenType.L_PAREN
+                end = self._closing(place + 1) + 1 if is_bracket else place + 2
+                text, place = f"{text} {self._span(place, end)}", end
         return text, place
 
 
