@@ -944,7 +944,7 @@ CHANGES += [
     for name, call in [("aggregate", "sum(f"), ("window", "max(f"), ("table function", "[f")]
     for change in (
         _changed_kind(name, "body", call, call.replace("f", "3 * f"), BODY),
-        _changed_kind(name, "helper", "x * by", "x + by", "its helper functions.py:f changed"),
+        _changed_kind(name, "helper", "x * by", "x - by", "its helper functions.py:f changed"),
         _changed_kind(name, "default of a helper", "by=2", "by=3", "functions.py:f"),
         _changed_kind(name, "constant", "A = 1", "A = 2", "its helper functions.py:A changed"),
         _changed_kind(name, "unrelated constant", "UNUSED = 1", "UNUSED = 2", None),
