@@ -79,8 +79,11 @@ VIEWS = {
         FROM readings GROUP BY station HAVING weighted_mean(at) > 0
     """,
     "whole": "SELECT joined(note) AS notes, count(*) AS n, upper(joined(note)) FROM readings",
-    "empty": "SELECT joined(note) AS notes, weighted_mean(value) AS m FROM readings WHERE at < 0",
-    "none": "SELECT station, joined(note) AS x FROM readings WHERE at < 0 GROUP BY station",
+    "empty": """
+        SELECT joined(note) AS notes, weighted_mean(value) AS m FROM readings WHERE at < 0
+        UNION ALL
+        SELECT joined(note), weighted_mean(at) FROM readings WHERE at < 0 GROUP BY station
+    """,
     "rising": """
         SELECT station, at, streak(value) OVER (PARTITION BY station ORDER BY at) AS s,
                streak(value) OVER (ORDER BY at DESC ROWS BETWEEN 2 PRECEDING AND CURRENT ROW) AS d,
@@ -94,12 +97,17 @@ VIEWS = {
         SELECT s.n, s.label, r.note, less(b => s.n, a => 10) AS rest
         FROM steps(4, first => 2) AS s LEFT JOIN readings r ON r.at = s.n
     """,
-    "coded": "SELECT c.n AS m, name, code FROM codes() JOIN steps_to(2) c ON code = n WHERE n > 0",
-    "cast": "SELECT less('7', 1.0) AS a, n FROM steps('3') x(n, l)",
+    "coded": """
+        SELECT c.m, name, code, less('7', 1.0) AS rest
+        FROM codes() JOIN steps_to('2') c(m, l) ON code = m WHERE m > 0
+    """,
 }
 SPARK_ONLY = {
-    "lateral": "SELECT r.at, s.n FROM readings r, LATERAL steps(CAST(r.at AS INT) % 3) s",
-    "viewed": "SELECT at, n FROM readings LATERAL VIEW steps(CAST(at AS INT) % 3) s AS n, label",
+    "lateral": """
+        SELECT r.at, s.n FROM readings r, LATERAL steps(CAST(r.at AS INT) % 3) s
+        UNION ALL
+        SELECT at, -n FROM readings LATERAL VIEW steps(CAST(at AS INT) % 3) s AS n, label
+    """,
     "distinct": "SELECT joined(DISTINCT note) AS notes FROM readings",
 }
 

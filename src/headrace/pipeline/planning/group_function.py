@@ -42,7 +42,11 @@ class GroupReduction(Accumulator):
 
     def update(self, *values: pa.Array) -> None:
         """Take in the arguments of some rows."""
-        self._parts.append(pa.StructArray.from_arrays(values[: self._arity], type=self._rows_type))
+        columns = [
+            array if array.type == field.type else array.cast(field.type)
+            for array, field in zip(values[: self._arity], self._rows_type, strict=True)
+        ]
+        self._parts.append(pa.StructArray.from_arrays(columns, type=self._rows_type))
 
     def merge(self, states: list[pa.Array]) -> None:
         """Take in the rows that others have collected."""

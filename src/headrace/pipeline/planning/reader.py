@@ -34,6 +34,7 @@ from headrace.pipeline.planning.lineage import (
     WindowLineage,
 )
 from headrace.pipeline.planning.substrait import column_names
+from headrace.pipeline.translation.table_call import shown_relation
 
 
 class PlanReader:
@@ -83,7 +84,7 @@ class PlanReader:
     def _scan_lineage(self, scan: Scan) -> ScanLineage:
         filters = {self.words.text(condition, scan.names) for condition in scan.conditions}
         return ScanLineage(
-            relation=scan.relation,
+            relation=shown_relation(scan.relation),
             columns=tuple(sorted(scan.names[place] for place in scan.needed)),
             filters=tuple(sorted(filters)),
         )
@@ -126,12 +127,13 @@ class PlanReader:
             width = len(node.base_schema.struct.types)
             return Rows(tuple(Column(f"column{place}", frozenset()) for place in range(width)))
         number, relation = len(self.scans), node.named_table.names[-1]
+        shown = shown_relation(relation)
         names = tuple(nested[0] for nested in column_names(node.base_schema))
         scan = Scan(relation, names, tuple(node.base_schema.struct.types))
         self.scans.append(scan)
         columns = tuple(
             Column(
-                name, frozenset({f"{relation}.{name}"}), kind_of(scan.types[place]), (number, place)
+                name, frozenset({f"{shown}.{name}"}), kind_of(scan.types[place]), (number, place)
             )
             for place, name in enumerate(names)
         )

@@ -59,6 +59,12 @@ def parse_table_call(relation: str) -> TableCall | None:
     return TableCall(function, msgspec.json.decode(bytes.fromhex(encoded), type=tuple[str, ...]))
 
 
+def shown_relation(relation: str) -> str:
+    """What people see of the name of a table: of a call, the function."""
+    call = parse_table_call(relation)
+    return relation if call is None else f"{call.function}()"
+
+
 def table_calls_in(sql: str) -> list[TableCall]:
     """The calls that a query of DataFusion's names."""
     calls = {name: parse_table_call(name) for name in _NAME.findall(sql)}

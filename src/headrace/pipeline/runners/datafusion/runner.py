@@ -51,6 +51,7 @@ from headrace.pipeline.translation.kernels.table import register_kernels
 from headrace.pipeline.translation.table_call import (
     TableCall,
     parse_table_call,
+    shown_relation,
     table_calls_in,
 )
 from headrace.table import Snapshot, Table
@@ -187,7 +188,10 @@ class DataFusionRunner:
         """The plan as it is stored; not all that DataFusion can write can it read back."""
         session = self._session(plan.header.tier)
         self._register_functions(session, (*task.inlined, plan))
-        for name in {scan.relation for scan in plan.lineage.scans} if plan.lineage else ():
+        calls = {call.relation for call in table_calls_in(plan.datafusion_sql or "")}
+        shown = {shown_relation(name) for name in calls}
+        scans = {scan.relation for scan in plan.lineage.scans} if plan.lineage else set()
+        for name in (scans - shown) | calls:
             session.register_dataset(name, self._relation(task, name))
         for rule in _SETTLED_RULES:
             session.remove_optimizer_rule(rule)
