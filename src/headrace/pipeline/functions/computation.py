@@ -30,7 +30,8 @@ def reduce_rows(function: Function, arrays: Sequence[pa.Array]) -> pa.Scalar:
         FunctionFailedError: the body raises.
         InvalidFunctionError: it gives something else than it declares.
     """
-    given = [_typed(a, f.type) for a, f in zip(arrays, _fields(function, len(arrays)), strict=True)]
+    kinds = _kinds(function, len(arrays))
+    given = [_typed(array, kind) for array, kind in zip(arrays, kinds, strict=True)]
     if function.kind is FunctionKind.AGGREGATE:
         order = _order(given)
         given = [array.take(order) for array in given]

@@ -25,7 +25,7 @@ def register_group_function(context: SessionContext, function: Function, arity: 
     name = function.over_name(arity)
     context.register_udwf(udwf(frames, list(kinds), returns, volatility, name))
     if function.kind is FunctionKind.AGGREGATE:
-        groups: Callable[[], Accumulator] = partial(GroupReduction, function, arity)
+        groups: Callable[[], Accumulator] = partial(GroupReduction, function, kinds)
         state = [row_list_type(function, arity)]
         name = function.overload(arity)
         context.register_udaf(udaf(groups, list(kinds), returns, state, volatility, name))
@@ -34,36 +34,34 @@ def register_group_function(context: SessionContext, function: Function, arity: 
 class GroupReduction(Accumulator):
     """Collects the rows of one group."""
 
-    def __init__(self, function: Function, arity: int) -> None:
+    def __init__(self, function: Function, types: Sequence[pa.DataType]) -> None:
         """Start with no rows."""
-        self._function, self._arity = function, arity
-        self._rows_type = row_list_type(function, arity).value_type
-        self._parts: list[pa.Array] = []
+        self._function, self._types = function, types
+        self._parts: list[Sequence[pa.Array]] = []
 
     def update(self, *values: pa.Array) -> None:
         """Take in the arguments of some rows."""
-        columns = [
-            array if array.type == field.type else array.cast(field.type)
-            for array, field in zip(values[: self._arity], self._rows_type, strict=True)
-        ]
-        self._parts.append(pa.StructArray.from_arrays(columns, type=self._rows_type))
+        self._parts.append(values)
 
     def merge(self, states: list[pa.Array]) -> None:
         """Take in the rows that others have collected."""
-        self._parts.append(pc.list_flatten(states[0]))
+        self._parts.append(pc.list_flatten(states[0]).flatten())
 
     def state(self) -> list[pa.Scalar]:
         """The rows so far, as one list."""
-        rows = self._rows()
+        kind = row_list_type(self._function, len(self._types))
+        rows = pa.StructArray.from_arrays(self._columns(), type=kind.value_type)
         return [pa.ListArray.from_arrays([0, len(rows)], rows)[0]]
 
     def evaluate(self) -> pa.Scalar:
         """The value of the group."""
-        rows = self._rows()
-        return reduce_rows(self._function, [rows.field(i) for i in range(self._arity)])
+        return reduce_rows(self._function, self._columns())
 
-    def _rows(self) -> pa.Array:
-        return whole(pa.chunked_array(self._parts, self._rows_type))
+    def _columns(self) -> list[pa.Array]:
+        return [
+            whole(pa.chunked_array([part[place] for part in self._parts], kind))
+            for place, kind in enumerate(self._types)
+        ]
 
 
 class FrameReduction(WindowEvaluator):
