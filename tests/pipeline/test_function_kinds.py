@@ -277,6 +277,11 @@ def test_the_lineage_names_a_table_function(planned: Path) -> None:
     assert [column.sources for column in lineage.columns] == [("steps().n",), ("steps().label",)]
 
 
+def test_the_lint_says_that_a_window_function_depends_on_ties(planned: Path) -> None:
+    view = plan(planned, "SELECT streak(value) OVER (ORDER BY at) AS s FROM readings", "spark")
+    assert "WINDOW_TIES" in [finding.code for finding in view.findings]
+
+
 # --- Keys ----------------------------------------------------------------------------------
 
 

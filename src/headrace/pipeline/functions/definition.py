@@ -11,7 +11,7 @@ import pyarrow as pa
 from headrace.errors import FunctionFailedError, InvalidFunctionError
 from headrace.pipeline.arrow_ddl import type_text
 
-_OVERLOAD = re.compile(r"(__\d+)?(__over)?$|\|.*$")
+_OVERLOAD = re.compile(r"(__\d+)?(__over|__rows)?$|\|.*$")
 
 Kernel: TypeAlias = Callable[..., Any]
 """Takes Arrow arrays of one length; what it gives depends on the kind of function."""
@@ -147,6 +147,10 @@ class Function(msgspec.Struct, frozen=True, kw_only=True):
     def over_name(self, count: int) -> str:
         """The name under which so many arguments are registered for use over a window."""
         return f"{self.overload(count)}__over"
+
+    def rows_name(self, count: int) -> str:
+        """The name under which so many arguments are registered as one list of rows."""
+        return f"{self.overload(count)}__rows"
 
     def positions(self, names: Sequence[str | None]) -> list[int]:
         """The place of each argument of a call, of which some are given by name.

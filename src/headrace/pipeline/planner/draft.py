@@ -10,6 +10,7 @@ import pyarrow as pa
 from headrace.errors import InvalidViewError
 from headrace.pipeline.arrow_ddl import schema_text
 from headrace.pipeline.bundle.view_plan import BuilderFacts, ViewKind, ViewPlan
+from headrace.pipeline.functions.definition import FunctionKind
 from headrace.pipeline.functions.fingerprint import FunctionPart, code_part
 from headrace.pipeline.planner.request import BuilderAnalysis, PlanRequest
 from headrace.pipeline.planning.analysis import EVERYTHING, Analysis, Analyst, RelationReads
@@ -155,6 +156,9 @@ def draft_query(  # noqa: PLR0913
                 volatile=volatile,
                 tier=view.header.tier,
                 columns=KnownColumns.of(known) if len(known) == len(schemas) else None,
+                own_windows=[
+                    name for name in functions if request.catalog[name].kind is FunctionKind.WINDOW
+                ],
             ),
         ),
     )

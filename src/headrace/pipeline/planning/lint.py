@@ -49,13 +49,14 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     text: str
 
 
-def lint_query(
+def lint_query(  # noqa: PLR0913  (one for each thing that is known)
     tree: exp.Query,
     *,
     lineage: Lineage | None,
     volatile: Mapping[str, str],
     tier: Tier,
     columns: KnownColumns | None = None,
+    own_windows: Collection[str] = (),
 ) -> tuple[Finding, ...]:
     """Everything in a query that may give other rows for the same data.
 
@@ -65,11 +66,12 @@ def lint_query(
         volatile: By function whose views must run every time: the reason.
         tier: What the view promises.
         columns: The columns of what it reads; None if they are not known.
+        own_windows: The window functions of the project that it calls.
     """
     found = [
         *_volatile(tree, volatile, columns),
         *_limits(tree),
-        *_windows(tree),
+        *_windows(tree, own_windows),
         *_aggregates(tree),
         *_floats(tree, lineage),
     ]
@@ -152,11 +154,12 @@ def _covers_output(query: exp.Query, order: exp.Expr) -> bool:
     return bool(named) and (named <= keys or texts <= keys)
 
 
-def _windows(tree: exp.Query) -> Iterator[Finding]:
+def _windows(tree: exp.Query, own: Collection[str]) -> Iterator[Finding]:
     for window in tree.find_all(exp.Window):
         function = window.this
         plain = function.this if isinstance(function, exp.IgnoreNulls) else function
-        if not isinstance(plain.unnest(), _POSITIONAL):
+        is_own = isinstance(plain, exp.Anonymous) and plain.name.casefold() in own
+        if not (is_own or isinstance(plain.unnest(), _POSITIONAL)):
             continue
         name = _sql(function)
         if window.args.get("order") is None:

@@ -86,11 +86,15 @@ def _check_use(function: Function, node: exp.Expr, over: Over) -> None:
 
 def _call(function: Function, values: Sequence[Typed], over: Over) -> Typed:
     texts = ", ".join(value.text for value in values)
-    name = function.overload(len(values))
-    tail = ""
+    count = len(values)
     if over.window is not None:
-        name, tail = function.over_name(len(values)), f" OVER ({over.window})"
-    elif over.condition is not None:
-        tail = f" FILTER (WHERE {over.condition})"
-    text = f"{identifier(name)}({texts}){tail}"
+        text = f"{identifier(function.over_name(count))}({texts}) OVER ({over.window})"
+    elif function.kind is FunctionKind.AGGREGATE:
+        parts = ", ".join(f"'a{place}', {value.text}" for place, value in enumerate(values))
+        rows = f"array_agg(named_struct({parts}))"
+        if over.condition is not None:
+            rows += f" FILTER (WHERE {over.condition})"
+        text = f"{identifier(function.rows_name(count))}({rows})"
+    else:
+        text = f"{identifier(function.overload(count))}({texts})"
     return Typed(text, function.signature.returns, can_fail=True)
