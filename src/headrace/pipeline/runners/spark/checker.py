@@ -21,6 +21,7 @@ from headrace.pipeline.bundle.view_plan import ViewPlan
 from headrace.pipeline.functions.builtin import spark_functions
 from headrace.pipeline.functions.catalog import Catalog
 from headrace.pipeline.planning.name_scope import has_variant
+from headrace.pipeline.runners.spark.expansion import expand_calls
 from headrace.pipeline.runners.spark.function import register_functions
 
 _POSITION = re.compile(r"\(line (\d+), pos (\d+)\)")
@@ -82,11 +83,12 @@ class SparkChecker:
 
     def _analysed(self, plan: ViewPlan, relations: Collection[str]) -> DataFrame:
         assert plan.sql is not None, "only SQL is analysed"
+        text = expand_calls(plan.sql, self._catalog, file=plan.file)
         try:
             with _quiet():
-                return self._session.sql(plan.sql, args=plan.arguments or None)
+                return self._session.sql(text, args=plan.arguments or None)
         except (AnalysisException, ParseException) as error:
-            raise self._mistake(plan, plan.sql, error, relations) from error
+            raise self._mistake(plan, text, error, relations) from error
 
     def _mistake(
         self, plan: ViewPlan, sql: str, error: PySparkException, relations: Collection[str]
@@ -96,6 +98,8 @@ class SparkChecker:
         missing = next((parameters[key] for key in _MISSING if key in parameters), None)
         named = _QUOTED.findall(missing or "") or [missing or ""]
         line, column = _place(sql, error, named[-1])
+        if sql != plan.sql:  # the positions are those of the text with calls written out
+            line, column = _line_and_column(plan.sql or "", _word_start(plan.sql or "", named[-1]))
         hint = ""
         if missing is not None:
             condition = error.getCondition() or ""
@@ -121,10 +125,17 @@ def _place(sql: str, error: PySparkException, name: str) -> tuple[int, int]:
     told = _POSITION.search(str(error))
     if told is not None and not starts:
         return int(told[1]), int(told[2]) + 1
-    word = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", sql) if name else None
     start = next((start for start in starts if start is not None and start < len(sql)), None)
-    if start is None:
-        start = 0 if word is None else word.start()
+    return _line_and_column(sql, _word_start(sql, name) if start is None else start)
+
+
+def _word_start(sql: str, name: str) -> int:
+    """Where a name first stands in a text; its beginning if it does not."""
+    word = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", sql) if name else None
+    return 0 if word is None else word.start()
+
+
+def _line_and_column(sql: str, start: int) -> tuple[int, int]:
     before = sql[:start]
     return before.count("\n") + 1, start - (before.rfind("\n") + 1) + 1
 
