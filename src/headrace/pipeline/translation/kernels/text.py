@@ -274,9 +274,7 @@ def overlay(
     def overlaid(text: Any, new: Any, start: int, length: int = -1) -> Any:
         after = start + (len(new) if length < 0 else length)
         if after >= _LONGEST:  # Java's INT wraps around
-            if isinstance(text, bytes):
-                raise SparkOnlyError("a place beyond all bytes; run it on Spark")
-            after -= 2 * _LONGEST
+            raise SparkOnlyError("a place beyond the largest INT; run it on Spark")
         if after < 0:
             after = max(len(text) + after, 0) + 1
         return text[: max(start - 1, 0)] + new + text[max(after - 1, 0) :]
