@@ -45,7 +45,9 @@ def without_generator(
     if not found:
         return node, text
     bad = any(node.args.get(key) for key in ("group", "having", "qualify", "windows"))
-    if len(found) > 1 or bad or any(map(has_aggregate, node.expressions)):
+    functions = queries.expressions.functions
+    has_aggregates = any(has_aggregate(item, functions) for item in node.expressions)
+    if len(found) > 1 or bad or has_aggregates:
         raise unsupported(found[0], "a generator with aggregates, or with another one")
     if node.find(exp.Window) is not None:
         raise unsupported(found[0], "a generator with a window")

@@ -8,7 +8,7 @@ from sqlglot import exp
 from headrace.pipeline.arrow_ddl import type_text
 from headrace.pipeline.functions.catalog import Catalog
 from headrace.pipeline.functions.definition import Function, FunctionKind
-from headrace.pipeline.translation.catalogue.aggregate import Over
+from headrace.pipeline.translation.catalogue.over import Over
 from headrace.pipeline.translation.compiler import Compiler
 from headrace.pipeline.translation.refusal import unsupported, wrong
 from headrace.pipeline.translation.scope import Scope
