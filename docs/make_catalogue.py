@@ -10,6 +10,7 @@ from headrace.pipeline.translation.catalogue.collection import COLLECTION
 from headrace.pipeline.translation.catalogue.entry import Entry
 from headrace.pipeline.translation.catalogue.form import FORM
 from headrace.pipeline.translation.catalogue.higher_order import HIGHER_ORDER
+from headrace.pipeline.translation.catalogue.interval import INTERVAL
 from headrace.pipeline.translation.catalogue.json import JSON
 from headrace.pipeline.translation.catalogue.number import NUMBER
 from headrace.pipeline.translation.catalogue.number_text import NUMBER_TEXT
@@ -17,6 +18,8 @@ from headrace.pipeline.translation.catalogue.pattern import PATTERN
 from headrace.pipeline.translation.catalogue.special_value import SPECIAL_VALUE
 from headrace.pipeline.translation.catalogue.text import TEXT
 from headrace.pipeline.translation.catalogue.time import TIME
+from headrace.pipeline.translation.catalogue.time_format import TIME_FORMAT
+from headrace.pipeline.translation.catalogue.time_zone import TIME_ZONE
 from headrace.pipeline.translation.catalogue.vector import VECTOR
 from headrace.pipeline.translation.catalogue.word import WORD
 from headrace.pipeline.translation.operator import BINARY
@@ -54,8 +57,18 @@ forms that only Spark's own parsers decide.
 | setting | what is refused |
 |---|---|
 | `ansi = false` | rounding of decimals to places by `floor` and `ceil` |
-| a time zone other than UTC | parts, casts and formats of `TIMESTAMP`; comparisons are there |
+| a time zone other than UTC | `time_bucket` of `TIMESTAMP` |
+| any | times of day without a date as `TIMESTAMP`; columns that are intervals or a `TIME` |
 | any | `FLOAT` and `DOUBLE` in arrays that are searched |
+
+## Dates and times in words
+
+Time zones have the rules of Java's tables, also before 1900 and after 2037: they come with the
+package (`docs/make_zone_rules.py` writes them), and a test compares every zone with the Java that
+runs Spark. Patterns are written with `y M d D E a H h k K m s S` and quoted text, and read with
+`yyyy y MM M dd d HH H mm m ss s S` if no field is missing before one that is there. The units
+`MICROSECOND` to `YEAR` are there in `timestampadd`, `timestampdiff`, `dateadd` and `datediff`.
+Intervals are computed with and compared, but are never a column: Delta cannot store them.
 
 ## Operators
 
@@ -123,7 +136,8 @@ def render() -> str:
             ("Patterns", PATTERN),
             ("Bytes", BYTES),
             ("JSON", JSON),
-            ("Dates and times", TIME),
+            ("Dates and times", [*TIME, *TIME_FORMAT, *TIME_ZONE]),
+            ("Intervals", INTERVAL),
             ("Arrays, maps and structs", COLLECTION),
             ("Vectors", VECTOR),
         )

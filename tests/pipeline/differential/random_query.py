@@ -10,6 +10,13 @@ from headrace.pipeline.translation.catalogue.aggregate import AGGREGATES
 from headrace.pipeline.translation.catalogue.entry import Entry
 from headrace.pipeline.translation.catalogue.table import SCALAR
 from tests.pipeline.differential.hard_table import COLUMNS
+from tests.pipeline.differential.time_word import (
+    CONSTANTS_OF,
+    INTERVALS,
+    PARTS_OF,
+    TEXTS_OF,
+    UNITS,
+)
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 
@@ -83,6 +90,7 @@ _OF_COLUMNS: dict[str, list[str]] = {
 }  # fmt: skip
 KINDS = list(_OF_COLUMNS)
 PLAIN = [kind for kind in KINDS if not kind.startswith(("ARRAY", "MAP"))]
+_TIMES = {"DATE", "TIMESTAMP", "TIMESTAMP_NTZ"}
 _NUMBERS = ["TINYINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL"]
 _WORDS: dict[str, list[str]] = {
     "INTEGER": ["TINYINT", "INT", "BIGINT"], "NUMERIC": _NUMBERS, "FLOATING": ["FLOAT", "DOUBLE"],
@@ -142,6 +150,8 @@ class Writer:
             makers = [self.comparison, self.logic, self.call, self.membership, *makers]
         elif kind in _NUMBERS:
             makers = [self.arithmetic, *makers]
+        elif kind in _TIMES:
+            makers = [self.shifted, *makers]
         return str(self.pick(makers)(kind, depth - 1))
 
     def leaf_of(self, kind: str, _: int) -> str:
@@ -151,6 +161,8 @@ class Writer:
         """An expression of any type: any entry of the catalogue, as often as not."""
         if self.draw(st.booleans()):
             return self.entry(self.pick(_ENTRIES), depth)
+        if self.draw(st.integers(0, 9)) == 0:
+            return self.passed(depth - 1)
         return self.value(self.pick(KINDS), depth)
 
     def call(self, kind: str, depth: int) -> str:
@@ -173,13 +185,49 @@ class Writer:
             if entry.name in _COUNTING and word in {"INT", "INTEGER"}:
                 arguments.append(self.pick(["0", "1", "-1", "3", "5", "k"]))
                 continue
+            special = self.special(entry.name, word)
+            if special is not None:
+                arguments.append(self.pick(special))
+                continue
             arguments += [self.argument(word.removesuffix("..."), depth) for _ in range(count)]
         return f"{entry.name}({', '.join(arguments)})"
+
+    def special(self, name: str, word: str) -> list[str] | None:
+        """Arguments that mean something to a function of times, as often as not."""
+        if word == "STRING!":
+            return CONSTANTS_OF.get(name)
+        if word in {"STRING", "ANY"} and self.draw(st.booleans()):
+            return TEXTS_OF.get(name)
+        if word in {"INT", "NUMERIC"} and self.draw(st.integers(0, 3)):
+            return PARTS_OF.get(name)
+        return None
 
     def argument(self, word: str, depth: int) -> str:
         if word.endswith("!"):
             return str(self.pick(CONSTANTS[{"TEXT!": "STRING"}.get(word, word[:-1])]))
+        if word == "INTERVAL":
+            return str(self.pick(INTERVALS))
+        if word == "TIME":
+            return str(self.pick(["TIME '2:30:45.887'", "TIME '00:00:00'"]))
         return self.value(self.pick(_WORDS.get(word, [word])), depth - 1)
+
+    def shifted(self, kind: str, depth: int) -> str:
+        """A date or time that is moved."""
+        value = self.value(kind, depth)
+        if self.draw(st.booleans()):
+            return f"({value} {self.pick(['+', '-'])} {self.pick(INTERVALS)})"
+        return f"timestampadd({self.pick(UNITS)}, {self.leaf('INT')}, {value})"
+
+    def passed(self, depth: int) -> str:
+        """The time between two times, as a number or a comparison."""
+        kind = self.pick(sorted(_TIMES))
+        sides = self.value(kind, depth), self.value(self.pick([kind, "DATE"]), depth)
+        return str(self.pick([
+            f"timestampdiff({self.pick(UNITS)}, {sides[0]}, {sides[1]})",
+            f"(({sides[0]} - {sides[1]}) < {self.pick(INTERVALS)})",
+            f"extract({self.pick(['DAY', 'HOUR', 'SECOND'])} FROM {sides[0]} - {sides[1]})",
+            f"({self.pick(INTERVALS)} DIV {self.pick(INTERVALS)})",
+        ]))  # fmt: skip
 
     def arithmetic(self, kind: str, depth: int) -> str:
         operator = self.pick(["+", "-", "*", "/", "%", "DIV"])

@@ -12,6 +12,7 @@ from headrace.pipeline.translation.catalogue.aggregate import AGGREGATES, RANKS
 from headrace.pipeline.translation.catalogue.collection import element, struct_of, zip_arrays
 from headrace.pipeline.translation.catalogue.over import Over
 from headrace.pipeline.translation.catalogue.table import SCALAR
+from headrace.pipeline.translation.catalogue.time_unit import call_with_unit, takes_unit
 from headrace.pipeline.translation.compiler import Clock, Compiler, known
 from headrace.pipeline.translation.higher_order import compile_higher_order
 from headrace.pipeline.translation.literal import cast_value
@@ -64,6 +65,8 @@ def named_call(compiler: Compiler, node: exp.Anonymous, scope: Scope) -> Typed: 
         return cast_value(compiler, cast, scope)
     if name in RANKS:
         raise unsupported(node, "it needs a window: OVER (...)")
+    if takes_unit(name, len(node.expressions)):
+        return _with_unit(compiler, node, scope)
     if name not in SCALAR:
         if name not in spark_functions():
             close = get_close_matches(name, [*compiler.functions.entries, *spark_functions()], n=1)
@@ -99,6 +102,16 @@ def call_entry(
         for place, argument in enumerate(arguments)
     ]
     return known(SCALAR.translate(name, compiler.casts, values), node, *values)
+
+
+def _with_unit(compiler: Compiler, node: exp.Anonymous, scope: Scope) -> Typed:
+    """A call whose first argument is a unit: a word that looks like a column."""
+    unit, *rest = node.expressions
+    if not isinstance(unit, exp.Column) or len(unit.parts) > 1 or unit.this.quoted:
+        raise unsupported(node, "the first argument is no unit")
+    values = [compiler.value(argument, scope) for argument in rest]
+    found = call_with_unit(compiler.casts, node.name.casefold(), unit.name, values)
+    return known(found, node, *values)
 
 
 def _in_any_order(compiler: Compiler, node: exp.Expr, scope: Scope) -> Typed:

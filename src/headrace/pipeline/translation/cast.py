@@ -1,14 +1,13 @@
 """Casts: which pairs of types DataFusion, or a kernel, casts as Spark does."""
 
-import datetime as dt
-import re
 from decimal import Decimal
-from zoneinfo import ZoneInfo
 
+import msgspec
 import pyarrow as pa
 
 from headrace.pipeline.translation import type_rule as t
-from headrace.pipeline.translation.kernels.time import parse_date, parse_time
+from headrace.pipeline.translation.kernels.time_text import parse_date
+from headrace.pipeline.translation.time_cast import WallClock
 from headrace.pipeline.translation.typed import (
     Typed,
     call,
@@ -20,14 +19,6 @@ from headrace.pipeline.translation.typed import (
     sql_cast,
 )
 
-_ZONED = re.compile(r".*(Z|UTC|[+-]\d{2}:\d{2})\s*")
-
-
-_UTC = frozenset({"UTC", "Etc/UTC", "Z", "GMT", "Etc/GMT", "Zulu", "Universal"})
-_EARLIEST_US = 315_532_800_000_000
-_LATEST_US = 1_735_689_600_000_000
-"""From 1980 to 2025."""
-
 
 class Casts:
     """Casts under the settings of a project."""
@@ -35,7 +26,7 @@ class Casts:
     def __init__(self, *, ansi: bool, time_zone: str) -> None:
         """Take what changes the meaning of a cast."""
         self.ansi, self.time_zone = ansi, time_zone
-        self.in_utc = time_zone in _UTC
+        self.clock = WallClock(time_zone)
 
     def widen(self, value: Typed, to: pa.DataType) -> Typed | None:
         """Cast to a type that `common_type` has given: nothing can be lost."""
@@ -53,6 +44,9 @@ class Casts:
             return value
         if value.type == t.VOID:
             return null_of(to)
+        if t.is_interval(value.type) or t.is_interval(to):
+            is_wider = t.common_type(value.type, to) == to
+            return msgspec.structs.replace(value, type=to) if is_wider else None
         is_try, soft = soft, soft or not self.ansi
         folded = self._folded(value, to)
         if folded is not None:
@@ -107,27 +101,11 @@ class Casts:
             return call("boolean_to_number", to, value) if has_room else None
         if t.is_numeric(source) and to == t.BOOLEAN:
             return call("number_to_boolean", to, value)
-        return self._times(value, to)
+        return self.clock.cast(value, to)
 
     def _lossy(self, value: Typed, to: pa.DataType, kernel: str, *, is_try: bool) -> Typed:
         """A cast to whole numbers: by TRY_CAST what does not fit is null, else it is cut."""
         return call(kernel, to, value, parameters=("null" if is_try else "cut",))
-
-    def _times(self, value: Typed, to: pa.DataType) -> Typed | None:
-        source = value.type
-        zone_free = self.in_utc or t.TIMESTAMP not in (source, to)
-        if not zone_free:
-            return None
-        if t.is_timestamp(source) and to == t.DATE:
-            return call("time_to_date", to, value)
-        if source == t.DATE and t.is_timestamp(to):
-            return call("date_to_time", to, value)
-        if t.is_timestamp(source) and t.is_timestamp(to):
-            micros = call("time_to_units", t.LONG, value, parameters=("1",))
-            return call("units_to_time", to, micros, parameters=("1",))
-        if source == t.TIMESTAMP and to == t.LONG:
-            return call("time_to_seconds", to, value)
-        return None
 
     def _to_text(self, value: Typed) -> Typed | None:
         source = value.type
@@ -143,16 +121,15 @@ class Casts:
             return call("binary_to_text", t.STRING, value, can_fail=True)
         if source == t.DATE:
             return call("date_to_text", t.STRING, value)
-        if source == t.TIMESTAMP_NTZ or (source == t.TIMESTAMP and self.in_utc):
-            return call("time_to_text", t.STRING, value)
-        return None
+        local = self.clock.local(value) if t.is_timestamp(source) else None
+        return None if local is None else call("time_to_text", t.STRING, local)
 
     def _from_text(self, value: Typed, to: pa.DataType, *, soft: bool) -> Typed | None:
         parameters: tuple[str, ...] = ("soft",) if soft else ()
         if t.is_integer(to) and not self.ansi:
             parameters = ("soft", "cut")
-        if t.is_timestamp(to) and not (self.in_utc or to == t.TIMESTAMP_NTZ):
-            return None
+        if t.is_timestamp(to):
+            return self.clock.read(value, to, parameters)
         if to == t.BINARY:
             return Typed(sql_cast(value.text, to), to, can_fail=value.can_fail)
         kernel = _text_reader(to)
@@ -160,31 +137,16 @@ class Casts:
             return None
         return call(kernel, to, value, parameters=parameters, can_fail=not soft)
 
-    def _moment(self, text: str, to: pa.DataType) -> int | None:
-        """The microseconds of a time in a literal; None if its zone is in doubt."""
-        zoned = _ZONED.fullmatch(text) is not None
-        micros = parse_time(text, zoned=True)
-        if zoned:
-            return micros if to == t.TIMESTAMP else None
-        if micros is None or to == t.TIMESTAMP_NTZ or self.in_utc:
-            return micros
-        # Rules of zones are the same everywhere for these years.
-        if not _EARLIEST_US <= micros < _LATEST_US:
-            return None
-        local = dt.datetime(1970, 1, 1) + dt.timedelta(microseconds=micros)  # noqa: DTZ001
-        offset = local.replace(tzinfo=ZoneInfo(self.time_zone)).utcoffset()
-        return None if offset is None else micros - offset // dt.timedelta(microseconds=1)
-
     def _folded(self, value: Typed, to: pa.DataType) -> Typed | None:
         """A literal of another type, so that filters compare a column with a literal."""
         if not value.is_literal or value.value is None:
             return None
         found = value.value
         if value.type == t.STRING and to == t.DATE:
-            days = parse_date(found) if len(found) == len("2024-01-01") else None
+            days = parse_date(found)
             return None if days is None else literal_days(days)
         if value.type == t.STRING and t.is_timestamp(to):
-            micros = self._moment(found, to)
+            micros = self.clock.moment(found, to)
             return None if micros is None else literal_micros(micros, to)
         if t.is_integer(value.type) and t.is_integer(to):
             fits = -(1 << (to.bit_width - 1)) <= found < 1 << (to.bit_width - 1)
@@ -216,8 +178,6 @@ def _text_reader(to: pa.DataType) -> str | None:
         return "text_to_integer"
     if t.is_decimal(to):
         return "text_to_decimal"
-    if t.is_timestamp(to):
-        return "text_to_time"
     kernels = {
         t.DOUBLE: "text_to_double",
         t.FLOAT: "text_to_float",

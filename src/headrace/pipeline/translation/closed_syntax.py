@@ -61,6 +61,7 @@ FORMS: dict[type[exp.Expr], str] = {
     exp.Boolean: "",
     exp.Null: "",
     exp.Interval: "unit",
+    exp.IntervalSpan: "",
     exp.Paren: "",
     # operators
     **dict.fromkeys(

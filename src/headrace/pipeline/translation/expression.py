@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+import pyarrow as pa
 from sqlglot import exp
 
 from headrace.pipeline.arrow_ddl import type_text
@@ -20,7 +21,8 @@ from headrace.pipeline.translation.cast import Casts
 from headrace.pipeline.translation.catalogue.time import extract
 from headrace.pipeline.translation.compiler import Clock, Subqueries, known, truth
 from headrace.pipeline.translation.condition import between, case_when, in_list, is_test, like
-from headrace.pipeline.translation.literal import cast_value, literal, negation, shift
+from headrace.pipeline.translation.interval_type import has_no_column
+from headrace.pipeline.translation.literal import cast_value, interval, literal, negation
 from headrace.pipeline.translation.operator import BINARY, logical
 from headrace.pipeline.translation.refusal import unsupported, wrong
 from headrace.pipeline.translation.scope import Scope, field_of
@@ -79,6 +81,8 @@ class Expressions:
         """
         found = self._value(node, scope)
         self.fallible += found.can_fail
+        if pa.types.is_nested(found.type) and has_no_column(found.type):
+            raise unsupported(node, "the catalogue has no intervals and no TIME inside other types")
         return scope.groups.get(found.text, found)
 
     def boolean(self, node: exp.Expr, scope: Scope) -> Typed:
@@ -137,10 +141,8 @@ class Expressions:
                 return logical(word, truth(self, node.left, scope), truth(self, node.right, scope))
             case exp.Not():
                 return native("(NOT {0})", t.BOOLEAN, truth(self, node.this, scope))
-            case exp.Add() | exp.Sub() if isinstance(node.expression, exp.Interval):
-                return shift(self, node, node.this, node.expression, scope)
-            case exp.Add() if isinstance(node.this, exp.Interval):
-                return shift(self, node, node.expression, node.this, scope)
+            case exp.Interval():
+                return interval(node)
             case _ if type(node) in _OPERATORS:
                 return self._operator(node, _OPERATORS[type(node)], scope)
             case exp.Between():

@@ -9,17 +9,13 @@ from sqlglot import exp
 from headrace.pipeline.arrow_ddl import arrow_type, type_text
 from headrace.pipeline.translation import type_rule as t
 from headrace.pipeline.translation.compiler import Compiler, known
-from headrace.pipeline.translation.operator import negate, shift_date
+from headrace.pipeline.translation.interval import literal_interval
+from headrace.pipeline.translation.interval_type import TIME_OF_DAY
+from headrace.pipeline.translation.operator import negate
 from headrace.pipeline.translation.refusal import unsupported
 from headrace.pipeline.translation.scope import Scope
 from headrace.pipeline.translation.syntax import string_value
 from headrace.pipeline.translation.typed import Typed, literal_int, literal_text, quoted, sql_cast
-
-_UNITS_US = {
-    "microsecond": 1, "millisecond": 1_000, "second": 1_000_000, "minute": 60_000_000,
-    "hour": 3_600_000_000, "day": 86_400_000_000, "week": 604_800_000_000,
-}  # fmt: skip
-_UNITS_MONTHS = {"month": 1, "quarter": 3, "year": 12}
 
 
 def is_number_literal(node: exp.Expr) -> bool:
@@ -81,6 +77,8 @@ def cast_value(compiler: Compiler, node: exp.Cast, scope: Scope) -> Typed:
     """CAST and TRY_CAST."""
     if is_number_literal(node.this) and not isinstance(node, exp.TryCast):
         return _cast_literal(compiler, node.this.name, node, node)
+    if node.to.this == exp.DataType.Type.TIME:
+        return _time_of_day(compiler, node)
     value = compiler.value(node.this, scope)
     kind = _target(node)
     soft = isinstance(node, exp.TryCast)
@@ -109,30 +107,26 @@ def _target(node: exp.Cast) -> pa.DataType:
         raise unsupported(node, str(error)) from error
 
 
-def shift(
-    compiler: Compiler, node: exp.Expr, date: exp.Expr, interval: exp.Interval, scope: Scope
-) -> Typed:
-    """A date or time plus or minus an interval."""
-    length = _length(interval)
-    if length is None:
-        raise unsupported(node, "the catalogue has only intervals of one unit")
-    sign = -1 if isinstance(node, exp.Sub) else 1
-    value = compiler.value(date, scope)
-    months, micros = (sign * part for part in length)
-    return known(shift_date(compiler.casts, value, months, micros), node, value)
+_CLOCK = re.compile(r"(\d{1,2}):(\d{1,2}):(\d{1,2})(?:\.(\d{1,6}))?", re.ASCII)
 
 
-def _length(node: exp.Interval) -> tuple[int, int] | None:
-    """Months and microseconds of an interval; None if it is not of one unit."""
-    unit, amount = node.args.get("unit"), node.this
-    if isinstance(amount, exp.Neg):
-        amount = exp.Literal.number(f"-{amount.this.name}")
-    if not isinstance(unit, exp.Var) or not isinstance(amount, exp.Literal):
-        return None
-    if not re.fullmatch(r"[+-]?\d+", amount.name):
-        return None
-    name = unit.name.casefold().removesuffix("s")
-    count = int(amount.name)
-    if name in _UNITS_MONTHS:
-        return count * _UNITS_MONTHS[name], 0
-    return (0, count * _UNITS_US[name]) if name in _UNITS_US else None
+def _time_of_day(compiler: Compiler, node: exp.Cast) -> Typed:
+    """`TIME '10:00:00'`, which the parser takes for a cast; Spark by default has no such cast."""
+    start = node.this.meta.get("start")
+    before = "" if start is None else compiler.sql[:start].rstrip().casefold()
+    match = _CLOCK.fullmatch(node.this.name) if before.endswith("time") else None
+    if match is None:
+        raise unsupported(node, "the catalogue has TIME only as a literal")
+    hour, minute, second = map(int, match.groups()[:3])
+    if hour > 23 or minute > 59 or second > 59:  # noqa: PLR2004
+        raise unsupported(node, "there is no such TIME")
+    micros = (hour * 3600 + minute * 60 + second) * 1_000_000 + int((match[4] or "").ljust(6, "0"))
+    return Typed(f"({sql_cast(str(micros), t.LONG)})", TIME_OF_DAY, is_literal=True, value=micros)
+
+
+def interval(node: exp.Interval) -> Typed:
+    """An interval as it is written."""
+    found = literal_interval(node)
+    if found is None:
+        raise unsupported(node, "the catalogue has no such interval")
+    return found

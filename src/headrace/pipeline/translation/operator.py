@@ -6,12 +6,10 @@ import pyarrow as pa
 
 from headrace.pipeline.translation import type_rule as t
 from headrace.pipeline.translation.cast import Casts
-from headrace.pipeline.translation.kernels.time import shifted_days
+from headrace.pipeline.translation.interval import interval_arithmetic, minus
 from headrace.pipeline.translation.typed import (
     Typed,
     call,
-    literal_days,
-    literal_int,
     native,
     null_of,
     sql_cast,
@@ -22,6 +20,10 @@ _KERNELS = {"+": "add", "-": "subtract", "*": "multiply"}
 
 def arithmetic(casts: Casts, operator: str, left: Typed, right: Typed) -> Typed | None:
     """`+`, `-` or `*`; None if the catalogue has it not for these types."""
+    if t.is_interval(left.type) or t.is_interval(right.type):
+        return interval_arithmetic(casts, operator, left, right)
+    if operator == "-" and t.is_time(left.type) and t.is_time(right.type):
+        return interval_arithmetic(casts, operator, left, right)
     if t.DATE in (left.type, right.type):
         return _date_arithmetic(casts, operator, left, right)
     if not (_is_number(left) and _is_number(right)):
@@ -139,6 +141,8 @@ def divide(casts: Casts, left: Typed, right: Typed) -> Typed | None:
 
 def integer_divide(casts: Casts, left: Typed, right: Typed) -> Typed | None:
     """`DIV`: a BIGINT."""
+    if t.is_interval(left.type) and t.common_type(left.type, right.type) is not None:
+        return call("interval_quotient", t.LONG, left, right, can_fail=True)
     if not (t.is_integer(left.type) and t.is_integer(right.type)):
         return None
     one, two = casts.cast(left, t.LONG), casts.cast(right, t.LONG)
@@ -165,6 +169,8 @@ def modulo(casts: Casts, left: Typed, right: Typed) -> Typed | None:
 
 def negate(casts: Casts, value: Typed) -> Typed | None:
     """`-x`."""
+    if t.is_interval(value.type):
+        return minus(value)
     if t.is_integer(value.type):
         kernel = "negate" if casts.ansi else "wrapped_negate"
         return call(kernel, value.type, value, can_fail=casts.ansi)
@@ -251,28 +257,6 @@ def logical(word: str, left: Typed, right: Typed) -> Typed:
     undecided = "IS NOT FALSE" if word == "AND" else "IS NOT TRUE"
     template = f"({{0}} {word} CASE WHEN ({{0}}) {undecided} THEN {{1}} END)"
     return native(template, t.BOOLEAN, left, right)
-
-
-def shift_date(casts: Casts, value: Typed, months: int, micros: int) -> Typed | None:
-    """A date or time plus an interval."""
-    day_us = 86_400_000_000
-    if value.type == t.STRING:
-        return None
-    if value.type == t.DATE:
-        if micros % day_us:
-            return None
-        if value.is_literal and value.value is not None:  # a literal can prune files
-            return literal_days(shifted_days(value.value, months) + micros // day_us)
-        moved = value
-        if months:
-            moved = call("add_months", t.DATE, moved, literal_int(months))
-        if micros:
-            moved = call("date_add", t.DATE, moved, literal_int(micros // day_us))
-        return moved
-    if value.type == t.TIMESTAMP_NTZ or (value.type == t.TIMESTAMP and casts.in_utc):
-        parameters = (str(months), str(micros))
-        return call("time_add", value.type, value, parameters=parameters)
-    return None
 
 
 BINARY: dict[str, Callable[[Casts, Typed, Typed], Typed | None]] = {

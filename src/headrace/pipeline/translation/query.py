@@ -18,6 +18,7 @@ from headrace.pipeline.translation.cast import Casts
 from headrace.pipeline.translation.closed_syntax import check_syntax
 from headrace.pipeline.translation.compiler import Clock, Compiled
 from headrace.pipeline.translation.expression import Expressions
+from headrace.pipeline.translation.interval_type import has_no_column
 from headrace.pipeline.translation.kernel import kernels_in
 from headrace.pipeline.translation.refusal import Blame, Refusal, Refused, unsupported, wrong
 from headrace.pipeline.translation.relation import inline_table, renamed, wrapped
@@ -78,6 +79,10 @@ def translate_query(  # noqa: PLR0913
     check_syntax(tree)
     _check_names(tree, sql)
     compiled = compiler.query(tree, None)
+    for column in compiled.columns:
+        if has_no_column(column.type):
+            reason = f"the column {column.name} is {column.type}, which Delta cannot store"
+            raise unsupported(tree, reason)
     fields = [
         pa.field(column.name.casefold(), column.type, nullable=column.nullable)
         for column in compiled.columns

@@ -3,6 +3,7 @@
 import pyarrow as pa
 
 from headrace.pipeline.arrow_ddl import spark_type, type_text
+from headrace.pipeline.translation.interval_type import TIME_OF_DAY, Interval, wider
 
 BOOLEAN, STRING, BINARY, DATE = pa.bool_(), pa.string(), pa.binary(), pa.date32()
 BYTE, SHORT, INT, LONG = pa.int8(), pa.int16(), pa.int32(), pa.int64()
@@ -39,6 +40,16 @@ def is_numeric(kind: pa.DataType) -> bool:
 def is_timestamp(kind: pa.DataType) -> bool:
     """Whether a type is a time, with a zone or without."""
     return bool(pa.types.is_timestamp(kind))
+
+
+def is_time(kind: pa.DataType) -> bool:
+    """Whether a type is a date or a time."""
+    return kind == DATE or is_timestamp(kind)
+
+
+def is_interval(kind: pa.DataType) -> bool:
+    """Whether a type is an interval."""
+    return isinstance(kind, Interval)
 
 
 def is_array(kind: pa.DataType) -> bool:
@@ -114,6 +125,8 @@ def common_type(left: pa.DataType, right: pa.DataType) -> pa.DataType | None:  #
         return wider_decimal(as_decimal(left), right)
     if {left, right} == {DATE, TIMESTAMP}:
         return TIMESTAMP
+    if isinstance(left, Interval) and isinstance(right, Interval):
+        return wider(left, right)
     if is_array(left) and is_array(right):
         element = common_type(left.value_type, right.value_type)
         return None if element is None else array_of(element)
@@ -127,7 +140,7 @@ def common_type(left: pa.DataType, right: pa.DataType) -> pa.DataType | None:  #
 def is_orderable(kind: pa.DataType) -> bool:
     """Whether both engines order, group and compare values of a type alike."""
     is_nested = pa.types.is_nested(kind)
-    return not is_nested and kind != VOID
+    return not is_nested and kind not in (VOID, TIME_OF_DAY)
 
 
 __all__ = ["spark_type", "type_text"]

@@ -6,6 +6,7 @@ import msgspec
 import pyarrow as pa
 
 from headrace.pipeline.translation import type_rule as t
+from headrace.pipeline.translation.interval_type import carrier
 from headrace.pipeline.translation.kernel import KernelCall
 
 
@@ -83,7 +84,8 @@ def call(
     can_fail: bool = False,
 ) -> Typed:
     """A call of a kernel; a kernel without arguments cannot know how many rows to give."""
-    found = KernelCall(kernel, parameters, tuple(a.type for a in arguments), gives)
+    takes = tuple(carrier(argument.type) for argument in arguments)
+    found = KernelCall(kernel, parameters, takes, carrier(gives))
     texts = ", ".join(argument.text for argument in arguments)
     fails = can_fail or any(argument.can_fail for argument in arguments)
     return Typed(f"{identifier(found.sql_name)}({texts})", gives, can_fail=fails)

@@ -1,14 +1,14 @@
-"""Functions of dates and times; those that need a zone are there only in UTC."""
+"""Functions of dates and times, in the zone of the session."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import pyarrow as pa
 
 from headrace.pipeline.translation import type_rule as t
 from headrace.pipeline.translation.cast import Casts
 from headrace.pipeline.translation.catalogue.entry import Build, Entry, by_kernel, by_rule
-from headrace.pipeline.translation.kernels.time import is_plain_format
-from headrace.pipeline.translation.typed import Typed, call, literal_int, null_of
+from headrace.pipeline.translation.catalogue.interval import interval_part
+from headrace.pipeline.translation.typed import Typed, call, null_of
 
 _DATE_PARTS = {
     "year": "year", "quarter": "quarter", "month": "month", "day": "day", "dayofmonth": "day",
@@ -27,6 +27,8 @@ EXTRACTED = {
     "m": "minute", "min": "minute", "mins": "minute", "minute": "minute", "minutes": "minute",
 }  # fmt: skip
 """The fields of `extract` and `date_part` that are whole numbers."""
+_SECONDS = frozenset({"s", "sec", "secs", "second", "seconds"})
+"""The field that is a decimal."""
 _CLOCK = frozenset({"hour", "minute", "second"})
 _TRUNCATED_DATE = {
     "year": "year", "yyyy": "year", "yy": "year", "quarter": "quarter", "month": "month",
@@ -36,6 +38,8 @@ _TRUNCATED_TIME = {
     **_TRUNCATED_DATE, "day": "day", "dd": "day", "hour": "hour", "minute": "minute",
     "second": "second", "millisecond": "millisecond", "microsecond": "microsecond",
 }  # fmt: skip
+_BELOW_OFFSETS = frozenset({"second", "millisecond", "microsecond"})
+"""Units that are cut off alike in every zone: offsets are whole seconds."""
 _WEEKDAYS = {
     name: number
     for number, names in enumerate(
@@ -47,7 +51,12 @@ _WEEKDAYS = {
 
 
 def extract(casts: Casts, part: str, value: Typed) -> Typed | None:
-    """A part of a date or time."""
+    """A part of a date, a time or an interval."""
+    if t.is_interval(value.type):
+        return interval_part(part, value)
+    if part.casefold() in _SECONDS:
+        moment = _moment(casts, value)
+        return None if moment is None else call("time_seconds", pa.decimal128(8, 6), moment)
     field = EXTRACTED.get(part.casefold())
     if field is None:
         return None
@@ -61,12 +70,11 @@ def extract(casts: Casts, part: str, value: Typed) -> Typed | None:
 
 
 def _moment(casts: Casts, value: Typed) -> Typed | None:
-    """A time whose hours can be told without a zone."""
-    if value.type == t.TIMESTAMP_NTZ or (value.type == t.TIMESTAMP and casts.in_utc):
-        return value
-    if value.type in (t.STRING, t.DATE, t.VOID) and casts.in_utc:
-        return casts.cast(value, t.TIMESTAMP)
-    return None
+    """A local time, whose hours can be told."""
+    if value.type in (t.STRING, t.DATE, t.VOID):
+        cast = casts.cast(value, t.TIMESTAMP)
+        return None if cast is None else casts.clock.local(cast)
+    return casts.clock.local(value) if t.is_timestamp(value.type) else None
 
 
 def _part(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
@@ -84,10 +92,6 @@ def _clock(field: str) -> Build:
     return build
 
 
-def _in_utc(make: Callable[[Casts, Sequence[Typed]], Typed | None]) -> Build:
-    return lambda casts, arguments: make(casts, arguments) if casts.in_utc else None
-
-
 def _truncate_date(_: Casts, arguments: Sequence[Typed]) -> Typed | None:
     day, unit = arguments
     name = _TRUNCATED_DATE.get(unit.value.casefold())
@@ -99,11 +103,22 @@ def _truncate_date(_: Casts, arguments: Sequence[Typed]) -> Typed | None:
 def _truncate_time(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
     unit, value = arguments
     name = _TRUNCATED_TIME.get(unit.value.casefold())
-    moment = _moment(casts, value)
-    if moment is None or name is None or not casts.in_utc:
+    is_time = t.is_timestamp(value.type) or value.type in (t.STRING, t.DATE)
+    instant = casts.cast(value, t.TIMESTAMP) if is_time else None
+    if instant is None:
         return None
-    cut = call("time_truncate", moment.type, moment, parameters=(name,))
-    return casts.cast(cut, t.TIMESTAMP)
+    if name is None:
+        return null_of(t.TIMESTAMP)
+    if name in _BELOW_OFFSETS:
+        return call("time_truncate", t.TIMESTAMP, instant, parameters=(name,))
+    local = casts.clock.local(instant)
+    if local is None:
+        return None
+    cut = call("time_truncate", local.type, local, parameters=(name,))
+    if name in _TRUNCATED_DATE.values():
+        day = casts.cast(cut, t.DATE)
+        return None if day is None else casts.cast(day, t.TIMESTAMP)
+    return casts.clock.instant(cut, near=instant)
 
 
 def _next_day(_: Casts, arguments: Sequence[Typed]) -> Typed | None:
@@ -113,38 +128,45 @@ def _next_day(_: Casts, arguments: Sequence[Typed]) -> Typed | None:
     return call("next_day", t.DATE, arguments[0], parameters=(str(number),))
 
 
-def _format(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
-    moment = _moment(casts, arguments[0])
-    pattern = arguments[1].value
-    if moment is None or not is_plain_format(pattern):
-        return None
-    return call("date_format", t.STRING, moment, parameters=(pattern,), can_fail=True)
-
-
 def _units(micros: int, kind: pa.DataType = t.TIMESTAMP) -> Build:
     return lambda _, a: call("units_to_time", kind, a[0], parameters=(str(micros),), can_fail=True)
 
 
+def _unix_date(_: Casts, arguments: Sequence[Typed]) -> Typed | None:
+    """Days since 1970; Spark casts nothing to a date here."""
+    if arguments[0].type != t.DATE:
+        return None
+    return call("days_since_epoch", t.INT, arguments[0])
+
+
+def _of_decimal(_: Casts, arguments: Sequence[Typed]) -> Typed | None:
+    kind = arguments[0].type
+    if kind.scale > 6:  # noqa: PLR2004
+        return None
+    return call("decimal_to_time", t.TIMESTAMP, arguments[0], can_fail=True)
+
+
 def _to_units(micros: int) -> Build:
-    return lambda _, a: call("time_to_units", t.LONG, a[0], parameters=(str(micros),))
+    """Whole units since 1970; Spark casts nothing to a time here."""
+
+    def build(_: Casts, arguments: Sequence[Typed]) -> Typed | None:
+        if not t.is_timestamp(arguments[0].type):
+            return None
+        return call("time_to_units", t.LONG, arguments[0], parameters=(str(micros),))
+
+    return build
 
 
-def _to_seconds(_: Casts, arguments: Sequence[Typed]) -> Typed:
-    return call("time_to_whole_seconds", t.LONG, arguments[0])
-
-
-def _months_between(_: Casts, arguments: Sequence[Typed]) -> Typed | None:
+def _months_between(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
     rounds = len(arguments) < 3 or arguments[2].value is True  # noqa: PLR2004
     mode = "rounded" if rounds else "exact"
-    return call("months_between", t.DOUBLE, *arguments[:2], parameters=(mode,))
+    if casts.clock.zone is None:
+        return None
+    return call("months_between", t.DOUBLE, *arguments[:2], parameters=(mode, casts.clock.name))
 
 
 def _cast_to(kind: pa.DataType) -> Build:
     return lambda casts, arguments: casts.cast(arguments[0], kind)
-
-
-def _first_of_january(_: Casts, arguments: Sequence[Typed]) -> Typed:
-    return call("make_date", t.DATE, *arguments, literal_int(1), literal_int(1), can_fail=True)
 
 
 _SINCE_EPOCH_US = {
@@ -166,21 +188,18 @@ TIME: list[Entry] = [
     by_rule("next_day", "DATE STRING!", t.DATE, "kernel next_day", _next_day),
     by_rule("trunc", "DATE STRING!", t.DATE, "kernel date_truncate", _truncate_date),
     by_rule("date_trunc", "STRING! ANY", t.TIMESTAMP, "kernel time_truncate", _truncate_time),
-    by_kernel("make_date", "INT INT INT", t.DATE, "make_date", can_fail=True, ansi_only=True),
-    by_rule("to_date", "ANY", t.DATE, "CAST", _cast_to(t.DATE)),
     by_rule("date", "ANY", t.DATE, "CAST", _cast_to(t.DATE)),
-    by_rule("to_timestamp", "ANY", t.TIMESTAMP, "CAST", _cast_to(t.TIMESTAMP)),
     by_rule("timestamp", "ANY", t.TIMESTAMP, "CAST", _cast_to(t.TIMESTAMP)),
-    by_rule("date_format", "ANY STRING!", t.STRING, "kernel date_format, plain formats", _format),
-    *(by_rule(name, "TIMESTAMP", t.LONG, "kernel time_to_units", _in_utc(_to_units(micros)))
+    *(by_rule(name, "ANY", t.LONG, "kernel time_to_units", _to_units(micros))
       for name, micros in _SINCE_EPOCH_US.items()),
-    *(by_rule(name, "TIMESTAMP", t.LONG, "kernel time_to_whole_seconds", _in_utc(_to_seconds))
-      for name in ("unix_timestamp", "to_unix_timestamp")),
-    by_kernel("unix_date", "DATE", t.INT, "days_since_epoch"),
+    by_kernel("dayname", "DATE", t.STRING, "date_name", "weekday"),
+    by_kernel("monthname", "DATE", t.STRING, "date_name", "month"),
+    by_rule("unix_date", "ANY", t.INT, "kernel days_since_epoch", _unix_date),
     by_kernel("date_from_unix_date", "INT", t.DATE, "date_from_days"),
     by_rule("timestamp_seconds", "INTEGER", t.TIMESTAMP, "kernel units_to_time", _units(1_000_000)),
+    by_rule("timestamp_seconds", "DECIMAL", t.TIMESTAMP, "kernel decimal_to_time", _of_decimal),
     by_rule("timestamp_millis", "INTEGER", t.TIMESTAMP, "kernel units_to_time", _units(1_000)),
     by_rule("timestamp_micros", "INTEGER", t.TIMESTAMP, "kernel units_to_time", _units(1)),
     by_rule("months_between", "TIMESTAMP TIMESTAMP [BOOLEAN!]", t.DOUBLE, "kernel months_between",
-            _in_utc(_months_between)),
+            _months_between),
 ]  # fmt: skip

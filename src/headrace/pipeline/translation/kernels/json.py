@@ -17,7 +17,7 @@ import pyarrow as pa
 from headrace.pipeline.translation.java_number import SparkOnlyError, double_text, float_text
 from headrace.pipeline.translation.kernel import KernelCall, kernel
 from headrace.pipeline.translation.kernels.row import by_distinct
-from headrace.pipeline.translation.kernels.time import date_text
+from headrace.pipeline.translation.kernels.time_text import date_text
 
 Path = Sequence[str | int]
 WILDCARD = "*"

@@ -12,6 +12,7 @@ from headrace.pipeline.translation.kernels import (
     generator,
     hashing,
     higher_order,
+    interval,
     json,
     number,
     number_cast,
@@ -20,6 +21,10 @@ from headrace.pipeline.translation.kernels import (
     subquery,
     text,
     time,
+    time_format,
+    time_part,
+    time_text,
+    time_zone,
     url,
     vector,
     word,
@@ -30,6 +35,7 @@ KERNEL_MODULES = (
     *(attempt, binary, bit, cast, collection, double, entry, gathered, generator, hashing),
     *(higher_order, json, number, number_cast, number_text, pattern, subquery, text, time),
     *(url, vector, word),
+    *(interval, time_format, time_part, time_text, time_zone),
 )
 """Importing them declares their kernels."""
 

@@ -1,0 +1,220 @@
+"""Intervals: months as INT, microseconds as BIGINT; and times that they move."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from headrace.pipeline.translation.kernel import KernelCall, kernel
+from headrace.pipeline.translation.kernels.row import where_valid
+from headrace.pipeline.translation.kernels.time import SparkTimeError, with_months
+from headrace.pipeline.translation.kernels.time_part import scaled, unscaled
+
+_DAY_US = 86_400_000_000
+_UNITS_US = {
+    "DAY": _DAY_US, "HOUR": 3_600_000_000, "MINUTE": 60_000_000, "SECOND": 1_000_000,
+}  # fmt: skip
+_WITHIN = {"HOUR": _DAY_US, "MINUTE": 3_600_000_000, "SECOND": 60_000_000}
+"""By field, the microseconds of the field above."""
+
+
+def _numbers(values: pa.Array) -> Any:
+    return np.asarray(pc.fill_null(values.cast(pa.int64()), 0))
+
+
+def _fitting(values: pa.Array, kind: pa.DataType) -> pa.Array:
+    """Numbers as a smaller type; an overflow is an error."""
+    try:
+        return values.cast(kind)
+    except pa.ArrowInvalid as error:
+        raise SparkTimeError(f"integer overflow of an interval: {error}") from error
+
+
+def _micros_checked(days: Any, within: Any) -> pa.Array:
+    """Microseconds of days and of the time within them; an overflow is an error."""
+    size = pa.scalar(_DAY_US, pa.int64())
+    # A day before the last one, so that the sum cannot overflow where the result does not.
+    base = pc.multiply_checked(pa.array(days + (days < 0)), size)
+    return pc.add_checked(base, pa.array(within - (days < 0) * _DAY_US))
+
+
+@kernel
+def interval_times(call: KernelCall, intervals: pa.Array, counts: pa.Array) -> pa.Array:
+    """Multiply an interval by a whole number; an overflow is an error."""
+    product = pc.multiply_checked(intervals.cast(pa.int64()), counts.cast(pa.int64()))
+    return _fitting(product, call.gives)
+
+
+@kernel
+def interval_quotient(call: KernelCall, left: pa.Array, right: pa.Array) -> pa.Array:
+    """Divide two intervals, towards zero; by zero is an error."""
+    return pc.divide_checked(left.cast(call.gives), right.cast(call.gives))
+
+
+@kernel
+def interval_sign(call: KernelCall, values: pa.Array) -> pa.Array:
+    """Give -1, 0 or 1."""
+    return pc.sign(values.cast(pa.int64())).cast(call.gives)
+
+
+@kernel
+def interval_field(call: KernelCall, values: pa.Array) -> pa.Array:
+    """Give a field of an interval; it has the sign of the interval."""
+    numbers, field = _numbers(values), call.parameters[0]
+    if field == "YEAR":
+        part = _quotient(numbers, 12)
+    elif field == "MONTH":
+        part = np.fmod(numbers, 12)
+    elif field == "DAY":
+        part = _quotient(numbers, _DAY_US)
+    elif field == "SECOND":
+        return where_valid(scaled(np.fmod(numbers, _WITHIN[field]), call.gives), values)
+    else:
+        part = _quotient(np.fmod(numbers, _WITHIN[field]), _UNITS_US[field])
+    return where_valid(pa.array(part).cast(call.gives), values)
+
+
+def _quotient(numbers: Any, size: int) -> Any:
+    """Divide towards zero, also the least number there is."""
+    return (numbers - np.fmod(numbers, size)) // size
+
+
+@kernel
+def days_to_interval(_: KernelCall, days: pa.Array) -> pa.Array:
+    """Give the interval of so many days."""
+    return pc.multiply_checked(days.cast(pa.int64()), pa.scalar(_DAY_US, pa.int64()))
+
+
+@kernel
+def time_difference(_: KernelCall, left: pa.Array, right: pa.Array) -> pa.Array:
+    """Give the microseconds from the second time to the first."""
+    return pc.subtract_checked(left.cast(pa.int64()), right.cast(pa.int64()))
+
+
+@kernel
+def time_add_months(call: KernelCall, values: pa.Array, months: pa.Array) -> pa.Array:
+    """Add months to a local time; a day that the month lacks becomes its last one."""
+    days, within = np.divmod(_numbers(values), _DAY_US)
+    moved = with_months(days, _numbers(months))
+    return where_valid(_micros_checked(moved, within), values, months).cast(call.gives)
+
+
+@kernel
+def time_add_days(call: KernelCall, values: pa.Array, intervals: pa.Array) -> pa.Array:
+    """Add the whole days of an interval to a local time."""
+    numbers = _numbers(intervals)
+    whole = where_valid(pa.array(numbers - np.fmod(numbers, _DAY_US)), intervals)
+    return pc.add_checked(values.cast(pa.int64()), whole).cast(call.gives)
+
+
+@kernel
+def time_shift(call: KernelCall, values: pa.Array, intervals: pa.Array) -> pa.Array:
+    """Add microseconds to a moment."""
+    return pc.add_checked(values.cast(pa.int64()), intervals.cast(pa.int64())).cast(call.gives)
+
+
+@kernel
+def time_add_clock(call: KernelCall, values: pa.Array, intervals: pa.Array) -> pa.Array:
+    """Add what an interval has besides its whole days."""
+    rest = where_valid(pa.array(np.fmod(_numbers(intervals), _DAY_US)), intervals)
+    return pc.add_checked(values.cast(pa.int64()), rest).cast(call.gives)
+
+
+@kernel
+def interval_absolute(call: KernelCall, values: pa.Array) -> pa.Array:
+    """Give an interval without its sign; an overflow is an error."""
+    return pc.abs_checked(values).cast(call.gives)
+
+
+@kernel
+def make_months(call: KernelCall, years: pa.Array, months: pa.Array) -> pa.Array:
+    """Make an interval of years and months; an overflow is an error."""
+    whole = pc.multiply_checked(years.cast(pa.int64()), pa.scalar(12, pa.int64()))
+    return _fitting(pc.add_checked(whole, months.cast(pa.int64())), call.gives)
+
+
+@kernel
+def make_micros(call: KernelCall, *parts: pa.Array) -> pa.Array:
+    """Make an interval of days, hours, minutes, and seconds with six digits after the point."""
+    total = unscaled(parts[3]).cast(pa.int64())
+    for part, size in zip(parts, _UNITS_US.values(), strict=False):
+        if part is not parts[3]:
+            whole = pc.multiply_checked(part.cast(pa.int64()), pa.scalar(size, pa.int64()))
+            total = pc.add_checked(total, whole)
+    return total.cast(call.gives)
+
+
+@kernel
+def interval_bucket(
+    call: KernelCall, values: pa.Array, low: pa.Array, high: pa.Array, counts: pa.Array
+) -> pa.Array:
+    """Give the bucket of an equal-width histogram into which an interval falls."""
+    value, first, last = (_numbers(array).astype(np.float64) for array in (values, low, high))
+    count = _numbers(counts)
+    lower, upper = np.minimum(first, last), np.maximum(first, last)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rising = count.astype(np.float64) * (value - lower) / (upper - lower)
+        falling = count.astype(np.float64) * (upper - value) / (upper - lower)
+    exists = (count > 0) & (count < (1 << 63) - 1) & (first != last)
+    before = np.where(first < last, value < lower, value > upper)
+    beyond = np.where(first < last, value >= upper, value <= lower)
+    inside = np.where(first < last, rising, falling)
+    inside = np.where(exists & ~before & ~beyond, inside, 0)
+    if (inside >= 1 << 62).any():
+        raise SparkTimeError("integer overflow of a bucket; run it on Spark")
+    bucket = np.where(before, 0, np.where(beyond, count + 1, inside.astype(np.int64) + 1))
+    result = pa.array(bucket, mask=~exists)
+    return where_valid(result, values, low, high, counts).cast(call.gives)
+
+
+@kernel
+def time_bucket(call: KernelCall, values: pa.Array, origins: pa.Array) -> pa.Array:
+    """Give the beginning of the bucket, of so many microseconds, in which a time is."""
+    width = int(call.parameters[0])
+    since = pc.subtract_checked(values.cast(pa.int64()), origins.cast(pa.int64()))
+    within = pa.array(np.mod(_numbers(since), width))
+    cut = pc.subtract_checked(values.cast(pa.int64()), within)
+    return where_valid(cut, values, origins).cast(call.gives)
+
+
+@kernel
+def month_bucket(call: KernelCall, values: pa.Array, origins: pa.Array) -> pa.Array:
+    """Give the beginning of the bucket, of so many months, in which a time is."""
+    width = int(call.parameters[0])
+    days, within = np.divmod(_numbers(values), _DAY_US)
+    first, first_within = np.divmod(_numbers(origins), _DAY_US)
+    months = np.floor_divide(_month_number(days) - _month_number(first), width) * width
+    start = with_months(first, months)
+    is_later = (start > days) | ((start == days) & (first_within > within))
+    start = with_months(first, months - is_later * width)
+    return where_valid(_micros_checked(start, first_within), values, origins).cast(call.gives)
+
+
+def _month_number(days: Any) -> Any:
+    return days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
+
+
+@kernel
+def units_from(call: KernelCall, left: pa.Array, right: pa.Array) -> pa.Array:
+    """Count the whole units from the first local time to the second."""
+    passed = pc.subtract_checked(right.cast(pa.int64()), left.cast(pa.int64()))
+    return where_valid(pa.array(_quotient(_numbers(passed), int(call.parameters[0]))), left, right)
+
+
+@kernel
+def months_from(call: KernelCall, left: pa.Array, right: pa.Array) -> pa.Array:
+    """Count the whole months, or units of them, from the first local time to the second."""
+    (first, first_clock), (last, last_clock) = (
+        np.divmod(_numbers(side), _DAY_US) for side in (left, right)
+    )
+    last = last - ((last > first) & (last_clock < first_clock))
+    last = last + ((last < first) & (last_clock > first_clock))
+    packed = [32 * _month_number(days) + _day_of_month(days) for days in (first, last)]
+    months = _quotient(packed[1] - packed[0], 32)
+    return where_valid(pa.array(_quotient(months, int(call.parameters[0]))), left, right)
+
+
+def _day_of_month(days: Any) -> Any:
+    start = _month_number(days).astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
+    return days - start + 1
