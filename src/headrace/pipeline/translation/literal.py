@@ -3,6 +3,7 @@
 import re
 from decimal import Decimal
 
+import msgspec
 import pyarrow as pa
 from sqlglot import exp
 
@@ -67,7 +68,11 @@ def negation(compiler: Compiler, node: exp.Neg, scope: Scope) -> Typed:
     inner = node.this
     if isinstance(inner, exp.Literal) and not inner.is_string:
         return number(f"-{inner.name}")
-    if isinstance(inner, exp.Cast) and is_number_literal(inner.this):
+    if (
+        isinstance(inner, exp.Cast)
+        and is_number_literal(inner.this)
+        and _has_suffix(compiler, inner.this)
+    ):
         return _cast_literal(compiler, f"-{inner.this.name}", inner, node)
     value = compiler.value(inner, scope)
     return known(negate(compiler.casts, value), node, value)
@@ -76,7 +81,8 @@ def negation(compiler: Compiler, node: exp.Neg, scope: Scope) -> Typed:
 def cast_value(compiler: Compiler, node: exp.Cast, scope: Scope) -> Typed:
     """CAST and TRY_CAST."""
     if is_number_literal(node.this) and not isinstance(node, exp.TryCast):
-        return _cast_literal(compiler, node.this.name, node, node)
+        number_cast = _cast_literal(compiler, node.this.name, node, node)
+        return number_cast if _has_suffix(compiler, node.this) else _computed(number_cast)
     if node.to.this == exp.DataType.Type.TIME:
         return _time_of_day(compiler, node)
     value = compiler.value(node.this, scope)
@@ -86,7 +92,20 @@ def cast_value(compiler: Compiler, node: exp.Cast, scope: Scope) -> Typed:
     if found is None:
         reason = f"the catalogue has no cast from {type_text(value.type)} to {type_text(kind)}"
         raise unsupported(node, reason)
-    return found
+    return _computed(found)
+
+
+def _has_suffix(compiler: Compiler, number: exp.Expr) -> bool:
+    """Whether a number has its type from a letter after it: the parser takes `1Y` for a cast."""
+    after = number.meta["end"] + 1
+    return compiler.sql[after : after + 1].isalpha()
+
+
+def _computed(value: Typed) -> Typed:
+    """A value that is no literal: beside a decimal a cast has all the digits of its type."""
+    if not t.is_integer(value.type):
+        return value
+    return msgspec.structs.replace(value, is_literal=False)
 
 
 def _cast_literal(compiler: Compiler, digits: str, cast: exp.Cast, node: exp.Expr) -> Typed:
