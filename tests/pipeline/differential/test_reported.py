@@ -43,7 +43,7 @@ EQUAL = [
     "SELECT x / 3 AS a FROM t",
     "SELECT avg(x) AS a FROM t",
     "SELECT x + CAST(1 AS INT) AS a, x % TRY_CAST(3 AS TINYINT) AS b, x * 2Y AS c FROM t",
-    "SELECT x - -CAST(1 AS INT) AS a, x - 1::BIGINT AS b, x * -2S AS c FROM t",
+    "SELECT x - -CAST(1 AS INT) AS a, x - 1::BIGINT AS b, x * -2S AS c, x * +2 AS e FROM t",
     "SELECT max(f) AS a, min(f) AS b FROM t",
     r"SELECT w FROM t WHERE w LIKE 'a\\_b'",
     "SELECT w FROM t WHERE w NOT LIKE 'a%'",

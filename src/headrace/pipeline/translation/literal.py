@@ -3,7 +3,6 @@
 import re
 from decimal import Decimal
 
-import msgspec
 import pyarrow as pa
 from sqlglot import exp
 
@@ -16,7 +15,14 @@ from headrace.pipeline.translation.operator import negate
 from headrace.pipeline.translation.refusal import unsupported
 from headrace.pipeline.translation.scope import Scope
 from headrace.pipeline.translation.syntax import string_value
-from headrace.pipeline.translation.typed import Typed, literal_int, literal_text, quoted, sql_cast
+from headrace.pipeline.translation.typed import (
+    Typed,
+    computed,
+    literal_int,
+    literal_text,
+    quoted,
+    sql_cast,
+)
 
 
 def is_number_literal(node: exp.Expr) -> bool:
@@ -82,7 +88,8 @@ def cast_value(compiler: Compiler, node: exp.Cast, scope: Scope) -> Typed:
     """CAST and TRY_CAST."""
     if is_number_literal(node.this) and not isinstance(node, exp.TryCast):
         number_cast = _cast_literal(compiler, node.this.name, node, node)
-        return number_cast if _has_suffix(compiler, node.this) else _computed(number_cast)
+        is_literal = _has_suffix(compiler, node.this) or not t.is_integer(number_cast.type)
+        return number_cast if is_literal else computed(number_cast)
     if node.to.this == exp.DataType.Type.TIME:
         return _time_of_day(compiler, node)
     value = compiler.value(node.this, scope)
@@ -92,20 +99,15 @@ def cast_value(compiler: Compiler, node: exp.Cast, scope: Scope) -> Typed:
     if found is None:
         reason = f"the catalogue has no cast from {type_text(value.type)} to {type_text(kind)}"
         raise unsupported(node, reason)
-    return _computed(found)
+    return computed(found) if t.is_integer(kind) else found
+
+
+_SUFFIXED = re.compile(r"[\d.]+(?:[eE][+-]?\d+)?[a-zA-Z]")
 
 
 def _has_suffix(compiler: Compiler, number: exp.Expr) -> bool:
     """Whether a number has its type from a letter after it: the parser takes `1Y` for a cast."""
-    after = number.meta["end"] + 1
-    return compiler.sql[after : after + 1].isalpha()
-
-
-def _computed(value: Typed) -> Typed:
-    """A value that is no literal: beside a decimal a cast has all the digits of its type."""
-    if not t.is_integer(value.type):
-        return value
-    return msgspec.structs.replace(value, is_literal=False)
+    return _SUFFIXED.match(compiler.sql, number.meta["start"]) is not None
 
 
 def _cast_literal(compiler: Compiler, digits: str, cast: exp.Cast, node: exp.Expr) -> Typed:

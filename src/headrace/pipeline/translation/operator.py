@@ -79,13 +79,16 @@ def _widened(casts: Casts, left: Typed, right: Typed) -> tuple[Typed, Typed] | N
 
 
 def decimal_operand(casts: Casts, value: Typed) -> Typed | None:
-    """A side of decimal arithmetic: a whole number literal has only the digits that it needs."""
+    """A side of decimal arithmetic: a whole number literal has only the digits that it needs.
+
+    One of the type TINYINT has three in any case, as Spark forgets that type where it counts.
+    """
     if t.is_decimal(value.type):
         return value
     if not t.is_integer(value.type):
         return None
     kind = t.as_decimal(value.type)
-    if value.is_literal and value.value is not None:
+    if value.is_literal and value.value is not None and value.type != t.BYTE:
         kind = pa.decimal128(max(len(str(abs(value.value))), 1), 0)
     return casts.cast(value, kind)
 

@@ -78,6 +78,13 @@ class _CallText(SparkText):
         """Knows no functions."""
 
         FUNCTIONS: ClassVar[dict[str, Any]] = {}
+        UNARY_PARSERS = {  # noqa: RUF012
+            **SparkParser.UNARY_PARSERS,
+            # sqlglot drops it, but beside a decimal `+2` is no literal.
+            TokenType.PLUS: lambda self: exp.Anonymous(
+                this="positive", expressions=[self._parse_unary()]
+            ),
+        }
         FUNCTION_PARSERS = {  # noqa: RUF012
             name: parser
             for name, parser in SparkParser.FUNCTION_PARSERS.items()

@@ -105,6 +105,11 @@ def null_of(kind: pa.DataType) -> Typed:
     return Typed(call("null_of", kind, literal_int(0)).text, kind, is_literal=True)
 
 
+def computed(value: Typed) -> Typed:
+    """The same value as the result of something: beside a decimal only literals are short."""
+    return msgspec.structs.replace(value, is_literal=False)
+
+
 def literal_int(value: int, kind: pa.DataType = t.INT) -> Typed:
     """A whole number."""
     return Typed(sql_cast(str(value), kind), kind, is_literal=True, value=value)

@@ -17,7 +17,7 @@ from headrace.pipeline.translation.operator import (
     compare,
     negate,
 )
-from headrace.pipeline.translation.typed import Typed, call, literal_int, sql_cast
+from headrace.pipeline.translation.typed import Typed, call, computed, literal_int, sql_cast
 
 
 def _same(types: Sequence[pa.DataType]) -> pa.DataType:
@@ -104,7 +104,7 @@ ARITHMETIC: list[Entry] = [
     ),
     by_rule("mod", "NUMERIC NUMERIC", _same, "%", _operator("%")),
     by_rule("negative", "NUMERIC", _same, "-", _negative),
-    by_rule("positive", "NUMERIC", _same, "the value", lambda _, a: a[0]),
+    by_rule("positive", "NUMERIC", _same, "the value", lambda _, a: computed(a[0])),
     by_rule("nullifzero", "NUMERIC", _same, "CASE", _null_if_zero),
     by_rule("zeroifnull", "NUMERIC", _same, "CASE", _zero_if_null),
     by_rule("zeroifnull", "VOID", t.INT, "CASE", _zero_if_null),
