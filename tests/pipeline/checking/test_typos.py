@@ -21,8 +21,6 @@ PLACES_OF_SPARK = {
     "SELECT transform(tags, elem -> concat(^elme, 'x')) AS y FROM orders": (1, 8),
     "SELECT ^items[0].qtty FROM orders": (1, 17),
     "SELECT id FROM orders WHERE ^id": (1, 1),
-    "SELECT id FROM orders ^WHER id = 1": (1, 28),
-    "SELECT id^, FROM orders": (1, 12),
 }
 """Where Spark sees a mistake at another place of the same text."""
 WITHOUT_NAME = [
@@ -33,7 +31,6 @@ WITHOUT_NAME = [
     "SELECT o.id, b FROM orders o, LATERAL (SELECT ^o.amuont + 1 AS b)",
     "SELECT CAST(id AS ^BIGNIT) AS u FROM orders",
     "^SELEC id FROM orders",
-    "SELECT id FROM orders ^WHER id = 1",
     "SELECT ^:frist_day AS u",
 ]
 """Where Spark does not tell what may be meant."""

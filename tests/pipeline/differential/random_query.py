@@ -44,6 +44,7 @@ CONSTANTS: dict[str, list[str]] = {
     "INT": ["0", "1", "2", "-1", "3", "256"],
     "BOOLEAN": ["true", "false"],
     "NUMERIC": ["0", "1", "2", "10", "-1", "0.0", "1e3", "double('NaN')", "1000000000000"],
+    "FLOATING": ["0.0D", "-0.0D", "1.5D", "float('-Infinity')", "double('NaN')", "1e300"],
 }  # fmt: skip
 _FORMATS = ["'999'", "'000'", "'99,999.99'", "'99.9S'", "'S999'", "'$99.00'", "'9999MI'"]
 _CHARSETS = ["'utf-8'", "'US-ASCII'", "'utf-16be'", "'iso-8859-1'", "'utf-16'", "'hex'", "'base64'"]

@@ -7,7 +7,6 @@ import pytest
 
 from headrace.pipeline.arrow_ddl import schema_text
 from headrace.pipeline.translation import (
-    condition,
     expression,
     grouping,
     join,
@@ -16,6 +15,7 @@ from headrace.pipeline.translation import (
     relation,
     set_operation,
 )
+from headrace.pipeline.translation.catalogue import pattern
 from headrace.pipeline.translation.catalogue.aggregate import AGGREGATES
 from headrace.pipeline.translation.operator import BINARY
 from headrace.pipeline.translation.subquery import in_query
@@ -93,11 +93,11 @@ MUTATIONS: dict[str, tuple[Break, str]] = {
         r"SELECT 'a\tb' AS a, 'it\'s' AS b",
     ),
     "a pattern of LIKE matches more": (
-        lambda patch: patch.setattr(condition, "like_parts", lambda pattern, _: f"{pattern}%"),
+        lambda patch: patch.setattr(pattern, "like_parts", lambda p, _: f"{p}%"),
         "SELECT k FROM everyday WHERE s LIKE 'a'",
     ),
     "an escape of LIKE is forgotten": (
-        lambda patch: patch.setattr(condition, "like_parts", lambda p, e: p.replace(e, "")),
+        lambda patch: patch.setattr(pattern, "like_parts", lambda p, e: p.replace(e, "")),
         r"SELECT k FROM extreme WHERE s LIKE '%b\\_c%' OR w LIKE '\\_'",
     ),
 }

@@ -121,7 +121,7 @@ COLUMNS = [
         OTHER,
         (K.COLUMN, "column weather.wind was not used and is BIGINT"),
         view="v",
-        before=add_view("SELECT *, explode(array(1, 2)) AS e FROM weather"),
+        before=add_view("SELECT *, xpath_string('<a>b</a>', 'a') AS e FROM weather"),
     ),
     Mutation(
         "new column of a natural join",
@@ -166,7 +166,9 @@ COLUMNS = [
         OTHER,
         (K.COLUMN, "column weather.id was not used and is BIGINT"),
         view="v",
-        before=add_view("SELECT name, (SELECT max(id) FROM weather) AS m FROM customers"),
+        before=add_view(
+            "SELECT name, (SELECT max(day) FROM weather WHERE degrees = id) AS m FROM customers"
+        ),
     ),
     Mutation(
         "new column under count(*)",

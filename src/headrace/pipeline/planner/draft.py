@@ -121,7 +121,9 @@ def draft_query(  # noqa: PLR0913
     refused = analysis.unplanned
     lineage = analysis.lineage
     columns_known: tuple[str, ...] = ()
-    if analysis.refusal is not None or analysis.unplanned is not None:
+    if any(part.has_generator for part in (facts, *inlined)):
+        lineage = None  # the plan has a stand-in for the generator, which hides what it reads
+    if lineage is None or analysis.refusal is not None:
         resolver = resolve(query, schemas=schemas, columns=columns, functions=request.catalog)
         # A name that DataFusion has found is right, whatever the text looks like.
         wrong = resolver.mistakes if analysis.planned is None else resolver.misuses

@@ -186,6 +186,10 @@ class Analyst:
             Unplannable, NotImplementedError: DataFusion or Substrait cannot say it.
         """
         stopped = exact.stopped
+        for field in stopped.schema:
+            if pa.types.is_null(field.type):
+                reason = f"column {field.name} is NULL and has no type: give it one by CAST"
+                raise Refused(Refusal(reason=reason, expression="the query", blame=Blame.ENGINE))
         self._register(query.tree, functions)
         self.session.add_kernels(stopped.kernels)
         for call in table_calls_in(stopped.sql):
