@@ -29,8 +29,6 @@ WITHOUT_NAME = [
     "SELECT ^oo.* FROM orders o",
     "SELECT ^ordrs.id FROM orders",
     "SELECT o.id, b FROM orders o, LATERAL (SELECT ^o.amuont + 1 AS b)",
-    "SELECT CAST(id AS ^BIGNIT) AS u FROM orders",
-    "^SELEC id FROM orders",
     "SELECT ^:frist_day AS u",
 ]
 """Where Spark does not tell what may be meant."""
