@@ -152,7 +152,7 @@ def render() -> str:
         ("first_value, last_value", "ANY", "over an ordered window"),
     ]
     queries = "".join(f"| {' | '.join(row)} |\n" for row in QUERIES)
-    head = HEAD.replace("{least}", "705")
+    head = HEAD.replace("{least}", "800")
     return (
         f"{head}{operators}, `\\|`, {forms}.\n{sections}"
         f"\n## Lambdas\n\n{LAMBDAS}\n{_table(lambdas)}"
