@@ -80,7 +80,7 @@ def _refuses(session: SparkSession, name: str, column: str) -> bool:
 
 
 def signature_lines(session: SparkSession, names: list[str]) -> list[str]:
-    """One line for each function of which Spark tells the number of arguments."""
+    """One line for each function whose number of arguments Spark reports."""
     columns = ", ".join(
         f"CAST(NULL AS {each}) AS {kind}_{place}"
         for kind, types in TYPES.items()

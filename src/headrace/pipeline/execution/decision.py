@@ -46,7 +46,7 @@ class LastResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LastResults(Mapping[str, LastResult]):
-    """By view, its newest result; and of which views the plan of it cannot be read any more."""
+    """By view, its newest result; and the views whose last plan can no longer be read."""
 
     def __init__(
         self,

@@ -65,7 +65,7 @@ class Signature(msgspec.Struct, frozen=True, kw_only=True):
         return not self.variadic and self.required == len(self.arguments)
 
     def argument_types(self, count: int) -> tuple[pa.DataType, ...] | None:
-        """The types of so many arguments; None if the function does not take so many."""
+        """The types of `count` arguments; None if the function takes another number of them."""
         if count < self.required or (count > len(self.arguments) and not self.variadic):
             return None
         extra = max(0, count - len(self.arguments))
@@ -141,15 +141,15 @@ class Function(msgspec.Struct, frozen=True, kw_only=True):
             raise InvalidFunctionError(function=self.name, reason=reason) from error
 
     def overload(self, count: int) -> str:
-        """The name under which so many arguments are registered where arity is fixed."""
+        """The name of the overload that takes `count` arguments."""
         return self.name if self.signature.is_fixed else f"{self.name}__{count}"
 
     def over_name(self, count: int) -> str:
-        """The name under which so many arguments are registered for use over a window."""
+        """The name of the overload for use over a window."""
         return f"{self.overload(count)}__over"
 
     def rows_name(self, count: int) -> str:
-        """The name under which so many arguments are registered as one list of rows."""
+        """The name of the overload that takes its arguments as one list of rows."""
         return f"{self.overload(count)}__rows"
 
     def positions(self, names: Sequence[str | None]) -> list[int]:
