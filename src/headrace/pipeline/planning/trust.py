@@ -38,6 +38,9 @@ _SAME_IN_BOTH = (
 )
 
 
+_GENERATORS = frozenset({*GENERATORS, "range"})
+
+
 class QueryFacts(msgspec.Struct, frozen=True, kw_only=True):
     """What decides whether the filters of a query may be trusted, gathered in one walk.
 
@@ -77,10 +80,10 @@ def gather_facts(tree: exp.Query) -> QueryFacts:
 
 
 def _is_generator(node: exp.Expr) -> bool:
-    if isinstance(node, exp.Table):
-        return isinstance(node.this, exp.Func)
     if isinstance(node, exp.Anonymous):
-        return node.name.casefold() in GENERATORS
+        return node.name.casefold() in _GENERATORS
+    if isinstance(node, exp.Table):  # a table function of the project's own has a plan
+        return isinstance(node.this, exp.Func) and not isinstance(node.this, exp.Anonymous)
     return isinstance(node, exp.UDTF) and not isinstance(node, exp.Values)
 
 
