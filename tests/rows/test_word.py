@@ -45,7 +45,7 @@ def test_words_of_a_slice_of_a_dictionary_are_those_that_arrow_decodes() -> None
     assert words_of_codes(array).equals(array.dictionary_decode())
 
 
-def test_the_compiled_loop_writes_the_words_of_common_columns() -> None:
+def test_common_columns_are_offered_to_the_compiled_loop() -> None:
     array = coded(["a", "b"], pa.string(), [row % 2 for row in range(ROWS)])
     assert word._is_usual(array)
 

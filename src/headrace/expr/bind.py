@@ -49,8 +49,8 @@ def bind(
         schema: The columns of the table.
         partition_columns: Those that it is partitioned by.
         basis: What the predicate will be evaluated over.
-        zone: The zone of times that name none; None: it is not known. What is left opaque in
-            another zone than UTC stays so, as SQL, whoever binds it again.
+        zone: The zone of times that name none; None if it is not known. A part that stays opaque
+            in a zone other than UTC also stays opaque when it is bound again.
 
     Raises:
         UnknownColumnError: a name is no column of the table.

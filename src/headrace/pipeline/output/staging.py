@@ -195,7 +195,7 @@ class Journal:
         return None
 
     def _close(self, staging: Staging) -> None:
-        """The files are committed: what is left to do can wait for the next run if it must."""
+        """Clean up after a commit; if that fails, the next run does it."""
         try:
             staging.discard_unused(staging.used)
         except HeadraceError as error:
