@@ -9,7 +9,7 @@ from headrace.errors import ObjectNotFoundError, StoreFailedError
 from headrace.storage.store import ObjectMeta, Store
 
 
-class MemoryStore:
+class MemoryStore(Store):
     """Objects in a dictionary."""
 
     root = "memory://lake"
@@ -17,12 +17,12 @@ class MemoryStore:
     def __init__(self, objects: Mapping[str, bytes]) -> None:
         self.objects = dict(objects)
 
-    def list(self, directory: str, *, start_from: str = "") -> list[ObjectMeta]:
-        return [
+    def list(self, directory: str, *, start_from: str = "") -> Iterator[ObjectMeta]:
+        return (
             ObjectMeta(path=path, size_bytes=len(data), modified_ms=0)
             for path, data in sorted(self.objects.items())
             if path.rpartition("/")[0] == directory and path.rpartition("/")[2] >= start_from
-        ]
+        )
 
     def read(self, path: str) -> bytes:
         try:
@@ -30,16 +30,8 @@ class MemoryStore:
         except KeyError as error:
             raise ObjectNotFoundError(path=path) from error
 
-    def read_chunks(self, path: str, *, chunk_bytes: int) -> Iterator[bytes]:
-        with self.open(path) as file:
-            while chunk := file.read(chunk_bytes):
-                yield chunk
-
-    def open(self, path: str) -> BinaryIO:
+    def open(self, path: str, *, size_bytes: int | None = None) -> BinaryIO:  # noqa: ARG002
         return io.BytesIO(self.read(path))
-
-    def local_path(self, path: str) -> str | None:  # noqa: ARG002  (the port has it)
-        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +44,7 @@ class Fault:
     after_bytes: int = 0
 
 
-class FaultyStore:
+class FaultyStore(Store):
     """Numbers what is asked of another store, and fails the operations that the plan names.
 
     Listings, whole reads, opening, each chunk and each read of an open file are operations. A
@@ -70,7 +62,7 @@ class FaultyStore:
     def root(self) -> str:
         return self._inner.root
 
-    def list(self, directory: str, *, start_from: str = "") -> list[ObjectMeta]:
+    def list(self, directory: str, *, start_from: str = "") -> Iterator[ObjectMeta]:
         self.fail("list", directory)
         return self._inner.list(directory, start_from=start_from)
 
@@ -91,7 +83,7 @@ class FaultyStore:
         finally:
             self.open_files -= 1
 
-    def open(self, path: str) -> BinaryIO:
+    def open(self, path: str, *, size_bytes: int | None = None) -> BinaryIO:  # noqa: ARG002
         self.fail("open", path)
         return _FaultyFile(self, path, self._inner.read(path))
 

@@ -23,7 +23,7 @@ def tally(meter: Meter) -> tuple[int, int, int]:
 
 def test_a_listing_is_a_request_but_no_file() -> None:
     store, meter = counted()
-    assert len(store.list("log")) == 2
+    assert len(list(store.list("log"))) == 2
     assert tally(meter) == (1, 0, 0)
 
 

@@ -29,12 +29,12 @@ def test_a_listing_starts_where_it_is_told(store: LocalStore) -> None:
 
 def test_a_listing_tells_size_and_time(store: LocalStore, tmp_path: Path) -> None:
     os.utime(tmp_path / "log" / "a", ns=(5_999_999, 5_999_999))
-    first = store.list("log")[0]
+    first = next(store.list("log"))
     assert (first.size_bytes, first.modified_ms) == (10, 5)
 
 
 def test_a_folder_that_is_not_there_is_empty(store: LocalStore) -> None:
-    assert store.list("nowhere") == []
+    assert list(store.list("nowhere")) == []
 
 
 def test_a_dangling_link_is_as_if_not_there(store: LocalStore, tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_a_failure_that_will_stay_is_told_as_such(store: LocalStore, tmp_path: P
     assert not raised.value.transient
     (tmp_path / "log" / "loop").symlink_to("loop")
     with pytest.raises(StoreFailedError) as raised:
-        store.list("log")
+        list(store.list("log"))
     assert not raised.value.transient
 
 

@@ -1,20 +1,30 @@
 """A store that counts what is asked of it."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import BinaryIO
 
 from headrace.metrics.meter import Meter
+from headrace.storage.byte_range import ByteRange, Contents, coalesce
 from headrace.storage.ranged import RangedFile, as_binary
-from headrace.storage.store import ObjectMeta, Store, release_chunks
+from headrace.storage.store import (
+    LIST_PAGE_OBJECTS,
+    ObjectMeta,
+    RequestCost,
+    Store,
+    Tail,
+    release_chunks,
+)
 
 
 class CountingStore:
     """Counts requests, files and bytes of another store into a meter.
 
-    A listing, a read, a stream of chunks and every range of an open file are one request each. A
-    file that is read whole counts once, however often that is; one to seek in does not count
-    here, but where it is known what it is opened for.
+    A page of a listing, a read, a stream of chunks, every range of an open file and every range
+    that is left after coalescing are one request each. A file that is read whole counts once,
+    however often that is; one to seek in does not count here, but where it is known what it is
+    opened for.
 
     What failed is not counted: where it is tried again, that has a count of its own. So this
     store stands inside of one that retries.
@@ -33,9 +43,31 @@ class CountingStore:
         """The address of the root."""
         return self._inner.root
 
-    def list(self, directory: str, *, start_from: str = "") -> list[ObjectMeta]:
-        """The objects of one directory: a request, but no file."""
-        found = self._inner.list(directory, start_from=start_from)
+    @property
+    def request_cost(self) -> RequestCost:
+        """The inner store's."""
+        return self._inner.request_cost
+
+    def list(self, directory: str, *, start_from: str = "") -> Iterator[ObjectMeta]:
+        """The objects of one directory: a request for every page, but no file."""
+        listed = iter(self._inner.list(directory, start_from=start_from))
+        page = list(islice(listed, LIST_PAGE_OBJECTS))
+        self._meter.count(requests=1)
+        yield from page
+        if self._inner.request_cost is RequestCost.LOCAL:  # there are no pages
+            yield from listed
+        while page := list(islice(listed, LIST_PAGE_OBJECTS)):
+            self._meter.count(requests=1)
+            yield from page
+
+    def list_tree(self, directory: str) -> Iterator[ObjectMeta]:
+        """All objects below a directory, counted as one request."""
+        self._meter.count(requests=1)
+        return self._inner.list_tree(directory)
+
+    def head(self, path: str) -> ObjectMeta:
+        """Size, time and mark of one object: a request, but no file."""
+        found = self._inner.head(path)
         self._meter.count(requests=1)
         return found
 
@@ -45,6 +77,24 @@ class CountingStore:
         self._count_file(path)
         self._meter.count(requests=1, bytes_read=len(data))
         return data
+
+    def read_tail(
+        self, path: str, *, size_bytes_wanted: int, object_size: int | None = None
+    ) -> Tail:
+        """The end of an object: a request, but no file."""
+        tail = self._inner.read_tail(
+            path, size_bytes_wanted=size_bytes_wanted, object_size=object_size
+        )
+        self._meter.count(requests=1, bytes_read=len(tail.content))
+        return tail
+
+    def read_ranges(self, path: str, ranges: Sequence[ByteRange]) -> Contents:
+        """The bytes of each range: as many requests as are left after coalescing."""
+        contents = self._inner.read_ranges(path, ranges)
+        requests = coalesce(ranges, self._inner.request_cost.coalescing)
+        size_bytes = sum(request.length for request in requests)
+        self._meter.count(requests=len(requests), bytes_read=size_bytes)
+        return contents
 
     def read_chunks(self, path: str, *, chunk_bytes: int) -> Iterator[bytes]:
         """An object in pieces; one that is left early counts by what was given."""
@@ -60,9 +110,10 @@ class CountingStore:
         finally:
             release_chunks(chunks)
 
-    def open(self, path: str) -> BinaryIO:
+    def open(self, path: str, *, size_bytes: int | None = None) -> BinaryIO:
         """An object to seek in; every range that is fetched counts."""
-        return as_binary(_CountingFile(self._inner.open(path), meter=self._meter))
+        inner = self._inner.open(path, size_bytes=size_bytes)
+        return as_binary(_CountingFile(inner, meter=self._meter))
 
     def _count_file(self, path: str) -> None:
         if path not in self._files:

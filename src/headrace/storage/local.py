@@ -2,33 +2,35 @@
 
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 from uuid import uuid4
 
 from headrace.errors import ObjectExistsError
+from headrace.storage.byte_range import ByteRange, Contents, coalesce, split
 from headrace.storage.failure import storage_error, storage_errors
-from headrace.storage.store import ObjectMeta, PutMode
+from headrace.storage.store import ObjectMeta, PutMode, RequestCost, Tail, checked_range
 
 
 class LocalStore:
     """A folder of this machine."""
 
+    request_cost = RequestCost.LOCAL
+
     def __init__(self, root: str) -> None:
         self.root = root.rstrip("/") or "/"
 
-    def list(self, directory: str, *, start_from: str = "") -> list[ObjectMeta]:
+    def list(self, directory: str, *, start_from: str = "") -> Iterator[ObjectMeta]:
         """The files of a folder, by name; names are filtered before anything is looked at."""
         folder = self._full(directory)
         try:
             names = os.listdir(folder)  # noqa: PTH208  (Path.iterdir makes an object per name)
         except (FileNotFoundError, NotADirectoryError):
-            return []
+            return
         except OSError as error:
             raise storage_error(directory, error) from error
-        found: list[ObjectMeta] = []
         for name in sorted(name for name in names if name >= start_from):
             try:
                 status = os.stat(f"{folder}/{name}")  # noqa: PTH116
@@ -37,14 +39,12 @@ class LocalStore:
             except OSError as error:
                 raise storage_error(f"{directory}/{name}", error) from error
             if not stat.S_ISDIR(status.st_mode):
-                found.append(
-                    ObjectMeta(
-                        path=f"{directory}/{name}",
-                        size_bytes=status.st_size,
-                        modified_ms=status.st_mtime_ns // 1_000_000,
-                    )
-                )
-        return found
+                yield _meta(f"{directory}/{name}", status)
+
+    def head(self, path: str) -> ObjectMeta:
+        """Size and time of a file."""
+        with storage_errors(path):
+            return _meta(path, os.stat(self._full(path)))  # noqa: PTH116
 
     def read(self, path: str) -> bytes:
         """A file, whole."""
@@ -57,7 +57,30 @@ class LocalStore:
             while chunk := file.read(chunk_bytes):
                 yield chunk
 
-    def open(self, path: str) -> BinaryIO:
+    def read_tail(
+        self,
+        path: str,
+        *,
+        size_bytes_wanted: int,
+        object_size: int | None = None,  # noqa: ARG002  (the file tells)
+    ) -> Tail:
+        """The end of a file."""
+        with storage_errors(path), Path(self._full(path)).open("rb", buffering=0) as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(size - size_bytes_wanted, 0))
+            return Tail(file.read(), size)
+
+    def read_ranges(self, path: str, ranges: Sequence[ByteRange]) -> Contents:
+        """The bytes of each range of a file."""
+        requests = coalesce(ranges, self.request_cost.coalescing)
+        with storage_errors(path), Path(self._full(path)).open("rb", buffering=0) as file:
+            contents = [
+                checked_range(path, wanted, os.pread(file.fileno(), wanted.length, wanted.start))
+                for wanted in requests
+            ]
+        return split(ranges, requests, contents)
+
+    def open(self, path: str, *, size_bytes: int | None = None) -> BinaryIO:  # noqa: ARG002
         """A file to seek in."""
         with storage_errors(path):
             return Path(self._full(path)).open("rb")
@@ -98,11 +121,7 @@ class LocalStore:
                 path = f"{below}/{name}"
                 with storage_errors(path):
                     status = Path(parent, name).stat()
-                yield ObjectMeta(
-                    path=path,
-                    size_bytes=status.st_size,
-                    modified_ms=status.st_mtime_ns // 1_000_000,
-                )
+                yield _meta(path, status)
 
     def delete(self, paths: Iterable[str]) -> None:
         """Delete files; their folders stay."""
@@ -129,6 +148,11 @@ class LocalStore:
 
     def _full(self, path: str) -> str:
         return f"{self.root.rstrip('/')}/{path}"
+
+
+def _meta(path: str, status: os.stat_result) -> ObjectMeta:
+    modified_ms = status.st_mtime_ns // 1_000_000
+    return ObjectMeta(path=path, size_bytes=status.st_size, modified_ms=modified_ms)
 
 
 def _sync(place: Path) -> None:

@@ -1,12 +1,13 @@
 """A store that reaches beyond its root: the log may name files by absolute addresses."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from threading import Lock
 from typing import Any, BinaryIO
 
-from headrace.storage.store import ObjectMeta, Store
+from headrace.storage.byte_range import ByteRange, Contents
+from headrace.storage.store import ObjectMeta, RequestCost, Store, Tail
 
 _AUTHORITY = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]+://[^/]*")
 
@@ -34,25 +35,52 @@ class ReachingStore:
         """The address of the table."""
         return self._inner.root
 
-    def list(self, directory: str, *, start_from: str = "") -> list[ObjectMeta]:
+    @property
+    def request_cost(self) -> RequestCost:
+        """That of the table's own store."""
+        return self._inner.request_cost
+
+    def list(self, directory: str, *, start_from: str = "") -> Iterator[ObjectMeta]:
         """The objects of one directory; their paths are as the store that has them tells them."""
         store, place = self._locate(directory)
         return store.list(place, start_from=start_from)
+
+    def list_tree(self, directory: str) -> Iterator[ObjectMeta]:
+        """All objects below a directory; their paths are as the store that has them tells them."""
+        store, place = self._locate(directory)
+        return store.list_tree(place)
+
+    def head(self, path: str) -> ObjectMeta:
+        """Size, time and mark of one object, under the path that its own store has for it."""
+        store, place = self._locate(path)
+        return store.head(place)
 
     def read(self, path: str) -> bytes:
         """An object, whole."""
         store, place = self._locate(path)
         return store.read(place)
 
+    def read_tail(
+        self, path: str, *, size_bytes_wanted: int, object_size: int | None = None
+    ) -> Tail:
+        """The end of an object."""
+        store, place = self._locate(path)
+        return store.read_tail(place, size_bytes_wanted=size_bytes_wanted, object_size=object_size)
+
+    def read_ranges(self, path: str, ranges: Sequence[ByteRange]) -> Contents:
+        """The bytes of each range of an object."""
+        store, place = self._locate(path)
+        return store.read_ranges(place, ranges)
+
     def read_chunks(self, path: str, *, chunk_bytes: int) -> Iterator[bytes]:
         """An object in pieces."""
         store, place = self._locate(path)
         return store.read_chunks(place, chunk_bytes=chunk_bytes)
 
-    def open(self, path: str) -> BinaryIO:
+    def open(self, path: str, *, size_bytes: int | None = None) -> BinaryIO:
         """An object to seek in."""
         store, place = self._locate(path)
-        return store.open(place)
+        return store.open(place, size_bytes=size_bytes)
 
     def local_path(self, path: str) -> str | None:
         """The file itself, where it is one of this machine."""

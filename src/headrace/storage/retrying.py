@@ -1,14 +1,23 @@
 """A store that tries again what may succeed the next time."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from itertools import islice
 from typing import BinaryIO
 
 from headrace.errors import StorageError, StoreFailedError
+from headrace.storage.byte_range import ByteRange, Contents
 from headrace.storage.ranged import RangedFile, as_binary
 from headrace.storage.retry import Retrier
-from headrace.storage.store import ObjectMeta, Store, release_chunks
+from headrace.storage.store import (
+    LIST_PAGE_OBJECTS,
+    ObjectMeta,
+    RequestCost,
+    Store,
+    Tail,
+    release_chunks,
+)
 
 
 class RetryingStore:
@@ -30,15 +39,43 @@ class RetryingStore:
         """The address of the root."""
         return self._inner.root
 
-    def list(self, directory: str, *, start_from: str = "") -> list[ObjectMeta]:
-        """The objects of one directory; a listing that breaks off starts anew."""
-        return self._retrier.run(
-            directory, lambda: self._inner.list(directory, start_from=start_from)
-        )
+    @property
+    def request_cost(self) -> RequestCost:
+        """The inner store's."""
+        return self._inner.request_cost
+
+    def list(self, directory: str, *, start_from: str = "") -> Iterator[ObjectMeta]:
+        """The objects of one directory; a listing that breaks off goes on after its last name."""
+        listing = _Listing(self._inner, directory, start_from)
+        while page := self._retrier.run(directory, listing.next_page):
+            yield from page
+
+    def list_tree(self, directory: str) -> Iterator[ObjectMeta]:
+        """All objects below a directory, listed as a whole."""
+        return iter(self._retrier.run(directory, lambda: list(self._inner.list_tree(directory))))
+
+    def head(self, path: str) -> ObjectMeta:
+        """Size, time and mark of one object."""
+        return self._retrier.run(path, lambda: self._inner.head(path))
 
     def read(self, path: str) -> bytes:
         """An object, whole."""
         return self._retrier.run(path, lambda: self._inner.read(path))
+
+    def read_tail(
+        self, path: str, *, size_bytes_wanted: int, object_size: int | None = None
+    ) -> Tail:
+        """The end of an object."""
+        return self._retrier.run(
+            path,
+            lambda: self._inner.read_tail(
+                path, size_bytes_wanted=size_bytes_wanted, object_size=object_size
+            ),
+        )
+
+    def read_ranges(self, path: str, ranges: Sequence[ByteRange]) -> Contents:
+        """The bytes of each range of an object."""
+        return self._retrier.run(path, lambda: self._inner.read_ranges(path, ranges))
 
     def read_chunks(self, path: str, *, chunk_bytes: int) -> Iterator[bytes]:
         """An object in pieces."""
@@ -49,13 +86,44 @@ class RetryingStore:
         finally:
             chunks.release()
 
-    def open(self, path: str) -> BinaryIO:
+    def open(self, path: str, *, size_bytes: int | None = None) -> BinaryIO:
         """An object to seek in and read ranges from."""
-        return as_binary(_RetryingFile(self._inner, path, self._retrier))
+        return as_binary(_RetryingFile(self._inner, path, self._retrier, size_bytes=size_bytes))
 
     def local_path(self, path: str) -> str | None:
         """The inner store's."""
         return self._inner.local_path(path)
+
+
+class _Listing:
+    """A listing that can be taken up where it broke off."""
+
+    def __init__(self, store: Store, directory: str, start_from: str) -> None:
+        self._store = store
+        self._directory = directory
+        self._start_from = start_from
+        self._last: str | None = None
+        self._source: Iterator[ObjectMeta] | None = None
+
+    def next_page(self) -> list[ObjectMeta]:
+        """The next objects; none: that was all."""
+        if self._source is None:
+            self._source = self._rest()
+        try:
+            page = list(islice(self._source, LIST_PAGE_OBJECTS))
+        except (OSError, StorageError):
+            self._source = None
+            raise
+        if page:
+            self._last = page[-1].path
+        return page
+
+    def _rest(self) -> Iterator[ObjectMeta]:
+        last = self._last
+        if last is None:
+            return iter(self._store.list(self._directory, start_from=self._start_from))
+        listed = self._store.list(self._directory, start_from=last.rpartition("/")[2])
+        return (found for found in listed if found.path > last)
 
 
 class _Chunks:
@@ -99,13 +167,17 @@ class _Chunks:
 class _RetryingFile(RangedFile):
     """An open file that is opened again when a read of it fails."""
 
-    def __init__(self, store: Store, path: str, retrier: Retrier) -> None:
+    def __init__(
+        self, store: Store, path: str, retrier: Retrier, *, size_bytes: int | None
+    ) -> None:
         super().__init__()
         self._store = store
         self._path = path
         self._retrier = retrier
         self._reached = 0
-        self._file: BinaryIO | None = retrier.run(path, lambda: store.open(path))
+        self._file: BinaryIO | None = retrier.run(
+            path, lambda: store.open(path, size_bytes=size_bytes)
+        )
 
     def read_at(self, position: int, size: int) -> bytes:
         """A range, as the store gives it in one piece."""

@@ -1,0 +1,399 @@
+"""Headrace and deltalake on a slow object store, in one run.
+
+A look-alike of S3 on this machine adds a delay to each request and limits the bandwidth of each
+connection (`slow_store`). Each answer comes from a process of its own, is checked before its time
+counts, and is asked for after the imports. The store's own log tells requests and bytes. The round
+trips of Headrace are counted on another store that has no clock (`round_trip`).
+
+The floor is a plain download: the requests that Headrace sent for all files, again and all at once,
+with nothing decoded.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.cases import DELTALAKE, HEADRACE, TITLES
+from benchmarks.check import check_answer
+from benchmarks.consumption import Consumption
+from benchmarks.lake import ROOT, bench_folder, open_lake
+from benchmarks.measurement import warm_page_cache
+from benchmarks.parameter import Checksum, Parameters
+from benchmarks.question import Ask, Question
+from benchmarks.round_trip import RoundTripStore
+from benchmarks.slow_store import LOG, Request, depth
+from benchmarks.truth import Truth
+
+RESULTS = ROOT / "benchmarks" / "results" / "remote"
+BUCKET = "bench"
+FLOOR = "plain_download"
+_AT_ONCE = 64
+_WORKER = "from benchmarks.remote import answer; answer()"
+_LATE = ("engines.arrow.columnar", "expr.bind", "expr.parse", "scan.arrow_files", "storage.cloud")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One question, and what Headrace may take for it."""
+
+    name: str
+    title: str
+    most_rounds: int | None
+    """Round trips; None: it is measured by its time."""
+    least_ratio: float | None = None
+    """How many times faster than deltalake it must be."""
+    checksum: Checksum = Checksum.ABSENT
+    most_files: int | None = None
+    """Left out of larger runs."""
+
+
+CASES = (
+    Case(name="snapshot", title="snapshot", most_rounds=4),
+    Case(name="first", title="first file", most_rounds=5, least_ratio=40),
+    Case(name="limit", title="LIMIT 100", most_rounds=5),
+    Case(
+        name="first-crc",
+        title="first file, with `.crc`",
+        most_rounds=4,
+        checksum=Checksum.NEWEST,
+        most_files=1_000_000,
+    ),
+    Case(name="partition", title="one partition", most_rounds=10, most_files=1_000_000),
+    Case(name="count", title="count", most_rounds=None, most_files=1_000_000),
+    Case(
+        name="all",
+        title="all files, with statistics",
+        most_rounds=None,
+        least_ratio=4,
+        most_files=1_000_000,
+    ),
+)
+
+
+@dataclass(slots=True, kw_only=True)
+class Sample:
+    """What one answer took."""
+
+    seconds: float
+    cpu_s: float
+    requests: int
+    bytes: int
+    rounds: int
+
+
+def headrace_asks(
+    case: str, uri: str, question: Question, *, store: Any = None
+) -> Callable[[], Any]:
+    """The public interface, as a user would write it."""
+    import importlib  # noqa: PLC0415
+
+    import headrace  # noqa: PLC0415
+    from benchmarks.contestants.headrace_scan import COLUMNS  # noqa: PLC0415
+
+    for module in _LATE:
+        importlib.import_module(f"headrace.{module}")
+    where = f"date = '{question.date}' AND region = '{question.region}'"
+
+    def snapshot() -> headrace.Snapshot:
+        return headrace.Table(uri, store=store).snapshot()
+
+    def partition() -> list[str]:
+        batches = snapshot().scan(where).batches(columns=("path",))
+        return [path for batch in batches for path in batch.column("path").to_pylist()]
+
+    def consume() -> Consumption:
+        stream = Consumption()
+        stream.take(iter(snapshot().scan().batches(columns=COLUMNS)))
+        return stream
+
+    def limit() -> list[str]:
+        return [file.path for file in snapshot().scan(limit=question.limit)]
+
+    asks: dict[str, Callable[[], Any]] = {
+        "snapshot": lambda: snapshot().version,
+        "partition": partition,
+        "count": lambda: snapshot().scan().count(),
+        "all": consume,
+    }
+    return asks.get(case, limit)
+
+
+def deltalake_asks(case: str, uri: str, question: Question) -> Callable[[], Any]:
+    """delta-rs: the quickest way that its interface has to each answer."""
+    import pyarrow as pa  # noqa: PLC0415
+    from deltalake import DeltaTable  # noqa: PLC0415
+
+    def limit() -> list[str]:
+        actions = pa.table(DeltaTable(uri).get_add_actions())
+        found: list[str] = actions["path"].slice(0, question.limit).to_pylist()
+        return found
+
+    def consume() -> Consumption:
+        stream = Consumption()
+        stream.take(iter(pa.table(DeltaTable(uri).get_add_actions()).to_batches()))
+        return stream
+
+    filters = [("date", "=", question.date), ("region", "=", question.region)]
+    asks: dict[str, Callable[[], Any]] = {
+        "snapshot": lambda: DeltaTable(uri).version(),
+        "partition": lambda: DeltaTable(uri).file_uris(file_pruning_predicate=filters),
+        "count": lambda: DeltaTable(uri).get_add_actions().num_rows,
+        "all": consume,
+    }
+    return asks.get(case, limit)
+
+
+def plain_download(requests: list[Request], port: int) -> Callable[[], int]:
+    """Send requests again, many at once, and let go of what comes."""
+    import obstore  # noqa: PLC0415
+    from obstore.store import S3Store  # noqa: PLC0415
+
+    store = S3Store(
+        BUCKET,
+        endpoint=f"http://127.0.0.1:{port}",
+        region="us-east-1",
+        skip_signature=True,
+        client_options={"allow_http": True},
+    )
+
+    async def fetch(request: Request, turn: asyncio.Semaphore) -> int:
+        async with turn:
+            content = await obstore.get_range_async(
+                store, request.path, start=request.start, length=request.size_bytes
+            )
+            return len(content)
+
+    async def download() -> int:
+        turn = asyncio.Semaphore(_AT_ONCE)
+        return sum(await asyncio.gather(*(fetch(r, turn) for r in requests if r.size_bytes)))
+
+    return lambda: asyncio.run(download())
+
+
+def count_rounds(case: str, folder: Path) -> int:
+    """How many round trips Headrace takes, counted without a clock."""
+    question = _question(case, str(folder), Truth.read(folder))
+    with RoundTripStore(folder / "table") as store:
+        headrace_asks(case, store.root, question, store=store)()
+        return store.rounds
+
+
+CONTESTANTS = {HEADRACE: headrace_asks, DELTALAKE: deltalake_asks}
+
+
+def answer() -> None:
+    """In a process of its own: ask once, check, and say what it took."""
+    contestant, case, folder, port = sys.argv[1:]
+    if contestant == FLOOR:
+        requests = [Request(**fields) for fields in json.load(sys.stdin)]
+        ask: Callable[[], Any] = plain_download(requests, int(port))
+    else:
+        truth = Truth.read(Path(folder))
+        question = _question(case, folder, truth)
+        ask = CONTESTANTS[contestant](case, question.table, question)
+    started, cpu_s = time.monotonic(), time.process_time()
+    answered = ask()
+    took = {"seconds": time.monotonic() - started, "cpu_s": time.process_time() - cpu_s}
+    if contestant == FLOOR:
+        if answered != sum(request.size_bytes for request in requests):
+            raise SystemExit(f"{answered} bytes came")
+    elif case == "snapshot":
+        newest = max(Path(folder, "table", "_delta_log").glob("*.json")).stem
+        if answered != int(newest):
+            raise SystemExit(f"version {answered}, not {newest}")
+    else:
+        check_answer(answered, question, truth)
+    print(json.dumps(took), flush=True)
+    os._exit(0)  # a table of millions of files takes long to take apart
+
+
+def _question(case: str, folder: str, truth: Truth) -> Question:
+    asks = {"partition": Ask.PARTITION, "count": Ask.COUNT, "all": Ask.BATCHES}
+    partition = truth.partitions[0]
+    return Question(
+        ask=asks.get(case, Ask.LIMIT),
+        table=f"s3://{BUCKET}/{Path(folder).name}/table",
+        limit=100 if case == "limit" else 1,
+        date=partition.date,
+        region=partition.region,
+        below=truth.below,
+        threads=0,
+    )
+
+
+class Server:
+    """The slow store, as the one who measures sees it."""
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What tells clients of S3 where it is."""
+        return {
+            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{self.port}",
+            "AWS_ACCESS_KEY_ID": "bench",
+            "AWS_SECRET_ACCESS_KEY": "bench",
+            "AWS_REGION": "us-east-1",
+            "AWS_ALLOW_HTTP": "true",
+            "AWS_EC2_METADATA_DISABLED": "true",
+        }
+
+    def log(self) -> list[Request]:
+        """What was asked since the last time."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{LOG}") as response:
+            return [Request(**fields) for fields in json.load(response)]
+
+
+@contextmanager
+def slow_store(folder: Path, *, delay_ms: float, megabytes_per_second: float) -> Iterator[Server]:
+    """Serve a folder while this is open."""
+    command = [sys.executable, "-m", "benchmarks.slow_store", str(folder)]
+    command += ["--delay-ms", str(delay_ms), "--megabytes-per-second", str(megabytes_per_second)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            assert server.stdout is not None
+            yield Server(int(server.stdout.readline()))
+        finally:
+            server.terminate()
+
+
+def measure(
+    contestant: str, case: str, folder: Path, server: Server, *, requests: list[Request]
+) -> tuple[Sample, list[Request]]:
+    """Measure once, in a process of its own; also return what it asked of the store."""
+    server.log()
+    done = subprocess.run(
+        [sys.executable, "-c", _WORKER, contestant, case, str(folder), str(server.port)],
+        cwd=ROOT,
+        env=os.environ | server.environment,
+        input=json.dumps([asdict(request) for request in requests]),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise SystemExit(f"{contestant}, {case}:\n{done.stdout}{done.stderr}")
+    took = json.loads(done.stdout.splitlines()[-1])
+    asked = server.log()
+    sample = Sample(
+        **took,
+        requests=len(asked),
+        bytes=sum(request.size_bytes for request in asked),
+        rounds=depth(asked),
+    )
+    return sample, asked
+
+
+def measure_cases(
+    files: int, server: Server, below: Path, *, repeats: int, only: list[str]
+) -> dict[str, dict[str, Sample]]:
+    """The best sample of each contestant, by case."""
+    best: dict[str, dict[str, Sample]] = {}
+    for case in CASES:
+        left_out = case.most_files is not None and files > case.most_files
+        if left_out or (only and case.name not in only):
+            continue
+        lake = open_lake(Parameters(files=files, checksum=case.checksum), below=below)
+        folder = lake.table.parent
+        warm_page_cache(lake.table)
+        of_case = best[case.name] = {}
+        for _ in range(repeats):
+            asked: list[Request] = []
+            for contestant in (HEADRACE, DELTALAKE, *([FLOOR] if case.name == "all" else [])):
+                sample, sent = measure(contestant, case.name, folder, server, requests=asked)
+                asked = sent if contestant == HEADRACE else asked
+                known = of_case.setdefault(contestant, sample)
+                if sample.seconds < known.seconds:
+                    of_case[contestant] = sample
+        of_case[HEADRACE].rounds = count_rounds(case.name, folder)
+        print(_row(case, of_case), flush=True)
+    return best
+
+
+HEAD = (
+    "| | Headrace | deltalake | x | round trips | requests | read | deltalake's requests | read |\n"
+    "|---|--:|--:|--:|--:|--:|--:|--:|--:|"
+)
+
+
+def _row(case: Case, best: dict[str, Sample]) -> str:
+    own, other = best[HEADRACE], best[DELTALAKE]
+    return (
+        f"| {case.title} | {own.seconds * 1000:,.0f} ms | {other.seconds * 1000:,.0f} ms "
+        f"| {other.seconds / own.seconds:,.1f} | {own.rounds} | {own.requests} "
+        f"| {own.bytes / 1e6:,.1f} MB | {other.requests} | {other.bytes / 1e6:,.1f} MB |"
+    )
+
+
+def missed(best: dict[str, dict[str, Sample]]) -> list[str]:
+    """The targets that were not met."""
+    found = []
+    for case in CASES:
+        if case.name not in best:
+            continue
+        own, other = best[case.name][HEADRACE], best[case.name][DELTALAKE]
+        ratio = other.seconds / own.seconds
+        if case.most_rounds is not None and own.rounds > case.most_rounds:
+            found.append(f"{case.title}: {own.rounds} round trips, at most {case.most_rounds}")
+        if case.least_ratio is not None and ratio < case.least_ratio:
+            found.append(f"{case.title}: {ratio:.1f} times as fast, at least {case.least_ratio}")
+        if own.requests > other.requests:
+            found.append(f"{case.title}: more requests than deltalake")
+    if FLOOR in best.get("all", {}):
+        share = best["all"][FLOOR].seconds / best["all"][HEADRACE].seconds
+        if share < 0.8:
+            found.append(f"all files: {share:.0%} of a plain download's throughput, at least 80 %")
+    return found
+
+
+def main() -> None:
+    """Measure on a slow store."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.remote", description=main.__doc__)
+    parser.add_argument("--files", type=int, default=1_000_000, help="files in the checkpoint")
+    parser.add_argument("--repeats", type=int, default=3, help="samples; the least counts")
+    parser.add_argument("--delay-ms", type=float, default=50.0, help="of each request")
+    parser.add_argument("--megabytes-per-second", type=float, default=100.0, help="a connection")
+    parser.add_argument("--case", action="append", default=[], help="only this one; repeatable")
+    chosen = parser.parse_args()
+    below = bench_folder()
+    below.mkdir(parents=True, exist_ok=True)
+    speed = {"delay_ms": chosen.delay_ms, "megabytes_per_second": chosen.megabytes_per_second}
+    print(
+        f"{chosen.files:,} files, {chosen.delay_ms:g} ms a request, "
+        f"{chosen.megabytes_per_second:g} MB/s a connection, the least of {chosen.repeats}:"
+        f"\n\n{HEAD}"
+    )
+    with slow_store(below, **speed) as server:
+        best = measure_cases(chosen.files, server, below, repeats=chosen.repeats, only=chosen.case)
+    if FLOOR in best.get("all", {}):
+        floor = best["all"][FLOOR]
+        print(
+            f"\nA plain download of the same {floor.bytes / 1e6:,.0f} MB takes "
+            f"{floor.seconds * 1000:,.0f} ms ({TITLES[HEADRACE]}: "
+            f"{best['all'][HEADRACE].seconds * 1000:,.0f} ms, of which "
+            f"{best['all'][HEADRACE].cpu_s * 1000:,.0f} ms of CPU time)."
+        )
+    RESULTS.mkdir(parents=True, exist_ok=True)
+    result = {"files": chosen.files, **speed, "load": os.getloadavg()}
+    result["cases"] = {
+        case: {name: asdict(sample) for name, sample in of_case.items()}
+        for case, of_case in best.items()
+    }
+    (RESULTS / f"{chosen.files}.json").write_text(json.dumps(result, indent=1) + "\n")
+    for target in missed(best):
+        print(f"missed: {target}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,36 @@
+"""How much of the end of a Parquet file to read, so that one request has the whole footer."""
+
+import threading
+
+_LEAST_BYTES = 64 << 10
+_MOST_BYTES = 8 << 20
+_FILE_SHARE = 2048
+"""A footer grows with its file: about one byte for so many of the file, at most."""
+_SPARE = 1.25
+"""The next footer may be a little larger."""
+
+
+class TailSize:
+    """Learns from the footers of a table's files; it is shared by threads. Pickled, it forgets."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._share = 1 / _FILE_SHARE
+        self._least_bytes = _LEAST_BYTES
+
+    def __reduce__(self) -> tuple[type["TailSize"], tuple[()]]:
+        return TailSize, ()
+
+    def guess(self, file_bytes: int) -> int:
+        """How many bytes to read from the end of a file of that size (0: it is not known)."""
+        size_bytes = max(self._least_bytes, int(file_bytes * self._share))
+        size_bytes = min(size_bytes, _MOST_BYTES)
+        return min(size_bytes, file_bytes) if file_bytes else size_bytes
+
+    def learn(self, footer_bytes: int, *, file_bytes: int) -> None:
+        """Take in the size of a footer; guesses for files like this one are then large enough."""
+        with self._lock:
+            if footer_bytes > self.guess(file_bytes):
+                self._share = max(self._share, footer_bytes * _SPARE / max(file_bytes, 1))
+                if footer_bytes * _SPARE <= _MOST_BYTES:
+                    self._least_bytes = max(self._least_bytes, int(footer_bytes * _SPARE))

@@ -1,0 +1,80 @@
+"""Ranges of one object that are fetched together, in windows of bounded size.
+
+The columns of a row group are read side by side, so each window has the same share of every range.
+A row group of the usual size is one window; a huge one never has to be in memory as a whole.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TypeAlias
+
+from headrace.engines.read_ahead import ReadAhead
+from headrace.storage.byte_range import ByteRange
+from headrace.storage.store import Store
+
+Held: TypeAlias = tuple[int, memoryview]
+"""Bytes of an object and the position of the first."""
+
+WINDOW_BYTES = 32 << 20
+_SMALL_BYTES = 256 << 10
+"""A range that is no larger is not cut: it comes with the first window."""
+
+
+def cut(ranges: Sequence[ByteRange], window_bytes: int) -> list[list[ByteRange]]:
+    """Cut ranges into windows of about the same size, none much larger than `window_bytes`."""
+    total_bytes = sum(wanted.length for wanted in ranges)
+    count = max(1, -(-total_bytes // window_bytes))
+    if count == 1:
+        return [list(ranges)]
+    windows: list[list[ByteRange]] = [[] for _ in range(count)]
+    for wanted in ranges:
+        if wanted.length <= _SMALL_BYTES:
+            windows[0].append(wanted)
+            continue
+        bounds = [wanted.start + wanted.length * index // count for index in range(count + 1)]
+        for index, window in enumerate(windows):
+            window.append(ByteRange(bounds[index], bounds[index + 1] - bounds[index]))
+    return windows
+
+
+class Windows:
+    """The windows over some ranges of one object, read ahead of their use."""
+
+    def __init__(
+        self,
+        store: Store,
+        path: str,
+        ranges: Sequence[ByteRange],
+        *,
+        ahead: ReadAhead,
+        window_bytes: int = WINDOW_BYTES,
+    ) -> None:
+        """Expect all windows; they start in order, as far as there is room for them."""
+        self._store = store
+        self._path = path
+        self._ahead = ahead
+        self._windows = cut(ranges, window_bytes)
+        for index, window in enumerate(self._windows):
+            size_bytes = sum(wanted.length for wanted in window)
+            ahead.expect((self, index), partial(self._read, index), size_bytes=size_bytes)
+
+    def find(self, position: int) -> int | None:
+        """The window that has the byte at a position; None: no range does."""
+        for index, window in enumerate(self._windows):
+            if any(wanted.start <= position < wanted.stop for wanted in window):
+                return index
+        return None
+
+    def take(self, index: int) -> list[Held]:
+        """Wait for a window; taken twice, it is read again."""
+        return self._ahead.take((self, index), partial(self._read, index))
+
+    def drop(self) -> None:
+        """Read no window that has not started."""
+        for index in range(len(self._windows)):
+            self._ahead.drop((self, index))
+
+    def _read(self, index: int) -> list[Held]:
+        window = self._windows[index]
+        contents = self._store.read_ranges(self._path, window)
+        return [(wanted.start, data) for wanted, data in zip(window, contents, strict=True)]

@@ -1,0 +1,135 @@
+"""Addresses of remote stores: which service, which bucket, which prefix.
+
+An address as a user writes it enters; its parts leave. Nothing is asked of the store.
+"""
+
+import re
+from enum import Enum
+from urllib.parse import unquote, urlsplit
+
+import msgspec
+
+from headrace.errors import InvalidArgumentError
+
+
+class Service(Enum):
+    """The kinds of remote stores."""
+
+    S3 = "S3"
+    AZURE = "Azure"
+    GCS = "Google Cloud Storage"
+    HTTP = "HTTP"
+
+
+SCHEMES = {
+    "s3": Service.S3,
+    "s3a": Service.S3,
+    "s3n": Service.S3,
+    "az": Service.AZURE,
+    "azure": Service.AZURE,
+    "abfs": Service.AZURE,
+    "abfss": Service.AZURE,
+    "adl": Service.AZURE,
+    "gs": Service.GCS,
+    "gcs": Service.GCS,
+    "http": Service.HTTP,
+    "https": Service.HTTP,
+}
+"""The schemes that remote stores are opened by."""
+
+_AZURE_HOST = re.compile(r"([a-z0-9\-]+)\.(?:blob|dfs)\.(?:core\.|fabric\.)", re.IGNORECASE)
+_S3_VIRTUAL = re.compile(r"(.+)\.s3[.\-]([a-z0-9\-]+)\.amazonaws\.com", re.IGNORECASE)
+_S3_PATH = re.compile(r"s3[.\-]([a-z0-9\-]+)\.amazonaws\.com", re.IGNORECASE)
+
+
+_WITHOUT_USERS = frozenset({Service.S3, Service.GCS, Service.HTTP})
+
+
+class Address(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a remote store's root is."""
+
+    service: Service
+    root: str
+    """The address as a user would open it, without a slash at its end."""
+    bucket: str
+    """The bucket or container; the origin of a web server."""
+    prefix: str = ""
+    """What all paths begin with, without slashes around it."""
+    account: str | None = None
+    """The Azure account, where the address names it."""
+    region: str | None = None
+    """The region, where the address names it."""
+
+    def key(self, path: str) -> str:
+        """Return the key of a path below the root."""
+        path = path.strip("/")
+        return f"{self.prefix}/{path}" if self.prefix and path else self.prefix or path
+
+    def path(self, key: str) -> str:
+        """Return the path below the root that a key belongs to."""
+        return key[len(self.prefix) + 1 :] if self.prefix else key
+
+
+def parse_address(uri: str) -> Address:
+    """Take an address apart.
+
+    Raises:
+        InvalidArgumentError: it names no bucket, or carries a secret or a query.
+    """
+    scheme, _, rest = uri.partition("://")
+    service = SCHEMES[scheme.lower()]
+    if "?" in rest or "#" in rest:
+        shown = f"{scheme}://{rest.partition('?')[0].partition('#')[0]}"
+        reason = (
+            f"{shown}?… has a query or a fragment; percent-encode these characters, and give "
+            "signatures and keys as storage options, such as sas_token"
+        )
+        raise InvalidArgumentError(argument="uri", reason=reason)
+    authority, _, path = rest.partition("/")
+    prefix = unquote(path).strip("/")
+    root = f"{scheme.lower()}://{rest}".rstrip("/")
+    if not authority or ".." in prefix.split("/") or "\0" in prefix:
+        reason = f"{uri!r} does not name a folder of a store, such as {scheme}://bucket/events"
+        raise InvalidArgumentError(argument="uri", reason=reason)
+    if ":" in authority.rpartition("@")[0] or ("@" in authority and service in _WITHOUT_USERS):
+        reason = "it carries a user name or password; give keys as storage options"
+        raise InvalidArgumentError(argument="uri", reason=reason)
+    if service is Service.AZURE:
+        return _azure(root, authority, prefix)
+    if service is Service.HTTP:
+        return _web(root, prefix)
+    return Address(service=service, root=root, bucket=authority, prefix=prefix)
+
+
+def _azure(root: str, authority: str, prefix: str) -> Address:
+    container, _, host = authority.rpartition("@")
+    if not container:
+        container, host = host, ""
+    return Address(
+        service=Service.AZURE,
+        root=root,
+        bucket=container,
+        prefix=prefix,
+        account=host.partition(".")[0] or None,
+    )
+
+
+def _web(root: str, prefix: str) -> Address:
+    """An address of the web: that of a known store, or of any other server."""
+    parts = urlsplit(root)
+    host = parts.hostname or ""
+    first, _, rest = prefix.partition("/")
+    if azure := _AZURE_HOST.match(host):
+        return Address(
+            service=Service.AZURE, root=root, bucket=first, prefix=rest, account=azure[1]
+        )
+    if virtual := _S3_VIRTUAL.fullmatch(host):
+        return Address(
+            service=Service.S3, root=root, bucket=virtual[1], prefix=prefix, region=virtual[2]
+        )
+    if by_path := _S3_PATH.fullmatch(host):
+        return Address(service=Service.S3, root=root, bucket=first, prefix=rest, region=by_path[1])
+    if host == "storage.googleapis.com":
+        return Address(service=Service.GCS, root=root, bucket=first, prefix=rest)
+    origin = f"{parts.scheme}://{parts.netloc}"
+    return Address(service=Service.HTTP, root=root, bucket=origin, prefix=prefix)

@@ -1,0 +1,383 @@
+"""S3, Azure Blob Storage and Google Cloud Storage, through obstore.
+
+The client is made when the first request is sent, in the process that sends it: a store that was
+pickled or forked gets a client of its own. Errors leave typed, and with no secret in them.
+"""
+
+import asyncio
+import os
+from collections.abc import (
+    AsyncIterator,
+    Awaitable,
+    Callable,
+    Coroutine,
+    Iterable,
+    Iterator,
+    Sequence,
+)
+from contextlib import suppress
+from itertools import islice
+from typing import Any, BinaryIO, TypeAlias, TypeVar
+
+import obstore
+
+from headrace.errors import (
+    ObjectNotFoundError,
+    ObjectTooShortError,
+    RedirectRefusedError,
+    StoreFailedError,
+    StoreThrottledError,
+)
+from headrace.storage.address import Address, Service
+from headrace.storage.byte_range import ByteRange, Contents, coalesce, split
+from headrace.storage.call import Call, current_call
+from headrace.storage.cloud_client import endpoint_of, open_client
+from headrace.storage.cloud_failure import UNSATISFIABLE, cloud_error, status_of
+from headrace.storage.fence import is_refused_redirect
+from headrace.storage.option import StorageOptions
+from headrace.storage.pace import Pace
+from headrace.storage.ranged import RangedFile, as_binary
+from headrace.storage.request_loop import request_loop
+from headrace.storage.store import LIST_PAGE_OBJECTS, ObjectMeta, PutMode, RequestCost, Tail
+
+T = TypeVar("T")
+_Page: TypeAlias = list[ObjectMeta]
+
+_CHUNK_BYTES = 4 << 20
+_AT_ONCE = 32
+_AFTER_ALL_BELOW = "~~~~"
+"""Sorts after the names that writers give to files."""
+
+
+class RangeIgnoredError(StoreFailedError):
+    """The server answered with the whole object where a part of it was asked for."""
+
+    def __init__(self, *, path: str) -> None:
+        super().__init__(path=path, reason="the server ignores ranges", transient=False)
+
+
+class CloudStore:
+    """The objects below one prefix of a bucket."""
+
+    request_cost = RequestCost.REMOTE
+
+    def __init__(self, address: Address, options: StorageOptions) -> None:
+        self.address = address
+        self._options = options
+        self._opened: tuple[int, Any, Pace] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.address, self._options)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.address.root!r})"
+
+    @property
+    def root(self) -> str:
+        """The address of the root."""
+        return self.address.root
+
+    def list(self, directory: str, *, start_from: str = "") -> Iterator[ObjectMeta]:
+        """The objects of one directory, page by page."""
+        is_empty = True
+        for found in self._list(directory, start_from):
+            is_empty = False
+            yield found
+        if is_empty and start_from:  # not every service starts where it is told
+            pages = self._pages(self.address.key(directory), None)
+            listed = sorted((found for page in pages for found in page), key=lambda o: o.path)
+            beginning = f"{directory}/{start_from}"
+            yield from (
+                found
+                for found in listed
+                if found.path >= beginning and found.path.rpartition("/")[0] == directory
+            )
+
+    def _list(self, directory: str, start_from: str) -> Iterator[ObjectMeta]:
+        """The objects at or after a name; folders below are stepped over, not listed."""
+        key = self.address.key(directory)
+        below = f"{directory}/" if directory else ""
+        beginning = below + start_from
+        # The service begins after a name, and this is before the one that is asked for.
+        offset = f"{key}/{start_from[:-1]}" if start_from[:-1] else None
+        stepped_over: set[str] = set()
+        while True:
+            for page in self._pages(key, offset):
+                page.sort(key=lambda found: found.path)
+                yield from (
+                    found
+                    for found in page
+                    if found.path >= beginning and "/" not in found.path[len(below) :]
+                )
+                folder, slash, _ = page[-1].path[len(below) :].partition("/")
+                if slash and len(page) >= LIST_PAGE_OBJECTS and folder not in stepped_over:
+                    stepped_over.add(folder)
+                    offset = f"{key}/{folder}/{_AFTER_ALL_BELOW}"
+                    break
+            else:
+                return
+
+    def list_tree(self, directory: str) -> Iterator[ObjectMeta]:
+        """All objects below a directory."""
+        for page in self._pages(self.address.key(directory), None):
+            yield from page
+
+    def _pages(self, key: str, offset: str | None) -> Iterator[_Page]:
+        stream: Any = None
+        while True:
+
+            async def next_page(call: Call) -> Any:
+                nonlocal stream
+                if stream is None:
+                    stream = obstore.list(
+                        self._client, key or None, offset=offset, chunk_size=LIST_PAGE_OBJECTS
+                    )
+                return await _step(anext(stream, None), call)
+
+            page = self._run(key, next_page)
+            if not page:
+                return
+            yield [self._meta(found) for found in page]
+
+    def head(self, path: str) -> ObjectMeta:
+        """Size, time and mark of an object."""
+        return self._meta(request_loop().run(self._head(path, current_call())))
+
+    async def _head(self, path: str, call: Call) -> Any:
+        async def ask(call: Call) -> Any:
+            return await _step(obstore.head_async(self._client, self.address.key(path)), call)
+
+        return await self._send(path, ask, call)
+
+    def read(self, path: str) -> bytes:
+        """An object, whole; a large one as long as more of it arrives."""
+
+        async def whole(call: Call) -> bytes:
+            answer = await _step(obstore.get_async(self._client, self.address.key(path)), call)
+            if answer.meta["size"] <= _CHUNK_BYTES:
+                return bytes(await _step(answer.bytes_async(), call))
+            return b"".join([chunk async for chunk in _chunks(answer, _CHUNK_BYTES, call)])
+
+        return self._run(path, whole)
+
+    def read_tail(
+        self, path: str, *, size_bytes_wanted: int, object_size: int | None = None
+    ) -> Tail:
+        """The end of an object: by its size, or by a suffix where the service has these."""
+        if object_size is None and self.address.service is Service.AZURE:
+            object_size = self.head(path).size_bytes
+        if object_size is not None:
+            length = min(size_bytes_wanted, object_size)
+            (content,) = self.read_ranges(path, [ByteRange(object_size - length, length)])
+            return Tail(bytes(content), object_size)
+
+        async def suffix(call: Call) -> Tail:
+            options: Any = {"range": {"suffix": size_bytes_wanted}}
+            asked = obstore.get_async(self._client, self.address.key(path), options=options)
+            answer = await _step(asked, call)
+            content = bytes(await _step(answer.bytes_async(), call))
+            return Tail(content, answer.meta["size"])
+
+        try:
+            return self._run(path, suffix)
+        except (ObjectTooShortError, RangeIgnoredError):
+            if self.head(path).size_bytes:
+                raise
+            return Tail(b"", 0)  # there is no range of an object without a byte
+
+    def read_ranges(self, path: str, ranges: Sequence[ByteRange]) -> Contents:
+        """The bytes of each range of an object, fetched side by side."""
+        requests = coalesce(ranges, self.request_cost.coalescing)
+
+        async def fetch(call: Call) -> Sequence[memoryview]:
+            return await asyncio.gather(*(self._range(path, each, call) for each in requests))
+
+        return split(ranges, requests, request_loop().run(fetch(current_call())))
+
+    async def _range(self, path: str, wanted: ByteRange, call: Call) -> memoryview:
+        async def ask(call: Call) -> Any:
+            key = self.address.key(path)
+            asked = obstore.get_range_async(
+                self._client, key, start=wanted.start, length=wanted.length
+            )
+            return await _step(asked, call)
+
+        content = memoryview(await self._send(path, ask, call))
+        if len(content) != wanted.length:
+            raise ObjectTooShortError(path=path, expected_bytes=wanted.stop)
+        return content
+
+    def read_chunks(self, path: str, *, chunk_bytes: int) -> Iterator[bytes]:
+        """An object in pieces, as they arrive."""
+
+        async def begin(call: Call) -> Any:
+            answer = await _step(obstore.get_async(self._client, self.address.key(path)), call)
+            return answer.stream(min_chunk_size=chunk_bytes)
+
+        stream = self._run(path, begin)
+
+        async def next_chunk(call: Call) -> bytes | None:
+            chunk = await _step(anext(stream, None), call)
+            return None if chunk is None else bytes(chunk)
+
+        while (chunk := self._run(path, next_chunk)) is not None:
+            yield chunk
+
+    def open(self, path: str, *, size_bytes: int | None = None) -> BinaryIO:
+        """An object to seek in; nothing is asked before something is read."""
+        if size_bytes is None:
+            size_bytes = self.head(path).size_bytes
+        return as_binary(_CloudFile(self, path, size_bytes))
+
+    def local_path(self, path: str) -> str | None:  # noqa: ARG002  (it has no files)
+        """There is none."""
+        return None
+
+    def put(self, path: str, content: bytes, *, mode: PutMode) -> None:
+        """Write an object whole."""
+
+        async def write(call: Call) -> Any:
+            key = self.address.key(path)
+            sent = obstore.put_async(
+                self._client, key, content, mode=mode.value, use_multipart=False
+            )
+            return await _step(sent, call)
+
+        self._run(path, write)
+
+    def persist(self, paths: Iterable[str]) -> None:
+        """Look whether objects are there: those that are, are durable."""
+        waiting = iter(paths)
+        while some := list(islice(waiting, _AT_ONCE)):
+
+            async def ask_all(call: Call, some: Sequence[str] = some) -> Any:
+                return await asyncio.gather(*(self._head(path, call) for path in some))
+
+            request_loop().run(ask_all(current_call()))
+
+    def delete(self, paths: Iterable[str]) -> None:
+        """Delete objects, many with one request where the service can."""
+        waiting = iter(paths)
+        while some := list(islice(waiting, LIST_PAGE_OBJECTS)):
+            try:
+                self._delete(some)
+            except ObjectNotFoundError:  # a service that reports it: the others, one by one
+                for path in some:
+                    self._delete_one(path)
+
+    def _delete(self, paths: Sequence[str]) -> None:
+        keys = [self.address.key(path) for path in paths]
+
+        async def remove(call: Call) -> Any:
+            return await _step(obstore.delete_async(self._client, keys), call)
+
+        self._run(paths[0], remove)
+
+    def _delete_one(self, path: str) -> None:
+        with suppress(ObjectNotFoundError):
+            self._delete([path])
+
+    def prune(self, directory: str) -> None:
+        """Do nothing: there are no directories."""
+
+    def _meta(self, found: Any) -> ObjectMeta:
+        return ObjectMeta(
+            path=self.address.path(found["path"]),
+            size_bytes=found["size"],
+            modified_ms=int(found["last_modified"].timestamp() * 1000),
+            etag=(found["e_tag"] or "").strip('"') or None,
+        )
+
+    def _run(self, path: str, request: Callable[[Call], Coroutine[Any, Any, T]]) -> T:
+        return request_loop().run(self._send(path, request, current_call()))
+
+    async def _send(
+        self, path: str, request: Callable[[Call], Coroutine[Any, Any, T]], call: Call
+    ) -> T:
+        """Send a request in its turn, and type its errors."""
+        pace = self._pace
+        async with pace.admitted():
+            try:
+                answer = await request(call)
+            except Exception as error:
+                failure = self._failure(path, error)
+                if failure is error:
+                    raise
+            else:
+                pace.answered()
+                return answer
+        if isinstance(failure, StoreThrottledError):
+            pace.throttled()
+        # Outside of the handler: the client's error names the request, and perhaps its signature.
+        raise failure
+
+    def _failure(self, path: str, error: Exception) -> Exception:
+        if status_of(error) == UNSATISFIABLE:
+            return ObjectTooShortError(path=path, expected_bytes=1)
+        if "NotPartial" in str(error):
+            return RangeIgnoredError(path=path)
+        typed = cloud_error(path, error, self.address)
+        if isinstance(typed, StoreFailedError) and typed.transient:
+            endpoint = (
+                endpoint_of(self.address, self._options.store) or _PUBLIC[self.address.service]
+            )
+            if is_refused_redirect(str(error), endpoint):
+                return RedirectRefusedError(path=path, store=self.root)
+        return error if typed is None else typed
+
+    @property
+    def _client(self) -> Any:
+        return self._open()[1]
+
+    @property
+    def _pace(self) -> Pace:
+        return self._open()[2]
+
+    def _open(self) -> tuple[int, Any, Pace]:
+        process = os.getpid()
+        opened = self._opened
+        if opened is None or opened[0] != process:
+            opened = self._opened = (process, open_client(self.address, self._options), Pace())
+        return opened
+
+
+_PUBLIC = {
+    Service.S3: "https://s3.amazonaws.com",
+    Service.AZURE: "https://login.microsoftonline.com",
+    Service.GCS: "https://storage.googleapis.com",
+    Service.HTTP: "",
+}
+
+
+class _CloudFile(RangedFile):
+    """An object to seek in: every read is a range."""
+
+    def __init__(self, store: CloudStore, path: str, size_bytes: int) -> None:
+        super().__init__()
+        self._store, self._path, self._size_bytes = store, path, size_bytes
+
+    def read_at(self, position: int, size: int) -> bytes:
+        """A range."""
+        length = min(size, self._size_bytes - position)
+        if length <= 0:
+            return b""
+        (content,) = self._store.read_ranges(self._path, [ByteRange(position, length)])
+        return bytes(content)
+
+    def size_bytes(self) -> int:
+        """The size that the listing showed, or that was asked for when it was opened."""
+        return self._size_bytes
+
+    def release(self) -> None:
+        """Nothing is open."""
+
+
+async def _step(answer: Awaitable[T], call: Call) -> T:
+    """Wait for one answer, no longer than the call allows."""
+    return await asyncio.wait_for(answer, call.timeout_s())
+
+
+async def _chunks(answer: Any, chunk_bytes: int, call: Call) -> AsyncIterator[Any]:
+    stream = answer.stream(min_chunk_size=chunk_bytes)
+    while (chunk := await _step(anext(stream, None), call)) is not None:
+        yield chunk

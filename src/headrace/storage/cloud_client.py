@@ -1,0 +1,109 @@
+"""Makes the client of a remote store from its address and options."""
+
+import os
+from typing import Any, cast
+from urllib.parse import urlsplit
+
+from obstore.exceptions import BaseError
+from obstore.store import AzureStore, GCSStore, HTTPStore, S3Store
+
+from headrace.errors import CredentialError, InvalidArgumentError
+from headrace.storage.address import Address, Service
+from headrace.storage.fence import fence
+from headrace.storage.option import StorageOptions
+from headrace.storage.profile import profile_options
+
+_NO_RETRIES = {"max_retries": 0}
+"""`RetryingStore` is what tries again."""
+_LIMITS = {"timeout": "10m", "connect_timeout": "5s", "user_agent": "headrace"}
+"""How long an answer may take as a whole; a `Call` limits its steps."""
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+_ENDPOINT = {Service.S3: "endpoint", Service.AZURE: "endpoint", Service.GCS: "base_url"}
+_ENDPOINT_VARIABLES = {
+    Service.S3: ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL", "AWS_ENDPOINT"),
+    Service.AZURE: ("AZURE_STORAGE_ENDPOINT", "AZURE_ENDPOINT"),
+    Service.GCS: ("GOOGLE_BASE_URL",),
+}
+
+
+def open_client(address: Address, options: StorageOptions) -> Any:
+    """Return an obstore client for a bucket.
+
+    Raises:
+        InvalidArgumentError: an option has a value that the client does not take.
+        CredentialError: the options name credentials that cannot be used.
+    """
+    store, client = dict(options.store), dict(options.client)
+    if address.service is not Service.HTTP:
+        _allow_http(address, store, client)
+    client = _LIMITS | fence(address, store, client) | client
+    common = {"client_options": client, "retry_config": _NO_RETRIES}
+    if options.provider is not None:
+        common["credential_provider"] = options.provider
+    failure = "the client does not take them"
+    try:
+        return _open(address, store, common)
+    except (BaseError, TypeError, ValueError, OSError) as error:
+        failure = type(error).__name__
+    # Outside of the handler: the client's text may repeat a value, which may be a secret.
+    reason = f"one of {', '.join(options.names) or 'the environment'} is wrong ({failure})"
+    raise InvalidArgumentError(argument="storage_options", reason=reason)
+
+
+def _open(address: Address, store: dict[str, Any], common: dict[str, Any]) -> Any:
+    match address.service:
+        case Service.S3:
+            if store.pop("path_style", None) is False:
+                store["virtual_hosted_style_request"] = True
+            if address.region is not None:
+                store.setdefault("region", address.region)
+            profile = store.pop("profile", None)
+            if "credential_provider" not in common:
+                found = profile_options(profile, store, store_address=address.root)
+                common |= {"credential_provider": found} if callable(found) else {}
+                store = store if callable(found) else found | store
+            store.pop("bucket", None)
+            return S3Store(address.bucket, config=cast("Any", store), **common)
+        case Service.AZURE:
+            if address.account is not None:
+                store.setdefault("account_name", address.account)
+            if not _has_account(store):
+                step = "set the storage option account_name, or AZURE_STORAGE_ACCOUNT_NAME"
+                reason = "the address does not name the account"
+                raise CredentialError(store=address.root, reason=reason, next_step=step)
+            store.pop("container_name", None)
+            return AzureStore(address.bucket, config=cast("Any", store), **common)
+        case Service.GCS:
+            store.pop("bucket", None)
+            return GCSStore(address.bucket, config=cast("Any", store), **common)
+        case Service.HTTP:
+            del common["client_options"]["user_agent"]
+            http = {"allow_http": True} | common.pop("client_options")
+            return HTTPStore(address.bucket, client_options=http, **common)
+
+
+def _has_account(store: dict[str, Any]) -> bool:
+    names = ("AZURE_STORAGE_ACCOUNT_NAME", "AZURE_STORAGE_ACCOUNT", "AZURE_ACCOUNT_NAME")
+    return bool({"account_name", "use_emulator"} & store.keys() or any(map(os.environ.get, names)))
+
+
+def _allow_http(address: Address, store: dict[str, Any], client: dict[str, Any]) -> None:
+    """Allow plain HTTP to this machine, and elsewhere only where the user asks for it."""
+    endpoint = endpoint_of(address, store)
+    if endpoint is None or not endpoint.startswith("http://") or "allow_http" in client:
+        return
+    variable = os.environ.get("AWS_ALLOW_HTTP", os.environ.get("AZURE_ALLOW_HTTP", ""))
+    if urlsplit(endpoint).hostname in _LOOPBACK or variable.lower() in {"true", "1"}:
+        client["allow_http"] = True
+        return
+    reason = "the endpoint is not encrypted; set allow_http=true if that is what you want"
+    raise InvalidArgumentError(argument="endpoint", reason=reason)
+
+
+def endpoint_of(address: Address, store: dict[str, Any]) -> str | None:
+    """Return the endpoint that options or the environment name."""
+    if address.service is Service.HTTP:
+        return address.bucket
+    named = store.get(_ENDPOINT[address.service])
+    variables = _ENDPOINT_VARIABLES[address.service]
+    return named or next((os.environ[name] for name in variables if os.environ.get(name)), None)

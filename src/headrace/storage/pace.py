@@ -1,0 +1,66 @@
+"""How many requests may be under way to one place, and when the next may start.
+
+A store that throttles halves the number and pauses everyone; answers raise it again, slowly. Used
+from one event loop only, so that it needs no locks.
+"""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+MOST_AT_ONCE = 64
+_FIRST_PAUSE_S = 0.1
+_LONGEST_PAUSE_S = 5.0
+
+
+class Pace:
+    """Admits requests to one bucket."""
+
+    def __init__(self, most_at_once: int = MOST_AT_ONCE) -> None:
+        self._most = float(most_at_once)
+        self.limit = self._most
+        """How many requests may be under way now."""
+        self._under_way = 0
+        self._waiting: deque[asyncio.Future[None]] = deque()
+        self._pause_s = 0.0
+        self._resume_at = 0.0
+
+    @asynccontextmanager
+    async def admitted(self) -> AsyncIterator[None]:
+        """Wait for a turn, and keep it while the request is under way."""
+        while self._under_way >= int(self.limit):
+            turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            self._waiting.append(turn)
+            await turn
+        self._under_way += 1
+        try:
+            # The pause may become longer meanwhile.
+            while (wait_s := self._resume_at - time.monotonic()) > 0:  # noqa: ASYNC110
+                await asyncio.sleep(wait_s)
+            yield
+        finally:
+            self._under_way -= 1
+            self._wake()
+
+    def answered(self) -> None:
+        """Note that the store keeps up."""
+        self._pause_s = 0.0
+        self.limit = min(self.limit + 1 / self.limit, self._most)
+
+    def throttled(self) -> None:
+        """Note that the store asked to slow down: half as many, after a pause that doubles."""
+        now = time.monotonic()
+        if now < self._resume_at:  # one of those that were under way when the pause began
+            return
+        self.limit = max(self.limit / 2, 1.0)
+        self._pause_s = min(max(self._pause_s * 2, _FIRST_PAUSE_S), _LONGEST_PAUSE_S)
+        self._resume_at = now + self._pause_s
+
+    def _wake(self) -> None:
+        while self._waiting:
+            turn = self._waiting.popleft()
+            if not turn.done():
+                turn.set_result(None)
+                return

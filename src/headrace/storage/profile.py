@@ -1,0 +1,91 @@
+"""Credentials from AWS profiles, which the client itself does not read.
+
+Keys that stand in the files are taken from there. A profile that needs more (single sign-on, an
+assumed role, a process) is left to boto3, where it is installed.
+"""
+
+import os
+from collections.abc import Callable
+from configparser import ConfigParser, Error
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from headrace.errors import CredentialError
+
+_OWN = (
+    "access_key_id",
+    "secret_access_key",
+    "skip_signature",
+    "web_identity_token_file",
+    "container_credentials_relative_uri",
+    "container_credentials_full_uri",
+)
+_KEYS = {
+    "aws_access_key_id": "access_key_id",
+    "aws_secret_access_key": "secret_access_key",
+    "aws_session_token": "session_token",
+    "region": "region",
+    "endpoint_url": "endpoint",
+}
+_NEEDS_BOTO = ("role_arn", "sso_session", "sso_start_url", "credential_process", "login_session")
+
+
+def profile_options(
+    profile: str | None, store: dict[str, Any], *, store_address: str
+) -> dict[str, Any] | Callable[[], Any]:
+    """Return what a profile adds to the options: options, or a provider of credentials.
+
+    Without a profile's name, the default one counts where nothing else gives credentials.
+
+    Raises:
+        CredentialError: there is no such profile, or it needs boto3.
+    """
+    named = profile or os.environ.get("AWS_PROFILE")
+    has_own = any(name in store or f"AWS_{name.upper()}" in os.environ for name in _OWN)
+    if has_own and profile is None:
+        return {}
+    found = _read(named or "default")
+    if not found and named is None:
+        return {}
+    if not found:
+        step = "check AWS_PROFILE and the files of ~/.aws"
+        raise CredentialError(
+            store=store_address, reason=f"there is no profile {named!r}", next_step=step
+        )
+    if any(name in found for name in _NEEDS_BOTO):
+        return _by_boto(named or "default", store_address)
+    return {ours: found[theirs] for theirs, ours in _KEYS.items() if theirs in found}
+
+
+def _read(profile: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    folder = Path.home() / ".aws"
+    places = (
+        (os.environ.get("AWS_CONFIG_FILE") or folder / "config", (f"profile {profile}", profile)),
+        (os.environ.get("AWS_SHARED_CREDENTIALS_FILE") or folder / "credentials", (profile,)),
+    )
+    for place, sections in places:
+        parser = ConfigParser(interpolation=None)
+        try:
+            parser.read(place)
+        except (Error, OSError, UnicodeDecodeError):
+            continue
+        for section in sections:
+            if parser.has_section(section):
+                found |= dict(parser.items(section))
+    return found
+
+
+def _by_boto(profile: str, store_address: str) -> Callable[[], Any]:
+    try:
+        boto3 = import_module("boto3")
+        provider = import_module("obstore.auth.boto3").Boto3CredentialProvider
+    except ModuleNotFoundError as error:
+        raise CredentialError(
+            store=store_address,
+            reason=f"the profile {profile!r} takes a role, single sign-on or a process",
+            next_step="run: pip install boto3",
+        ) from error
+    made: Callable[[], Any] = provider(boto3.Session(profile_name=profile))
+    return made

@@ -1,0 +1,118 @@
+"""Runs the requests of remote stores, so that each can be broken off.
+
+One thread of the process runs an event loop; callers of any thread wait for its answers. A request
+that is no longer wanted is cancelled, which closes its connection at once.
+"""
+
+import asyncio
+import atexit
+import os
+import threading
+import time
+from collections.abc import Callable, Coroutine
+from concurrent.futures import CancelledError
+from contextvars import Context
+from typing import Any, TypeVar
+
+from headrace.storage.call import current_call
+
+T = TypeVar("T")
+
+_PATIENCE_S = 2.0
+_AFTER_CANCEL_S = 0.05
+
+
+class _Loop(asyncio.SelectorEventLoop):
+    """An event loop that knows which other threads are handing it an answer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inside: dict[int, None] = {}
+
+    def call_soon_threadsafe(  # type: ignore[override]
+        self, callback: Callable[..., object], *args: Any, context: Context | None = None
+    ) -> asyncio.Handle:
+        """Take an answer; a thread of the client is inside until it has the interpreter again."""
+        thread = threading.get_ident()
+        self.inside[thread] = None
+        handle = super().call_soon_threadsafe(callback, *args, context=context)
+        # The last step, and one that does not let another thread run: see `RequestLoop.close`.
+        del self.inside[thread]
+        return handle
+
+
+class RequestLoop:
+    """An event loop in a thread of its own."""
+
+    def __init__(self) -> None:
+        self.process = os.getpid()
+        self._loop = _Loop()
+        self._cancelled_at = 0.0
+        name = "object-store-requests"
+        self._thread = threading.Thread(target=self._loop.run_forever, name=name, daemon=True)
+        self._thread.start()
+        atexit.register(self.close)
+
+    def close(self) -> None:
+        """Stop when the process exits.
+
+        A thread of the client that asks for the interpreter while that shuts down ends the process
+        with a signal. So every thread that is handing over an answer is waited for.
+        """
+        if self.process != os.getpid():
+            return
+        until = time.monotonic() + _PATIENCE_S
+        self._loop.call_soon_threadsafe(self._cancel_all)
+        self._thread.join(_PATIENCE_S)
+        while self._loop.inside and time.monotonic() < until:
+            time.sleep(0.001)
+        if time.monotonic() - self._cancelled_at < _PATIENCE_S:
+            time.sleep(_AFTER_CANCEL_S)
+
+    def _cancel_all(self) -> None:
+        tasks = asyncio.all_tasks(self._loop)
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            self._cancelled_at = time.monotonic()
+            self._loop.call_later(_AFTER_CANCEL_S, self._loop.stop)
+        else:
+            self._loop.stop()
+
+    def run(self, request: Coroutine[Any, Any, T]) -> T:
+        """Return what a request gives, unless the call that this thread makes is stopped.
+
+        Raises:
+            BaseException: what the request raised, or what the stop of the call raises.
+        """
+        stop = current_call().stop
+        answer = asyncio.run_coroutine_threadsafe(request, self._loop)
+        forget = None if stop is None else stop.on_request(answer.cancel)
+        try:
+            return answer.result()
+        except CancelledError:
+            self._cancelled_at = time.monotonic()
+            if stop is not None:
+                stop.check()
+            raise
+        except BaseException:
+            if answer.cancel():
+                self._cancelled_at = time.monotonic()
+            raise
+        finally:
+            if forget is not None:
+                forget()
+
+
+_LOCK = threading.Lock()
+_LOOPS: dict[int, RequestLoop] = {}
+
+
+def request_loop() -> RequestLoop:
+    """Return the loop of this process; a process that was forked gets one of its own."""
+    process = os.getpid()
+    loop = _LOOPS.get(process)
+    if loop is None:
+        with _LOCK:
+            loop = _LOOPS.setdefault(process, _LOOPS.get(process) or RequestLoop())
+    return loop

@@ -1,0 +1,119 @@
+"""Web servers, which can only be read.
+
+HTTP has no listings. A server tells the files of a folder by WebDAV, or by an index page of links;
+one that does neither cannot be read from.
+"""
+
+import asyncio
+from collections.abc import Iterable, Iterator, Sequence
+from html.parser import HTMLParser
+from itertools import islice
+from typing import Any
+from urllib.parse import unquote
+
+from headrace.errors import (
+    ListingUnavailableError,
+    ObjectNotFoundError,
+    ObjectTooShortError,
+    ReadOnlyStoreError,
+    StoreFailedError,
+)
+from headrace.storage.byte_range import ByteRange, Contents
+from headrace.storage.call import Call, current_call
+from headrace.storage.cloud import CloudStore, RangeIgnoredError
+from headrace.storage.request_loop import request_loop
+from headrace.storage.store import ObjectMeta, PutMode, Tail
+
+_AT_ONCE = 32
+
+
+class WebStore(CloudStore):
+    """The files below a folder of a web server."""
+
+    _has_index = False
+
+    def list(self, directory: str, *, start_from: str = "") -> Iterator[ObjectMeta]:
+        """The files of a folder, by WebDAV or by the folder's index page."""
+        if not self._has_index:
+            try:
+                yield from super().list(directory, start_from=start_from)
+            except StoreFailedError as error:
+                if error.transient and "answered" not in error.reason:
+                    raise
+                self._has_index = True
+            except ObjectNotFoundError:
+                return
+        if self._has_index:
+            yield from self._index(directory, start_from)
+
+    def _index(self, directory: str, start_from: str) -> Iterator[ObjectMeta]:
+        try:
+            page = self.read(f"{directory}/")
+        except ObjectNotFoundError:
+            return
+        if b"<a " not in page.lower() and b"<html" not in page.lower():
+            raise ListingUnavailableError(directory=directory, store=self.root)
+        links = _Links()
+        links.feed(page.decode("utf-8", "replace"))
+        names = sorted(name for name in links.names if name >= start_from)
+        waiting = iter([f"{directory}/{name}" for name in names])
+        while some := list(islice(waiting, _AT_ONCE)):
+            yield from self._heads(some)
+
+    def _heads(self, paths: Sequence[str]) -> Iterator[ObjectMeta]:
+        async def ask_all(call: Call) -> Any:
+            asked = (self._head(path, call) for path in paths)
+            return await asyncio.gather(*asked, return_exceptions=True)
+
+        for found in request_loop().run(ask_all(current_call())):
+            if isinstance(found, ObjectNotFoundError):  # deleted since the page was made
+                continue
+            if isinstance(found, BaseException):
+                raise found
+            yield self._meta(found)
+
+    def read_ranges(self, path: str, ranges: Sequence[ByteRange]) -> Contents:
+        """The bytes of each range; the whole file is read where the server ignores ranges."""
+        try:
+            return super().read_ranges(path, ranges)
+        except RangeIgnoredError:
+            whole = self.read(path)
+        for wanted in ranges:
+            if wanted.stop > len(whole):
+                raise ObjectTooShortError(path=path, expected_bytes=wanted.stop)
+        return [memoryview(whole)[wanted.start : wanted.stop] for wanted in ranges]
+
+    def read_tail(
+        self, path: str, *, size_bytes_wanted: int, object_size: int | None = None
+    ) -> Tail:
+        """The end of a file; the whole is read where the server ignores ranges."""
+        try:
+            return super().read_tail(
+                path, size_bytes_wanted=size_bytes_wanted, object_size=object_size
+            )
+        except RangeIgnoredError:
+            whole = self.read(path)
+        return Tail(whole[max(len(whole) - size_bytes_wanted, 0) :], len(whole))
+
+    def put(self, path: str, content: bytes, *, mode: PutMode) -> None:  # noqa: ARG002
+        """Refuse."""
+        raise ReadOnlyStoreError(store=self.root)
+
+    def delete(self, paths: Iterable[str]) -> None:  # noqa: ARG002
+        """Refuse."""
+        raise ReadOnlyStoreError(store=self.root)
+
+
+class _Links(HTMLParser):
+    """The names of files that a page links to, in its own folder."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: "list[tuple[str, str | None]]") -> None:
+        """Take the target of a link."""
+        target = dict(attrs).get("href") if tag == "a" else None
+        name = unquote((target or "").partition("?")[0].partition("#")[0].removeprefix("./"))
+        if name and "/" not in name and name not in {".", ".."}:
+            self.names.add(name)

@@ -1,0 +1,83 @@
+"""A server that answers as a store does on a bad day."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+EMPTY_LISTING = (
+    b'<?xml version="1.0"?><ListBucketResult xmlns="http://s3.amazonaws.com/doc/2006-03-01/">'
+    b"<Name>lake</Name><KeyCount>0</KeyCount><MaxKeys>1000</MaxKeys>"
+    b"<IsTruncated>false</IsTruncated></ListBucketResult>"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    status: int = 200
+    body: bytes = b""
+    headers: dict[str, str] = field(default_factory=dict)
+    promised_bytes: int | None = None
+    """More bytes than come: the connection is closed in the middle of the body."""
+    delay_s: float = 0.0
+
+
+def failure(status: int, code: str = "") -> Answer:
+    body = f"<?xml version='1.0'?><Error><Code>{code}</Code><Message>no</Message></Error>"
+    return Answer(status, body.encode() if code else b"")
+
+
+class Saboteur:
+    """Answers every request as a function says, and counts them."""
+
+    def __init__(self, answer: Callable[[str, str], Answer]) -> None:
+        self.answer = answer
+        self.requests: list[str] = []
+        self.endpoint = ""
+
+
+@contextmanager
+def sabotaged(answer: Callable[[str, str], Answer]) -> Iterator[Saboteur]:
+    """Run such a server on loopback."""
+    saboteur = Saboteur(answer)
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def respond(self) -> None:
+            saboteur.requests.append(f"{self.command} {self.path}")
+            self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            answer = saboteur.answer(self.command, self.path)
+            time.sleep(answer.delay_s)
+            self.send_response(answer.status)
+            size = len(answer.body) if answer.promised_bytes is None else answer.promised_bytes
+            self.send_header("Content-Length", str(size))
+            self.send_header("ETag", '"e"')
+            self.send_header("Last-Modified", "Tue, 17 Nov 2026 10:00:00 GMT")
+            for name, value in answer.headers.items():
+                self.send_header(name, value)
+            self.end_headers()
+            if self.command != "HEAD":
+                self.wfile.write(answer.body)
+            if answer.promised_bytes is not None:
+                self.wfile.flush()
+                self.close_connection = True
+
+        do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = do_PROPFIND = respond  # noqa: N815
+
+        def log_message(self, *_: object) -> None:
+            """Say nothing."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
+    thread.start()
+    saboteur.endpoint = f"http://127.0.0.1:{server.server_address[1]}"
+    try:
+        yield saboteur
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()

