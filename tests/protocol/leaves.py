@@ -8,9 +8,9 @@ import pyarrow as pa
 
 from headrace.compiled.statistics import Path
 from headrace.protocol.schema import DecimalType
-from headrace.protocol.statistics_columns import LeafColumns, read_columns
-from headrace.protocol.statistics_json import LeafValues
-from headrace.protocol.statistics_rows import row_decoder
+from headrace.protocol.statistics.decoder import LeafValues
+from headrace.protocol.statistics.leaf_column import LeafColumns, read_columns
+from headrace.protocol.statistics.leaf_row import row_decoder
 
 _DECIMALS = (DecimalType(20, 2), DecimalType(38, 38), DecimalType(38, 18), DecimalType(5, 0))
 TYPES = (int, bool, str, float, Decimal)

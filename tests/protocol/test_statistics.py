@@ -9,7 +9,7 @@ import pytest
 
 from headrace.protocol.bound import lower_bound, upper_bound
 from headrace.protocol.schema import DataType, DecimalType, PrimitiveType
-from headrace.protocol.statistics import (
+from headrace.protocol.statistics.decode import (
     ColumnStatistics,
     FileStatistics,
     StatisticsColumn,

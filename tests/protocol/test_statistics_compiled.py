@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from headrace.compiled.library import is_built
-from headrace.protocol.statistics_columns import read_columns
+from headrace.protocol.statistics.leaf_column import read_columns
 from tests.lake.statistic import ODD
 from tests.protocol.leaves import SCALARS, TYPES, UNUSUAL, binary, leaves, read_both, stats_text
 

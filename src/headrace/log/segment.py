@@ -13,6 +13,7 @@ from headrace.log.name import (
     CompactionName,
     parse_name,
 )
+from headrace.log.state import State
 from headrace.protocol.log_file import LogFile
 
 
@@ -28,6 +29,10 @@ class Segment(msgspec.Struct, frozen=True, kw_only=True):
     """The commit file of `version` itself, also where a checkpoint makes it unnecessary."""
     excluded: frozenset[str] = frozenset()
     """Checkpoint files that turned out to be unreadable."""
+    state: State | None = None
+    """The state below the commits, where that is the base; then `checkpoint` is None."""
+    instead: "Segment | None" = None
+    """The same version without the state, where the log alone tells it, too."""
     abandoned: int = 0
     """How often something that could not be read was replaced on the way to this segment."""
 
@@ -56,16 +61,48 @@ class Segment(msgspec.Struct, frozen=True, kw_only=True):
         return tuple(chosen)
 
     @property
+    def base(self) -> Checkpoint | State | None:
+        """What the commits build upon."""
+        return self.checkpoint if self.state is None else self.state
+
+    @property
+    def log(self) -> "Segment":
+        """The same version by the log alone, if that tells it."""
+        return self if self.instead is None else self.instead
+
+    @property
     def files(self) -> tuple[LogFile, ...]:
         """Every file that the segment knows of."""
         single = (file for file in (self.checksum, self.commit) if file is not None)
         base = () if self.checkpoint is None else self.checkpoint.files
+        if self.state is not None:
+            base = (self.state.file,)
         return (*self.commits_newest_first, *self.compactions, *base, *single)
 
     @property
     def commits(self) -> tuple[LogFile, ...]:
         """The commits that were listed, also that of the version itself where it is summed up."""
         return (*self.commits_newest_first, *(() if self.commit is None else (self.commit,)))
+
+    def upon(self, state: State, *, commits: Mapping[int, LogFile]) -> "Segment | None":
+        """The same version as a state and the commits after it; None where one of them is missing.
+
+        Args:
+            state: A state of this version or an older one.
+            commits: The commits that are known.
+        """
+        newer = [commits.get(v) for v in range(self.version, state.version, -1)]
+        if state.version > self.version or None in newer:
+            return None
+        inside = [c for c in self.compactions if _lies_within(c, state.version + 1, self.version)]
+        return msgspec.structs.replace(
+            self,
+            commits_newest_first=tuple(file for file in newer if file is not None),
+            compactions=tuple(inside),
+            checkpoint=None,
+            state=state,
+            instead=self,
+        )
 
     def rewritten(self, listed: Mapping[int, LogFile]) -> LogFile | None:
         """A commit that a listing shows otherwise: the log at this place is another one by now."""

@@ -10,7 +10,7 @@ A driver asks a phase for its plan, has an executor run it, and calls `next`:
 
 from abc import ABCMeta, abstractmethod
 from collections.abc import Sequence
-from typing import Generic, TypeAlias, TypeVar
+from typing import Generic, Protocol, TypeAlias, TypeVar
 
 import msgspec
 
@@ -21,6 +21,8 @@ from headrace.plan.node import Node
 from headrace.protocol.log_file import LogFile
 
 T = TypeVar("T")
+U = TypeVar("U")
+U_contra = TypeVar("U_contra", contravariant=True)
 
 
 class _Abstract(msgspec.StructMeta, ABCMeta):
@@ -46,6 +48,10 @@ class Consume(msgspec.Struct, Generic[T], metaclass=_Abstract, frozen=True, kw_o
     @abstractmethod
     def next(self, data: Sequence[Batch]) -> "Phase[T]":
         """Where to go from here, given everything that the plan has read."""
+
+    def expects(self) -> tuple[Node, ...]:
+        """Plans that the phases after this one are likely to have: an engine may read ahead."""
+        return ()
 
     def failed(self, error: HeadraceError) -> "Phase[T]":
         """Where to go when the plan could not be executed; raises where there is no way."""
@@ -84,6 +90,48 @@ class Consume(msgspec.Struct, Generic[T], metaclass=_Abstract, frozen=True, kw_o
         )
 
 
+class Continuation(Protocol[U_contra, T]):
+    """What follows a machine, given its value. It is a frozen struct: phases pickle."""
+
+    def after(self, value: U_contra) -> "Phase[T]":
+        """The phase to go on with."""
+
+
+class Then(Consume[T], Generic[U, T], frozen=True, kw_only=True):
+    """A machine of consuming phases, and what follows it."""
+
+    phase: "Phase[U]"
+    continuation: Continuation[U, T]
+
+    @classmethod
+    def of(cls, phase: "Phase[U]", continuation: Continuation[U, T]) -> "Phase[T]":
+        """The machine at a phase; what follows it, if the phase is the end."""
+        if isinstance(phase, Terminus):
+            return continuation.after(phase.value)
+        return cls(phase=phase, continuation=continuation, events=phase.events)
+
+    @property
+    def _consuming(self) -> Consume[U]:
+        assert isinstance(self.phase, Consume)
+        return self.phase
+
+    def plan(self) -> Node:
+        """That of the phase."""
+        return self._consuming.plan()
+
+    def expects(self) -> tuple[Node, ...]:
+        """What the phase expects."""
+        return self._consuming.expects()
+
+    def next(self, data: Sequence[Batch]) -> "Phase[T]":
+        """Where the phase goes, and what follows."""
+        return self.of(self._consuming.next(data), self.continuation)
+
+    def failed(self, error: HeadraceError) -> "Phase[T]":
+        """Likewise."""
+        return self.of(self._consuming.failed(error), self.continuation)
+
+
 class PartialResult(msgspec.Struct, Generic[T], metaclass=_Abstract, frozen=True, kw_only=True):
     """Its batches are results: the driver streams them to the caller."""
 
@@ -97,8 +145,8 @@ class PartialResult(msgspec.Struct, Generic[T], metaclass=_Abstract, frozen=True
     def next(self) -> "Phase[T]":
         """Where to go once all batches have been given out."""
 
-    def expects(self) -> tuple[LogFile, ...]:
-        """Files that the phases after this one are going to read."""
+    def expects(self) -> tuple[Node, ...]:
+        """Plans that the phases after this one are likely to have: an engine may read ahead."""
         return ()
 
     def failed(self, error: HeadraceError, *, given: int) -> "Phase[T]":  # noqa: ARG002

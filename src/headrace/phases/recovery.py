@@ -13,12 +13,15 @@ from msgspec.structs import replace
 from headrace.errors import (
     CorruptCheckpointError,
     CorruptLogError,
+    CorruptStateError,
     HeadraceError,
     LogGapError,
     ObjectChangedError,
     ObjectNotFoundError,
     SnapshotExpiredError,
     TableError,
+    UnsafePathError,
+    UnsupportedStateError,
 )
 from headrace.log.checkpoint import Checkpoint
 from headrace.log.name import LOG_DIRECTORY
@@ -32,6 +35,16 @@ from headrace.protocol.log_file import LogFile
 T = TypeVar("T")
 
 _UNUSABLE = (CorruptLogError, CorruptCheckpointError, ObjectNotFoundError, ObjectChangedError)
+
+
+STATE_FAILURES = (
+    CorruptStateError,
+    UnsupportedStateError,
+    UnsafePathError,
+    ObjectNotFoundError,
+    ObjectChangedError,
+)
+"""What makes a state beside a log unusable; other errors are the store's."""
 
 
 class VersionRequest(Protocol):

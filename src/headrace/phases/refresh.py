@@ -41,7 +41,8 @@ class RefreshLog(Consume[TableVersion], frozen=True, kw_only=True):
         if reason := self._replaced(listed):
             event = RefreshRestarted(table=old.table, reason=reason)
             return ReadHint(request=request, events=(event,))
-        files = {file.path: file for file in (*old.segment.files, *new)}
+        known_files = (*old.segment.log.files, *old.segment.commits_newest_first)
+        files = {file.path: file for file in (*known_files, *new)}
         index = index_log(
             files.values(), table=old.table, tail=self.tail, exclude=old.segment.excluded
         )
@@ -55,7 +56,9 @@ class RefreshLog(Consume[TableVersion], frozen=True, kw_only=True):
             return Terminus(old)
         if segment.checkpoint == old.segment.checkpoint:  # else what was missed is summed up anew
             segment = msgspec.structs.replace(segment, abandoned=old.segment.abandoned)
-        base = -1 if segment.checkpoint is None else segment.checkpoint.version
+        if old.segment.state is not None:
+            segment = segment.upon(old.segment.state, commits=index.commits) or segment
+        base = -1 if segment.base is None else segment.base.version
         known = Known(version=old.segment.version, protocol=old.protocol, metadata=old.metadata)
         # A base newer than the old version stands between it and the new commits.
         return ReadProtocolAndMetadata(

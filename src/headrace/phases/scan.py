@@ -12,12 +12,19 @@ import msgspec
 
 from headrace.errors import CorruptCheckpointError, HeadraceError, ObjectNotFoundError
 from headrace.expr.node import BoundPredicate
+from headrace.log.dialect import DELTA, Dialect, StateRole
 from headrace.log.name import SIDECAR_DIRECTORY
 from headrace.log.segment import Segment
-from headrace.metrics.event import CompactionAbandoned, Event
+from headrace.metrics.event import CompactionAbandoned, Event, StateAbandoned
 from headrace.phases.checkpoint import may_have_sidecars, scan_files
 from headrace.phases.phase import Consume, Parallel, Phase, Sequential, Terminus
-from headrace.phases.recovery import OlderBase, meaning, reason_beside, recover
+from headrace.phases.recovery import (
+    STATE_FAILURES,
+    OlderBase,
+    meaning,
+    reason_beside,
+    recover,
+)
 from headrace.plan.batch import Batch
 from headrace.plan.node import (
     Chain,
@@ -26,12 +33,14 @@ from headrace.plan.node import (
     FirstOfEach,
     Node,
     RecordSeen,
+    ScanAvro,
     ScanJson,
     SkipFiles,
 )
 from headrace.protocol.action import Sidecar
 from headrace.protocol.log_file import LogFile
 from headrace.protocol.schema import StructType
+from headrace.protocol.state import Tombstones
 from headrace.replay.projection import KEY_COLUMNS, add_columns, commit_columns
 from headrace.replay.seen import FrozenSeenSet, SeenSet
 
@@ -49,6 +58,7 @@ class ScanRequest(msgspec.Struct, frozen=True, kw_only=True):
     memory_limit_bytes: int = 64 << 20
     """How much memory the seen set may take before it goes to disk."""
     tail: tuple[LogFile, ...] | None = None
+    dialect: Dialect = DELTA
 
     def projected(self, projection: tuple[str, ...]) -> "ScanRequest":
         """The same request for fewer fields."""
@@ -86,15 +96,14 @@ class CommitReplay(Sequential[ScanOutcome], frozen=True, kw_only=True):
     def next(self) -> Phase[ScanOutcome]:
         """The set is full: freeze it, and go on to the checkpoint."""
         seen = self.seen.freeze()
-        if self.segment.checkpoint is None:
+        if self.segment.base is None:
             return Terminus(ScanOutcome(request=self.request, seen=seen))
         return replay_checkpoint(self.request, self.segment, seen)
 
-    def expects(self) -> tuple[LogFile, ...]:
-        """The checkpoint, if it has a footer."""
+    def expects(self) -> tuple[Node, ...]:
+        """The checkpoint: its footers are read in any case."""
         base = self.segment.checkpoint
-        files = () if base is None else base.files
-        return tuple(file for file in files if file.path.endswith(".parquet"))
+        return () if base is None else (scan_files(base.files, columns=("add",)),)
 
     def failed(self, error: HeadraceError, *, given: int) -> Phase[ScanOutcome]:  # noqa: ARG002
         """A compaction file that cannot be used is replaced by the commits that it sums up.
@@ -211,7 +220,8 @@ class CheckpointReplay(Parallel[ScanOutcome], frozen=True, kw_only=True):
     def next(self) -> Phase[ScanOutcome]:
         """The end, or the commits that were only looked at before."""
         if self.afterwards is Afterwards.COMMITS:
-            return plan_scan(self.request, msgspec.structs.replace(self.segment, checkpoint=None))
+            commits = msgspec.structs.replace(self.segment, checkpoint=None, state=None)
+            return plan_scan(self.request, commits)
         return Terminus(ScanOutcome(request=self.request, seen=self.seen))
 
     def failed(self, error: HeadraceError, *, given: int) -> Phase[ScanOutcome]:
@@ -236,6 +246,48 @@ class SidecarReplay(CheckpointReplay, frozen=True, kw_only=True):
         return super().failed(error, given=given)
 
 
+class StateReplay(CheckpointReplay, frozen=True, kw_only=True):
+    """Reads the entries of a state, less those that tombstones and newer commits hide."""
+
+    def leaves(self) -> tuple[Node, ...]:
+        """One a manifest. Which of them need not be read, the engine finds by their bounds."""
+        request, state = self.request, self.segment.state
+        assert state is not None
+        columns = add_columns(request.projection, predicate=request.predicate)
+        wanted = add_columns(request.projection, predicate=None)
+        tombstones = Tombstones.of(state.manifest)
+        keeps_maps = request.dialect.state_role is StateRole.COMMIT
+        return tuple(
+            DropSeen(
+                input=_skipping(
+                    ScanAvro(
+                        files=(state.manifest_file(info),),
+                        columns=columns,
+                        manifests=(info,),
+                        tombstones=tombstones,
+                        predicate=request.predicate,
+                        statistics_schema=request.physical_schema if keeps_maps else None,
+                    ),
+                    request,
+                    wanted=wanted,
+                ),
+                seen=self.seen,
+            )
+            for info in state.manifest.manifests
+        )
+
+    def failed(self, error: HeadraceError, *, given: int) -> Phase[ScanOutcome]:
+        """Where the log tells the same and nothing was given out, it is read instead."""
+        state, instead = self.segment.state, self.segment.instead
+        if given or state is None or instead is None or not isinstance(error, STATE_FAILURES):
+            raise error
+        path = getattr(error, "path", state.file.path)
+        reason = reason_beside(path, error)
+        event = StateAbandoned(table=self.request.table, path=path, reason=reason)
+        segment = msgspec.structs.replace(instead, abandoned=self.segment.abandoned + 1)
+        return self.rebased(segment, (event,))
+
+
 class KeyCollection(Consume[ScanOutcome], frozen=True, kw_only=True):
     """Forward: reads the keys of all commits first, so that the checkpoint can be given next."""
 
@@ -247,6 +299,11 @@ class KeyCollection(Consume[ScanOutcome], frozen=True, kw_only=True):
         """The files that are replayed later, of which only the keys are kept."""
         files = ScanJson(files=self.segment.replay_newest_first, columns=KEY_COLUMNS)
         return CollectKeys(input=files, seen=self.seen)
+
+    def expects(self) -> tuple[Node, ...]:
+        """The checkpoint: its footers are read in any case."""
+        base = self.segment.checkpoint
+        return () if base is None else (scan_files(base.files, columns=("add",)),)
 
     def next(self, data: Sequence[Batch]) -> Phase[ScanOutcome]:  # noqa: ARG002  (there is none)
         """On to the checkpoint; the commits follow it."""
@@ -276,7 +333,7 @@ def plan_forward_scan(
     request: ScanRequest, segment: Segment, *, events: tuple[Event, ...] = ()
 ) -> Phase[ScanOutcome]:
     """The first phase of a scan that gives the checkpoint's files first."""
-    if segment.checkpoint is None:
+    if segment.base is None:
         return msgspec.structs.replace(plan_scan(request, segment), events=events)
     seen = SeenSet(memory_limit_bytes=request.memory_limit_bytes)
     return KeyCollection(request=request, segment=segment, seen=seen, events=events)
@@ -289,6 +346,10 @@ def replay_checkpoint(
     afterwards: Afterwards = Afterwards.NOTHING,
 ) -> Phase[ScanOutcome]:
     """The phase that reads the base of a segment, less the keys in the set."""
+    if segment.state is not None:
+        return StateReplay(
+            request=request, segment=segment, seen=seen, files=(), afterwards=afterwards
+        )
     assert segment.checkpoint is not None
     if may_have_sidecars(segment.checkpoint):
         return CheckpointManifest(
@@ -325,7 +386,7 @@ def _rebased(
     """Replay the commits between the older base and the one that failed: newest first still."""
     if phase.afterwards is Afterwards.COMMITS:  # nothing has been given out at all
         return msgspec.structs.replace(plan_scan(phase.request, older), events=events)
-    failed = phase.segment.checkpoint
+    failed = phase.segment.base
     assert failed is not None
     below = tuple(c for c in older.commits_newest_first if (c.version or 0) <= failed.version)
     return CommitReplay(

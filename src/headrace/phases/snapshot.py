@@ -1,8 +1,10 @@
 """Taking a snapshot: hint → listing → (checksum) → protocol and metadata → `TableVersion`."""
 
 from collections.abc import Sequence
+from typing import Self
 
 import msgspec
+from msgspec.structs import replace
 
 from headrace.errors import (
     CatalogManagedError,
@@ -13,12 +15,15 @@ from headrace.errors import (
     TableNotFoundError,
     VersionNotFoundError,
 )
+from headrace.log.dialect import DELTA, Dialect
 from headrace.log.name import HINT_PATH, LOG_DIRECTORY, first_name
 from headrace.log.segment import Segment, index_log
+from headrace.log.state_name import hint_path
 from headrace.metrics.event import ChecksumIgnored, Event, HintIgnored
 from headrace.phases.checkpoint import scan_checkpoint
 from headrace.phases.phase import Consume, Phase, Terminus
 from headrace.phases.recovery import contradiction, reason_beside, recover
+from headrace.phases.state_base import choose_state, first_to_list, hinted_version
 from headrace.plan.batch import Batch
 from headrace.plan.node import Chain, FirstOfEach, ListFiles, Node, ReadDocument, ScanJson
 from headrace.protocol.action import Checksum, LastCheckpoint, Metadata, Protocol
@@ -38,6 +43,7 @@ class TableVersion(msgspec.Struct, frozen=True, kw_only=True):
     tail: tuple[LogFile, ...] | None = None
     checksum: Checksum | None = None
     """What the writer claims about this very version, where a `.crc` says so."""
+    dialect: Dialect = DELTA
 
 
 class SnapshotRequest(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,6 +52,8 @@ class SnapshotRequest(msgspec.Struct, frozen=True, kw_only=True):
     table: str
     version: int | None = None
     tail: tuple[LogFile, ...] | None = None
+    state_root: str | None = None
+    """The folder in which a state of the table may be; None: none is looked for."""
 
 
 class ReadHint(Consume[TableVersion], frozen=True, kw_only=True):
@@ -54,21 +62,31 @@ class ReadHint(Consume[TableVersion], frozen=True, kw_only=True):
     request: SnapshotRequest
 
     def plan(self) -> Node:
-        """The hint, if it is there."""
-        return ReadDocument(path=HINT_PATH)
+        """The hint, if it is there, and that of a state."""
+        hint, root = ReadDocument(path=HINT_PATH), self.request.state_root
+        return hint if root is None else Chain(inputs=(hint, ReadDocument(path=hint_path(root))))
+
+    def expects(self) -> tuple[Node, ...]:
+        """The listing: whatever the hint says, a short log is listed as a whole."""
+        return (ListFiles(directory=LOG_DIRECTORY),)
 
     def next(self, data: Sequence[Batch]) -> Phase[TableVersion]:
         """List from the version that the hint names, or everything."""
         table, wanted = self.request.table, self.request.version
-        for document in self.documents(data):
-            try:
-                hint = msgspec.json.decode(document.content, type=LastCheckpoint)
-            except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
-                event = HintIgnored(table=table, reason=f"it cannot be decoded ({error})")
-                return ListLog(request=self.request, events=(event,))
-            if 0 < hint.version <= (hint.version if wanted is None else wanted):
-                return ListLog(request=self.request, start=hint.version)
-        return ListLog(request=self.request)
+        documents = {document.path: document.content for document in self.documents(data)}
+        state = hinted_version(self.request.state_root, documents, wanted=wanted)
+        content = documents.get(HINT_PATH)
+        if content is None:
+            return ListLog(request=self.request, state_version=state)
+        try:
+            hint = msgspec.json.decode(content, type=LastCheckpoint)
+        except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError) as error:
+            event = HintIgnored(table=table, reason=f"it cannot be decoded ({error})")
+            return ListLog(request=self.request, state_version=state, events=(event,))
+        if 0 < hint.version <= (hint.version if wanted is None else wanted):
+            start = first_to_list(hint.version, state)
+            return ListLog(request=self.request, start=start, state_version=state)
+        return ListLog(request=self.request, state_version=state)
 
     def failed(self, error: HeadraceError) -> Phase[TableVersion]:
         """A hint that cannot be read is no hint."""
@@ -81,6 +99,8 @@ class ListLog(Consume[TableVersion], frozen=True, kw_only=True):
 
     request: SnapshotRequest
     start: int = 0
+    state_version: int | None = None
+    """The newest state, by its hint."""
 
     def plan(self) -> Node:
         """The names at or after the first of the starting version."""
@@ -97,18 +117,29 @@ class ListLog(Consume[TableVersion], frozen=True, kw_only=True):
         except VersionNotFoundError:
             if self.start == 0:
                 raise
-            return ListLog(request=request)  # the rest of the log tells what there is instead
+            return replace(self, start=0)  # the rest of the log tells what there is instead
         except (TableNotFoundError, LogGapError):
             if self.start == 0 or index.base(request.version) is not None:
                 raise
             # The commits before it were not listed: that they are missing is not known.
             reason = f"no complete checkpoint of version {self.start}, which it names, is there"
             event = HintIgnored(table=request.table, reason=reason)
-            return ListLog(request=request, events=(event,))
-        return read_table(request, segment)
+            return replace(self, start=0, events=(event,))
+        if request.state_root is None or self.state_version is None:
+            return read_table(request, segment)
+        return choose_state(
+            request.state_root,
+            self.state_version,
+            table=request.table,
+            index=index,
+            log=read_table(request, segment),
+            resume=ReadProtocolAndMetadata(request=request, segment=segment),
+        )
 
 
-def read_table(request: SnapshotRequest, segment: Segment) -> Phase[TableVersion]:
+def read_table(
+    request: SnapshotRequest, segment: Segment
+) -> "ReadChecksum | ReadProtocolAndMetadata":
     """Find protocol and metadata, from the writer's checksum file where there is one."""
     if segment.checksum is not None:
         return ReadChecksum(request=request, segment=segment, file=segment.checksum)
@@ -125,6 +156,12 @@ class ReadChecksum(Consume[TableVersion], frozen=True, kw_only=True):
     def plan(self) -> Node:
         """The file, whole."""
         return ReadDocument(path=self.file.path)
+
+    def expects(self) -> tuple[Node, ...]:
+        """The commits after it; and where there are none, the one that a scan begins with."""
+        commits = self.segment.replay_newest_first
+        newer = [file for file in commits if (file.version or 0) > (self.file.version or 0)]
+        return (ScanJson(files=tuple(newer or commits[:1]), columns=("protocol", "metaData")),)
 
     def next(self, data: Sequence[Batch]) -> Phase[TableVersion]:
         """Only the commits after it may know better."""
@@ -247,6 +284,12 @@ class ReadProtocolAndMetadata(Consume[TableVersion], frozen=True, kw_only=True):
     def rebased(self, segment: Segment, events: tuple[Event, ...]) -> Phase[TableVersion]:
         """The same question to another segment of the same version."""
         return msgspec.structs.replace(self, segment=segment, events=events)
+
+    def upon(self, segment: Segment, *, protocol: Protocol, metadata: Metadata) -> Self:
+        """The same question to a segment whose state knows the answer as of its version."""
+        assert segment.state is not None
+        known = Known(version=segment.state.version, protocol=protocol, metadata=metadata)
+        return replace(self, segment=segment, known=known)
 
 
 def _only(_: object) -> None:

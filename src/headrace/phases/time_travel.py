@@ -19,8 +19,8 @@ from headrace.errors import (
 )
 from headrace.log.name import LOG_DIRECTORY
 from headrace.log.segment import index_log
-from headrace.phases.phase import Consume, Phase, Terminus
-from headrace.phases.snapshot import TableVersion
+from headrace.phases.phase import Consume, Phase, Terminus, Then
+from headrace.phases.snapshot import SnapshotRequest, TableVersion, read_table
 from headrace.plan.batch import ActionBatch, Batch
 from headrace.plan.node import ListFiles, Node, ScanJson
 from headrace.protocol.log_file import LogFile
@@ -60,27 +60,81 @@ class ListCommitTimes(Consume[int], frozen=True, kw_only=True):
 
     def next(self, data: Sequence[Batch]) -> Phase[int]:
         """By file times at once, or by a search among the commits' own timestamps."""
-        table, newest = self.newest.table, self.newest.segment.version
-        files = self.listed(data)
-        index = index_log(files, table=table, tail=self.newest.tail)
-        oldest = min((run.start for run in index.available), default=0)
-        versions = sorted(v for v in index.commits if oldest <= v <= newest)
-        carried = in_commit_timestamps(self.newest.metadata, table=table)
-        if carried is None:
-            by_file = [index.commits[v] for v in versions]
-            return Terminus(_by_file_time(by_file, self.timestamp_ms, table=table, end=newest + 1))
-        if self.timestamp_ms >= carried.since_ms or not versions:
-            own = [index.commits[v] for v in versions if v >= carried.since_version]
-            return SearchCommitTimes(
-                table=table,
-                timestamp_ms=self.timestamp_ms,
-                commits=tuple(own),
-                end=newest + 1,
-                high=len(own),
-            )
-        before = [index.commits[v] for v in versions if v < carried.since_version]
-        end = carried.since_version
-        return Terminus(_by_file_time(before, self.timestamp_ms, table=table, end=end))
+        return find_version(self.newest, self.listed(data), timestamp_ms=self.timestamp_ms)
+
+
+class ListLogAsOf(Consume[TableVersion], frozen=True, kw_only=True):
+    """Lists the whole log once, for the version that was current at a time.
+
+    The newest version tells how commits are dated; the files that were listed are those of the
+    version that is found.
+    """
+
+    request: SnapshotRequest
+    timestamp_ms: int
+
+    def plan(self) -> Node:
+        """The whole log."""
+        return ListFiles(directory=LOG_DIRECTORY)
+
+    def next(self, data: Sequence[Batch]) -> Phase[TableVersion]:
+        """Read the newest version first."""
+        request, files = self.request, tuple(self.listed(data))
+        index = index_log(files, table=request.table, tail=request.tail)
+        newest = read_table(request, index.segment())
+        return Then.of(newest, _FindVersion(request, files, self.timestamp_ms))
+
+
+class _FindVersion(msgspec.Struct, frozen=True):
+    """After the newest version: find the one that was current at a time."""
+
+    request: SnapshotRequest
+    files: tuple[LogFile, ...]
+    timestamp_ms: int
+
+    def after(self, value: TableVersion) -> Phase[TableVersion]:
+        found = find_version(value, self.files, timestamp_ms=self.timestamp_ms)
+        return Then.of(found, _ReadVersion(self.request, self.files, value))
+
+
+class _ReadVersion(msgspec.Struct, frozen=True):
+    """After its number is known: read a version of which the log has been listed."""
+
+    request: SnapshotRequest
+    files: tuple[LogFile, ...]
+    newest: TableVersion
+
+    def after(self, value: int) -> Phase[TableVersion]:
+        if value == self.newest.segment.version:
+            return Terminus(self.newest)
+        request = msgspec.structs.replace(self.request, version=value)
+        index = index_log(self.files, table=request.table, tail=request.tail)
+        return read_table(request, index.segment(value))
+
+
+def find_version(
+    newest: TableVersion, files: Sequence[LogFile], *, timestamp_ms: int
+) -> Phase[int]:
+    """Find the last version at or before a time, of a log that has been listed as a whole."""
+    table, last = newest.table, newest.segment.version
+    index = index_log(files, table=table, tail=newest.tail)
+    oldest = min((run.start for run in index.available), default=0)
+    versions = sorted(v for v in index.commits if oldest <= v <= last)
+    carried = in_commit_timestamps(newest.metadata, table=table)
+    if carried is None:
+        by_file = [index.commits[v] for v in versions]
+        return Terminus(_by_file_time(by_file, timestamp_ms, table=table, end=last + 1))
+    if timestamp_ms >= carried.since_ms or not versions:
+        own = [index.commits[v] for v in versions if v >= carried.since_version]
+        return SearchCommitTimes(
+            table=table,
+            timestamp_ms=timestamp_ms,
+            commits=tuple(own),
+            end=last + 1,
+            high=len(own),
+        )
+    before = [index.commits[v] for v in versions if v < carried.since_version]
+    return Terminus(_by_file_time(before, timestamp_ms, table=table, end=carried.since_version))
 
 
 class SearchCommitTimes(Consume[int], frozen=True, kw_only=True):

@@ -31,9 +31,14 @@ class DeletionVector(Action, frozen=True):
 
     @property
     def unique_id(self) -> str:
-        """The part of a file's key that tells one vector from another."""
-        base = self.storage_type + self.path_or_inline_dv
-        return base if self.offset is None else f"{base}@{self.offset}"
+        """The part of a file's key that distinguishes one vector from another."""
+        return vector_id(self.storage_type, self.path_or_inline_dv, self.offset)
+
+
+def vector_id(storage_type: str, path_or_inline_dv: str, offset: int | None) -> str:
+    """Return the unique id of a deletion vector, as the Delta protocol derives it."""
+    base = storage_type + path_or_inline_dv
+    return base if offset is None else f"{base}@{offset}"
 
 
 class Add(Action, frozen=True):

@@ -2,13 +2,14 @@
 
 import logging
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 
 from pyspark.sql import DataFrame, SparkSession
 
 from headrace.engines.arrow.executor import ArrowExecutor
 from headrace.engines.spark.lowering import LeafWork, Task, check_leaves, cut, lower_leaves, refuse
+from headrace.engines.spark.manifest_task import lower_manifests
 from headrace.engines.spark.session import parallelism
 from headrace.engines.spark.shipment import shipped
 from headrace.engines.spark.wave import collect_in_waves, waves_of
@@ -82,8 +83,28 @@ class SparkExecutor(Executor):
         self._note(refuse(plan))
         return self.embedded.execute(plan)
 
+    def begin(self, plan: Node) -> None:
+        """Let the embedded engine prepare."""
+        self.embedded.begin(plan)
+
+    def expect(self, plans: Sequence[Node]) -> None:
+        """Let the embedded engine prepare."""
+        self.embedded.expect(plans)
+
+    def finish(self) -> None:
+        """End what the embedded engine has started."""
+        self.embedded.finish()
+
     def execute_leaves(self, leaves: Sequence[Node]) -> Iterator[Batch]:
         """Execute the leaves of a checkpoint on Spark, others on the embedded engine."""
+        manifests = lower_manifests(
+            leaves,
+            engine=self.embedded,
+            settings=self._context.settings,
+            task_bytes=self._task_bytes,
+        )
+        if manifests is not None:
+            return self._collected(*manifests)
         try:
             work, files = lower_leaves(
                 leaves, engine=self.embedded, settings=self._context.settings
@@ -96,6 +117,9 @@ class SparkExecutor(Executor):
     def _on_spark(self, work: LeafWork, files: Sequence[LogFile]) -> Iterator[Batch]:
         check_leaves(files, engine=self.embedded)
         tasks = cut(files, work=work, engine=self.embedded, task_bytes=self._task_bytes)
+        yield from self._collected(work, tasks)
+
+    def _collected(self, work: LeafWork, tasks: Iterable[Task]) -> Iterator[Batch]:
         waves = waves_of(tasks, first=parallelism(self.session), wave_bytes=self._wave_bytes)
         with (
             shipped(self.session, work) as shipment,

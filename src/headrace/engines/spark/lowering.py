@@ -15,9 +15,10 @@ from headrace.engines.arrow.executor import ArrowExecutor, Footer
 from headrace.errors import PlanRefusedError
 from headrace.expr.node import BoundPredicate
 from headrace.plan.context import ExecutionContext, ExecutionSettings
-from headrace.plan.node import DropSeen, Node, ScanParquet, SkipFiles
+from headrace.plan.node import DropSeen, Node, ScanAvro, ScanParquet, SkipFiles
 from headrace.plan.seen import FrozenSeen
 from headrace.protocol.log_file import LogFile
+from headrace.protocol.state import ManifestInfo
 
 _FOOTERS_AT_ONCE = 16
 
@@ -30,12 +31,16 @@ class LeafWork(msgspec.Struct, frozen=True, kw_only=True):
     columns: tuple[str, ...]
     predicate: BoundPredicate | None
     seen: FrozenSeen
+    manifests: ScanAvro | None = None
+    """What the leaves of a state share; None: these are leaves of a checkpoint."""
 
     def leaf(self, piece: "Piece") -> Node:
         """The plan of one piece."""
         node: Node = ScanParquet(
             files=(piece.file,), columns=self.columns, row_groups=piece.row_groups
         )
+        if self.manifests is not None and piece.info is not None:
+            node = replace(self.manifests, files=(piece.file,), manifests=(piece.info,))
         if self.predicate is not None:
             node = SkipFiles(input=node, predicate=self.predicate)
         return DropSeen(input=node, seen=self.seen)
@@ -55,6 +60,8 @@ class Piece(msgspec.Struct, frozen=True, kw_only=True):
     """What the wanted columns take in the file."""
     footer: Footer = None
     """The file's footer where it goes along, so that the worker need not read it again."""
+    info: ManifestInfo | None = None
+    """What its state says of a manifest."""
 
 
 Task: TypeAlias = tuple[Piece, ...]

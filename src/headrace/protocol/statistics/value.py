@@ -1,6 +1,6 @@
-"""What JSON says about one leaf of many files, as Python's values, made a typed column.
+"""Convert the Python values of one JSON leaf of many files to a typed Arrow column.
 
-A value of the wrong type, or one that its type cannot hold, is null.
+A value of the wrong type, or one that does not fit the type, becomes null.
 """
 
 from decimal import Context, Decimal

@@ -1,7 +1,7 @@
-"""The statistics of many files, decoded in one call as far as a few leaves go.
+"""Decode a few leaves of the statistics of many files in one call.
 
-The compiled loop is quickest and takes only what is as it should be: sound texts whose values are
-of the type of their leaves. Whatever else there is, the rows decide.
+The compiled loop is the fastest way, but takes only valid JSON whose values have the type of their
+leaves. Everything else is decoded by msgspec, an object per file.
 """
 
 from functools import lru_cache
@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from headrace.compiled.statistics import Path
 from headrace.protocol.schema import DecimalType
-from headrace.protocol.statistics_columns import read_columns
-from headrace.protocol.statistics_rows import RowDecoder, row_decoder
+from headrace.protocol.statistics.leaf_column import read_columns
+from headrace.protocol.statistics.leaf_row import RowDecoder, row_decoder
 
 
 class LeafValues(Protocol):

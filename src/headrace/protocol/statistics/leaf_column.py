@@ -1,4 +1,4 @@
-"""The statistics of many files, read by a compiled loop as far as a few leaves go."""
+"""A few leaves of the statistics of many files, read by a compiled loop into Arrow columns."""
 
 from collections.abc import Mapping
 from decimal import Decimal
@@ -9,7 +9,7 @@ import pyarrow as pa
 from headrace.compiled.statistics import Kind, Path, read_leaves
 from headrace.protocol.arrow_schema import arrow_type
 from headrace.protocol.schema import DecimalType
-from headrace.protocol.statistics_value import decimal_array
+from headrace.protocol.statistics.value import decimal_array
 
 _KINDS = {
     int: Kind.INTEGER,

@@ -1,10 +1,10 @@
-"""The JSON statistics of many files at once, for a few columns only, as typed columns.
+"""Decode the JSON statistics of many files at once into typed columns, for a few columns only.
 
-A text that cannot be decoded counts as no statistics, a value of the wrong type as unknown: both
-only keep a file that might have been skipped.
+Text that cannot be decoded counts as missing statistics, and a value of the wrong type as unknown.
+Neither loses a file: at worst, a file is kept that could have been skipped.
 
-`tightBounds` is not looked at. Whether bounds are tight or wide, extremes hold for every row,
-and a null count tells something at zero and at the number of records; nothing else is used.
+`tightBounds` is ignored. Whether bounds are tight or wide, minimum and maximum hold for every row,
+and a null count is used only when it is zero or the number of records.
 """
 
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ from headrace.compiled.statistics import Path
 from headrace.protocol.arrow_schema import arrow_type
 from headrace.protocol.arrow_value import typed_array
 from headrace.protocol.schema import DataType, DecimalType, PrimitiveType
-from headrace.protocol.statistics_json import LeafValues, statistics_decoder
+from headrace.protocol.statistics.decoder import LeafValues, statistics_decoder
 from headrace.protocol.value import INTEGER_BITS
 
 

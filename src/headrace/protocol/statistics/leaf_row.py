@@ -1,8 +1,8 @@
-"""The statistics of many files, decoded to an object each, as far as a few leaves go.
+"""A few leaves of the statistics of many files, decoded by msgspec into an object per file.
 
-The structs that texts are decoded into have just the members that are asked for. First each is
-decoded as the type that it should have, which is quickest; where some value has another one, as
-anything; where some text is damaged, one by one. Such a text counts as no statistics.
+The structs have only the requested members. All texts are first decoded with the expected types,
+which is fastest. If some value has another type, members are decoded as any type. If some text is
+invalid JSON, texts are decoded one by one, and the invalid ones count as missing statistics.
 """
 
 from collections.abc import Callable, Mapping
@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from headrace.compiled.statistics import Path
 from headrace.protocol.schema import DecimalType
-from headrace.protocol.statistics_value import array_of, decimal_array, double_array
+from headrace.protocol.statistics.value import array_of, decimal_array, double_array
 
 Getters: TypeAlias = Mapping[Path, Callable[[Any], Any]]
 

@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+"""Writes docs/reference/state-tests.md: the tests that the design of the state names, and ours.
+
+Fails where one of the names has no test, or a test that is named does not exist. A name that is
+known to have none says `missing: why`, and the page lists it as such.
+"""
+
+import re
+import tomllib
+from pathlib import Path
+
+DOCS = Path(__file__).resolve().parent
+ROOT = DOCS.parent
+PAGE = DOCS / "reference" / "state-tests.md"
+NAMED = DOCS / "state_tests.toml"
+COUNT = 144
+"""How many tests the design names."""
+
+HEAD = """\
+# Tests of the state
+
+The design of the Avro state names 144 tests. Each has one of ours, or a benchmark where it asks for
+a time or a size; Kryo and Java serialisation are pickle here. Those that have none yet say so. This
+page is written by `docs/make_state_tests.py`, which fails where a test is missing.
+
+| named in the design | ours |
+|---|---|
+"""
+
+
+def read_named() -> dict[str, str]:
+    """The names, each with `file::test` of ours."""
+    sections: dict[str, dict[str, str]] = tomllib.loads(NAMED.read_text(encoding="utf-8"))
+    named = {name: ours for section in sections.values() for name, ours in section.items()}
+    if sum(map(len, sections.values())) != COUNT or len(named) != COUNT:
+        raise SystemExit(f"{len(named)} tests are named, and there are {COUNT}")
+    return named
+
+
+def missing(named: dict[str, str]) -> list[str]:
+    """The names whose test does not exist."""
+    return [name for name, ours in named.items() if not _exists(ours)]
+
+
+def _exists(ours: str) -> bool:
+    path, _, test = ours.partition("::")
+    file = ROOT / path
+    if not file.exists():
+        return False
+    text = file.read_text(encoding="utf-8")
+    return re.search(rf"^def {re.escape(test)}\b", text, re.MULTILINE) is not None
+
+
+def render(named: dict[str, str]) -> str:
+    """The page."""
+    return HEAD + "".join(f"| `{name}` | {_cell(ours)} |\n" for name, ours in named.items())
+
+
+def _cell(ours: str) -> str:
+    return f"**{ours}**" if ours.startswith("missing:") else f"`{ours}`"
+
+
+if __name__ == "__main__":
+    found = read_named()
+    PAGE.write_text(render(found), encoding="utf-8")
+    if gone := missing(found):
+        raise SystemExit(f"no test for: {', '.join(gone)}")

@@ -1,0 +1,157 @@
+"""Compressing and decompressing the blocks of an Avro file, within a limit."""
+
+import zlib
+from enum import Enum
+from typing import TypeAlias
+
+import cramjam
+import msgspec
+
+Bytes: TypeAlias = bytes | bytearray | memoryview
+Records: TypeAlias = bytes | bytearray
+"""The records of a block, decompressed."""
+
+LARGEST_BLOCK_BYTES = 1 << 28
+"""No block that this reader opens decompresses to more; a writer's blocks have some 100 kB."""
+
+_MOST_LEVEL = 22
+_CHECKSUM_BYTES = 4
+_NO_ROOM = "write whole buffer"
+"""What cramjam says where the output is larger than its room."""
+
+
+class CodecName(Enum):
+    """The codecs, by the name that a header has."""
+
+    ZSTD = "zstandard"
+    SNAPPY = "snappy"
+    DEFLATE = "deflate"
+    NONE = "null"
+
+
+class Codec(msgspec.Struct, frozen=True):
+    """How blocks are compressed; `level` matters to zstd alone."""
+
+    name: CodecName = CodecName.ZSTD
+    level: int = 3
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.level <= _MOST_LEVEL:
+            raise ValueError(f"zstd has levels 1 to {_MOST_LEVEL}, not {self.level}")
+
+    def compress(self, body: bytes) -> bytes:
+        """Return the bytes of a block for its records."""
+        match self.name:
+            case CodecName.NONE:
+                return body
+            case CodecName.ZSTD:
+                return bytes(cramjam.zstd.compress(body, level=self.level))
+            case CodecName.DEFLATE:
+                return bytes(cramjam.deflate.compress(body))
+            case CodecName.SNAPPY:
+                checksum = zlib.crc32(body).to_bytes(_CHECKSUM_BYTES, "big")
+                return bytes(cramjam.snappy.compress_raw(body)) + checksum
+
+    def decompress(self, block: Bytes, *, limit: int = LARGEST_BLOCK_BYTES) -> Records:
+        """Return the records of a block.
+
+        Raises:
+            ValueError: the block is damaged, or decompresses to more than the limit.
+        """
+        try:
+            match self.name:
+                case CodecName.NONE:
+                    body: Records = bytes(block)
+                case CodecName.ZSTD:
+                    body = _unzstd(block, limit)
+                case CodecName.DEFLATE:
+                    body = _inflate(block, limit)
+                case CodecName.SNAPPY:
+                    body = _unsnappy(block, limit)
+        except (cramjam.DecompressionError, zlib.error, OSError) as error:
+            raise ValueError(f"the block does not decompress: {error}") from error
+        if len(body) > limit:
+            raise ValueError(f"the block decompresses to more than {limit:,} bytes")
+        return body
+
+
+def codec_named(name: str) -> Codec | None:
+    """The codec that a header names; None where it is not known here."""
+    try:
+        return Codec(CodecName(name))
+    except ValueError:
+        return None
+
+
+def _unzstd(block: Bytes, limit: int) -> Records:
+    size = zstd_size(block)
+    if size is not None:
+        if size > limit:
+            raise ValueError(f"the block decompresses to more than {limit:,} bytes")
+        out = bytearray(size)
+        written = cramjam.zstd.decompress_into(block, out) if size else 0
+        if written != size:
+            raise ValueError(f"{written} bytes came out of a block of {size}")
+        return out
+    # The frame does not tell its size, as in files of Java: a larger room until it fits.
+    room = max(1 << 16, 8 * len(block))
+    while True:
+        out = bytearray(min(room, limit + 1))
+        try:
+            written = cramjam.zstd.decompress_into(block, out)
+        except cramjam.DecompressionError as error:
+            if _NO_ROOM not in str(error) or len(out) > limit:
+                raise
+            room *= 8
+            continue
+        if written > limit:
+            raise ValueError(f"the block decompresses to more than {limit:,} bytes")
+        del out[written:]
+        return out
+
+
+_ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
+_FLAG_SIZES = (0, 2, 4, 8)
+_DICTIONARY_SIZES = (0, 1, 2, 4)
+
+
+def zstd_size(block: Bytes) -> int | None:
+    """The size that the header of a zstd frame promises; None where it does not say.
+
+    Raises:
+        ValueError: it is no such frame.
+    """
+    head = bytes(block[:18])
+    if head[:4] != _ZSTD_MAGIC or len(head) < 6:  # noqa: PLR2004
+        raise ValueError("the block is no zstd frame")
+    descriptor = head[4]
+    is_single = bool(descriptor & 0x20)
+    width = _FLAG_SIZES[descriptor >> 6] or int(is_single)
+    if not width:
+        return None
+    at = 5 + (not is_single) + _DICTIONARY_SIZES[descriptor & 3]
+    if len(head) < at + width:
+        raise ValueError("the block is no zstd frame")
+    size = int.from_bytes(head[at : at + width], "little")
+    return size + 256 if width == 2 else size  # noqa: PLR2004
+
+
+def _inflate(block: Bytes, limit: int) -> bytes:
+    machine = zlib.decompressobj(-zlib.MAX_WBITS)
+    body = machine.decompress(block, limit + 1)
+    if not machine.eof and len(body) <= limit:
+        raise ValueError("the block ends early")
+    return body
+
+
+def _unsnappy(block: Bytes, limit: int) -> bytes:
+    packed, checksum = block[:-_CHECKSUM_BYTES], bytes(block[-_CHECKSUM_BYTES:])
+    if len(checksum) < _CHECKSUM_BYTES:
+        raise ValueError("the block ends early")
+    size = cramjam.snappy.decompress_raw_len(packed)
+    if size > limit:
+        raise ValueError(f"the block decompresses to more than {limit:,} bytes")
+    body = bytes(cramjam.snappy.decompress_raw(packed))
+    if zlib.crc32(body) != int.from_bytes(checksum, "big"):
+        raise ValueError("the checksum of the block is wrong")
+    return body

@@ -1,0 +1,234 @@
+"""The frame of an Avro file: a header, then blocks, each closed by the header's sync marker.
+
+An Avro file has no footer: a file that ends after a block looks whole. Whoever reads one compares
+the number of its records, its length or its digest with what its state says.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from headrace.avro.codec import LARGEST_BLOCK_BYTES, Bytes, Codec, Records, codec_named
+from headrace.avro.varint import read_long, write_long
+from headrace.errors import CorruptStateError, UnsupportedStateError
+from headrace.protocol.state_schema import Schema
+
+MAGIC = b"Obj\x01"
+SYNC_BYTES = 16
+LARGEST_HEADER_BYTES = 1 << 26
+"""A block index of some hundred thousand blocks fits."""
+MOST_RECORDS = 1 << 24
+"""No block that this reader opens has more; the format allows more."""
+
+_MOST_KEYS = 1 << 12
+_DEEPEST_SCHEMA = 24
+_MOST_TYPES = 4096
+
+
+class Header(msgspec.Struct, frozen=True, kw_only=True):
+    """What a file says of itself: its schema, codec, sync marker and further metadata."""
+
+    path: str
+    schema: Schema
+    codec: Codec
+    sync: bytes
+    metadata: dict[str, bytes]
+    """The entries besides schema and codec."""
+    length_bytes: int
+    """Where the first block begins."""
+
+
+class RawBlock(msgspec.Struct, frozen=True, kw_only=True):
+    """A block as it stands in a file: compressed, without frame."""
+
+    count: int
+    """How many records it has."""
+    payload: Bytes
+
+    def framed(self, sync: bytes) -> bytes:
+        """The bytes of the block in a file with that sync marker."""
+        head = write_long(self.count) + write_long(len(self.payload))
+        return head + bytes(self.payload) + sync
+
+
+def write_header(
+    schema: Schema, codec: Codec, sync: bytes, *, metadata: Mapping[str, bytes]
+) -> bytes:
+    """Return the bytes of a header."""
+    entries = {
+        "avro.schema": msgspec.json.encode(schema),
+        "avro.codec": codec.name.value.encode(),
+        **metadata,
+    }
+    out = [MAGIC, write_long(len(entries))]
+    for key, value in entries.items():
+        name = key.encode()
+        out += [write_long(len(name)), name, write_long(len(value)), value]
+    return b"".join((*out, write_long(0), sync))
+
+
+def read_header(data: Bytes, *, path: str) -> Header | None:
+    """Return the header at the start of a file; None where `data` ends within it.
+
+    Raises:
+        CorruptStateError: it is damaged, or no header at all.
+        UnsupportedStateError: the codec is not known here.
+    """
+    view = memoryview(data)
+    if bytes(view[:4]) != MAGIC[: len(view)]:
+        raise CorruptStateError(path=path, reason="the file does not start as an Avro file does")
+    try:
+        entries, at = _entries(view, len(MAGIC))
+        sync = bytes(view[at : at + SYNC_BYTES])
+    except IndexError:
+        if len(view) > LARGEST_HEADER_BYTES:
+            raise CorruptStateError(path=path, reason="the header is too long") from None
+        return None
+    except ValueError as error:
+        raise CorruptStateError(path=path, reason=f"the header is damaged: {error}") from error
+    if len(sync) < SYNC_BYTES:
+        return None
+    name = entries.pop("avro.codec", b"null").decode(errors="replace")
+    codec = codec_named(name)
+    if codec is None:
+        raise UnsupportedStateError(path=path, reason=f"codec {name!r} is not known here")
+    return Header(
+        path=path,
+        schema=_schema(entries.pop("avro.schema", b""), path),
+        codec=codec,
+        sync=sync,
+        metadata=entries,
+        length_bytes=at + SYNC_BYTES,
+    )
+
+
+def split_blocks(data: Bytes, header: Header) -> Iterator[RawBlock]:
+    """Return the blocks that `data`, which starts at a block, consists of.
+
+    Raises:
+        CorruptStateError: it does not consist of whole blocks.
+    """
+    view, at = memoryview(data), 0
+    while at < len(view):
+        try:
+            count, start = read_long(view, at)
+            size, start = read_long(view, start)
+        except (IndexError, ValueError) as error:
+            raise _damaged(header, at, "its frame is damaged") from error
+        stop = start + size
+        if not (0 <= count <= MOST_RECORDS and 0 <= size <= LARGEST_BLOCK_BYTES):
+            raise _damaged(header, at, f"it claims {count} records in {size} bytes")
+        if stop + SYNC_BYTES > len(view):
+            raise _damaged(header, at, "the file ends within it")
+        if view[stop : stop + SYNC_BYTES] != header.sync:
+            raise _damaged(header, at, "its sync marker is wrong")
+        yield RawBlock(count=count, payload=view[start:stop])
+        at = stop + SYNC_BYTES
+
+
+def open_block(block: RawBlock, header: Header) -> Records:
+    """Return the records of a block, decompressed.
+
+    Raises:
+        CorruptStateError: it does not decompress, or to more than this reader takes.
+    """
+    try:
+        return header.codec.decompress(block.payload)
+    except ValueError as error:
+        raise CorruptStateError(path=header.path, reason=str(error)) from error
+
+
+def _damaged(header: Header, at: int, reason: str) -> CorruptStateError:
+    place = header.length_bytes + at
+    return CorruptStateError(path=header.path, reason=f"block at byte {place}: {reason}")
+
+
+def _entries(view: memoryview, at: int) -> tuple[dict[str, bytes], int]:
+    """Return the metadata map that starts at a place, and the place after it.
+
+    Raises:
+        IndexError: the data end within it.
+        ValueError: it is no such map.
+    """
+    entries: dict[str, bytes] = {}
+    while True:
+        count, at = read_long(view, at)
+        if count == 0:
+            return entries, at
+        if count < 0:
+            count = -count
+            _, at = read_long(view, at)
+        if count > _MOST_KEYS:
+            raise ValueError(f"it claims {count} entries")
+        for _ in range(count):
+            key, at = _bytes(view, at)
+            value, at = _bytes(view, at)
+            entries[key.decode()] = value
+
+
+def _bytes(view: memoryview, at: int) -> tuple[bytes, int]:
+    size, at = read_long(view, at)
+    if not 0 <= size <= LARGEST_HEADER_BYTES:
+        raise ValueError(f"an entry claims {size} bytes")
+    if at + size > len(view):
+        raise IndexError
+    return bytes(view[at : at + size]), at + size
+
+
+def _schema(text: bytes, path: str) -> Schema:
+    try:
+        schema: Any = msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
+        raise CorruptStateError(path=path, reason="its schema is not JSON") from error
+    if not isinstance(schema, dict) or schema.get("type") != "record":
+        raise CorruptStateError(path=path, reason="its schema is not that of a record")
+    if _count_types(schema, _DEEPEST_SCHEMA) > _MOST_TYPES:
+        raise CorruptStateError(path=path, reason="its schema is too deep or too wide")
+    if _has_weightless_items(schema):
+        raise CorruptStateError(path=path, reason="its schema has arrays of items without bytes")
+    return schema
+
+
+def _count_types(schema: Any, depth: int) -> int:
+    """Count the JSON values of a schema; more than is allowed where it is too deep."""
+    if depth == 0:
+        return _MOST_TYPES + 1
+    children = schema.values() if isinstance(schema, dict) else schema
+    if not isinstance(schema, (dict, list)):
+        return 1
+    count = 1
+    for child in children:
+        count += _count_types(child, depth - 1)
+        if count > _MOST_TYPES:
+            break
+    return count
+
+
+def _has_weightless_items(schema: Any) -> bool:
+    """Whether a schema has arrays whose items may take no bytes, so that any count is believed."""
+    if isinstance(schema, list):
+        return any(map(_has_weightless_items, schema))
+    if not isinstance(schema, dict):
+        return False
+    if schema.get("type") == "array" and not _has_weight(schema.get("items")):
+        return True
+    return any(map(_has_weightless_items, schema.values()))
+
+
+def _has_weight(kind: Any) -> bool:
+    match kind:
+        case "boolean" | "int" | "long" | "float" | "double" | "bytes" | "string":
+            return True
+        case list() | {"type": "array" | "map" | "enum"}:
+            return True
+        case {"type": "fixed", "size": int(size)}:
+            return size > 0
+        case {"type": "record", "fields": list(fields)}:
+            return any(
+                isinstance(field, dict) and _has_weight(field.get("type")) for field in fields
+            )
+        case {"type": inner}:
+            return _has_weight(inner)
+        case _:  # null, or a name that stands for another type
+            return False

@@ -1,0 +1,71 @@
+"""Which field of a file is which of ours: by field id where there is one, else by name.
+
+A field may be renamed as long as it keeps its id; one that is not known here is passed over.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from headrace.protocol.state_schema import COMPANION_FIELDS, DELTA_FIELDS, ENTRY_FIELDS, Schema
+
+_TEXT_MAP = pa.map_(pa.string(), pa.string())
+_VECTOR = pa.struct(
+    [
+        pa.field("storageType", pa.string()),
+        pa.field("pathOrInlineDv", pa.string()),
+        pa.field("offset", pa.int32()),
+        pa.field("sizeInBytes", pa.int32()),
+        pa.field("cardinality", pa.int64()),
+    ]
+)
+_PRIMITIVES = {
+    "string": pa.string(),
+    "long": pa.int64(),
+    "int": pa.int32(),
+    "boolean": pa.bool_(),
+}
+
+_OURS: dict[int, Schema] = {
+    field["field-id"]: field for field in (*ENTRY_FIELDS, *COMPANION_FIELDS, *DELTA_FIELDS)
+}
+_IDS: dict[str, int] = {field["name"]: number for number, field in _OURS.items()}
+
+
+def _arrow_type(kind: Any) -> pa.DataType:
+    match kind:
+        case ["null", inner]:
+            return _arrow_type(inner)
+        case str():
+            return _PRIMITIVES[kind]
+        case {"type": "map"}:
+            return _TEXT_MAP
+        case {"type": "array"}:
+            return pa.list_(pa.string())
+        case _:
+            return _VECTOR
+
+
+COLUMN_TYPES: Mapping[str, pa.DataType] = {
+    field["name"]: _arrow_type(field["type"]) for field in _OURS.values()
+}
+"""The Arrow type of each field that is known here, by its name here."""
+
+
+def names_here(schema: Schema) -> dict[str, str]:
+    """Return the name in a file of each field that is known here, by its name here.
+
+    Fields of the file that are not known here are left out.
+    """
+    found: dict[str, str] = {}
+    for field in schema.get("fields", ()):
+        name, number = field.get("name"), field.get("field-id")
+        if not isinstance(name, str):
+            continue
+        if isinstance(number, int):
+            if number in _OURS:
+                found[_OURS[number]["name"]] = name
+        elif name in _IDS:
+            found[name] = name
+    return found

@@ -1,0 +1,176 @@
+"""Writing a manifest: entries or whole blocks enter in order, the parts of a file leave.
+
+The block index stands in the header, which comes first, so compressed blocks are held until the
+end; entries are held only until their block is full. A block ends where the partition changes, once
+it is not too small, so that one partition is read without its neighbours.
+"""
+
+from collections.abc import Iterable, Mapping
+from hashlib import sha256
+from os import urandom
+
+import msgspec
+
+from headrace.avro.block_index import INDEX_KEY, IndexedBlock, encode_index
+from headrace.avro.codec import Codec
+from headrace.avro.container import SYNC_BYTES, RawBlock, write_header
+from headrace.avro.record import encode_records
+from headrace.protocol.partition_bounds import BoundsBuilder, merge_bounds
+from headrace.protocol.schema import DataType
+from headrace.protocol.state import Entry, ManifestInfo
+from headrace.protocol.state_schema import INDEXTABLES_ENTRY_SCHEMA, Schema
+
+BLOCK_ENTRIES = 1024
+"""The most entries of a block."""
+_LEAST_ENTRIES = 128
+"""A change of partition does not end a block with fewer."""
+
+
+class WrittenManifest(msgspec.Struct, frozen=True, kw_only=True):
+    """A manifest that is ready to be stored."""
+
+    parts: tuple[bytes, ...]
+    """The bytes of the file, in order: the header, then the blocks."""
+    info: ManifestInfo
+    """What its state says of it; the path is empty until it is stored."""
+    blocks: tuple[IndexedBlock, ...]
+
+    def content(self) -> bytes:
+        """The file as a whole."""
+        return b"".join(self.parts)
+
+
+class ManifestWriter:
+    """Collects the entries of one manifest."""
+
+    def __init__(
+        self,
+        *,
+        schema: Schema = INDEXTABLES_ENTRY_SCHEMA,
+        codec: Codec | None = None,
+        partition_types: Mapping[str, DataType] | None = None,
+        added_at_version: int | None = None,
+        block_entries: int = BLOCK_ENTRIES,
+    ) -> None:
+        """Start a manifest.
+
+        Args:
+            schema: What its records are like.
+            codec: How its blocks are compressed; zstd of level 3 unless told.
+            partition_types: The partition columns, in the order of the spec, with their types.
+            added_at_version: What the entries that say 0 inherit.
+            block_entries: The most entries of a block.
+        """
+        self.schema = schema
+        self.codec = codec or Codec()
+        self._types = dict(partition_types or {})
+        self._added_at_version = added_at_version
+        self._block_entries = block_entries
+        self._sync = urandom(SYNC_BYTES)
+        self._pending: list[Entry] = []
+        self._partition: tuple[str | None, ...] | None = None
+        self._framed: list[bytes] = []
+        self._index: list[IndexedBlock] = []
+
+    @property
+    def count(self) -> int:
+        """How many entries there are by now."""
+        return len(self._pending) + sum(block.count for block in self._index)
+
+    @property
+    def size_bytes(self) -> int:
+        """How many bytes the finished blocks have: an estimate of the file, one block short."""
+        return sum(map(len, self._framed))
+
+    def append(self, entries: Iterable[Entry]) -> None:
+        """Add entries after those that are there; sorted ones make the best blocks."""
+        for entry in entries:
+            values = entry["partitionValues"]
+            partition = tuple(values.get(name) for name in self._types)
+            count = len(self._pending)
+            changes = partition != self._partition and count >= _LEAST_ENTRIES
+            if changes or count >= self._block_entries:
+                self._end_block()
+            self._partition = partition
+            self._pending.append(entry)
+
+    def append_block(self, block: RawBlock, index: IndexedBlock) -> None:
+        """Add a block of a file with the same schema and codec, as it is."""
+        self._end_block()
+        self._add(block, index)
+
+    def finish(self) -> WrittenManifest:
+        """End the manifest."""
+        self._end_block()
+        metadata = {INDEX_KEY: encode_index(self._index)}
+        header = write_header(self.schema, self.codec, self._sync, metadata=metadata)
+        parts = (header, *self._framed)
+        digest = sha256()
+        for part in parts:
+            digest.update(part)
+        return WrittenManifest(
+            parts=parts,
+            info=self._info(sum(map(len, parts)), len(header), digest.hexdigest()),
+            blocks=tuple(self._index),
+        )
+
+    def _end_block(self) -> None:
+        entries, self._pending = self._pending, []
+        self._partition = None
+        if not entries:
+            return
+        payload = self.codec.compress(encode_records(entries, self.schema))
+        block = RawBlock(count=len(entries), payload=payload)
+        self._add(block, self._describe(entries))
+
+    def _add(self, block: RawBlock, index: IndexedBlock) -> None:
+        framed = block.framed(self._sync)
+        self._framed.append(framed)
+        self._index.append(msgspec.structs.replace(index, length_bytes=len(framed)))
+
+    def _describe(self, entries: list[Entry]) -> IndexedBlock:
+        inherited = self._added_at_version
+        bounds = BoundsBuilder(self._types)
+        for entry in entries:
+            bounds.add(entry["partitionValues"])
+        versions = [entry["addedAtVersion"] for entry in entries]
+        if inherited is not None:
+            versions = [version or inherited for version in versions]
+        timestamps = [entry["addedAtTimestamp"] for entry in entries]
+        paths = [entry["path"] for entry in entries]
+        return IndexedBlock(
+            length_bytes=0,
+            count=len(entries),
+            total_bytes=sum(entry["size"] for entry in entries),
+            min_version=min(versions),
+            max_version=max(versions),
+            min_timestamp=min(timestamps),
+            max_timestamp=max(timestamps),
+            min_path=min(paths),
+            max_path=max(paths),
+            bounds=bounds.bounds() if self._types else None,
+            added_at_version=inherited,
+            refs=tuple(sorted({ref for entry in entries if (ref := entry.get("docMappingRef"))})),
+        )
+
+    def _info(self, length: int, header: int, digest: str) -> ManifestInfo:
+        index = self._index
+        count = sum(block.count for block in index)
+        bounds = merge_bounds((block.bounds for block in index), self._types) if index else None
+        inherited = self._added_at_version or 0
+        return ManifestInfo(
+            path="",
+            num_entries=count,
+            min_added_at_version=min((b.min_version for b in index), default=inherited),
+            max_added_at_version=max((b.max_version for b in index), default=inherited),
+            partition_bounds=bounds or None,
+            live_entry_count=count,
+            live_bytes=sum(block.total_bytes for block in index),
+            length_bytes=length,
+            header_bytes=header,
+            sha256=digest,
+            min_added_at_timestamp=min((b.min_timestamp for b in index), default=None),
+            max_added_at_timestamp=max((b.max_timestamp for b in index), default=None),
+            min_path=min((b.min_path for b in index), default=None),
+            max_path=max((b.max_path for b in index), default=None),
+        )

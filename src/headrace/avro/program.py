@@ -1,0 +1,248 @@
+"""What the compiled loop is to do for a schema: operations, columns, and the arrays made of them.
+
+Only fields of the types that are used here get a column. Of others the bytes are passed over; a
+schema with something that cannot be passed over gets no program.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+
+from headrace.avro.field import COLUMN_TYPES, names_here
+from headrace.compiled.avro_columns import (
+    Body,
+    ColumnPlan,
+    FilledColumn,
+    Kind,
+    Operation,
+    fill_columns,
+)
+from headrace.protocol.state_schema import Schema
+
+Make: TypeAlias = Callable[[Sequence[FilledColumn]], pa.Array]
+
+_PRIMITIVES = {
+    "null": Kind.NULL,
+    "boolean": Kind.BOOLEAN,
+    "int": Kind.INT,
+    "long": Kind.LONG,
+    "string": Kind.TEXT,
+    "bytes": Kind.TEXT,
+    "enum": Kind.INT,
+}
+_WIDTHS = {"float": 4, "double": 8}
+
+
+class UnknownSchemaError(ValueError):
+    """A schema that the compiled loop does not know."""
+
+
+class Program:
+    """The operations for one schema and some of its fields."""
+
+    def __init__(self, schema: Schema, fields: tuple[str, ...]) -> None:
+        self._operations: list[Operation] = []
+        self._plans: list[ColumnPlan] = []
+        self._nesting = 0
+        names = names_here(schema)
+        wanted = {names[field]: field for field in fields if field in names}
+        makes: dict[str, Make] = {}
+        with self._value(Kind.RECORD):
+            for field in schema["fields"]:
+                name = wanted.get(field["name"])
+                if name is None:
+                    self._pass_over(field["type"])
+                else:
+                    makes[name] = self._column(field["type"], COLUMN_TYPES[name])
+        self._makes: Mapping[str, Make] = {f: makes[f] for f in fields if f in makes}
+
+    def run(self, bodies: Sequence[Body]) -> pa.RecordBatch | None:
+        """Return the fields of the records of some blocks; None where another must decode them."""
+        if not self._makes:
+            return None
+        filled = fill_columns(self._operations, self._plans, bodies)
+        if filled is None:
+            return None
+        return pa.RecordBatch.from_pydict(
+            {name: make(filled) for name, make in self._makes.items()}
+        )
+
+    def _value(self, kind: Kind, *, column: int = -1, argument: int = 0) -> "_Open":
+        operation = Operation(kind, column, argument, 1)
+        self._operations.append(operation)
+        return _Open(self._operations, operation)
+
+    def _new_column(self, kind: Kind) -> int:
+        self._plans.append(ColumnPlan(kind, self._nesting > 0))
+        return len(self._plans) - 1
+
+    def _pass_over(self, kind: Any) -> None:  # noqa: C901  (one case a type)
+        """Add the operations for a value that is not wanted."""
+        match kind:
+            case str() if kind in _PRIMITIVES and kind != "enum":
+                self._value(_PRIMITIVES[kind])
+            case "float" | "double":
+                self._value(Kind.FIXED, argument=_WIDTHS[kind])
+            case list():
+                with self._value(Kind.UNION, argument=len(kind)):
+                    for branch in kind:
+                        self._pass_over(branch)
+            case {"type": "map", "values": values}:
+                with self._value(Kind.ITEMS):
+                    self._value(Kind.TEXT)
+                    self._pass_over(values)
+            case {"type": "array", "items": items}:
+                with self._value(Kind.ITEMS):
+                    self._pass_over(items)
+            case {"type": "record", "fields": fields}:
+                with self._value(Kind.RECORD):
+                    for field in fields:
+                        self._pass_over(field["type"])
+            case {"type": "fixed", "size": int(size)}:
+                self._value(Kind.FIXED, argument=size)
+            case {"type": "enum"}:
+                self._value(Kind.INT)
+            case {"type": inner} if not isinstance(inner, str) or inner in _PRIMITIVES:
+                self._pass_over(inner)
+            case _:
+                raise UnknownSchemaError(str(kind))
+
+    def _column(self, kind: Any, target: pa.DataType) -> Make:
+        """Add the operations for a wanted value, and return what makes an array of its columns."""
+        match kind:
+            case ["null", inner]:
+                with self._value(Kind.NULLABLE, argument=0):
+                    return self._column(inner, target)
+            case [inner, "null"]:
+                with self._value(Kind.NULLABLE, argument=1):
+                    return self._column(inner, target)
+            case "boolean" | "int" | "long" | "string":
+                return self._primitive(_PRIMITIVES[kind], target)
+            case {"type": "map", "values": values} if pa.types.is_map(target):
+                column = self._new_column(Kind.ITEMS)
+                self._nesting += 1
+                with self._value(Kind.ITEMS, column=column):
+                    keys = self._primitive(Kind.TEXT, pa.string())
+                    items = self._column(values, target.item_type)
+                self._nesting -= 1
+                return lambda filled: _map(target, filled[column], keys(filled), items(filled))
+            case {"type": "array", "items": values} if pa.types.is_list(target):
+                column = self._new_column(Kind.ITEMS)
+                self._nesting += 1
+                with self._value(Kind.ITEMS, column=column):
+                    elements = self._column(values, target.value_type)
+                self._nesting -= 1
+                return lambda filled: _list(target, filled[column], elements(filled))
+            case {"type": "record", "fields": fields} if pa.types.is_struct(target):
+                return self._record(fields, target)
+            case {"type": ("boolean" | "int" | "long" | "string") as inner}:
+                return self._primitive(_PRIMITIVES[inner], target)
+            case _:
+                raise UnknownSchemaError(str(kind))
+
+    def _primitive(self, kind: Kind, target: pa.DataType) -> Make:
+        make = _MAKERS.get((kind, target))
+        if make is None:
+            raise UnknownSchemaError(f"{kind.name} for {target}")
+        column = self._new_column(kind)
+        self._value(kind, column=column)
+        return lambda filled: make(filled[column])
+
+    def _record(self, fields: Sequence[Any], target: pa.StructType) -> Make:
+        column = self._new_column(Kind.RECORD)
+        parts: dict[str, Make] = {}
+        with self._value(Kind.RECORD, column=column):
+            for field in fields:
+                place = target.get_field_index(field["name"])
+                if place < 0:
+                    self._pass_over(field["type"])
+                else:
+                    parts[field["name"]] = self._column(field["type"], target.field(place).type)
+        if set(parts) != {field.name for field in target}:
+            raise UnknownSchemaError("a record lacks fields")
+        ordered = [parts[field.name] for field in target]
+        return lambda filled: pa.StructArray.from_arrays(
+            [make(filled) for make in ordered],
+            fields=list(target),
+            mask=pa.array(filled[column].valid == 0),
+        )
+
+
+class _Open:
+    """An operation whose parts are being added: at the end its size is known."""
+
+    def __init__(self, operations: list[Operation], operation: Operation) -> None:
+        self._operations, self._operation = operations, operation
+        self._start = len(operations) - 1
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *raised: object) -> None:
+        self._operation.size = len(self._operations) - self._start
+
+
+def program_for(schema: Schema, fields: Sequence[str]) -> Program | None:
+    """Return the program for some fields of a schema; None where the loop does not know it."""
+    return _program(msgspec.json.encode(schema), tuple(fields))
+
+
+@lru_cache(maxsize=64)
+def _program(schema: bytes, fields: tuple[str, ...]) -> Program | None:
+    try:
+        return Program(msgspec.json.decode(schema), fields)
+    except (UnknownSchemaError, KeyError, TypeError, AttributeError):
+        return None
+
+
+def _bitmap(filled: FilledColumn) -> pa.Buffer | None:
+    if filled.valid.all():
+        return None
+    return pa.py_buffer(np.packbits(filled.valid, bitorder="little"))
+
+
+def _text(filled: FilledColumn) -> pa.Array:
+    buffers = [_bitmap(filled), filled.offsets, filled.data]
+    return pa.Array.from_buffers(pa.string(), filled.count, buffers)
+
+
+def _long(filled: FilledColumn) -> pa.Array:
+    buffers = [_bitmap(filled), filled.numbers]
+    return pa.Array.from_buffers(pa.int64(), filled.count, buffers)
+
+
+def _int(filled: FilledColumn) -> pa.Array:
+    return _long(filled).cast(pa.int32())
+
+
+def _boolean(filled: FilledColumn) -> pa.Array:
+    packed = pa.py_buffer(
+        np.packbits(np.frombuffer(filled.numbers, np.int64).astype(np.uint8), bitorder="little")
+    )
+    return pa.Array.from_buffers(pa.bool_(), filled.count, [_bitmap(filled), packed])
+
+
+_MAKERS: dict[tuple[Kind, pa.DataType], Callable[[FilledColumn], pa.Array]] = {
+    (Kind.TEXT, pa.string()): _text,
+    (Kind.LONG, pa.int64()): _long,
+    (Kind.INT, pa.int64()): _long,
+    (Kind.INT, pa.int32()): _int,
+    (Kind.BOOLEAN, pa.bool_()): _boolean,
+}
+
+
+def _map(target: pa.MapType, filled: FilledColumn, keys: pa.Array, items: pa.Array) -> pa.Array:
+    entries = pa.StructArray.from_arrays(
+        [keys, items], fields=[target.key_field, target.item_field]
+    )
+    buffers = [_bitmap(filled), filled.offsets]
+    return pa.Array.from_buffers(target, filled.count, buffers, children=[entries])
+
+
+def _list(target: pa.ListType, filled: FilledColumn, elements: pa.Array) -> pa.Array:
+    buffers = [_bitmap(filled), filled.offsets]
+    return pa.Array.from_buffers(target, filled.count, buffers, children=[elements])

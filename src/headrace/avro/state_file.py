@@ -1,0 +1,54 @@
+"""`_manifest.avro`: one record that is a state, as bytes."""
+
+from os import urandom
+from typing import Any
+
+import msgspec
+
+from headrace.avro.codec import Codec
+from headrace.avro.container import SYNC_BYTES, RawBlock, read_header, split_blocks, write_header
+from headrace.avro.record import decode_block, encode_records
+from headrace.errors import CorruptStateError, UnsupportedStateError
+from headrace.protocol.state import StateManifest
+from headrace.protocol.state_schema import FORMAT_VERSION, STATE_MANIFEST_SCHEMA
+
+
+def encode_state(state: StateManifest, *, codec: Codec | None = None) -> bytes:
+    """Return the bytes of a state."""
+    chosen, sync = codec or Codec(), urandom(SYNC_BYTES)
+    record = encode_records([msgspec.to_builtins(state)], STATE_MANIFEST_SCHEMA)
+    header = write_header(STATE_MANIFEST_SCHEMA, chosen, sync, metadata={})
+    block = RawBlock(count=1, payload=chosen.compress(record))
+    return header + block.framed(sync)
+
+
+def decode_state(content: bytes, *, path: str) -> StateManifest:
+    """Return the state that a file holds.
+
+    Raises:
+        CorruptStateError: the file is damaged, or contradicts itself.
+        UnsupportedStateError: its format is newer than this reader.
+    """
+    header = read_header(content, path=path)
+    if header is None:
+        raise CorruptStateError(path=path, reason="the file ends within its header")
+    blocks = split_blocks(memoryview(content)[header.length_bytes :], header)
+    records = [record for block in blocks for record in decode_block(block, header)]
+    if len(records) != 1:
+        raise CorruptStateError(path=path, reason=f"it has {len(records)} records, not one")
+    return _checked(records[0], path)
+
+
+def _checked(record: Any, path: str) -> StateManifest:
+    version = record.get("formatVersion")
+    if isinstance(version, int) and version > FORMAT_VERSION:
+        reason = f"its format version is {version}, and this reader knows {FORMAT_VERSION}"
+        raise UnsupportedStateError(path=path, reason=reason)
+    try:
+        state = msgspec.convert(record, StateManifest)
+    except msgspec.ValidationError as error:
+        raise CorruptStateError(path=path, reason=f"it is not a state: {error}") from error
+    counts = [state.state_version, state.num_files, state.total_bytes]
+    if min(*counts, *(info.num_entries for info in state.manifests), 0) < 0:
+        raise CorruptStateError(path=path, reason="it has negative counts")
+    return state

@@ -1,0 +1,36 @@
+"""Avro's variable-length numbers, in Python: for headers and block frames, not for records."""
+
+_MOST_BITS = 63
+
+
+def write_long(value: int) -> bytes:
+    """Encode a 64-bit number."""
+    rest = (value << 1) ^ (value >> _MOST_BITS)
+    out = bytearray()
+    while rest > 0x7F:  # noqa: PLR2004
+        out.append(0x80 | (rest & 0x7F))
+        rest >>= 7
+    out.append(rest)
+    return bytes(out)
+
+
+def read_long(data: bytes | memoryview, at: int) -> tuple[int, int]:
+    """Decode a number, and return it with the place after it.
+
+    Raises:
+        IndexError: the data end within it.
+        ValueError: it has more than 64 bits.
+    """
+    shift = rest = 0
+    while True:
+        byte = data[at]
+        at += 1
+        rest |= (byte & 0x7F) << shift
+        if byte < 0x80:  # noqa: PLR2004
+            break
+        shift += 7
+        if shift > _MOST_BITS:
+            raise ValueError("a number has more than 64 bits")
+    if rest >> (_MOST_BITS + 1):
+        raise ValueError("a number has more than 64 bits")
+    return (rest >> 1) ^ -(rest & 1), at

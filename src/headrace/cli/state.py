@@ -1,0 +1,109 @@
+"""`headrace state`: keep the state of a table."""
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from headrace.cli.console import Console, make_grid, plain_console, print_grid, print_json
+from headrace.cli.option import AsJson, StorageOption, TableUri, open_table, parse_words
+from headrace.errors import InvalidArgumentError
+
+
+class Verb(StrEnum):
+    """What to do with a state."""
+
+    SYNC = "sync"
+    DESCRIBE = "describe"
+    COMPACT = "compact"
+    CLEAN = "clean"
+    VERIFY = "verify"
+    CHANGES = "changes"
+
+
+def state(  # noqa: PLR0913  (one parameter an option)
+    verb: Annotated[Verb, typer.Argument(help="What to do with the state.", show_choices=True)],
+    table: TableUri,
+    *,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="A setting of states, e.g. --set retention_versions=5; may be repeated.",
+        ),
+    ] = None,
+    since: Annotated[
+        int | None,
+        typer.Option("--since", min=0, metavar="VERSION", help="changes: those after a version."),
+    ] = None,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="clean: delete; without it, only show what would go.")
+    ] = False,
+    storage_option: StorageOption = None,
+    as_json: AsJson = False,
+) -> None:
+    """Keep the state of a table: sync, describe, compact, clean, verify, changes.
+
+    [dim]headrace state sync /data/events[/]
+    """
+    from headrace.maintain.setting import parse_settings  # noqa: PLC0415
+
+    opened = open_table(table, storage_option)
+    if verb is Verb.CHANGES:
+        _changes(opened, since, as_json=as_json)
+        return
+    keeper = opened.state.with_settings(parse_settings(parse_words("--set", setting)))
+    with Console(stderr=True).status(f"{verb} {table}"):  # drawn on terminals only
+        facts = _facts(verb, keeper, yes=yes)
+    if as_json:
+        print_json(facts)
+    else:
+        _render(facts)
+    if facts.get("problems"):
+        raise typer.Exit(1)
+
+
+def _facts(verb: Verb, keeper: Any, *, yes: bool) -> dict[str, Any]:
+    if verb is Verb.SYNC:
+        return _plain(keeper.sync())
+    if verb is Verb.DESCRIBE:
+        described = keeper.describe()
+        return dict(described.properties()) | {"advice": list(described.advice)}
+    if verb is Verb.COMPACT:
+        result = keeper.compact()
+        return {"status": "clean already"} if result is None else _plain(result)
+    if verb is Verb.CLEAN:
+        plan, result = keeper.clean(dry_run=not yes)
+        return _plain(plan) | _plain(result)
+    return _plain(keeper.verify())
+
+
+def _plain(value: Any) -> dict[str, Any]:
+    facts: dict[str, Any] = msgspec.to_builtins(value)
+    return facts
+
+
+def _changes(table: Any, since: int | None, *, as_json: bool) -> None:
+    if since is None:
+        raise InvalidArgumentError(argument="--since", reason="say the version to start after")
+    changes = table.changes(since + 1)
+    if as_json:
+        print_json(list(changes))
+        return
+    grid = make_grid("version", "change", "size", "path")
+    for change in changes:
+        grid.add_row(str(change.version), change.kind, str(change.size_bytes or ""), change.path)
+    print_grid(grid)
+
+
+def _render(facts: dict[str, Any]) -> None:
+    console = plain_console()
+    for name, value in facts.items():
+        if isinstance(value, list) and value:
+            console.print(f"{name}:")
+            for item in value:
+                console.print(f"  {item}")
+        else:
+            console.print(f"{name}: {value}")

@@ -1,0 +1,165 @@
+"""One manifest of a state: what of it is to be read, in few requests, checked against its state."""
+
+from collections.abc import Iterator
+from hashlib import sha256
+
+import msgspec
+
+from headrace.avro.block_index import IndexedBlock, PlacedBlock, decode_index, placed
+from headrace.avro.codec import Bytes
+from headrace.avro.container import Header, RawBlock, read_header, split_blocks
+from headrace.errors import CorruptStateError, ObjectNotFoundError, ObjectTooShortError
+from headrace.expr.node import BoundPredicate
+from headrace.protocol.log_file import LogFile
+from headrace.protocol.state import ManifestInfo
+from headrace.replay.partition_pruning import parts_to_read
+from headrace.storage.byte_range import ByteRange
+from headrace.storage.store import RequestCost, Store
+
+_HEADER_BYTES = 64 << 10
+"""What is asked for first of a header whose size is not known."""
+_SMALL_BYTES = 1 << 20
+"""A manifest of a remote store that has no more is read whole: a request costs as much."""
+
+
+class WantedBlock(msgspec.Struct, frozen=True, kw_only=True):
+    """A block to decode, and the version that its entries inherit, if one is known."""
+
+    block: RawBlock
+    added_at_version: int | None = None
+
+
+class OpenManifest(msgspec.Struct, frozen=True, kw_only=True):
+    """The blocks of a manifest that may hold wanted entries."""
+
+    file: LogFile
+    info: ManifestInfo
+    header: Header
+    blocks: tuple[WantedBlock, ...]
+    skipped_rows: int = 0
+    """Entries of the other blocks."""
+    skipped_blocks: int = 0
+
+
+class ManifestStore(msgspec.Struct, frozen=True):
+    """Reads manifests from a store."""
+
+    store: Store
+
+    def read(
+        self, file: LogFile, info: ManifestInfo, predicate: BoundPredicate | None
+    ) -> OpenManifest:
+        """Return what a predicate leaves of a manifest.
+
+        Raises:
+            CorruptStateError: it is missing, damaged, or not what its state says.
+        """
+        try:
+            if predicate is None or self._is_small(info):
+                return _whole(file, info, self.store.read(file.path), predicate)
+            return self._by_ranges(file, info, predicate)
+        except ObjectNotFoundError as error:
+            reason = "its state names this manifest, but it is missing"
+            raise CorruptStateError(path=file.path, reason=reason) from error
+        except ObjectTooShortError as error:
+            raise CorruptStateError(path=file.path, reason="the file ends early") from error
+
+    def _is_small(self, info: ManifestInfo) -> bool:
+        least = _SMALL_BYTES if self.store.request_cost is RequestCost.REMOTE else _HEADER_BYTES
+        return 0 <= info.length_bytes <= least
+
+    def _by_ranges(
+        self, file: LogFile, info: ManifestInfo, predicate: BoundPredicate
+    ) -> OpenManifest:
+        if info.header_bytes <= 0:  # a file of another writer has no block index either
+            return _whole(file, info, self.store.read(file.path), predicate)
+        (head,) = self.store.read_ranges(file.path, [ByteRange(0, info.header_bytes)])
+        header = read_header(head, path=file.path)
+        if header is None or header.length_bytes != info.header_bytes:
+            raise CorruptStateError(path=file.path, reason="its header is not as its state says")
+        index = decode_index(header)
+        if index is None:
+            return _whole(file, info, self.store.read(file.path), predicate)
+        _check_index(index, header, info)
+        wanted, skipped_rows, skipped = _chosen(index, header, predicate)
+        ranges = [ByteRange(place.start, place.block.length_bytes) for place in wanted]
+        contents = self.store.read_ranges(file.path, ranges) if ranges else []
+        blocks = [
+            _one_block(content, place.block, header)
+            for place, content in zip(wanted, contents, strict=True)
+        ]
+        return OpenManifest(
+            file=file,
+            info=info,
+            header=header,
+            blocks=tuple(blocks),
+            skipped_rows=skipped_rows,
+            skipped_blocks=skipped,
+        )
+
+
+def _whole(
+    file: LogFile, info: ManifestInfo, content: bytes, predicate: BoundPredicate | None
+) -> OpenManifest:
+    """Check a manifest as a whole, and choose among its blocks."""
+    _check_content(content, file, info)
+    header = read_header(content, path=file.path)
+    if header is None:
+        raise CorruptStateError(path=file.path, reason="the file ends within its header")
+    blocks = list(split_blocks(memoryview(content)[header.length_bytes :], header))
+    count = sum(block.count for block in blocks)
+    if count != info.num_entries:
+        reason = f"it has {count} entries, and its state says {info.num_entries}"
+        raise CorruptStateError(path=file.path, reason=reason)
+    index = decode_index(header)
+    if index is None:
+        wanted = tuple(WantedBlock(block=block) for block in blocks)
+        return OpenManifest(file=file, info=info, header=header, blocks=wanted)
+    if [part.count for part in index] != [block.count for block in blocks]:
+        raise CorruptStateError(path=file.path, reason="its block index is not of its blocks")
+    keep = parts_to_read(predicate, [part.bounds for part in index])
+    return OpenManifest(
+        file=file,
+        info=info,
+        header=header,
+        blocks=tuple(
+            WantedBlock(block=block, added_at_version=part.added_at_version)
+            for block, part, kept in zip(blocks, index, keep, strict=True)
+            if kept
+        ),
+        skipped_rows=sum(part.count for part, kept in zip(index, keep, strict=True) if not kept),
+        skipped_blocks=keep.count(False),
+    )
+
+
+def _check_content(content: bytes, file: LogFile, info: ManifestInfo) -> None:
+    if info.length_bytes >= 0 and len(content) != info.length_bytes:
+        reason = f"it has {len(content)} bytes, and its state says {info.length_bytes}"
+        raise CorruptStateError(path=file.path, reason=reason)
+    if info.sha256 is not None and sha256(content).hexdigest() != info.sha256:
+        raise CorruptStateError(path=file.path, reason="its digest is not the one in its state")
+
+
+def _check_index(index: tuple[IndexedBlock, ...], header: Header, info: ManifestInfo) -> None:
+    count = sum(block.count for block in index)
+    length = header.length_bytes + sum(block.length_bytes for block in index)
+    if count != info.num_entries or (info.length_bytes >= 0 and length != info.length_bytes):
+        raise CorruptStateError(path=header.path, reason="its block index is not as its state says")
+
+
+def _chosen(
+    index: tuple[IndexedBlock, ...], header: Header, predicate: BoundPredicate
+) -> tuple[list[PlacedBlock], int, int]:
+    keep = parts_to_read(predicate, [block.bounds for block in index])
+    places = list(placed(index, header))
+    wanted = [place for place, kept in zip(places, keep, strict=True) if kept]
+    skipped = sum(block.count for block, kept in zip(index, keep, strict=True) if not kept)
+    return wanted, skipped, keep.count(False)
+
+
+def _one_block(content: Bytes, index: IndexedBlock, header: Header) -> WantedBlock:
+    blocks: Iterator[RawBlock] = split_blocks(content, header)
+    block = next(blocks, None)
+    if block is None or block.count != index.count or next(blocks, None) is not None:
+        raise CorruptStateError(path=header.path, reason="its block index is not of its blocks")
+    return WantedBlock(block=block, added_at_version=index.added_at_version)

@@ -1,0 +1,297 @@
+"""Scans manifests: the entries that are wanted and not hidden leave as adds.
+
+Manifests are pruned by the bounds in their state, blocks by those of the block index. What is left
+is decoded in pieces of some blocks, by several threads.
+"""
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
+from typing import Any
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from headrace.avro.columns import decode_columns
+from headrace.engines.arrow.column_batch import ColumnBatch
+from headrace.engines.arrow.entry_statistics import statistics_texts
+from headrace.engines.arrow.manifest_file import ManifestStore, OpenManifest, WantedBlock
+from headrace.engines.arrow.workers import in_parallel
+from headrace.errors import CorruptStateError
+from headrace.plan.context import ExecutionContext
+from headrace.plan.node import DropSeen, Node, ScanAvro, SkipFiles
+from headrace.protocol.key import canonical_path
+from headrace.protocol.log_file import LogFile
+from headrace.protocol.state import AddedAfter, ManifestInfo, Tombstones
+from headrace.replay.match import SeenMatcher
+from headrace.replay.partition_pruning import parts_to_read
+from headrace.replay.skipping import keep_mask
+from headrace.storage.store import RequestCost, Store
+
+_FETCHED_AHEAD = 8
+"""How many manifests of a remote store are fetched side by side."""
+_STATISTICS_FIELDS = ("numRecords", "minValues", "maxValues")
+_VERSIONS = ("addedAtVersion", "addedAtTimestamp")
+
+
+class ManifestLeaf(msgspec.Struct, frozen=True, kw_only=True):
+    """What a leaf of a state is made of."""
+
+    scan: ScanAvro
+    skip: SkipFiles | None = None
+    seen: Any = None
+
+
+def manifest_leaf(leaf: Node) -> ManifestLeaf | None:
+    """Return the parts of a leaf over manifests; None for other plans."""
+    match leaf:
+        case DropSeen(input=ScanAvro() as scan, seen=seen):
+            return ManifestLeaf(scan=scan, seen=seen)
+        case DropSeen(input=SkipFiles(input=ScanAvro() as scan) as skip, seen=seen):
+            return ManifestLeaf(scan=scan, skip=skip, seen=seen)
+        case ScanAvro():
+            return ManifestLeaf(scan=leaf)
+        case _:
+            return None
+
+
+class _Piece(msgspec.Struct, frozen=True):
+    """Some blocks of a manifest: what one thread decodes at a time."""
+
+    manifest: OpenManifest
+    blocks: tuple[WantedBlock, ...]
+
+
+class ManifestScan:
+    """Reads the leaves of one state, for one run."""
+
+    def __init__(
+        self, store: Store, leaves: Sequence[ManifestLeaf], *, context: ExecutionContext
+    ) -> None:
+        self._manifests = ManifestStore(store)
+        self._is_remote = store.request_cost is RequestCost.REMOTE
+        self._leaves = leaves
+        self._context = context
+        first = leaves[0]
+        self._scan, self._skip = first.scan, first.skip
+        self._matcher = SeenMatcher(first.seen) if first.seen is not None and first.seen else None
+        self._wanted = tuple(dict.fromkeys(column.split(".")[1] for column in self._scan.columns))
+
+    def batches(self) -> Iterator[ColumnBatch]:
+        """The adds, in any order."""
+        threads = self._context.settings.leaf_parallelism
+        yield from in_parallel(self._read, self._pieces(), threads=threads)
+
+    @cached_property
+    def _hidden(self) -> "_Hidden | None":
+        tombstones = self._scan.tombstones
+        return _Hidden(tombstones) if len(tombstones) else None
+
+    @cached_property
+    def _fields(self) -> tuple[str, ...]:
+        """The fields of entries that are to be decoded."""
+        fields = [name for name in self._wanted if name != "stats_parsed"]
+        if "stats" in fields and self._scan.statistics_schema is not None:
+            fields += _STATISTICS_FIELDS
+        if self._hidden is not None:
+            fields += ["path", "deletionVector"]
+        if self._hidden is not None or self._scan.added_after is not None:
+            fields += _VERSIONS
+        return tuple(dict.fromkeys(fields))
+
+    def _pieces(self) -> Iterator[_Piece]:
+        batch_rows = self._context.settings.batch_rows
+        for manifest in self._open():
+            self._context.cancellation.check()
+            waiting: list[WantedBlock] = []
+            rows = 0
+            for block in manifest.blocks:
+                waiting.append(block)
+                rows += block.block.count
+                if rows >= batch_rows:
+                    yield _Piece(manifest, tuple(waiting))
+                    waiting, rows = [], 0
+            if waiting:
+                yield _Piece(manifest, tuple(waiting))
+
+    def _open(self) -> Iterator[OpenManifest]:
+        """The manifests that may hold wanted entries, as they are fetched."""
+        chosen = list(self._chosen())
+        if not self._is_remote or len(chosen) <= 1:
+            yield from (self._counted(self._fetch(one)) for one in chosen)
+            return
+        with ThreadPoolExecutor(_FETCHED_AHEAD, thread_name_prefix="headrace-manifest") as pool:
+            for start in range(0, len(chosen), _FETCHED_AHEAD):
+                some = chosen[start : start + _FETCHED_AHEAD]
+                yield from map(self._counted, pool.map(self._fetch, some))
+
+    def _fetch(self, chosen: tuple[LogFile, ManifestInfo]) -> OpenManifest:
+        file, info = chosen
+        return self._manifests.read(file, info, self._scan.predicate)
+
+    def _counted(self, manifest: OpenManifest) -> OpenManifest:
+        rows = manifest.info.num_entries
+        self._context.meter.count(
+            total_metadata_rows=rows,
+            rows_from_checkpoint=rows,
+            rows_filtered_by_partition_pruning=manifest.skipped_rows,
+            row_groups_skipped=manifest.skipped_blocks,
+        )
+        return manifest
+
+    def _chosen(self) -> Iterator[tuple[LogFile, ManifestInfo]]:
+        """The manifests that the bounds in their state do not rule out."""
+        every = [
+            (file, info)
+            for leaf in self._leaves
+            for file, info in zip(leaf.scan.files, leaf.scan.manifests, strict=True)
+        ]
+        keep = parts_to_read(self._scan.predicate, [info.partition_bounds for _, info in every])
+        after = self._scan.added_after
+        for (file, info), kept in zip(every, keep, strict=True):
+            if kept and (after is None or after.may_have(info)):
+                yield file, info
+            elif not kept:
+                self._context.meter.count(
+                    total_metadata_rows=info.num_entries,
+                    rows_from_checkpoint=info.num_entries,
+                    rows_filtered_by_partition_pruning=info.num_entries,
+                    row_groups_skipped=1,
+                )
+
+    def _read(self, pieces: Iterator[_Piece]) -> Iterator[ColumnBatch]:
+        for piece in pieces:
+            self._context.cancellation.check()
+            batch = self._adds(piece)
+            if len(batch):
+                yield batch
+
+    def _adds(self, piece: _Piece) -> ColumnBatch:
+        manifest = piece.manifest
+        raw = [wanted.block for wanted in piece.blocks]
+        entries = decode_columns(raw, manifest.header, self._fields)
+        entries = self._visible(entries, piece)
+        adds = _add_struct(entries, self._wanted, self._scan)
+        batch = ColumnBatch(manifest.file, pa.RecordBatch.from_arrays([adds], ["add"]))
+        if not len(batch):
+            return batch
+        if self._skip is not None:
+            kept = keep_mask(self._skip.predicate, batch)
+            skipped = len(kept) - kept.true_count
+            self._context.meter.count(rows_filtered_by_data_skipping=skipped)
+            batch = batch.filter(kept)
+        if self._matcher is not None and len(batch):
+            paths, vectors = batch.field("path"), batch.field("deletionVector")
+            batch = batch.without(self._matcher.seen_rows(paths, vectors))
+        return batch
+
+    def _visible(self, entries: pa.RecordBatch, piece: _Piece) -> pa.RecordBatch:
+        """The entries that no tombstone hides, and that are new enough."""
+        hidden, after = self._hidden, self._scan.added_after
+        if hidden is None and after is None:
+            return entries
+        versions = _versions(entries, piece)
+        if hidden is not None:
+            gone = hidden.rows(entries, versions)
+            if len(gone):
+                keep = np.ones(entries.num_rows, dtype=np.bool_)
+                keep[gone] = False
+                entries, versions = entries.filter(pa.array(keep)), versions[keep]
+        if after is not None:
+            entries = entries.filter(pa.array(_newer(entries, versions, after)))
+        return entries
+
+
+class _Hidden:
+    """The tombstones of a state, ready to be looked up."""
+
+    def __init__(self, tombstones: Tombstones) -> None:
+        self._paths = frozenset(map(canonical_path, tombstones.paths))
+        self._versions: dict[tuple[str, str | None], int] = {}
+        for tombstone in tombstones.entries:
+            key = canonical_path(tombstone.path), tombstone.dv_id
+            self._versions[key] = max(
+                tombstone.removed_at_version, self._versions.get(key, tombstone.removed_at_version)
+            )
+        spellings = (*tombstones.paths, *(tombstone.path for tombstone in tombstones.entries))
+        self._known = pa.array({*spellings, *map(canonical_path, spellings)}, pa.string())
+
+    def rows(self, entries: pa.RecordBatch, versions: np.ndarray[Any, Any]) -> list[int]:
+        """The rows that are hidden."""
+        paths = entries.column("path")
+        # A path in another spelling than its tombstone is looked at one by one.
+        doubtful = pc.or_(
+            pc.is_in(paths, value_set=self._known), pc.match_substring_regex(paths, "[%:]")
+        )
+        rows = np.flatnonzero(doubtful.to_numpy(zero_copy_only=False))
+        if not len(rows):
+            return []
+        some = paths.take(pa.array(rows)).to_pylist()
+        ids = _vector_ids(entries, rows)
+        return [
+            int(row)
+            for row, path, dv_id in zip(rows, some, ids, strict=True)
+            if self._is_hidden(canonical_path(path), dv_id, int(versions[row]))
+        ]
+
+    def _is_hidden(self, path: str, dv_id: str | None, version: int) -> bool:
+        if path in self._paths:
+            return True
+        removed_at = self._versions.get((path, dv_id))
+        return removed_at is not None and version < removed_at
+
+
+def _vector_ids(entries: pa.RecordBatch, rows: np.ndarray[Any, Any]) -> list[str | None]:
+    if "deletionVector" not in entries.schema.names:
+        return [None] * len(rows)
+    vectors = entries.column("deletionVector").take(pa.array(rows)).to_pylist()
+    return [None if vector is None else _vector_id(vector) for vector in vectors]
+
+
+def _vector_id(vector: dict[str, Any]) -> str:
+    base = f"{vector['storageType']}{vector['pathOrInlineDv']}"
+    return base if vector["offset"] is None else f"{base}@{vector['offset']}"
+
+
+def _versions(entries: pa.RecordBatch, piece: _Piece) -> np.ndarray[Any, Any]:
+    """The version that added each entry: its own word, its block's, or its manifest's."""
+    if "addedAtVersion" not in entries.schema.names:
+        return np.full(entries.num_rows, piece.manifest.info.min_added_at_version)
+    own: np.ndarray[Any, Any] = entries.column("addedAtVersion").to_numpy(zero_copy_only=False)
+    if (own != 0).all():
+        return own
+    fallback = piece.manifest.info.min_added_at_version
+    inherited = [
+        fallback if wanted.added_at_version is None else wanted.added_at_version
+        for wanted in piece.blocks
+    ]
+    by_row = np.repeat(inherited, [wanted.block.count for wanted in piece.blocks])
+    return np.where(own == 0, by_row, own)
+
+
+def _newer(
+    entries: pa.RecordBatch, versions: np.ndarray[Any, Any], after: AddedAfter
+) -> np.ndarray[Any, Any]:
+    keep = np.ones(entries.num_rows, dtype=np.bool_)
+    if after.version is not None:
+        keep &= versions > after.version
+    if after.timestamp_ms is not None:
+        keep &= entries.column("addedAtTimestamp").to_numpy() > after.timestamp_ms
+    return keep
+
+
+def _add_struct(entries: pa.RecordBatch, wanted: tuple[str, ...], scan: ScanAvro) -> pa.StructArray:
+    """The wanted fields of adds, made of entries."""
+    names = set(entries.schema.names)
+    arrays = {name: entries.column(name) for name in wanted if name in names}
+    if "stats" in wanted and scan.statistics_schema is not None:
+        arrays["stats"] = statistics_texts(entries, scan.statistics_schema)
+    for required in ("path", "size"):
+        if required in wanted and required not in arrays:
+            reason = f"its entries have no {required}"
+            raise CorruptStateError(path=scan.files[0].path, reason=reason)
+    if not arrays:
+        return pa.nulls(entries.num_rows, pa.struct([]))
+    return pa.StructArray.from_arrays(list(arrays.values()), names=list(arrays))

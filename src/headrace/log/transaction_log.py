@@ -1,0 +1,147 @@
+"""The log of an IndexTables table as names: versions, states and checkpoints, and what to read.
+
+A version is recorded by its own file (`N.json`), by its state (`state-vN`), or by both. Some
+writers write the state alone, from version 1 on.
+"""
+
+import re
+from collections.abc import Iterable
+
+import msgspec
+
+from headrace.errors import LogGapError, TableNotFoundError, VersionNotFoundError
+from headrace.log.dialect import INDEXTABLES
+from headrace.log.segment import gaps
+from headrace.log.state_name import STATE_FILE, parse_state_directory
+from headrace.protocol.log_file import LogFile
+
+_VERSION = re.compile(r"(?P<version>\d{20})\.json", re.ASCII)
+_CHECKPOINT = re.compile(r"(?P<version>\d{20})\.checkpoint\.json", re.ASCII)
+_LARGEST_VERSION = (1 << 63) - 1
+
+
+class BaseChoice(msgspec.Struct, frozen=True, kw_only=True):
+    """What to read for one version: a base, if there is one, and the version files after it."""
+
+    version: int
+    state: LogFile | None = None
+    checkpoint: LogFile | None = None
+    base_version: int = -1
+    commits_newest_first: tuple[LogFile, ...] = ()
+
+
+class TransactionLog(msgspec.Struct, frozen=True, kw_only=True):
+    """A listing of `_transaction_log`, sorted into what its names mean."""
+
+    table: str
+    commits: dict[int, LogFile] = msgspec.field(default_factory=dict)
+    states: dict[int, LogFile] = msgspec.field(default_factory=dict)
+    checkpoints: dict[int, LogFile] = msgspec.field(default_factory=dict)
+    files: dict[str, LogFile] = msgspec.field(default_factory=dict)
+    """Every file by its path: parts of checkpoints are named by these."""
+
+    @property
+    def versions(self) -> list[int]:
+        """The versions that have a record, oldest first."""
+        return sorted({*self.commits, *self.states, *self.checkpoints})
+
+    @property
+    def newest(self) -> int:
+        """The newest version.
+
+        Raises:
+            TableNotFoundError: there is none.
+        """
+        if not self.versions:
+            raise TableNotFoundError(table=self.table)
+        return self.versions[-1]
+
+    def choose(self, version: int | None = None) -> BaseChoice:
+        """Return what to read for a version (None: the newest).
+
+        Raises:
+            VersionNotFoundError: nothing records the version.
+            LogGapError: version files are missing between the base and the version.
+        """
+        newest = self.newest
+        target = newest if version is None else version
+        if not 0 <= target <= newest or target not in self.versions:
+            raise self._not_found(target)
+        bases = sorted({*self.states, *self.checkpoints}, reverse=True)
+        for base in (v for v in bases if v <= target and self._is_base(v, newest)):
+            if not gaps(self.commits, first=base + 1, last=target):
+                return self._choice(target, base)
+        missing = gaps(self.commits, first=0, last=target)
+        if missing:
+            raise LogGapError(table=self.table, missing=missing, available=self._available())
+        return self._choice(target, -1)
+
+    def _is_base(self, version: int, newest: int) -> bool:
+        """Whether a state or checkpoint is of the version that its name says.
+
+        A clean-up may leave a state of version 0 that has the newest files.
+        """
+        return version > 0 or newest == 0 or 0 not in self.commits
+
+    def _choice(self, version: int, base: int) -> BaseChoice:
+        state = self.states.get(base)
+        return BaseChoice(
+            version=version,
+            base_version=base,
+            state=state,
+            checkpoint=self.checkpoints.get(base) if state is None else None,
+            commits_newest_first=tuple(self.commits[v] for v in range(version, base, -1)),
+        )
+
+    def version_at(self, timestamp_ms: int) -> int | None:
+        """Return the last version that was recorded at or before a time, by the store's clock."""
+        times = {
+            version: min(
+                file.modified_ms
+                for kind in (self.commits, self.states, self.checkpoints)
+                if (file := kind.get(version)) is not None
+            )
+            for version in self.versions
+        }
+        return max((v for v, time in times.items() if time <= timestamp_ms), default=None)
+
+    def _available(self) -> list[range]:
+        return [
+            range(version, version + 1) for version in sorted({*self.states, *self.checkpoints})
+        ]
+
+    def _not_found(self, version: int) -> VersionNotFoundError:
+        runs: list[range] = []
+        for known in self.versions:
+            if runs and runs[-1].stop == known:
+                runs[-1] = range(runs[-1].start, known + 1)
+            else:
+                runs.append(range(known, known + 1))
+        return VersionNotFoundError(
+            table=self.table, version=version, available=runs, newest=self.newest
+        )
+
+
+def index_transaction_log(files: Iterable[LogFile], *, table: str) -> TransactionLog:
+    """Sort a listing of the whole tree by what its names mean; others are ignored."""
+    log = TransactionLog(table=table)
+    prefix = f"{INDEXTABLES.log_directory}/"
+    for file in files:
+        name = file.path.removeprefix(prefix)
+        if name == file.path:
+            continue
+        log.files[file.path] = file
+        folder, _, last = name.rpartition("/")
+        if last == STATE_FILE and (version := parse_state_directory(folder)) is not None:
+            log.states[version] = msgspec.structs.replace(file, version=version)
+        elif not folder and (version := _number(_VERSION, last)) is not None:
+            log.commits[version] = msgspec.structs.replace(file, version=version)
+        elif not folder and (version := _number(_CHECKPOINT, last)) is not None:
+            log.checkpoints[version] = file
+    return log
+
+
+def _number(pattern: re.Pattern[str], name: str) -> int | None:
+    match = pattern.fullmatch(name)
+    version = None if match is None else int(match["version"])
+    return None if version is None or version > _LARGEST_VERSION else version

@@ -1,0 +1,306 @@
+"""The base of a commit: the newest state of a log, and the version files after it.
+
+The hint only says where to start: a state exists where its file does, so the reader probes forward
+from the hinted one, and lists the folder where the hint is of no use.
+"""
+
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from headrace.avro.state_file import decode_state
+from headrace.errors import (
+    CorruptLogError,
+    LogGapError,
+    NotIndexTablesError,
+    ObjectNotFoundError,
+)
+from headrace.log.name import CommitName, first_name, parse_name
+from headrace.log.state_name import STATE_FILE, normalise_manifest, parse_state_directory
+from headrace.maintain.home import Home
+from headrace.maintain.version_file import Action, checkpoint_parts, decode_actions
+from headrace.protocol.state import StateManifest
+from headrace.storage.store import Store, WritableStore
+
+NO_VERSION = -1
+_CHECKPOINT = ".checkpoint.json"
+
+
+class Layout(StrEnum):
+    """What makes the next version of a log."""
+
+    STATE = "state"
+    """The state itself: `state-vN/_manifest.avro`."""
+    VERSIONS = "versions"
+    """A version file, `N.json`; a state follows it."""
+
+
+class VersionFile(msgspec.Struct, frozen=True, kw_only=True):
+    """The actions of one version, or of a JSON checkpoint that sums up all until then."""
+
+    version: int
+    modified_ms: int
+    actions: tuple[Action, ...]
+
+
+class Base(msgspec.Struct, frozen=True, kw_only=True):
+    """What a log says at one moment."""
+
+    version: int
+    """The newest version; `NO_VERSION` where there is no log."""
+    state: StateManifest | None
+    """The newest state, its manifests named relative to the root."""
+    pending: tuple[VersionFile, ...] = ()
+    """What happened after the state, oldest first."""
+    layout: Layout = Layout.STATE
+    metadata: str | None = None
+    """As JSON, `{"metaData": {…}}`."""
+    protocol: str | None = None
+    format: str = "avro-state"
+    """How the newest checkpoint is written: avro-state, json, json-multipart, or none."""
+
+
+class Hint(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+    """`_last_checkpoint`."""
+
+    version: int
+    size: int = 0
+    size_in_bytes: int = 0
+    num_files: int = 0
+    created_time: int = 0
+    format: str | None = None
+    state_dir: str | None = None
+    protocol_version: int | None = None
+    parts: int | None = None
+    checkpoint_id: str | None = None
+
+
+def read_hint(store: Store, home: Home) -> Hint | None:
+    """The hint of a log; None where there is none that can be read."""
+    try:
+        return msgspec.json.decode(store.read(home.hint_path), type=Hint)
+    except (ObjectNotFoundError, msgspec.DecodeError, msgspec.ValidationError):
+        return None
+
+
+def read_state(store: Store, home: Home, version: int) -> StateManifest:
+    """A state, its manifests named relative to the root.
+
+    Raises:
+        ObjectNotFoundError: there is none of that version.
+        CorruptStateError, UnsupportedStateError, UnsafePathError: it cannot be used.
+    """
+    path = home.state_path(version)
+    state = decode_state(store.read(path), path=path)
+    manifests = tuple(
+        msgspec.structs.replace(
+            info, path=normalise_manifest(info.path, state_version=state.state_version)
+        )
+        for info in state.manifests
+    )
+    return msgspec.structs.replace(state, manifests=manifests, state_version=version)
+
+
+def list_states(store: WritableStore, home: Home) -> list[int]:
+    """The versions of all states, oldest first."""
+    versions = []
+    for listed in store.list_tree(home.root):
+        folder, _, name = listed.path.removeprefix(f"{home.root}/").rpartition("/")
+        version = parse_state_directory(folder) if name == STATE_FILE else None
+        if version is not None:
+            versions.append(version)
+    return sorted(versions)
+
+
+def newest_state(store: WritableStore, home: Home) -> StateManifest | None:
+    """The newest state; None where there is none.
+
+    Raises:
+        CorruptStateError, UnsupportedStateError: it cannot be read.
+    """
+    hint = read_hint(store, home)
+    state = None
+    if hint is not None and hint.state_dir is not None:
+        state = _probe(store, home, hint.version)
+    if state is None:
+        versions = list_states(store, home)
+        state = _probe(store, home, versions[-1]) if versions else None
+    return state
+
+
+def read_base(store: WritableStore, home: Home) -> Base:
+    """The newest version of an IndexTables log, by its state and the version files after it.
+
+    Raises:
+        CorruptStateError, UnsupportedStateError: its newest state cannot be read.
+        CorruptLogError: a version file cannot be read.
+        LogGapError: version files are missing.
+    """
+    state = newest_state(store, home)
+    after = NO_VERSION if state is None else state.state_version
+    names = {
+        listed.path.rpartition("/")[2]: listed.modified_ms
+        for listed in store.list(home.root, start_from=first_name(max(after, 0)))
+    }
+    versions = sorted(
+        parsed.version for name in names if isinstance(parsed := parse_name(name), CommitName)
+    )
+    if state is None:
+        return _legacy_base(store, home, names, versions)
+    pending = tuple(
+        _version_file(store, home, version, names)
+        for version in _contiguous(store, versions, after=after)
+    )
+    layout = _layout(state, has_file=after in versions, pending=pending)
+    metadata, protocol = _definition(store, home, state, pending)
+    return Base(
+        version=pending[-1].version if pending else after,
+        state=state,
+        pending=pending,
+        layout=layout,
+        metadata=metadata,
+        protocol=protocol,
+    )
+
+
+def require_base(base: Base, *, table: str) -> Base:
+    """The base of a log that must exist.
+
+    Raises:
+        NotIndexTablesError: there is no log.
+    """
+    if base.version == NO_VERSION:
+        raise NotIndexTablesError(table=table)
+    return base
+
+
+def _probe(store: Store, home: Home, version: int) -> StateManifest | None:
+    """The last of the states that follow each other from a version on."""
+    state = None
+    while True:
+        try:
+            state = read_state(store, home, version)
+        except ObjectNotFoundError:
+            return state
+        version += 1
+
+
+def _layout(state: StateManifest, *, has_file: bool, pending: tuple[VersionFile, ...]) -> Layout:
+    if pending:
+        return Layout.VERSIONS
+    if state.layout is not None:
+        return Layout(state.layout)
+    return Layout.VERSIONS if has_file and state.state_version > 0 else Layout.STATE
+
+
+def _legacy_base(store: Store, home: Home, names: dict[str, int], versions: list[int]) -> Base:
+    """The base of a log that has no state: a JSON checkpoint and version files, or only these."""
+    checkpoints = sorted(
+        int(name.removesuffix(_CHECKPOINT))
+        for name in names
+        if name.endswith(_CHECKPOINT) and name.removesuffix(_CHECKPOINT).isdecimal()
+    )
+    if not checkpoints and not versions:
+        return Base(version=NO_VERSION, state=None, format="none")
+    written = "none"
+    summed: tuple[VersionFile, ...] = ()
+    if checkpoints:
+        checkpoint, written = _read_checkpoint(store, home, checkpoints[-1], names)
+        summed = (checkpoint,)
+    after = checkpoints[-1] if checkpoints else NO_VERSION
+    later = tuple(
+        _version_file(store, home, version, names)
+        for version in _contiguous(store, versions, after=after)
+    )
+    pending = (*summed, *later)
+    metadata, protocol = _newest_definition(pending)
+    return Base(
+        version=pending[-1].version,
+        state=None,
+        pending=pending,
+        layout=Layout.VERSIONS if pending[-1].version > 0 else Layout.STATE,
+        metadata=metadata,
+        protocol=protocol,
+        format=written,
+    )
+
+
+def _read_checkpoint(
+    store: Store, home: Home, version: int, names: dict[str, int]
+) -> tuple[VersionFile, str]:
+    name = f"{version:020}{_CHECKPOINT}"
+    path = f"{home.root}/{name}"
+    content = store.read(path)
+    parts = checkpoint_parts(content, path=path)
+    if parts is None:
+        actions, written = list(decode_actions(content, path=path)), "json"
+    else:
+        actions, written = [], "json-multipart"
+        for part in parts:
+            part_path = f"{home.root}/{part}"
+            try:
+                body = store.read(part_path)
+            except ObjectNotFoundError as error:
+                reason = f"its part {part} is not there"
+                raise CorruptLogError(path=path, line=None, reason=reason) from error
+            actions += decode_actions(body, path=part_path)
+    return VersionFile(version=version, modified_ms=names[name], actions=tuple(actions)), written
+
+
+def _version_file(store: Store, home: Home, version: int, names: dict[str, int]) -> VersionFile:
+    name = f"{version:020}.json"
+    path = f"{home.root}/{name}"
+    actions = tuple(decode_actions(store.read(path), path=path))
+    return VersionFile(version=version, modified_ms=names[name], actions=actions)
+
+
+def _contiguous(store: Store, versions: Iterable[int], *, after: int) -> Iterator[int]:
+    expected = after + 1
+    for version in versions:
+        if version <= after:
+            continue
+        if version != expected:
+            raise LogGapError(table=store.root, missing=(range(expected, version),))
+        yield version
+        expected += 1
+
+
+def _definition(
+    store: Store, home: Home, state: StateManifest, pending: tuple[VersionFile, ...]
+) -> tuple[str | None, str | None]:
+    """The newest metadata and protocol; where a state has none, older ones and version 0 do."""
+    metadata, protocol = _newest_definition(pending)
+    metadata, protocol = metadata or state.metadata, protocol or state.protocol
+    version = state.state_version
+    while metadata is None and version > 0:
+        version -= 1
+        try:
+            older = read_state(store, home, version)
+        except ObjectNotFoundError:
+            break
+        metadata, protocol = older.metadata, protocol or older.protocol
+    if metadata is None or protocol is None:
+        path = f"{home.root}/{0:020}.json"
+        try:
+            first = tuple(decode_actions(store.read(path), path=path))
+        except ObjectNotFoundError:
+            return metadata, protocol
+        found = _newest_definition((VersionFile(version=0, modified_ms=0, actions=first),))
+        metadata, protocol = metadata or found[0], protocol or found[1]
+    return metadata, protocol
+
+
+def _newest_definition(files: tuple[VersionFile, ...]) -> tuple[str | None, str | None]:
+    found: dict[str, Any] = {}
+    for file in files:
+        for action in file.actions:
+            for name in ("metaData", "protocol"):
+                if action.get(name) is not None:
+                    found[name] = action[name]
+    return _wrapped("metaData", found), _wrapped("protocol", found)
+
+
+def _wrapped(name: str, found: dict[str, Any]) -> str | None:
+    return msgspec.json.encode({name: found[name]}).decode() if name in found else None

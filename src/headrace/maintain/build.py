@@ -1,0 +1,278 @@
+"""Building the state of the next version: one change, tried on one base after another.
+
+What was live in the first base and is gone in a later one was removed by another writer: the commit
+must not pretend to have removed it.
+"""
+
+from collections.abc import Iterator, Mapping
+
+import msgspec
+
+from headrace.errors import StateConflictError
+from headrace.maintain.base import Base, Layout
+from headrace.maintain.compaction import (
+    Compaction,
+    Trigger,
+    choose_manifests,
+    compact,
+    find_trigger,
+    is_clean,
+)
+from headrace.maintain.draft import (
+    Draft,
+    add_entries,
+    draft_of,
+    drop_tombstones,
+    purge_entries,
+    remove_files,
+)
+from headrace.maintain.home import Home, HomeKind
+from headrace.maintain.lookup import Located, Lookup
+from headrace.maintain.manifest_file import ManifestShelf
+from headrace.maintain.replay import NetChange, replay
+from headrace.maintain.setting import StateSettings
+from headrace.maintain.staging import Stage, StagedEntries, now_ms
+from headrace.maintain.visibility import Visibility
+from headrace.protocol.key import FileKey
+from headrace.protocol.schema import DataType
+from headrace.protocol.state import Entry, StateManifest
+from headrace.protocol.state_schema import PROTOCOL_VERSION
+from headrace.storage.store import WritableStore
+
+
+class Change(msgspec.Struct, frozen=True, kw_only=True):
+    """What a commit does."""
+
+    staged: StagedEntries
+    removes: frozenset[FileKey] = frozenset()
+    spellings: frozenset[str] = frozenset()
+    """The paths of these files as they are written, where that differs from their keys."""
+    registry: dict[str, str] = {}
+    metadata: str | None = None
+    protocol: str | None = None
+    anchor: str | None = None
+    is_merge: bool = False
+    force_compaction: bool = False
+
+
+class Built(msgspec.Struct, frozen=True, kw_only=True):
+    """A state that is ready to be put."""
+
+    state: StateManifest
+    missed: tuple[str, ...] = ()
+    compaction: Compaction | None = None
+
+
+class Build:
+    """One change, applied to bases."""
+
+    def __init__(  # noqa: PLR0913  (what all attempts share)
+        self,
+        store: WritableStore,
+        home: Home,
+        *,
+        change: Change,
+        shelf: ManifestShelf,
+        types: Mapping[str, DataType],
+        settings: StateSettings,
+        commit_id: str,
+    ) -> None:
+        self._store = store
+        self._home = home
+        self.change = change
+        self._shelf = shelf
+        self._types = types
+        self._settings = settings
+        self.commit_id = commit_id
+        self.tombstone_count = 0
+        self._first_hits: frozenset[FileKey] | None = None
+
+    def for_checkpoint(self) -> "Build":
+        """The same without its change: for the state of a version that stands already."""
+        change = Change(staged=StagedEntries(), registry=self.change.registry)
+        return Build(
+            self._store,
+            self._home,
+            change=change,
+            shelf=self._shelf,
+            types=self._types,
+            settings=self._settings,
+            commit_id=self.commit_id,
+        )
+
+    def staged_entries(self) -> Iterator[Entry]:
+        """The entries of the change, as they were staged."""
+        for info in self.change.staged.infos:
+            file = self._shelf.file(info)
+            for at in range(len(file.blocks)):
+                yield from file.entries(at)
+
+    def is_clean(self, base: Base, *, force: bool) -> bool:
+        """Whether compacting this base would change nothing."""
+        draft = draft_of(base.state, home=self._home, shelf=self._shelf)
+        if force:
+            return is_clean(draft, self._settings, types=self._types)
+        return find_trigger(draft, self._settings) is None
+
+    def validated(self, base: Base) -> tuple[frozenset[FileKey], tuple[str, ...]]:
+        """The files that the change removes from a base, and those that it misses.
+
+        Raises:
+            StateConflictError: a file that was live when this was first tried is not any more.
+        """
+        net = replay(base)
+        return self._hits(base, net, self._located(base, net))
+
+    def totals(self, base: Base) -> tuple[int, int]:
+        """The number and size of the live files of a base."""
+        net = replay(base)
+        draft = draft_of(base.state, home=self._home, shelf=self._shelf)
+        gone = [entry for entry in self._located(base, net) if entry.is_live]
+        gone = [entry for entry in gone if entry.key in net.removes]
+        files = draft.num_files - len(gone) + len(net.adds)
+        total = draft.total_bytes - sum(entry.size for entry in gone)
+        return files, total + sum(entry["size"] for entry in net.adds.values())
+
+    def state(self, base: Base, stage: Stage, *, version: int | None = None) -> Built:
+        """The next state after a base; or, with a version, that of the base itself.
+
+        Raises:
+            StateConflictError: a file that was live when this was first tried is not any more.
+            CorruptStateError: a manifest of the base is missing or damaged.
+        """
+        version = base.version + 1 if version is None else version
+        net = replay(base)
+        located = self._located(base, net)
+        hits, missed = self._hits(base, net, located)
+        draft = draft_of(base.state, home=self._home, shelf=self._shelf)
+        self._apply(draft, base, net, located, hits=hits, version=version, stage=stage)
+        draft.registry |= {**net.registry, **self.change.registry}
+        started = self._blank(base, version)
+        trigger = (
+            Trigger.FORCED
+            if self.change.force_compaction
+            else find_trigger(
+                draft, self._settings, removed=len(hits), is_merge=self.change.is_merge
+            )
+        )
+        compaction = None if trigger is None else self._compact(draft, started, trigger, stage)
+        self.tombstone_count = draft.tombstone_count
+        return Built(state=draft.as_state(started), missed=missed, compaction=compaction)
+
+    def _compact(
+        self, draft: Draft, started: StateManifest, trigger: Trigger, stage: Stage
+    ) -> Compaction | None:
+        chosen = choose_manifests(draft, trigger, self._settings, types=self._types)
+        if not chosen and not draft.tombstone_count:
+            return None
+        return compact(
+            draft,
+            chosen,
+            trigger,
+            state=draft.as_state(started),
+            home=self._home,
+            shelf=self._shelf,
+            stage=stage,
+            types=self._types,
+            settings=self._settings,
+        )
+
+    def _located(self, base: Base, net: NetChange) -> list[Located]:
+        if base.state is None:
+            return []
+        keys = self.change.removes | self.change.staged.keys | net.removes
+        lookup = Lookup(self._home, self._shelf, keys=keys, spellings=self.change.spellings)
+        found = lookup.find(base.state)
+        missed = self.change.removes - {entry.key for entry in found}
+        if missed and self._home.kind is HomeKind.DELTA:
+            # A remove may spell a path in another way than the add did, which no range shows.
+            found = lookup.find(base.state, everywhere=True)
+        return found
+
+    def _hits(
+        self, base: Base, net: NetChange, located: list[Located]
+    ) -> tuple[frozenset[FileKey], tuple[str, ...]]:
+        live = {entry.key for entry in located if entry.is_live} - net.removes
+        hits = frozenset(key for key in self.change.removes if key in live or key in net.adds)
+        if self._first_hits is None:
+            self._first_hits = hits
+        lost = sorted(key.path for key in self._first_hits - hits)
+        if lost:
+            raise StateConflictError(table=self._store.root, version=base.version, paths=lost)
+        return hits, tuple(sorted(key.path for key in self.change.removes - hits))
+
+    def _apply(  # noqa: PLR0913  (the parts of a change)
+        self,
+        draft: Draft,
+        base: Base,
+        net: NetChange,
+        located: list[Located],
+        *,
+        hits: frozenset[FileKey],
+        version: int,
+        stage: Stage,
+    ) -> None:
+        """Let files go and come: those of the version files first, then those of the change."""
+        new = self.change.staged.keys
+        pending = {key: entry for key, entry in net.adds.items() if key not in hits | new}
+        coming = new | pending.keys()
+        back = [entry for entry in located if entry.key in coming]
+        gone = [
+            entry
+            for entry in located
+            if entry.key in hits | net.removes and entry.key not in coming
+        ]
+        remove_files(draft, gone, home=self._home, version=version)
+        if back:
+            # With the tombstones of this very change: a manifest that is rewritten loses all that
+            # they hide, so that its counts are those of what it holds.
+            purge_entries(
+                draft,
+                back,
+                visibility=Visibility(draft.as_state(self._blank(base, version)), self._home),
+                home=self._home,
+                shelf=self._shelf,
+                stage=stage,
+                types=self._types,
+                settings=self._settings,
+            )
+        drop_tombstones(draft, coming, home=self._home)
+        add_entries(draft, self.change.staged, version=version)
+        if pending:
+            schema = self._home.entry_schema
+            names = {field["name"] for field in schema["fields"]}
+            known = (
+                {name: value for name, value in entry.items() if name in names}
+                for entry in pending.values()
+            )
+            add_entries(draft, stage.put_entries(known, types=self._types), version=version)
+
+    def _blank(self, base: Base, version: int) -> StateManifest:
+        layout = None
+        if self._home.kind is HomeKind.INDEXTABLES:
+            layout = Layout.VERSIONS if base.layout is Layout.VERSIONS else Layout.STATE
+        return StateManifest(
+            state_version=version,
+            created_at=now_ms(),
+            num_files=0,
+            total_bytes=0,
+            manifests=(),
+            metadata=self.change.metadata or base.metadata,
+            protocol=self.change.protocol or _raised(base.protocol),
+            anchor=self.change.anchor,
+            commit_id=self.commit_id,
+            layout=None if layout is None else str(layout),
+        )
+
+
+def _raised(protocol: str | None) -> str | None:
+    """The protocol of a table that has states: readers and writers must know them."""
+    if protocol is None:
+        return None
+    decoded = msgspec.json.decode(protocol)
+    inner = decoded.get("protocol") or decoded
+    raised = {
+        name: max(inner.get(name) or 0, PROTOCOL_VERSION)
+        for name in ("minReaderVersion", "minWriterVersion")
+    }
+    return msgspec.json.encode({"protocol": {**inner, **raised}}).decode()

@@ -1,0 +1,216 @@
+"""Clean-up: states beyond their retention, and manifests that no retained state names.
+
+It fails closed: a state that cannot be read stops it before anything is deleted. A plan can be read
+before it is carried out. Just before deleting, states are listed again: what a new state names is
+spared, and what became newer than the plan is not touched. Only files with names of ours are
+candidates: `state-v…/_manifest.avro`, manifests, version files and JSON checkpoints.
+"""
+
+import re
+from collections.abc import Iterable
+
+import msgspec
+
+from headrace.errors import CleanupRefusedError, HeadraceError, ObjectNotFoundError
+from headrace.log.state_name import MANIFEST_DIRECTORY, STATE_FILE, parse_state_directory
+from headrace.maintain.base import read_state
+from headrace.maintain.home import Home
+from headrace.maintain.setting import StateSettings
+from headrace.maintain.staging import now_ms
+from headrace.protocol.state import StateManifest
+from headrace.storage.store import ObjectMeta, WritableStore
+
+_MANIFEST = re.compile(r"manifest-[0-9A-Za-z-]+\.avro")
+_HOUR_MS = 3_600_000
+
+
+class CleanupPlan(msgspec.Struct, frozen=True, kw_only=True):
+    """What a clean-up would delete, and why the rest stays."""
+
+    table: str
+    current: int | None
+    """The newest state, which always stays."""
+    retained: tuple[int, ...]
+    states: tuple[int, ...]
+    """The states to delete, oldest first."""
+    state_files: tuple[str, ...]
+    manifests: tuple[str, ...]
+    """The manifests to delete, by their paths in the store."""
+    size_bytes: int
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to do."""
+        return not self.state_files and not self.manifests
+
+
+class CleanupResult(msgspec.Struct, frozen=True, kw_only=True):
+    """What a clean-up found and did."""
+
+    deleted_states: int
+    orphaned_manifests: int
+    deleted_manifests: int
+    dry_run: bool
+
+
+class _Listing(msgspec.Struct, frozen=True, kw_only=True):
+    """The folder of the states, as it was listed once."""
+
+    states: dict[int, ObjectMeta]
+    files_of_state: dict[int, list[ObjectMeta]]
+    manifests: dict[str, ObjectMeta]
+
+
+def plan_cleanup(
+    store: WritableStore,
+    home: Home,
+    *,
+    settings: StateSettings,
+    clock_ms: int | None = None,
+) -> CleanupPlan:
+    """Find what can be deleted.
+
+    A state goes if it is not the newest, not among the next newest `retention_versions`, and older
+    than `retention_hours`. Its age is what the store says, or what the state says where that is
+    younger or the store does not know. A manifest goes if no state that stays names it and it is
+    older than `min_manifest_age_hours`.
+
+    Raises:
+        CleanupRefusedError: a state cannot be read.
+    """
+    now = _store_now(clock_ms)
+    listing = _list(store, home)
+    states = {version: _read(store, home, version) for version in listing.states}
+    ordered = sorted(states, reverse=True)
+    cutoff = now - settings.retention_hours * _HOUR_MS
+    expired = {
+        version
+        for rank, version in enumerate(ordered)
+        if rank > settings.retention_versions
+        and _born_ms(listing.states[version], states[version]) < cutoff
+    }
+    retained = [version for version in ordered if version not in expired]
+    named = _named(home, (states[version] for version in retained))
+    youngest = now - settings.min_manifest_age_hours * _HOUR_MS
+    orphans = [
+        meta
+        for path, meta in sorted(listing.manifests.items())
+        if path not in named and 0 < meta.modified_ms < youngest
+    ]
+    files = [meta for version in sorted(expired) for meta in listing.files_of_state[version]]
+    files = [meta for meta in files if meta.path not in named]
+    in_states = {meta.path for meta in files}
+    orphans = [meta for meta in orphans if meta.path not in in_states]
+    return CleanupPlan(
+        table=store.root,
+        current=ordered[0] if ordered else None,
+        retained=tuple(sorted(retained)),
+        states=tuple(sorted(expired)),
+        state_files=tuple(meta.path for meta in files),
+        manifests=tuple(meta.path for meta in orphans),
+        size_bytes=sum(meta.size_bytes for meta in (*files, *orphans)),
+    )
+
+
+def run_cleanup(store: WritableStore, home: Home, plan: CleanupPlan) -> CleanupResult:
+    """Delete what a plan lists, as far as nothing that is there by now needs it.
+
+    States go first, oldest first, each by its `_manifest.avro` before its other files, so that a
+    clean-up that is interrupted leaves no state that names a missing manifest.
+
+    Raises:
+        CleanupRefusedError: a state cannot be read; nothing was deleted.
+        StorageError: the store failed; running it again goes on.
+    """
+    listing = _list(store, home)
+    doomed = {version for version in plan.states if version in listing.states}
+    staying = [version for version in listing.states if version not in doomed]
+    if plan.states and max(staying, default=-1) < max(plan.states):
+        raise CleanupRefusedError(
+            table=store.root,
+            path=home.state_path(max(plan.states)),
+            reason="it is the newest state by now",
+        )
+    named = _named(home, (_read(store, home, version) for version in staying))
+    state_files = [path for path in plan.state_files if path not in named]
+    heads = [path for path in state_files if path.endswith(f"/{STATE_FILE}")]
+    store.delete(heads)
+    store.delete(path for path in state_files if not path.endswith(f"/{STATE_FILE}"))
+    for path in heads:
+        store.prune(path.rpartition("/")[0])
+    orphans = [path for path in plan.manifests if path not in named]
+    store.delete(orphans)
+    return CleanupResult(
+        deleted_states=len(heads),
+        orphaned_manifests=len(plan.manifests),
+        deleted_manifests=len(orphans),
+        dry_run=False,
+    )
+
+
+def clean(
+    store: WritableStore,
+    home: Home,
+    *,
+    settings: StateSettings,
+    dry_run: bool,
+    clock_ms: int | None = None,
+) -> tuple[CleanupPlan, CleanupResult]:
+    """Plan a clean-up and, unless it is a dry run, carry it out.
+
+    Raises:
+        CleanupRefusedError: a state cannot be read; nothing was deleted.
+    """
+    plan = plan_cleanup(store, home, settings=settings, clock_ms=clock_ms)
+    if dry_run or plan.is_empty:
+        return plan, CleanupResult(
+            deleted_states=0,
+            orphaned_manifests=len(plan.manifests),
+            deleted_manifests=0,
+            dry_run=dry_run,
+        )
+    return plan, run_cleanup(store, home, plan)
+
+
+def _list(store: WritableStore, home: Home) -> _Listing:
+    states: dict[int, ObjectMeta] = {}
+    files: dict[int, list[ObjectMeta]] = {}
+    manifests: dict[str, ObjectMeta] = {}
+    for meta in store.list_tree(home.root):
+        folder, _, name = meta.path.removeprefix(f"{home.root}/").rpartition("/")
+        version = parse_state_directory(folder)
+        if version is not None:
+            if name == STATE_FILE:
+                states[version] = meta
+            if name == STATE_FILE or _MANIFEST.fullmatch(name):
+                files.setdefault(version, []).append(meta)
+        if _MANIFEST.fullmatch(name) and (folder == MANIFEST_DIRECTORY or version is not None):
+            manifests[meta.path] = meta
+    return _Listing(states=states, files_of_state=files, manifests=manifests)
+
+
+def _read(store: WritableStore, home: Home, version: int) -> StateManifest:
+    path = home.state_path(version)
+    try:
+        return read_state(store, home, version)
+    except ObjectNotFoundError:
+        # Another clean-up deleted it since it was listed: it names nothing any more.
+        return StateManifest(
+            state_version=version, created_at=0, num_files=0, total_bytes=0, manifests=()
+        )
+    except HeadraceError as error:
+        reason = f"the state cannot be read ({error})"
+        raise CleanupRefusedError(table=store.root, path=path, reason=reason) from error
+
+
+def _named(home: Home, states: Iterable[StateManifest]) -> set[str]:
+    return {f"{home.root}/{info.path}" for state in states for info in state.manifests}
+
+
+def _born_ms(meta: ObjectMeta, state: StateManifest) -> int:
+    """The younger of the store's time and the state's own."""
+    return max(meta.modified_ms, state.created_at)
+
+
+def _store_now(clock_ms: int | None) -> int:
+    return now_ms() if clock_ms is None else clock_ms

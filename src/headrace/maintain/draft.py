@@ -1,0 +1,219 @@
+"""The state that a commit would make: a base, new manifests and removed files give the next state.
+
+Counts stay exact: each manifest knows how many of its entries are live and how large they are, and
+a remove counts only where it hits a live entry. Old manifests are never changed. Where old readers
+know plain tombstones alone, a path that comes back has its old entry taken out of its manifest, by
+a rewritten copy; otherwise a versioned tombstone hides the old entry.
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+
+import msgspec
+
+from headrace.maintain.home import Home, HomeKind
+from headrace.maintain.lookup import Located
+from headrace.maintain.manifest_file import ManifestShelf
+from headrace.maintain.rewrite import Rewrite
+from headrace.maintain.setting import StateSettings
+from headrace.maintain.staging import INHERITED_VERSION, Stage, StagedEntries
+from headrace.maintain.visibility import PathSet, Visibility, tombstone_of
+from headrace.protocol.key import FileKey
+from headrace.protocol.schema import DataType
+from headrace.protocol.state import (
+    Entry,
+    ManifestInfo,
+    StateManifest,
+    Tombstone,
+)
+
+
+class Draft(msgspec.Struct, kw_only=True):
+    """The parts of a state that commits and compactions change."""
+
+    manifests: list[ManifestInfo]
+    tombstones: dict[str, None]
+    """Plain ones, in the order in which they came."""
+    tombstone_entries: list[Tombstone]
+    registry: dict[str, str]
+
+    @property
+    def num_files(self) -> int:
+        """The live files."""
+        return sum(info.live_entry_count for info in self.manifests)
+
+    @property
+    def total_bytes(self) -> int:
+        """Their size."""
+        return sum(info.live_bytes for info in self.manifests)
+
+    @property
+    def tombstone_count(self) -> int:
+        """The tombstones, each counted once."""
+        return max(len(self.tombstones), len(self.tombstone_entries))
+
+    def as_state(self, state: StateManifest) -> StateManifest:
+        """A state with these parts."""
+        return msgspec.structs.replace(
+            state,
+            manifests=tuple(self.manifests),
+            tombstones=tuple(self.tombstones),
+            tombstone_entries=tuple(self.tombstone_entries),
+            schema_registry=self.registry,
+            num_files=self.num_files,
+            total_bytes=self.total_bytes,
+        )
+
+
+class _Keys:
+    """Drops the entries of certain files, and those that are hidden already."""
+
+    def __init__(self, home: Home, keys: Iterable[FileKey], *, besides: Visibility) -> None:
+        self._home = home
+        self._besides = besides
+        self._keys = frozenset(keys)
+        self._paths = PathSet(key.path for key in self._keys)
+
+    def hides(self, entry: Entry) -> bool:
+        return self._home.key_of(entry) in self._keys or self._besides.hides(entry)
+
+    def may_hide(self, min_path: str, max_path: str) -> bool:
+        is_met = self._paths.meets(min_path, max_path)
+        return is_met or self._besides.may_hide(min_path, max_path)
+
+
+def draft_of(state: StateManifest | None, *, home: Home, shelf: ManifestShelf) -> Draft:
+    """The draft that changes nothing; manifests that another writer left uncounted are counted."""
+    if state is None:
+        return Draft(manifests=[], tombstones={}, tombstone_entries=[], registry={})
+    visibility = Visibility(state, home)
+    return Draft(
+        manifests=[_counted(info, shelf, visibility) for info in state.manifests],
+        tombstones=dict.fromkeys(state.tombstones),
+        tombstone_entries=list(state.tombstone_entries),
+        registry=dict(state.schema_registry),
+    )
+
+
+def add_entries(draft: Draft, staged: StagedEntries, *, version: int) -> None:
+    """Name the staged manifests; entries that inherit their version get this one."""
+    for info in staged.infos:
+        if info.min_added_at_version == INHERITED_VERSION:
+            latest = max(info.max_added_at_version, version)
+            info = msgspec.structs.replace(  # noqa: PLW2901
+                info, min_added_at_version=version, max_added_at_version=latest
+            )
+        draft.manifests.append(info)
+
+
+def remove_files(
+    draft: Draft,
+    located: Iterable[Located],
+    *,
+    home: Home,
+    version: int,
+    versions: Mapping[FileKey, int] | None = None,
+) -> None:
+    """Add tombstones for live entries, and take them off the counts of their manifests.
+
+    Args:
+        draft: The draft.
+        located: The entries of the removed files.
+        home: By which rules the state is written.
+        version: The version that removes them.
+        versions: The versions of single files, where they differ.
+    """
+    versions = versions or {}
+    lost: dict[str, list[Located]] = defaultdict(list)
+    for entry in located:
+        if entry.is_live:
+            lost[entry.manifest].append(entry)
+    for at, info in enumerate(draft.manifests):
+        gone = lost.get(info.path, ())
+        if gone:
+            draft.manifests[at] = msgspec.structs.replace(
+                info,
+                tombstone_count=info.tombstone_count + len(gone),
+                live_entry_count=info.live_entry_count - len(gone),
+                live_bytes=info.live_bytes - sum(entry.size for entry in gone),
+            )
+        for entry in gone:
+            if home.kind is HomeKind.INDEXTABLES:
+                draft.tombstones[entry.path] = None
+            removed_at = versions.get(entry.key, version)
+            draft.tombstone_entries.append(tombstone_of(entry.key, entry.path, version=removed_at))
+
+
+def purge_entries(  # noqa: PLR0913  (a rewrite needs them all)
+    draft: Draft,
+    located: Iterable[Located],
+    *,
+    visibility: Visibility,
+    home: Home,
+    shelf: ManifestShelf,
+    stage: Stage,
+    types: Mapping[str, DataType],
+    settings: StateSettings,
+) -> None:
+    """Take entries, live or not, out of their manifests: their paths are about to come back.
+
+    Other removed entries of these manifests go as well. Their tombstones stay until a compaction:
+    they then hide nothing.
+    """
+    goners: dict[str, list[Located]] = defaultdict(list)
+    for entry in located:
+        goners[entry.manifest].append(entry)
+    manifests: list[ManifestInfo] = []
+    for info in draft.manifests:
+        gone = goners.get(info.path)
+        if gone is None:
+            manifests.append(info)
+            continue
+        rewrite = Rewrite(
+            [shelf.file(info)],
+            dropping=_Keys(home, (entry.key for entry in gone), besides=visibility),
+            types=types,
+            settings=settings,
+            schema=home.entry_schema,
+        )
+        manifests += [stage.put(manifest) for manifest in rewrite.manifests()]
+    draft.manifests = manifests
+
+
+def drop_tombstones(draft: Draft, keys: Collection[FileKey], *, home: Home) -> None:
+    """Forget the tombstones of files that come back, once no old entry of them is left.
+
+    A tombstone may have outlived its entry. A reader that knows plain ones alone would hide the
+    new entry by it.
+    """
+    if home.kind is HomeKind.INDEXTABLES:
+        draft.tombstones = {path: None for path in draft.tombstones if FileKey(path) not in keys}
+    draft.tombstone_entries = [
+        tombstone
+        for tombstone in draft.tombstone_entries
+        if home.key_of_tombstone(tombstone) not in keys
+    ]
+
+
+def _counted(info: ManifestInfo, shelf: ManifestShelf, visibility: Visibility) -> ManifestInfo:
+    if info.live_entry_count >= 0 and info.live_bytes >= 0:
+        return info
+    file = shelf.file(info)
+    live = live_bytes = 0
+    for at, place in enumerate(file.blocks):
+        block = place.block
+        if visibility.may_hide(block.min_path, block.max_path):
+            entries = [entry for entry in file.entries(at) if not visibility.hides(entry)]
+            live += len(entries)
+            live_bytes += sum(entry["size"] for entry in entries)
+        else:
+            live += block.count
+            live_bytes += block.total_bytes
+    return msgspec.structs.replace(
+        info,
+        tombstone_count=info.num_entries - live,
+        live_entry_count=live,
+        live_bytes=live_bytes,
+        min_path=min((p.block.min_path for p in file.blocks), default=None),
+        max_path=max((p.block.max_path for p in file.blocks), default=None),
+    )

@@ -1,0 +1,62 @@
+"""The schemas of entries: whether two are one, and one that holds the fields of several.
+
+Fields are known by their ids, and by their names where they have none. A field that one schema has
+and another lacks is nullable in the union, so that unknown fields survive a rewrite.
+"""
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import msgspec
+
+from headrace.protocol.state_schema import Schema
+
+_SILENT = frozenset({"doc", "field-id", "key-id", "value-id", "element-id", "aliases", "default"})
+"""What changes nothing about the bytes of a record."""
+
+
+def same_shape(first: Schema, second: Schema) -> bool:
+    """Whether records of both schemas have the same bytes, field by field."""
+    return first is second or _shape_text(msgspec.json.encode(first)) == _shape_text(
+        msgspec.json.encode(second)
+    )
+
+
+def union_schema(home: Schema, others: Sequence[Schema]) -> Schema:
+    """The schema of the home, and after its fields those that only other schemas have."""
+    fields = list(home["fields"])
+    names = {field["name"] for field in fields}
+    for schema in others:
+        for field in schema["fields"]:
+            if field["name"] not in names:
+                names.add(field["name"])
+                fields.append(_nullable(field))
+    if len(fields) == len(home["fields"]):
+        return home
+    return {**home, "fields": fields}
+
+
+def _nullable(field: Schema) -> Schema:
+    kind = field["type"]
+    if isinstance(kind, list):
+        rest = [branch for branch in kind if branch != "null"]
+        return {**field, "type": ["null", *rest], "default": None}
+    return {**field, "type": ["null", kind], "default": None}
+
+
+@lru_cache(maxsize=64)
+def _shape_text(schema: bytes) -> bytes:
+    return msgspec.json.encode(_shape(msgspec.json.decode(schema)))
+
+
+def _shape(schema: Any) -> Any:
+    if isinstance(schema, dict):
+        kept = {key: _shape(value) for key, value in schema.items() if key not in _SILENT}
+        namespace = kept.pop("namespace", None)
+        if namespace and "name" in kept and "." not in kept["name"] and "fields" in kept:
+            kept["name"] = f"{namespace}.{kept['name']}"
+        return dict(sorted(kept.items()))
+    if isinstance(schema, list):
+        return [_shape(item) for item in schema]
+    return schema

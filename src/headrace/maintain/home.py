@@ -1,0 +1,118 @@
+"""Where a table's states live, and by which rules they are written there."""
+
+from enum import Enum
+from typing import Any
+
+import msgspec
+
+from headrace.avro.codec import Codec, CodecName
+from headrace.log.state_name import HINT_NAME, state_path
+from headrace.maintain.setting import Compression, StateSettings
+from headrace.protocol.key import FileKey, canonical_path
+from headrace.protocol.schema import DataType, PrimitiveType, parse_schema
+from headrace.protocol.state import Entry, Tombstone
+from headrace.protocol.state_schema import (
+    DELTA_ENTRY_SCHEMA,
+    INDEXTABLES_ENTRY_SCHEMA,
+    Schema,
+)
+
+TRANSACTION_LOG = "_transaction_log"
+ACCELERATOR = "_headrace"
+
+_CODECS = {
+    Compression.ZSTD: CodecName.ZSTD,
+    Compression.SNAPPY: CodecName.SNAPPY,
+    Compression.NONE: CodecName.NONE,
+}
+
+
+class HomeKind(Enum):
+    """What a state is to its table."""
+
+    INDEXTABLES = "indextables"
+    """The state is the commit. Old readers know plain tombstones only."""
+    DELTA = "delta"
+    """The state accelerates a Delta log, which alone says what is true."""
+
+
+class Home(msgspec.Struct, frozen=True, kw_only=True):
+    """The folder of the states below a store's root, and what they are."""
+
+    kind: HomeKind
+    root: str
+
+    @property
+    def entry_schema(self) -> Schema:
+        """The schema of new manifests."""
+        is_delta = self.kind is HomeKind.DELTA
+        return DELTA_ENTRY_SCHEMA if is_delta else INDEXTABLES_ENTRY_SCHEMA
+
+    @property
+    def hint_path(self) -> str:
+        """The path of the pointer to the newest state."""
+        return f"{self.root}/{HINT_NAME}"
+
+    def state_path(self, version: int) -> str:
+        """The path of the file that makes a state."""
+        return state_path(self.root, version)
+
+    def key_of(self, entry: Entry) -> FileKey:
+        """The identity of an entry."""
+        if self.kind is HomeKind.INDEXTABLES:
+            return FileKey(entry["path"])
+        vector = entry.get("deletionVector")
+        return FileKey(canonical_path(entry["path"]), None if vector is None else dv_id(vector))
+
+    def key_of_tombstone(self, tombstone: Tombstone) -> FileKey:
+        """The identity of the file that a tombstone hides."""
+        if self.kind is HomeKind.INDEXTABLES:
+            return FileKey(tombstone.path)
+        return FileKey(canonical_path(tombstone.path), tombstone.dv_id)
+
+
+INDEXTABLES_HOME = Home(kind=HomeKind.INDEXTABLES, root=TRANSACTION_LOG)
+DELTA_HOME = Home(kind=HomeKind.DELTA, root=ACCELERATOR)
+
+
+def dv_id(vector: dict[str, Any]) -> str:
+    """The id of a deletion vector, as a key has it."""
+    base = f"{vector['storageType']}{vector['pathOrInlineDv']}"
+    offset = vector.get("offset")
+    return base if offset is None else f"{base}@{offset}"
+
+
+def codec_of(settings: StateSettings) -> Codec:
+    """The codec that the settings ask for."""
+    return Codec(_CODECS[settings.compression], settings.compression_level)
+
+
+class _Definition(msgspec.Struct, frozen=True, rename="camel"):
+    schema_string: str | None = None
+    partition_columns: list[str] = []
+
+
+class _Wrapped(msgspec.Struct, frozen=True):
+    definition: _Definition | None = msgspec.field(default=None, name="metaData")
+
+
+def partition_types(metadata: str | None) -> dict[str, DataType]:
+    """The partition columns that a table's metadata names, in their order, with their types.
+
+    A column whose type cannot be told is text. Without metadata nothing is known, and so there are
+    no columns to sort or prune by.
+    """
+    if metadata is None:
+        return {}
+    try:
+        wrapped = msgspec.json.decode(metadata, type=_Wrapped)
+        definition = wrapped.definition or msgspec.json.decode(metadata, type=_Definition)
+    except (msgspec.DecodeError, msgspec.ValidationError):
+        return {}
+    try:
+        schema = parse_schema(definition.schema_string)
+    except ValueError:
+        schema = parse_schema('{"type":"struct","fields":[]}')
+    fields = {name: schema.find(name) for name in definition.partition_columns}
+    text = PrimitiveType("string")
+    return {name: text if field is None else field.type for name, field in fields.items()}

@@ -1,0 +1,187 @@
+"""The states of one table, for its user: sync, describe, compact, clean, verify, commit.
+
+A table that has a `_transaction_log` is an IndexTables table, whose states are its commits. Any
+other is a Delta table, whose states accelerate its log.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import cached_property
+from typing import Any
+
+from headrace.errors import NotIndexTablesError
+from headrace.maintain.base import Base, Layout, newest_state, read_base, require_base
+from headrace.maintain.build import Build, Change
+from headrace.maintain.cleanup import CleanupPlan, CleanupResult, clean
+from headrace.maintain.delta_sync import DeltaVersion, SyncResult, replace_state, sync
+from headrace.maintain.describe import StateDescription, describe
+from headrace.maintain.hint import hint_of, write_hint
+from headrace.maintain.home import INDEXTABLES_HOME, Home, HomeKind, partition_types
+from headrace.maintain.manifest_file import ManifestShelf
+from headrace.maintain.setting import StateSettings
+from headrace.maintain.staging import Stage, StagedEntries
+from headrace.maintain.verification import Verification, verify
+from headrace.maintain.writer import CommitResult, StateWriter
+from headrace.metrics.reporter import Reporter
+from headrace.storage.store import Store, WritableStore
+
+
+class StateKeeper:
+    """Keeps the states of a table; get it from `Table.state`."""
+
+    def __init__(  # noqa: PLR0913  (what a table knows)
+        self,
+        log: Store,
+        store: WritableStore,
+        *,
+        delta_home: Home,
+        newest: Callable[[], DeltaVersion],
+        settings: StateSettings | None = None,
+        reporter: Reporter | None = None,
+    ) -> None:
+        """Take the stores of the log and of the states, and how to find the newest version."""
+        self._log = log
+        self._store = store
+        self._delta_home = delta_home
+        self._newest = newest
+        self.settings = settings or StateSettings()
+        self._reporter = reporter
+
+    @cached_property
+    def home(self) -> Home:
+        """Where the states are, and what they are to the table."""
+        is_indextables = next(iter(self._log.list(INDEXTABLES_HOME.root)), None) is not None
+        return INDEXTABLES_HOME if is_indextables else self._delta_home
+
+    def with_settings(self, settings: StateSettings) -> "StateKeeper":
+        """The same with other settings."""
+        return StateKeeper(
+            self._log,
+            self._store,
+            delta_home=self._delta_home,
+            newest=self._newest,
+            settings=settings,
+            reporter=self._reporter,
+        )
+
+    def sync(self) -> SyncResult:
+        """Bring the state of a Delta table to its newest version, by the commits since the last.
+
+        Raises:
+            InvalidTableError: the newest commit file is gone.
+            NotIndexTablesError: never for a Delta table; an IndexTables table needs no sync.
+        """
+        return sync(
+            self._log, self._store, self._delta_home, self._newest(), settings=self.settings
+        )
+
+    def commit(
+        self,
+        adds: Iterable[Mapping[str, Any]] = (),
+        removes: Iterable[str] = (),
+        *,
+        schema_registry: Mapping[str, str] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        is_merge: bool = False,
+    ) -> CommitResult:
+        """Make the next version of an IndexTables table; see `StateWriter.commit`.
+
+        Raises:
+            NotIndexTablesError: it is a Delta table, whose own writers commit to it.
+        """
+        if self.home.kind is HomeKind.DELTA and metadata is None:
+            raise NotIndexTablesError(table=self._log.root)
+        return self._writer().commit(
+            adds,
+            removes,
+            schema_registry=schema_registry,
+            metadata=metadata,
+            is_merge=is_merge,
+        )
+
+    def describe(self) -> StateDescription:
+        """The properties of the newest state, and advice.
+
+        Raises:
+            NotIndexTablesError: there is no state.
+        """
+        return describe(self._store, self.home, self._base(), settings=self.settings)
+
+    def compact(self) -> CommitResult | None:
+        """Compact the newest state; None where it is clean already.
+
+        For an IndexTables table that is a version of its own. The state of a Delta table is
+        replaced by one that says the same.
+
+        Raises:
+            NotIndexTablesError: there is no state.
+        """
+        if self.home.kind is HomeKind.INDEXTABLES:
+            return self._writer().compact()
+        return self._compact_accelerator()
+
+    def clean(self, *, dry_run: bool = True) -> tuple[CleanupPlan, CleanupResult]:
+        """Delete states beyond retention and manifests that no state names; by default only plan.
+
+        Raises:
+            CleanupRefusedError: a state cannot be read; nothing was deleted.
+        """
+        return clean(self._store, self.home, settings=self.settings, dry_run=dry_run)
+
+    def verify(self) -> Verification:
+        """Read everything that the newest state names, and compare it with what the state says."""
+        return verify(self._store, self.home, self._base())
+
+    def _writer(self) -> StateWriter:
+        return StateWriter(
+            self._store, home=INDEXTABLES_HOME, settings=self.settings, reporter=self._reporter
+        )
+
+    def _base(self) -> Base:
+        if self.home.kind is HomeKind.INDEXTABLES:
+            return require_base(read_base(self._store, self.home), table=self._store.root)
+        state = newest_state(self._store, self.home)
+        if state is None:
+            raise NotIndexTablesError(table=self._store.root)
+        return Base(
+            version=state.state_version,
+            state=state,
+            layout=Layout.STATE,
+            metadata=state.metadata,
+            protocol=state.protocol,
+        )
+
+    def _compact_accelerator(self) -> CommitResult | None:
+        base = self._base()
+        assert base.state is not None
+        types = partition_types(base.metadata)
+        build = Build(
+            self._store,
+            self.home,
+            change=Change(
+                staged=StagedEntries(),
+                force_compaction=True,
+                protocol=base.protocol,
+                anchor=base.state.anchor,
+            ),
+            shelf=ManifestShelf(self._store, self.home.root, types=types),
+            types=types,
+            settings=self.settings,
+            commit_id=base.state.commit_id or "",
+        )
+        if build.is_clean(base, force=True):
+            return None
+        stage = Stage(self._store, self.home, settings=self.settings)
+        built = build.state(base, stage, version=base.version)
+        replace_state(self._store, self.home, built.state)
+        write_hint(self._store, self.home, hint_of(built.state))
+        return CommitResult(
+            version=base.version,
+            state_dir=None,
+            attempts=1,
+            commit_id=build.commit_id,
+            num_files=built.state.num_files,
+            total_bytes=built.state.total_bytes,
+            added=0,
+            removed=0,
+            compaction=built.compaction,
+        )

@@ -1,0 +1,259 @@
+"""A stored manifest as maintenance needs it: its blocks by index, copied or decoded one by one.
+
+A manifest without a block index, of another writer, is decoded once and gets one here. Nothing is
+read twice: a manifest never changes, so an open one stays valid across the attempts of a commit.
+"""
+
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+
+from headrace.avro.block_index import IndexedBlock, PlacedBlock, decode_index, placed
+from headrace.avro.container import Header, RawBlock, open_block, read_header, split_blocks
+from headrace.avro.record import decode_block, decode_records
+from headrace.errors import CorruptStateError, ObjectNotFoundError
+from headrace.log.state_name import resolve_manifest
+from headrace.protocol.partition_bounds import BoundsBuilder
+from headrace.protocol.schema import DataType
+from headrace.protocol.state import UNKNOWN_COUNT, Entry, ManifestInfo
+from headrace.storage.store import Store
+
+_CHUNK_BYTES = 1 << 20
+_SEARCHED_PATHS = 64
+"""Looking for more paths in the bytes of a block takes longer than decoding it."""
+
+
+class ManifestFile:
+    """One manifest of a state, opened: header and block index are here, blocks are fetched."""
+
+    def __init__(  # noqa: PLR0913  (what was learnt by opening it)
+        self,
+        store: Store,
+        path: str,
+        info: ManifestInfo,
+        *,
+        header: Header,
+        blocks: tuple[PlacedBlock, ...],
+        content: bytes | None = None,
+        is_sorted: bool = True,
+    ) -> None:
+        self._store = store
+        self.is_sorted = is_sorted
+        """Whether each block is in partition order; that of another writer may not be."""
+        self.path = path
+        self.info = info
+        self.header = header
+        self.blocks = blocks
+        self._content = content
+        """The whole file, where it had to be read anyway."""
+
+    def raw(self, at: int) -> RawBlock:
+        """A block as it stands in the file.
+
+        Raises:
+            CorruptStateError: the file is not what its index says.
+        """
+        place = self.blocks[at]
+        if self._content is not None:
+            data = self._content[place.start : place.stop]
+        else:
+            with self._store.open(self.path) as file:
+                file.seek(place.start)
+                data = file.read(place.block.length_bytes)
+        block, *more = split_blocks(data, self.header)
+        if more or block.count != place.block.count:
+            reason = f"block {at} has other records than its index says"
+            raise CorruptStateError(path=self.path, reason=reason)
+        return block
+
+    def verify(self, *, hold: bool) -> None:
+        """Compare the whole file with its length and digest; hold it, or read it piecewise.
+
+        Raises:
+            CorruptStateError: it is damaged, or not there.
+        """
+        if self._content is not None:
+            return
+        try:
+            if hold:
+                content = self._store.read(self.path)
+                check_content(content, self.info, path=self.path)
+                self._content = content
+                return
+            digest, length = sha256(), 0
+            for chunk in self._store.read_chunks(self.path, chunk_bytes=_CHUNK_BYTES):
+                digest.update(chunk)
+                length += len(chunk)
+        except ObjectNotFoundError as error:
+            raise _missing(self.path) from error
+        _check(self.info, length, digest.hexdigest(), path=self.path)
+
+    def entries(self, at: int) -> list[Entry]:
+        """The entries of a block; each says the version that added it."""
+        return self.with_versions(decode_block(self.raw(at), self.header), self.blocks[at].block)
+
+    def entries_with(self, at: int, paths: Sequence[str] | None) -> list[Entry]:
+        """The entries of a block, if its bytes hold one of the paths; else none are decoded.
+
+        A path stands in its record as it is, so that a block that does not hold its bytes cannot
+        have its entry. None decodes every block.
+        """
+        raw = self.raw(at)
+        body = open_block(raw, self.header)
+        is_searched = paths is not None and len(paths) <= _SEARCHED_PATHS
+        if is_searched and not any(path.encode() in body for path in paths or ()):
+            return []
+        decoded = decode_records(body, raw.count, self.header)
+        return self.with_versions(decoded, self.blocks[at].block)
+
+    def with_versions(self, entries: list[Entry], block: IndexedBlock) -> list[Entry]:
+        """Write out the versions that entries inherit."""
+        inherited = self.inherited_version(block)
+        for entry in entries:
+            if not entry["addedAtVersion"]:
+                entry["addedAtVersion"] = inherited
+        return entries
+
+    def inherited_version(self, block: IndexedBlock) -> int:
+        """What an `addedAtVersion` of 0 means in a block."""
+        if block.added_at_version is not None:
+            return block.added_at_version
+        return self.info.min_added_at_version
+
+
+def open_manifest(
+    store: Store,
+    root: str,
+    info: ManifestInfo,
+    *,
+    state_version: int,
+    types: Mapping[str, DataType],
+) -> ManifestFile:
+    """Open a manifest of a state.
+
+    Raises:
+        CorruptStateError: it is missing, damaged, or not what its state says.
+        UnsafePathError: its path leads out of the root.
+    """
+    path = resolve_manifest(root, info.path, state_version=state_version)
+    try:
+        if info.header_bytes > 0:
+            with store.open(path) as file:
+                start = file.read(info.header_bytes)
+            header = read_header(start, path=path)
+            index = None if header is None else decode_index(header)
+            if header is not None and index is not None:
+                blocks = tuple(placed(index, header))
+                _check_index(blocks, info, path=path)
+                return ManifestFile(store, path, info, header=header, blocks=blocks)
+        content = store.read(path)
+    except ObjectNotFoundError as error:
+        raise _missing(path) from error
+    check_content(content, info, path=path)
+    header = read_header(content, path=path)
+    if header is None:
+        raise CorruptStateError(path=path, reason="the file ends within its header")
+    index = decode_index(header)
+    blocks = tuple(placed(index, header)) if index else _described(content, header, types)
+    _check_index(blocks, info, path=path)
+    return ManifestFile(
+        store,
+        path,
+        info,
+        header=header,
+        blocks=blocks,
+        content=content,
+        is_sorted=index is not None,
+    )
+
+
+def check_content(content: bytes, info: ManifestInfo, *, path: str) -> None:
+    """Compare a manifest with the length and digest that its state has.
+
+    Raises:
+        CorruptStateError: they differ.
+    """
+    _check(info, len(content), sha256(content).hexdigest(), path=path)
+
+
+def _check(info: ManifestInfo, length: int, digest: str, *, path: str) -> None:
+    if info.length_bytes not in {UNKNOWN_COUNT, length}:
+        reason = f"it has {length} bytes, and its state says {info.length_bytes}"
+        raise CorruptStateError(path=path, reason=reason)
+    if info.sha256 not in {None, digest}:
+        raise CorruptStateError(path=path, reason="its digest is not the one that its state says")
+
+
+def _missing(path: str) -> CorruptStateError:
+    return CorruptStateError(path=path, reason="a state names this manifest, and it is not there")
+
+
+def _check_index(blocks: tuple[PlacedBlock, ...], info: ManifestInfo, *, path: str) -> None:
+    count = sum(place.block.count for place in blocks)
+    if count != info.num_entries:
+        reason = f"it has {count} entries, and its state says {info.num_entries}"
+        raise CorruptStateError(path=path, reason=reason)
+
+
+def _described(
+    content: bytes, header: Header, types: Mapping[str, DataType]
+) -> tuple[PlacedBlock, ...]:
+    """The block index of a file that has none, by decoding it."""
+    at = header.length_bytes
+    blocks = []
+    for raw in split_blocks(memoryview(content)[at:], header):
+        entries = decode_block(raw, header)
+        if entries:
+            length = len(raw.framed(header.sync))
+            described = describe_entries(entries, types, length_bytes=length)
+            blocks.append(PlacedBlock(at, described))
+        at += len(raw.framed(header.sync))
+    return tuple(blocks)
+
+
+def describe_entries(
+    entries: list[Entry], types: Mapping[str, DataType], *, length_bytes: int
+) -> IndexedBlock:
+    """What a block index says of these entries."""
+    bounds = BoundsBuilder(types)
+    for entry in entries:
+        bounds.add(entry["partitionValues"])
+    versions = [entry["addedAtVersion"] for entry in entries]
+    timestamps = [entry["addedAtTimestamp"] for entry in entries]
+    paths = [entry["path"] for entry in entries]
+    return IndexedBlock(
+        length_bytes=length_bytes,
+        count=len(entries),
+        total_bytes=sum(entry["size"] for entry in entries),
+        min_version=min(versions),
+        max_version=max(versions),
+        min_timestamp=min(timestamps),
+        max_timestamp=max(timestamps),
+        min_path=min(paths),
+        max_path=max(paths),
+        bounds=bounds.bounds() if types else None,
+    )
+
+
+class ManifestShelf:
+    """Opens manifests once and keeps them open: for the attempts of one commit.
+
+    The paths of its manifests are relative to the root, as `read_base` gives them.
+    """
+
+    def __init__(self, store: Store, root: str, *, types: Mapping[str, DataType]) -> None:
+        self._store = store
+        self._root = root
+        self._types = types
+        self._open: dict[str, ManifestFile] = {}
+
+    def file(self, info: ManifestInfo) -> ManifestFile:
+        """The manifest of an info, opened at most once.
+
+        Raises:
+            CorruptStateError: it is missing or damaged.
+        """
+        found = self._open.get(info.path)
+        if found is None:
+            found = open_manifest(self._store, self._root, info, state_version=0, types=self._types)
+            self._open[info.path] = found
+        return found

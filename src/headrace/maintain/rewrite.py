@@ -1,0 +1,261 @@
+"""Rewriting manifests into fewer, or without some entries: blocks are copied where that is exact.
+
+Manifests enter; new ones leave one by one, in partition order, each with at most so many entries. A
+block is copied as it stands, compressed, unless one of its entries goes, it is too small to be
+worth a block, its schema or codec differs, or it mixes partitions that other blocks have too.
+"""
+
+import heapq
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+import msgspec
+
+from headrace.avro.block_index import IndexedBlock
+from headrace.avro.manifest import ManifestWriter, WrittenManifest
+from headrace.errors import CorruptStateError
+from headrace.maintain.entry_schema import same_shape, union_schema
+from headrace.maintain.entry_sort import EntrySort
+from headrace.maintain.home import codec_of
+from headrace.maintain.manifest_file import ManifestFile
+from headrace.maintain.setting import StateSettings
+from headrace.protocol.partition_bounds import sort_key
+from headrace.protocol.schema import DataType
+from headrace.protocol.state import Entry, PartitionBounds
+from headrace.protocol.state_schema import Schema
+
+HELD_BYTES = 256 << 20
+"""Manifests of less in all are read once and held; of more, block by block."""
+LEAST_COPIED_ENTRIES = 64
+"""A smaller block is decoded, so that small blocks of a partition become one."""
+
+
+class Dropping(Protocol):
+    """Which entries do not go into the new manifests."""
+
+    def hides(self, entry: Entry) -> bool:
+        """Whether an entry goes."""
+
+    def may_hide(self, min_path: str, max_path: str) -> bool:
+        """Whether an entry with a path in this range may go."""
+
+
+class RewriteCount(msgspec.Struct, kw_only=True):
+    """What a rewrite has done so far."""
+
+    entries_in: int = 0
+    entries_dropped: int = 0
+    bytes_dropped: int = 0
+    entries_out: int = 0
+    bytes_out: int = 0
+    blocks_copied: int = 0
+    entries_copied: int = 0
+    entries_decoded: int = 0
+    refs: set[str] | None = msgspec.field(default_factory=set)
+    """The registry keys of the entries that stayed; None where a copied block does not tell."""
+
+
+class _Piece(msgspec.Struct, frozen=True, kw_only=True):
+    """A block of the input, and its range in partition order."""
+
+    file: ManifestFile
+    at: int
+    low: tuple[Any, ...]
+    high: tuple[Any, ...]
+    is_single: bool
+    """Whether all its entries are of one partition."""
+
+    @property
+    def block(self) -> IndexedBlock:
+        return self.file.blocks[self.at].block
+
+    @property
+    def place(self) -> tuple[Any, str]:
+        return self.low, self.block.min_path
+
+
+class Rewrite:
+    """One rewrite of some manifests of a state."""
+
+    def __init__(
+        self,
+        files: Sequence[ManifestFile],
+        *,
+        dropping: Dropping,
+        types: Mapping[str, DataType],
+        settings: StateSettings,
+        schema: Schema,
+    ) -> None:
+        self._files = files
+        self._dropping = dropping
+        self._types = types
+        self._settings = settings
+        self._schema = union_schema(schema, [file.header.schema for file in files])
+        self.count = RewriteCount(entries_in=sum(file.info.num_entries for file in files))
+
+    def manifests(self) -> Iterator[WrittenManifest]:
+        """The new manifests, in order; none where no entry stays.
+
+        Raises:
+            CorruptStateError: an input is damaged, or the counts do not add up at the end.
+        """
+        held_bytes = sum(max(file.info.length_bytes, 0) for file in self._files)
+        for file in self._files:
+            file.verify(hold=held_bytes <= HELD_BYTES)
+        placed, loose = self._sorted_pieces()
+        with EntrySort(self._types, schema=self._schema) as sort:
+            for piece in loose:
+                sort.add(self._survivors(piece))
+            yield from self._merged(placed, sort)
+        count = self.count
+        if count.entries_in - count.entries_dropped != count.entries_out:
+            reason = (
+                f"{count.entries_in} entries went in, {count.entries_dropped} were removed, and "
+                f"{count.entries_out} came out"
+            )
+            raise CorruptStateError(path=self._files[0].path, reason=reason)
+
+    def _merged(self, placed: list[_Piece], sort: EntrySort) -> Iterator[WrittenManifest]:
+        """Blocks and loose entries in one order, cut into manifests."""
+        writer = self._writer()
+        pieces = ((piece.place, 0, piece) for piece in placed)
+        entries = ((sort.key(entry), 1, entry) for entry in sort.sorted())
+        streams: list[Iterator[tuple[Any, int, Any]]] = [pieces, entries]
+        for _, _, item in heapq.merge(*streams, key=lambda item: item[:2]):
+            if isinstance(item, _Piece) and self._is_copied(item):
+                if writer.count and writer.count + item.block.count > self._limit:
+                    yield self._finished(writer)
+                    writer = self._writer()
+                self._copy(item, writer)
+                continue
+            for entry in self._survivors(item) if isinstance(item, _Piece) else [item]:
+                if writer.count >= self._limit:
+                    yield self._finished(writer)
+                    writer = self._writer()
+                writer.append([entry])
+                self._note_ref(entry.get("docMappingRef"))
+        if writer.count:
+            yield self._finished(writer)
+
+    @property
+    def _limit(self) -> int:
+        return self._settings.entries_per_manifest
+
+    def _writer(self) -> ManifestWriter:
+        return ManifestWriter(
+            schema=self._schema,
+            codec=codec_of(self._settings),
+            partition_types=self._types,
+            block_entries=self._settings.entries_per_block,
+        )
+
+    def _finished(self, writer: ManifestWriter) -> WrittenManifest:
+        written = writer.finish()
+        self.count.entries_out += written.info.num_entries
+        self.count.bytes_out += written.info.live_bytes
+        return written
+
+    def _copy(self, piece: _Piece, writer: ManifestWriter) -> None:
+        block = piece.block
+        inherited = piece.file.inherited_version(block)
+        if not block.min_version and inherited:
+            block = msgspec.structs.replace(
+                block,
+                min_version=inherited,
+                max_version=max(block.max_version, inherited),
+                added_at_version=inherited,
+            )
+        writer.append_block(piece.file.raw(piece.at), block)
+        self.count.blocks_copied += 1
+        self.count.entries_copied += block.count
+        if block.refs is None:
+            self.count.refs = None
+        elif self.count.refs is not None:
+            self.count.refs.update(block.refs)
+
+    def _survivors(self, piece: _Piece) -> list[Entry]:
+        entries = piece.file.entries(piece.at)
+        self.count.entries_decoded += len(entries)
+        if not self._may_drop(piece):
+            return entries
+        kept = []
+        for entry in entries:
+            if self._dropping.hides(entry):
+                self.count.entries_dropped += 1
+                self.count.bytes_dropped += entry["size"]
+            else:
+                kept.append(entry)
+        return kept
+
+    def _note_ref(self, ref: str | None) -> None:
+        if ref is not None and self.count.refs is not None:
+            self.count.refs.add(ref)
+
+    def _sorted_pieces(self) -> tuple[list[_Piece], list[_Piece]]:
+        """The blocks that have a place of their own, in order; and those to take apart."""
+        pieces = sorted(
+            (self._piece(file, at) for file in self._files for at in range(len(file.blocks))),
+            key=lambda piece: (piece.low, piece.high, piece.block.min_path),
+        )
+        placed: list[_Piece] = []
+        loose: list[_Piece] = []
+        for group in _overlapping(pieces):
+            for piece in group:
+                is_alone = len(group) == 1 and piece.file.is_sorted
+                (placed if piece.is_single or is_alone else loose).append(piece)
+        return placed, loose
+
+    def _piece(self, file: ManifestFile, at: int) -> _Piece:
+        bounds = file.blocks[at].block.bounds or {}
+        low, high = corner(bounds, self._types, 0), corner(bounds, self._types, 1)
+        is_known = all(name in bounds for name in self._types)
+        return _Piece(file=file, at=at, low=low, high=high, is_single=is_known and low == high)
+
+    def _is_copied(self, piece: _Piece) -> bool:
+        header = piece.file.header
+        return (
+            LEAST_COPIED_ENTRIES <= piece.block.count <= self._limit
+            and not self._may_drop(piece)
+            and header.codec.name is codec_of(self._settings).name
+            and same_shape(header.schema, self._schema)
+        )
+
+    def _may_drop(self, piece: _Piece) -> bool:
+        return self._dropping.may_hide(piece.block.min_path, piece.block.max_path)
+
+
+def _overlapping(pieces: list[_Piece]) -> Iterator[list[_Piece]]:
+    """Groups of blocks, in order, such that no block reaches into the range of another group."""
+    group: list[_Piece] = []
+    high: tuple[Any, ...] = ()
+    for piece in pieces:
+        if group and piece.low >= high:
+            yield group
+            group = []
+        high = max(high, piece.high) if group else piece.high
+        group.append(piece)
+    if group:
+        yield group
+
+
+def corner(
+    bounds: Mapping[str, PartitionBounds], types: Mapping[str, DataType], side: int
+) -> tuple[Any, ...]:
+    """The least or the greatest place that an entry within bounds may have."""
+    key: list[Any] = []
+    for name, kind in types.items():
+        bound = bounds.get(name)
+        if bound is None:
+            key.append((side * 9, None))
+            continue
+        if side == 0 and bound.contains_null is not False:
+            text = None
+        elif side == 1 and bound.contains_nan is not False and bound.max is not None:
+            text = "NaN"
+        else:
+            text = bound.max if side else bound.min
+        if side and text is None and bound.contains_null is None:
+            key.append((9, None))
+        else:
+            key.append(sort_key({name: text}, {name: kind})[0])
+    return tuple(key)

@@ -1,0 +1,170 @@
+"""The settings of state maintenance: names, defaults and limits.
+
+Every setting has two names: the one of IndexTables (`spark.indextables.state.retention.hours`)
+and ours (`retention_hours`). Text enters, as Spark and the command line have it; a checked
+`StateSettings` leaves.
+"""
+
+import sys
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+from headrace.errors import InvalidArgumentError
+
+PREFIX = "spark.indextables.state."
+"""What the names of IndexTables begin with."""
+
+_MOST_LEVEL = 22
+_ONE = 1
+
+
+class StateFormat(StrEnum):
+    """How a state or checkpoint is written."""
+
+    AVRO = "avro"
+    JSON = "json"
+
+
+class Compression(StrEnum):
+    """How the blocks of a manifest are compressed."""
+
+    ZSTD = "zstd"
+    SNAPPY = "snappy"
+    NONE = "none"
+
+
+class StateSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """How states are written, compacted and cleaned up."""
+
+    format: StateFormat = StateFormat.AVRO
+    """`json` writes JSON checkpoints again."""
+    compression: Compression = Compression.ZSTD
+    compression_level: int = 3
+    """1 to 22; only zstd has levels."""
+    entries_per_manifest: int = 50_000
+    """The most entries that one manifest holds."""
+    tombstone_threshold: float = 0.10
+    """Compact when there are more tombstones than this share of the live files."""
+    max_manifests: int = 20
+    """Compact when there are more *small* manifests than this."""
+    large_remove_threshold: int = (1 << 31) - 1
+    """Compact when one commit removes more files than this."""
+    compact_after_merge: bool = True
+    """Compact after a commit whose removes come from a merge of files."""
+    read_parallelism: int = 8
+    """Manifests that are read at the same time."""
+    retention_versions: int = 2
+    """States that clean-up keeps besides the newest, however old they are."""
+    retention_hours: float = 168.0
+    """Clean-up keeps states younger than this, however many there are."""
+    min_manifest_age_hours: float = 1.0
+    """Clean-up never deletes a manifest younger than this: a commit may be about to name it."""
+    checkpoint_interval: int = 10
+    """In logs of version files: the versions between two checkpoints or states."""
+    max_attempts: int = 50
+    """How often a commit is tried while other writers commit first."""
+    backoff_ms: int = 10
+    """How long to wait before the second attempt, at most; it doubles, up to `backoff_limit_ms`."""
+    backoff_limit_ms: int = 1_000
+    entries_per_block: int = 1_000
+    """The most entries of one block; a block holds entries of one partition where it can."""
+
+    def __post_init__(self) -> None:
+        """Refuse values outside of what a setting takes."""
+        for name, least, most in _LIMITS:
+            value = getattr(self, name)
+            if not least <= value <= most:
+                reason = f"{value} is not between {least} and {most}"
+                raise InvalidArgumentError(argument=name, reason=reason)
+
+
+_LIMITS: tuple[tuple[str, float, float], ...] = (
+    ("compression_level", _ONE, _MOST_LEVEL),
+    ("entries_per_manifest", _ONE, sys.maxsize),
+    ("tombstone_threshold", 0, 1_000_000),
+    ("max_manifests", 0, sys.maxsize),
+    ("large_remove_threshold", 0, sys.maxsize),
+    ("read_parallelism", _ONE, 1024),
+    ("retention_versions", 0, sys.maxsize),
+    ("retention_hours", 0, sys.maxsize),
+    ("min_manifest_age_hours", 0, sys.maxsize),
+    ("checkpoint_interval", _ONE, sys.maxsize),
+    ("max_attempts", _ONE, sys.maxsize),
+    ("backoff_ms", 0, sys.maxsize),
+    ("backoff_limit_ms", 0, sys.maxsize),
+    ("entries_per_block", _ONE, sys.maxsize),
+)
+
+SPARK_NAMES: dict[str, str] = {
+    "format": "format",
+    "compression": "compression",
+    "compressionLevel": "compression_level",
+    "entriesPerManifest": "entries_per_manifest",
+    "compaction.tombstoneThreshold": "tombstone_threshold",
+    "compaction.maxManifests": "max_manifests",
+    "compaction.largeRemoveThreshold": "large_remove_threshold",
+    "compaction.afterMerge": "compact_after_merge",
+    "read.parallelism": "read_parallelism",
+    "retention.versions": "retention_versions",
+    "retention.hours": "retention_hours",
+    "gc.minManifestAgeHours": "min_manifest_age_hours",
+    "checkpoint.interval": "checkpoint_interval",
+    "commit.maxAttempts": "max_attempts",
+    "commit.backoffMs": "backoff_ms",
+    "commit.backoffLimitMs": "backoff_limit_ms",
+    "entriesPerBlock": "entries_per_block",
+}
+"""The settings by their names after `PREFIX`."""
+
+_BY_LOWER_NAME = {
+    **{name.lower(): name for name in StateSettings.__struct_fields__},
+    **{f"{PREFIX}{spark}".lower(): name for spark, name in SPARK_NAMES.items()},
+}
+
+
+def parse_settings(
+    given: Mapping[str, Any], *, defaults: StateSettings | None = None
+) -> StateSettings:
+    """The settings that words set: by either name, whatever the case of its letters.
+
+    Raises:
+        InvalidArgumentError: there is no such setting, a value is wrong, or one is given twice.
+    """
+    values: dict[str, Any] = {}
+    for word, value in given.items():
+        name = _BY_LOWER_NAME.get(word.lower())
+        if name is None:
+            known = ", ".join(StateSettings.__struct_fields__)
+            raise InvalidArgumentError(argument=word, reason=f"no such setting; known: {known}")
+        if name in values:
+            raise InvalidArgumentError(argument=word, reason=f"{name} is set twice")
+        values[name] = value
+    unchanged = msgspec.structs.asdict(defaults or StateSettings())
+    merged = unchanged | values
+    for name, value in values.items():  # one by one, so that an error names its setting
+        try:
+            msgspec.convert({name: _lowered(name, value)}, type=StateSettings, strict=False)
+        except msgspec.ValidationError as error:
+            raise InvalidArgumentError(argument=name, reason=f"{value!r}: {error}") from error
+        merged[name] = _lowered(name, value)
+    return msgspec.convert(merged, type=StateSettings, strict=False)
+
+
+def session_settings(configuration: Mapping[str, str]) -> StateSettings:
+    """The settings among all those of a Spark session; unknown names below `PREFIX` are errors."""
+    prefix = PREFIX.lower()
+    return parse_settings(
+        {name: value for name, value in configuration.items() if name.lower().startswith(prefix)}
+    )
+
+
+def _lowered(name: str, value: Any) -> Any:
+    """Enums and booleans are understood in any case."""
+    if not isinstance(value, str):
+        return value
+    if name in {"format", "compression", "compact_after_merge"}:
+        return value.strip().lower()
+    return value.strip()

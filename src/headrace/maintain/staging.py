@@ -1,0 +1,172 @@
+"""Writing manifests that no state names yet: entries enter, manifests in the store leave.
+
+Entries are sorted by partition in bounded memory and cut into manifests. A staged manifest has a
+name of its own, so nothing is ever overwritten, and can be discarded by that name until a state
+names it.
+"""
+
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from typing import Any
+from uuid import uuid4
+
+import msgspec
+
+from headrace.avro.manifest import ManifestWriter, WrittenManifest
+from headrace.errors import InvalidArgumentError, ObjectExistsError
+from headrace.log.state_name import manifest_path
+from headrace.maintain.entry_sort import EntrySort
+from headrace.maintain.home import Home, codec_of
+from headrace.maintain.setting import StateSettings
+from headrace.protocol.key import FileKey
+from headrace.protocol.schema import DataType
+from headrace.protocol.state import Entry, ManifestInfo
+from headrace.protocol.state_schema import Schema
+from headrace.storage.store import PutMode, WritableStore
+
+INHERITED_VERSION = 0
+"""The `addedAtVersion` of an entry whose version is that of the state that first names it."""
+
+
+class StagedEntries(msgspec.Struct, frozen=True, kw_only=True):
+    """The manifests of new entries."""
+
+    infos: tuple[ManifestInfo, ...] = ()
+    keys: frozenset[FileKey] = frozenset()
+    total_bytes: int = 0
+
+    @property
+    def count(self) -> int:
+        """How many entries there are."""
+        return len(self.keys)
+
+
+class Stage:
+    """Writes manifests of one commit, and can take them back."""
+
+    def __init__(self, store: WritableStore, home: Home, *, settings: StateSettings) -> None:
+        self._store = store
+        self._home = home
+        self._settings = settings
+        self.written: list[str] = []
+        """The manifests that were written, relative to the root."""
+
+    def put(self, manifest: WrittenManifest) -> ManifestInfo:
+        """Store a manifest under a new name.
+
+        Raises:
+            StorageError: the store failed.
+        """
+        path = manifest_path(uuid4().hex)
+        self.written.append(path)  # first: a put that fails may still have written it
+        # Where it exists already, the store repeated our own request: no one else has the name.
+        with suppress(ObjectExistsError):
+            put_parts(self._store, f"{self._home.root}/{path}", manifest.parts)
+        return msgspec.structs.replace(manifest.info, path=path)
+
+    def put_entries(
+        self, entries: Iterable[Mapping[str, Any]], *, types: Mapping[str, DataType]
+    ) -> StagedEntries:
+        """Store entries, sorted by partition, in as many manifests as it takes.
+
+        Raises:
+            InvalidArgumentError: a file is given twice, or an entry is not one.
+            StorageError: the store failed.
+        """
+        schema = self._home.entry_schema
+        keys: set[FileKey] = set()
+        infos: list[ManifestInfo] = []
+        total = 0
+        with EntrySort(types, schema=schema) as sort:
+            for given in entries:
+                entry = complete_entry(given, schema)
+                key = self._home.key_of(entry)
+                if key in keys:
+                    reason = f"{entry['path']} is given twice"
+                    raise InvalidArgumentError(argument="adds", reason=reason)
+                keys.add(key)
+                total += entry["size"]
+                sort.add([entry])
+            infos += map(self.put, self._cut(sort.sorted(), schema, types))
+        return StagedEntries(infos=tuple(infos), keys=frozenset(keys), total_bytes=total)
+
+    def discard(self) -> None:
+        """Delete what was written; only where no state can name it."""
+        self._store.delete([f"{self._home.root}/{path}" for path in self.written])
+        self.written = []
+
+    def _cut(
+        self, entries: Iterator[Entry], schema: Schema, types: Mapping[str, DataType]
+    ) -> Iterator[WrittenManifest]:
+        settings = self._settings
+        writer: ManifestWriter | None = None
+        for entry in entries:
+            if writer is None:
+                writer = ManifestWriter(
+                    schema=schema,
+                    codec=codec_of(settings),
+                    partition_types=types,
+                    block_entries=settings.entries_per_block,
+                )
+            writer.append([entry])
+            if writer.count >= settings.entries_per_manifest:
+                yield writer.finish()
+                writer = None
+        if writer is not None:
+            yield writer.finish()
+
+
+def put_parts(store: WritableStore, path: str, parts: Iterable[bytes]) -> None:
+    """Put an object that is made of parts, if there is none of that name.
+
+    Raises:
+        ObjectExistsError: there is one.
+    """
+    store.put(path, b"".join(parts), mode=PutMode.CREATE)
+
+
+def complete_entry(given: Mapping[str, Any], schema: Schema) -> Entry:
+    """An entry with all fields of a schema, of what a caller gave.
+
+    Raises:
+        InvalidArgumentError: it has no path or size, or a field that the schema lacks.
+    """
+    entry: Entry = {}
+    for field in schema["fields"]:
+        name = field["name"]
+        if name in given:
+            entry[name] = given[name]
+        elif "default" in field:
+            entry[name] = field["default"]
+        elif name in _DEFAULTS:
+            entry[name] = _DEFAULTS[name]
+        else:
+            reason = f"an entry lacks {name}: {dict(given)}"
+            raise InvalidArgumentError(argument="adds", reason=reason)
+    unknown = given.keys() - entry.keys()
+    if unknown:
+        reason = f"an entry has unknown fields: {', '.join(sorted(unknown))}"
+        raise InvalidArgumentError(argument="adds", reason=reason)
+    if not isinstance(entry["path"], str) or not entry["path"] or type(entry["size"]) is not int:
+        reason = f"path must be text, and size a whole number: {dict(given)}"
+        raise InvalidArgumentError(argument="adds", reason=reason)
+    values = entry["partitionValues"]
+    entry["partitionValues"] = {name: value for name, value in values.items() if value is not None}
+    if not entry["addedAtTimestamp"]:
+        entry["addedAtTimestamp"] = now_ms()
+    return entry
+
+
+_DEFAULTS: dict[str, Any] = {
+    "partitionValues": {},
+    "modificationTime": 0,
+    "dataChange": True,
+    "addedAtVersion": INHERITED_VERSION,
+    "addedAtTimestamp": 0,
+}
+
+
+def now_ms() -> int:
+    """The time, in milliseconds since 1970."""
+    return time.time_ns() // 1_000_000

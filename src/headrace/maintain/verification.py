@@ -1,0 +1,69 @@
+"""Checking a state: every manifest is read whole and compared with what the state says of it."""
+
+import msgspec
+
+from headrace.errors import HeadraceError
+from headrace.maintain.base import Base
+from headrace.maintain.home import Home, partition_types
+from headrace.maintain.manifest_file import ManifestShelf
+from headrace.maintain.visibility import Visibility
+from headrace.protocol.key import FileKey
+from headrace.storage.store import WritableStore
+
+
+class Verification(msgspec.Struct, frozen=True, kw_only=True):
+    """What a check of a state found."""
+
+    version: int
+    manifests: int
+    entries: int
+    live_files: int
+    total_bytes: int
+    problems: tuple[str, ...]
+
+    @property
+    def is_sound(self) -> bool:
+        """Whether everything is as the state says."""
+        return not self.problems
+
+
+def verify(store: WritableStore, home: Home, base: Base) -> Verification:
+    """Read every manifest of a base's state, and count."""
+    problems: list[str] = []
+    entries = live = total = 0
+    keys: set[FileKey] = set()
+    state = base.state
+    if state is not None:
+        shelf = ManifestShelf(store, home.root, types=partition_types(base.metadata))
+        visibility = Visibility(state, home)
+        for info in state.manifests:
+            try:
+                file = shelf.file(info)
+                file.verify(hold=True)
+                found = [entry for at in range(len(file.blocks)) for entry in file.entries(at)]
+            except HeadraceError as error:
+                problems.append(str(error))
+                continue
+            visible = [entry for entry in found if not visibility.hides(entry)]
+            entries += len(found)
+            live += len(visible)
+            total += sum(entry["size"] for entry in visible)
+            for entry in visible:
+                key = home.key_of(entry)
+                if key in keys:
+                    problems.append(f"{info.path}: {entry['path']} is live twice")
+                keys.add(key)
+            if info.live_entry_count not in {-1, len(visible)}:
+                said = f"its state says {info.live_entry_count} of its entries are live"
+                problems.append(f"{info.path}: {said}, and {len(visible)} are")
+        if not problems and (state.num_files, state.total_bytes) != (live, total):
+            said = f"{state.num_files} files of {state.total_bytes} bytes"
+            problems.append(f"the state says {said}, and there are {live} of {total} bytes")
+    return Verification(
+        version=base.version,
+        manifests=0 if state is None else len(state.manifests),
+        entries=entries,
+        live_files=live,
+        total_bytes=total,
+        problems=tuple(problems),
+    )

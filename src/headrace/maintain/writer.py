@@ -1,0 +1,402 @@
+"""The writer of an IndexTables log: files come and go, and a new version stands or does not.
+
+Each attempt reads the base anew, checks that what it removes is still live, builds the next state
+and puts it. New manifests are written once and named by every attempt. Nothing that may have been
+committed is deleted: what a failure leaves behind is unnamed, and clean-up removes it later.
+"""
+
+import random
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+from uuid import uuid4
+
+import msgspec
+
+from headrace.commit.staged import Conflict
+from headrace.errors import (
+    CommitConflictError,
+    CorruptStateError,
+    HeadraceError,
+    InvalidArgumentError,
+    NotIndexTablesError,
+    StateConflictError,
+)
+from headrace.log.state_name import state_directory
+from headrace.maintain.base import NO_VERSION, Base, Layout, read_base
+from headrace.maintain.build import Build, Change
+from headrace.maintain.cleanup import CleanupResult, clean
+from headrace.maintain.compaction import Compaction
+from headrace.maintain.creation import create_log
+from headrace.maintain.hint import hint_of, write_hint
+from headrace.maintain.home import INDEXTABLES_HOME, Home, partition_types
+from headrace.maintain.json_checkpoint import write_json_checkpoint
+from headrace.maintain.manifest_file import ManifestShelf
+from headrace.maintain.outcome import ObjectPut, commit_state
+from headrace.maintain.setting import StateFormat, StateSettings
+from headrace.maintain.staging import Stage, StagedEntries, now_ms
+from headrace.maintain.version_file import add_of_entry, encode_actions
+from headrace.metrics.event import StateWritten
+from headrace.metrics.reporter import Reporter
+from headrace.protocol.key import FileKey
+from headrace.protocol.state import StateManifest
+from headrace.storage.store import WritableStore
+
+
+class CommitResult(msgspec.Struct, frozen=True, kw_only=True):
+    """A commit that stands."""
+
+    version: int
+    state_dir: str | None
+    """The folder of its state; None where a version file made it, and no state followed."""
+    attempts: int
+    commit_id: str
+    num_files: int
+    total_bytes: int
+    added: int
+    removed: int
+    missed: tuple[str, ...] = ()
+    """Files that were to be removed and were not live."""
+    compaction: Compaction | None = None
+    cleanup: CleanupResult | None = None
+    """What the clean-up after a compaction did."""
+    cleanup_failure: str | None = None
+    """Why it did nothing, where it failed: the commit stands all the same."""
+
+    @property
+    def retried(self) -> bool:
+        """Whether another writer came first at least once."""
+        return self.attempts > 1
+
+
+class StateWriter:
+    """Commits to the log of one table."""
+
+    def __init__(  # noqa: PLR0913  (each has a default)
+        self,
+        store: WritableStore,
+        *,
+        home: Home = INDEXTABLES_HOME,
+        settings: StateSettings | None = None,
+        reporter: Reporter | None = None,
+        sleep: Callable[[float], None] = time.sleep,
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
+        self.store = store
+        self.home = home
+        self.settings = settings or StateSettings()
+        self._reporter = reporter
+        self._sleep = sleep
+        self._jitter = jitter
+        self._staged_at_s = time.monotonic()
+
+    def commit(  # noqa: PLR0913  (what a version may change)
+        self,
+        adds: Iterable[Mapping[str, Any]] = (),
+        removes: Iterable[str] = (),
+        *,
+        schema_registry: Mapping[str, str] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        is_merge: bool = False,
+        force_compaction: bool = False,
+    ) -> CommitResult:
+        """Make the next version: these files come, and those go.
+
+        Args:
+            adds: Entries by the names of the format; `path` and `size` are required. They are
+                streamed: only their keys are held.
+            removes: The paths of files that go. One that is not live is reported as missed.
+            schema_registry: Mappings by their hashes, added to those of the table.
+            metadata: The table's new metadata; required for a table that does not exist yet.
+            is_merge: Whether the removed files were merged into the added ones.
+            force_compaction: Whether to compact everything in the same version.
+
+        Raises:
+            StateConflictError: another writer removed one of the files while this was tried.
+            CommitConflictError: other writers came first, time after time.
+            CommitUnknownError: the store cannot say whether the version stands.
+            CorruptStateError, CorruptLogError, LogGapError: the log is damaged.
+            InvalidArgumentError: a file is given twice, or an entry is not one.
+        """
+        started_ns = time.monotonic_ns()
+        base = self._existing_base(metadata)
+        stage = Stage(self.store, self.home, settings=self.settings)
+        gone = frozenset(FileKey(path) for path in removes)
+        types = partition_types(_encoded(metadata) or base.metadata)
+        shelf = ManifestShelf(self.store, self.home.root, types=types)
+        try:
+            staged = stage.put_entries(adds, types=types)
+            change = Change(
+                staged=staged,
+                removes=gone,
+                registry=dict(schema_registry or {}),
+                metadata=_encoded(metadata),
+                is_merge=is_merge,
+                force_compaction=force_compaction,
+            )
+            build = Build(
+                self.store,
+                self.home,
+                change=change,
+                shelf=shelf,
+                types=types,
+                settings=self.settings,
+                commit_id=uuid4().hex,
+            )
+        except BaseException:
+            stage.discard()  # no state can name them
+            raise
+        self._staged_at_s = time.monotonic()
+        result = self._attempts(base, build, stage)
+        self._report(result, build, started_ns)
+        return result if result.compaction is None else self._cleaned(result)
+
+    def compact(self, *, force: bool = True) -> CommitResult | None:
+        """Compact the newest state as a version of its own; None where it is clean already.
+
+        Raises:
+            CommitConflictError, CommitUnknownError, CorruptStateError: as for `commit`.
+        """
+        base = self._existing_base(None)
+        if base.state is not None and not base.pending:
+            types = partition_types(base.metadata)
+            shelf = ManifestShelf(self.store, self.home.root, types=types)
+            build = Build(
+                self.store,
+                self.home,
+                change=Change(staged=StagedEntries()),
+                shelf=shelf,
+                types=types,
+                settings=self.settings,
+                commit_id="",
+            )
+            if build.is_clean(base, force=force):
+                return None
+        return self.commit(force_compaction=force)
+
+    def _cleaned(self, result: CommitResult) -> CommitResult:
+        """Clean up after a compaction, by the retention of the settings."""
+        try:
+            _, cleanup = clean(self.store, self.home, settings=self.settings, dry_run=False)
+        except HeadraceError as error:
+            return msgspec.structs.replace(result, cleanup_failure=str(error))
+        return msgspec.structs.replace(result, cleanup=cleanup)
+
+    def _check_named(self, state: StateManifest) -> None:
+        """Check that what a state names is there, where a clean-up may have come in between.
+
+        Raises:
+            CorruptStateError: a manifest is gone.
+        """
+        elapsed_s = time.monotonic() - self._staged_at_s
+        if elapsed_s * 2 < self.settings.min_manifest_age_hours * 3600:
+            return
+        listed = {meta.path for meta in self.store.list_tree(self.home.root)}
+        for info in state.manifests:
+            path = f"{self.home.root}/{info.path}"
+            if path not in listed:
+                reason = "it was cleaned up while this commit was being made; try again"
+                raise CorruptStateError(path=path, reason=reason)
+
+    def _existing_base(self, metadata: Mapping[str, Any] | None) -> Base:
+        base = read_base(self.store, self.home)
+        if base.version != NO_VERSION:
+            return base
+        if metadata is None:
+            raise NotIndexTablesError(table=self.store.root)
+        create_log(self.store, self.home, metadata=metadata)
+        return read_base(self.store, self.home)
+
+    def _attempts(self, base: Base, build: Build, stage: Stage) -> CommitResult:
+        settings = self.settings
+        for attempt in range(1, settings.max_attempts + 1):
+            if attempt > 1:
+                self._sleep(self._backoff_s(attempt))
+                base = read_base(self.store, self.home)
+            try:
+                outcome = self._attempt(base, build, attempt)
+            except StateConflictError:
+                stage.discard()
+                raise
+            if isinstance(outcome, CommitResult):
+                return outcome
+        stage.discard()  # every attempt ended in another writer's version
+        raise CommitConflictError(table=self.store.root, attempts=settings.max_attempts)
+
+    def _attempt(self, base: Base, build: Build, attempt: int) -> CommitResult | Conflict:
+        if base.layout is Layout.VERSIONS or self.settings.format is StateFormat.JSON:
+            return self._attempt_version(base, build, attempt)
+        own = Stage(self.store, self.home, settings=self.settings)
+        try:
+            built = build.state(base, own)
+        except BaseException:
+            own.discard()
+            raise
+        self._check_named(built.state)
+        outcome = commit_state(self.store, self.home, built.state)
+        if isinstance(outcome, Conflict):
+            own.discard()
+            return outcome
+        write_hint(self.store, self.home, hint_of(built.state))
+        return self._result(built.state, build, attempt, built.missed, built.compaction)
+
+    def _attempt_version(self, base: Base, build: Build, attempt: int) -> CommitResult | Conflict:
+        """Commit by a version file; a state or a checkpoint follows where one is due."""
+        version = base.version + 1
+        if base.layout is Layout.STATE and base.version > 0:
+            reason = (
+                "this log has no version files to go on from; write a JSON checkpoint first, by "
+                "CHECKPOINT with the same setting"
+            )
+            raise InvalidArgumentError(argument="format", reason=reason)
+        hits, missed = build.validated(base)
+        actions = self._actions(build, hits)
+        put = ObjectPut(self.store, f"{self.home.root}/{version:020}.json", version=version)
+        outcome = put.settle(encode_actions(actions), commit_id=build.commit_id)
+        if isinstance(outcome, Conflict):
+            return outcome
+        is_due = version % self.settings.checkpoint_interval == 0
+        committed = read_base(self.store, self.home)
+        if self.settings.format is StateFormat.JSON:
+            if is_due and committed.version == version:
+                write_json_checkpoint(self.store, self.home, committed, settings=self.settings)
+        elif (is_due or base.state is not None) and committed.version == version:
+            state = self._follow(committed, build.for_checkpoint())
+            if state is not None:
+                return self._result(state, build, attempt, missed, None)
+        files, total = build.totals(committed)
+        return CommitResult(
+            version=version,
+            state_dir=None,
+            attempts=attempt,
+            commit_id=build.commit_id,
+            num_files=files,
+            total_bytes=total,
+            added=build.change.staged.count,
+            removed=len(hits),
+            missed=missed,
+        )
+
+    def checkpoint(self, *, force_compaction: bool = False) -> StateManifest | None:
+        """Write the state of the newest version where a version file made it; None: not written.
+
+        Raises:
+            CorruptStateError, CorruptLogError, LogGapError: the log is damaged.
+        """
+        base = self._existing_base(None)
+        types = partition_types(base.metadata)
+        change = Change(staged=StagedEntries(), force_compaction=force_compaction)
+        build = Build(
+            self.store,
+            self.home,
+            change=change,
+            shelf=ManifestShelf(self.store, self.home.root, types=types),
+            types=types,
+            settings=self.settings,
+            commit_id=uuid4().hex,
+        )
+        return self._follow(base, build)
+
+    def turn_to_versions(self, base: Base) -> StateManifest:
+        """Commit a state that changes nothing but says that version files follow.
+
+        Raises:
+            CommitConflictError: another writer came first.
+        """
+        types = partition_types(base.metadata)
+        build = Build(
+            self.store,
+            self.home,
+            change=Change(staged=StagedEntries()),
+            shelf=ManifestShelf(self.store, self.home.root, types=types),
+            types=types,
+            settings=self.settings,
+            commit_id=uuid4().hex,
+        )
+        own = Stage(self.store, self.home, settings=self.settings)
+        built = build.state(base, own)
+        state = msgspec.structs.replace(built.state, layout=str(Layout.VERSIONS))
+        outcome = commit_state(self.store, self.home, state)
+        if isinstance(outcome, Conflict):
+            own.discard()
+            raise CommitConflictError(table=self.store.root, attempts=1)
+        return state
+
+    def _follow(self, base: Base, build: Build) -> StateManifest | None:
+        """Write the state of a version that stands already; another writer's is as good."""
+        own = Stage(self.store, self.home, settings=self.settings)
+        built = build.state(base, own, version=base.version)
+        outcome = commit_state(self.store, self.home, built.state)
+        if isinstance(outcome, Conflict):
+            own.discard()
+            return None
+        write_hint(self.store, self.home, hint_of(built.state))
+        return built.state
+
+    def _actions(self, build: Build, hits: Iterable[FileKey]) -> list[dict[str, Any]]:
+        information = {
+            "commitId": build.commit_id,
+            "timestamp": now_ms(),
+            "engineInfo": "headrace",
+            "operation": "MERGE" if build.change.is_merge else "WRITE",
+        }
+        lines: list[dict[str, Any]] = [{"commitInfo": information}]
+        metadata = build.change.metadata
+        if metadata is not None:
+            lines.append(msgspec.json.decode(metadata))
+        lines += [
+            {"remove": {"path": key.path, "deletionTimestamp": now_ms(), "dataChange": True}}
+            for key in sorted(hits, key=lambda key: key.path)
+        ]
+        lines += [{"add": _without_versions(add_of_entry(e))} for e in build.staged_entries()]
+        return lines
+
+    def _result(
+        self,
+        state: StateManifest,
+        build: Build,
+        attempt: int,
+        missed: tuple[str, ...],
+        compaction: Compaction | None,
+    ) -> CommitResult:
+        return CommitResult(
+            version=state.state_version,
+            state_dir=state_directory(state.state_version),
+            attempts=attempt,
+            commit_id=build.commit_id,
+            num_files=state.num_files,
+            total_bytes=state.total_bytes,
+            added=build.change.staged.count,
+            removed=len(build.change.removes) - len(missed),
+            missed=missed,
+            compaction=compaction,
+        )
+
+    def _backoff_s(self, attempt: int) -> float:
+        longest = min(
+            self.settings.backoff_ms << min(attempt - 2, 20), self.settings.backoff_limit_ms
+        )
+        return longest * (1 + self._jitter()) / 2000
+
+    def _report(self, result: CommitResult, build: Build, started_ns: int) -> None:
+        if self._reporter is not None:
+            self._reporter(
+                StateWritten(
+                    table=self.store.root,
+                    version=result.version,
+                    duration_ns=time.monotonic_ns() - started_ns,
+                    compacted=result.compaction is not None,
+                    tombstone_count=build.tombstone_count,
+                    num_files=result.num_files,
+                )
+            )
+
+
+def _encoded(metadata: Mapping[str, Any] | None) -> str | None:
+    if metadata is None:
+        return None
+    return msgspec.json.encode({"metaData": dict(metadata)}).decode()
+
+
+def _without_versions(add: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in add.items() if name != "addedAtVersion"}

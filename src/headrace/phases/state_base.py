@@ -1,0 +1,205 @@
+"""A state beside a Delta log: it is read, doubted, and taken as the base where it is proven right.
+
+A state repeats what the log says. Whatever is wrong with it, the log is read instead, and an event
+reports it.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Generic, Protocol, TypeVar
+
+import msgspec
+from msgspec.structs import replace
+
+from headrace.errors import HeadraceError, UnsafePathError
+from headrace.log.segment import LogIndex, Segment
+from headrace.log.state import State
+from headrace.log.state_name import hint_path, state_path
+from headrace.metrics.event import StateAbandoned
+from headrace.phases.phase import Consume, Phase
+from headrace.phases.recovery import STATE_FAILURES, reason_beside
+from headrace.plan.batch import Batch
+from headrace.plan.node import Node, ScanAvro
+from headrace.protocol.action import LastCheckpoint, Metadata
+from headrace.protocol.action import Protocol as ProtocolAction
+from headrace.protocol.log_file import LogFile
+from headrace.protocol.state import StateManifest, decode_anchor
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+_MOST_COMMITS = 4096
+"""A state that is further behind than this is not worth its commits."""
+_UNDECODABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
+
+
+class Resumable(Protocol[T_co]):
+    """A phase that asks for protocol and metadata, and can take them from a state."""
+
+    @property
+    def segment(self) -> Segment: ...  # noqa: D102
+
+    def upon(self, segment: Segment, *, protocol: ProtocolAction, metadata: Metadata) -> Any:
+        """The phase to go on with, on a segment whose base is a state."""
+
+
+def hinted_version(
+    root: str | None, documents: Mapping[str, bytes], *, wanted: int | None
+) -> int | None:
+    """Return the version of the state that the hint names, if it is of use for the wanted one."""
+    content = None if root is None else documents.get(hint_path(root))
+    if content is None:
+        return None
+    try:
+        version = msgspec.json.decode(content, type=LastCheckpoint).version
+    except _UNDECODABLE:
+        return None
+    return version if 0 <= version <= (version if wanted is None else wanted) else None
+
+
+def first_to_list(checkpoint_version: int, state_version: int | None) -> int:
+    """Return the version from which the log is listed: that of the checkpoint, or of the state."""
+    if state_version is None or state_version < checkpoint_version - _MOST_COMMITS:
+        return checkpoint_version
+    return min(checkpoint_version, state_version)
+
+
+def choose_state(  # noqa: PLR0913  (what a listing knows)
+    root: str,
+    version: int,
+    *,
+    table: str,
+    index: LogIndex,
+    log: Phase[T],
+    resume: Resumable[T],
+) -> Phase[T]:
+    """Return the phase that reads the state, or `log`, which goes on without it."""
+    segment, commit = resume.segment, index.commits.get(version)
+    path = state_path(root, version)
+    newer = range(version + 1, segment.version + 1)
+    reason = None
+    if version > segment.version:
+        reason = f"it is of version {version}, and the log ends at {segment.version}"
+    elif commit is None or any(v not in index.commits for v in newer):
+        reason = "commits after it, or its own, are no longer there"
+    elif _is_behind(segment, version, index):
+        reason = f"the checkpoint of version {_checkpoint_version(segment)} is much newer"
+    if reason is not None or commit is None:
+        return _without(log, StateAbandoned(table=table, path=path, reason=reason or ""))
+    return ReadState(
+        table=table,
+        root=root,
+        path=path,
+        commit=commit,
+        commits=index.commits,
+        log=log,
+        resume=resume,
+    )
+
+
+def _checkpoint_version(segment: Segment) -> int:
+    return -1 if segment.checkpoint is None else segment.checkpoint.version
+
+
+def _is_behind(segment: Segment, version: int, index: LogIndex) -> bool:
+    """Whether the commits from the state to a newer checkpoint weigh more than the checkpoint."""
+    base = segment.checkpoint
+    if base is None or base.version <= version:
+        return False
+    between = range(version + 1, base.version + 1)
+    return sum(index.commits[v].size_bytes for v in between) > base.size_bytes
+
+
+def _without(log: Phase[T], event: StateAbandoned) -> Phase[T]:
+    """Go on by the log alone, and say why."""
+    fields: dict[str, Any] = {"events": (*log.events, event)}
+    segment = getattr(log, "segment", None)
+    if segment is not None:
+        fields["segment"] = replace(segment, abandoned=segment.abandoned + 1)
+    return replace(log, **fields)
+
+
+class ReadState(Consume[T], Generic[T], frozen=True, kw_only=True):
+    """Reads a state, and makes it the base if it is one of this very log."""
+
+    table: str
+    root: str
+    path: str
+    commit: LogFile
+    """The commit of its version, as it is listed now."""
+    commits: dict[int, LogFile]
+    log: Phase[T]
+    """Where to go on if the state is of no use."""
+    resume: Resumable[T]
+
+    def plan(self) -> Node:
+        """The state itself; its manifests are read by scans."""
+        return ScanAvro(files=(LogFile(path=self.path),), columns=("state",))
+
+    def next(self, data: Sequence[Batch]) -> Phase[T]:
+        """Use it, unless something speaks against it."""
+        states = [state for batch in self.actions(data) for state in batch.actions("state")]
+        if len(states) != 1:
+            return self._ignored("it is not one state")
+        manifest: StateManifest = states[0]
+        if reason := self._doubt(manifest):
+            return self._ignored(reason)
+        try:
+            protocol = decode_action(manifest.protocol, "protocol", ProtocolAction)
+            metadata = decode_action(manifest.metadata, "metaData", Metadata)
+        except ValueError as error:
+            return self._ignored(str(error))
+        if protocol is None or metadata is None:
+            return self._ignored("it lacks the table's protocol or metadata")
+        state = State(root=self.root, file=LogFile(path=self.path), manifest=manifest)
+        try:
+            for info in manifest.manifests:
+                state.manifest_file(info)
+        except UnsafePathError as error:
+            return self._ignored(str(error))
+        segment = self.resume.segment.upon(state, commits=self.commits)
+        if segment is None:
+            return self._ignored("commits after it are missing")
+        found: Phase[T] = self.resume.upon(segment, protocol=protocol, metadata=metadata)
+        return found
+
+    def _doubt(self, state: StateManifest) -> str | None:
+        """Why the state is not to be believed, if so."""
+        if state.state_version != self.commit.version:
+            return f"it says that it is of version {state.state_version}"
+        anchor, commit = decode_anchor(state.anchor), self.commit
+        if anchor is None:
+            return "it does not say which log it was made from"
+        listed = (commit.path, commit.size_bytes, commit.modified_ms)
+        if (anchor.path, anchor.size, anchor.modified) != listed:
+            return "it was made from another log: its commit is not the one that is here"
+        return None
+
+    def failed(self, error: HeadraceError) -> Phase[T]:
+        """A state that cannot be read is no state."""
+        if isinstance(error, STATE_FAILURES):
+            return self._ignored(reason_beside(self.path, error))
+        raise error
+
+    def _ignored(self, reason: str) -> Phase[T]:
+        event = StateAbandoned(table=self.table, path=self.path, reason=reason)
+        return _without(self.log, event)
+
+
+A = TypeVar("A")
+
+
+def decode_action(text: str | None, name: str, kind: type[A]) -> A | None:
+    """Return the action that a state keeps as JSON, bare or below its name; None for no text.
+
+    Raises:
+        ValueError: it cannot be decoded.
+    """
+    if text is None:
+        return None
+    try:
+        value = msgspec.json.decode(text)
+        if isinstance(value, dict) and isinstance(value.get(name), dict):
+            value = value[name]
+        return msgspec.convert(value, kind)
+    except _UNDECODABLE as error:
+        raise ValueError(f"its {name} cannot be decoded: {error}") from error

@@ -1,0 +1,265 @@
+"""Taking a snapshot of an IndexTables table: listing → state or checkpoint → metadata.
+
+Here a state is a commit: where one is damaged, or names something that is missing, the error says
+which file it is, and nothing else is tried.
+"""
+
+import zlib
+from collections.abc import Sequence
+
+import msgspec
+from msgspec.structs import replace
+
+from headrace.errors import (
+    CorruptCheckpointError,
+    CorruptStateError,
+    HeadraceError,
+    InvalidTableError,
+    ObjectNotFoundError,
+    TimestampNotFoundError,
+    UnsupportedFeatureError,
+)
+from headrace.log.checkpoint import Checkpoint
+from headrace.log.dialect import INDEXTABLES
+from headrace.log.name import CheckpointKind
+from headrace.log.segment import Segment
+from headrace.log.state import State
+from headrace.log.transaction_log import BaseChoice, TransactionLog, index_transaction_log
+from headrace.metrics.event import LegacyCheckpointRead
+from headrace.phases.checkpoint import scan_checkpoint
+from headrace.phases.phase import Consume, Phase, Terminus
+from headrace.phases.snapshot import SnapshotRequest, TableVersion
+from headrace.phases.state_base import decode_action
+from headrace.plan.batch import Batch
+from headrace.plan.node import Chain, ListTree, Node, ReadDocument, ScanAvro, ScanJson
+from headrace.protocol.action import Metadata, Protocol
+from headrace.protocol.log_file import LogFile
+from headrace.protocol.state import StateManifest
+from headrace.protocol.version_file import inflate
+
+_NEWEST_PROTOCOL = 4
+_STATES_AT_ONCE = 16
+_COLUMNS = ("protocol", "metaData")
+
+
+class ListTransactionLog(Consume[TableVersion], frozen=True, kw_only=True):
+    """Lists `_transaction_log` and chooses what to read."""
+
+    request: SnapshotRequest
+    as_of_ms: int | None = None
+
+    def plan(self) -> Node:
+        """Folders of states, and files of versions."""
+        return ListTree(directory=INDEXTABLES.log_directory)
+
+    def next(self, data: Sequence[Batch]) -> Phase[TableVersion]:
+        """The newest base at or below the wanted version, and the version files after it."""
+        log = index_transaction_log(self.listed(data), table=self.request.table)
+        version = self.request.version
+        if self.as_of_ms is not None:
+            version = log.version_at(self.as_of_ms)
+            if version is None:
+                raise self._too_early(log)
+        choice = log.choose(version)
+        if choice.state is not None:
+            return ReadCommittedState(request=self.request, log=log, choice=choice)
+        if choice.checkpoint is not None:
+            return ReadLegacyCheckpoint(request=self.request, log=log, choice=choice)
+        return FindMetadata(request=self.request, log=log, segment=_segment(choice))
+
+    def _too_early(self, log: TransactionLog) -> TimestampNotFoundError:
+        assert self.as_of_ms is not None
+        first = log.versions[0]
+        file = log.commits.get(first) or log.states.get(first) or log.checkpoints[first]
+        return TimestampNotFoundError(
+            table=self.request.table,
+            timestamp_ms=self.as_of_ms,
+            oldest_ms=file.modified_ms,
+        )
+
+
+def _segment(choice: BaseChoice) -> Segment:
+    commits = choice.commits_newest_first
+    own = commits[0] if commits else choice.state
+    return Segment(version=choice.version, commits_newest_first=commits, commit=own)
+
+
+class ReadCommittedState(Consume[TableVersion], frozen=True, kw_only=True):
+    """Reads the state that a version is built upon."""
+
+    request: SnapshotRequest
+    log: TransactionLog
+    choice: BaseChoice
+
+    def plan(self) -> Node:
+        """The state; scans read its manifests."""
+        assert self.choice.state is not None
+        return ScanAvro(files=(self.choice.state,), columns=("state",))
+
+    def next(self, data: Sequence[Batch]) -> Phase[TableVersion]:
+        """Make it the base."""
+        file = self.choice.state
+        assert file is not None
+        (manifest,) = (state for batch in self.actions(data) for state in batch.actions("state"))
+        if manifest.state_version != file.version:
+            reason = f"it says that it is of version {manifest.state_version}"
+            raise CorruptStateError(path=file.path, reason=reason)
+        state = State(root=INDEXTABLES.state_root, file=file, manifest=manifest)
+        for info in manifest.manifests:
+            path = state.manifest_file(info).path
+            if path not in self.log.files:
+                reason = f"{file.path} names this manifest, but it is missing"
+                raise CorruptStateError(path=path, reason=reason)
+        segment = replace(_segment(self.choice), state=state)
+        return FindMetadata(request=self.request, log=self.log, segment=segment)
+
+    def failed(self, error: HeadraceError) -> Phase[TableVersion]:
+        """A state that was listed and is gone is missing, and no other version will do."""
+        if isinstance(error, ObjectNotFoundError):
+            raise CorruptStateError(path=error.path, reason="the state is missing") from error
+        raise error
+
+
+class _Parts(msgspec.Struct, frozen=True, rename="camel"):
+    """The first line of a checkpoint that consists of parts."""
+
+    checkpoint_id: str | None = None
+    parts: list[str] = []
+
+
+class ReadLegacyCheckpoint(Consume[TableVersion], frozen=True, kw_only=True):
+    """Reads a JSON checkpoint as far as it takes to know its parts."""
+
+    request: SnapshotRequest
+    log: TransactionLog
+    choice: BaseChoice
+
+    def plan(self) -> Node:
+        """The checkpoint, or the list of its parts: both have the same name."""
+        assert self.choice.checkpoint is not None
+        return ReadDocument(path=self.choice.checkpoint.path)
+
+    def next(self, data: Sequence[Batch]) -> Phase[TableVersion]:
+        """Make its files the base, and say that they are of an old format."""
+        file = self.choice.checkpoint
+        assert file is not None
+        documents = self.documents(data)
+        if not documents:
+            raise CorruptCheckpointError(path=file.path, reason="the checkpoint is missing")
+        checkpoint = Checkpoint(
+            version=self.choice.base_version,
+            kind=CheckpointKind.MULTI_PART,  # none of its files names others, from here on
+            files=self._files(documents[0].content, file),
+        )
+        event = LegacyCheckpointRead(table=self.request.table, path=file.path)
+        segment = replace(_segment(self.choice), checkpoint=checkpoint)
+        return FindMetadata(request=self.request, log=self.log, segment=segment, events=(event,))
+
+    def _files(self, content: bytes, file: LogFile) -> tuple[LogFile, ...]:
+        try:
+            first = inflate(content).split(b"\n", 1)[0]
+            told = msgspec.json.decode(first, type=_Parts)
+        except (ValueError, RecursionError, zlib.error) as error:
+            raise CorruptCheckpointError(path=file.path, reason=str(error)) from error
+        if told.checkpoint_id is None:
+            return (file,)
+        folder = INDEXTABLES.log_directory
+        paths = [f"{folder}/{name.rpartition('/')[2]}" for name in told.parts]
+        missing = [path for path in paths if path not in self.log.files]
+        if missing or not paths:
+            reason = f"its part {missing[0]} is missing" if missing else "it names no part"
+            raise CorruptCheckpointError(path=file.path, reason=reason)
+        return tuple(self.log.files[path] for path in paths)
+
+
+class FindMetadata(Consume[TableVersion], frozen=True, kw_only=True):
+    """Finds protocol and metadata: in newer version files, the state, older states, older files.
+
+    Many states do not repeat the metadata. The newest one at or below the version that does is
+    right, and else the version file that made the table.
+    """
+
+    request: SnapshotRequest
+    log: TransactionLog
+    segment: Segment
+    protocol: Protocol | None = None
+    metadata: Metadata | None = None
+    before: int | None = None
+    """States at or above this version have been looked at; None: nothing has."""
+
+    def plan(self) -> Node:
+        """Some more places, newest first."""
+        segment = self.segment
+        if self.before is None:
+            newer: list[Node] = [ScanJson(files=segment.commits_newest_first, columns=_COLUMNS)]
+            if segment.checkpoint is not None:
+                newer.append(scan_checkpoint(segment.checkpoint, columns=_COLUMNS))
+            return Chain(inputs=tuple(newer))
+        if states := self._older_states:
+            return ScanAvro(files=states, columns=("state",))
+        return ScanJson(files=self._older_commits, columns=_COLUMNS)
+
+    @property
+    def _older_states(self) -> tuple[LogFile, ...]:
+        assert self.before is not None
+        versions = sorted((v for v in self.log.states if 0 < v < self.before), reverse=True)
+        return tuple(self.log.states[v] for v in versions[:_STATES_AT_ONCE])
+
+    @property
+    def _older_commits(self) -> tuple[LogFile, ...]:
+        base = self.segment.base
+        newest = self.segment.version if base is None else base.version
+        versions = sorted((v for v in self.log.commits if v <= newest), reverse=True)
+        return tuple(self.log.commits[v] for v in versions)
+
+    def next(self, data: Sequence[Batch]) -> Phase[TableVersion]:
+        """Take what is new; look further where something is still missing."""
+        protocol, metadata = self.protocol, self.metadata
+        for batch in self.actions(data):
+            for manifest in batch.actions("state"):
+                metadata = metadata or self._metadata_of(manifest, batch.source.path)
+            protocol = protocol or next(iter(batch.actions("protocol")), None)
+            metadata = metadata or next(iter(batch.actions("metaData")), None)
+        state = self.segment.state
+        if self.before is None and state is not None:
+            manifest = state.manifest
+            metadata = metadata or self._metadata_of(manifest, state.file.path)
+            protocol = protocol or self._protocol_of(manifest, state.file.path)
+        if protocol is not None and metadata is not None:
+            return self._found(protocol, metadata)
+        if self.before is not None and not self._older_states:
+            reason = f"the log has no {'protocol' if protocol is None else 'metaData'} action"
+            raise InvalidTableError(table=self.request.table, reason=reason)
+        looked_at = self._older_states if self.before is not None else ()
+        base = self.segment.base
+        newest = 0 if base is None else base.version
+        before = newest if not looked_at else min(file.version or 0 for file in looked_at)
+        return replace(self, protocol=protocol, metadata=metadata, before=before, events=())
+
+    def _metadata_of(self, manifest: StateManifest, path: str) -> Metadata | None:
+        try:
+            return decode_action(manifest.metadata, "metaData", Metadata)
+        except ValueError as error:
+            raise CorruptStateError(path=path, reason=str(error)) from error
+
+    def _protocol_of(self, manifest: StateManifest, path: str) -> Protocol:
+        try:
+            told = decode_action(manifest.protocol, "protocol", Protocol)
+        except ValueError as error:
+            raise CorruptStateError(path=path, reason=str(error)) from error
+        version = manifest.protocol_version
+        return told or Protocol(min_reader_version=version, min_writer_version=version)
+
+    def _found(self, protocol: Protocol, metadata: Metadata) -> Phase[TableVersion]:
+        if protocol.min_reader_version > _NEWEST_PROTOCOL:
+            features = [f"IndexTables reader version {protocol.min_reader_version}"]
+            raise UnsupportedFeatureError(table=self.request.table, features=features)
+        return Terminus(
+            TableVersion(
+                table=self.request.table,
+                segment=self.segment,
+                protocol=protocol,
+                metadata=metadata,
+                dialect=INDEXTABLES,
+            )
+        )

@@ -1,0 +1,165 @@
+"""Changes of an IndexTables table: from version files, or by comparing adjacent states.
+
+Many writers leave no version file. What a version changed is then the difference between its state
+and the one before. Manifests that both have are read only where their tombstones differ, so that
+an append costs one manifest, whatever the table's size; a compaction changes nothing.
+"""
+
+from collections.abc import Generator, Iterable, Sequence
+
+from headrace.errors import CorruptStateError, LogGapError
+from headrace.log.dialect import INDEXTABLES
+from headrace.log.state import State
+from headrace.log.transaction_log import TransactionLog, index_transaction_log
+from headrace.plan.batch import ActionBatch, FileListing
+from headrace.plan.context import ExecutionContext
+from headrace.plan.executor import Executor
+from headrace.plan.node import ListTree, Node, ScanAvro, ScanJson
+from headrace.protocol.action import Add
+from headrace.protocol.key import FileKey, key_of
+from headrace.protocol.log_file import LogFile
+from headrace.protocol.state import ManifestInfo, StateManifest, Tombstones
+from headrace.scan.changes import ChangeKind, Changes, FileChange
+
+_ENTRY_COLUMNS = (
+    "add.path",
+    "add.deletionVector",
+    "add.partitionValues",
+    "add.size",
+    "add.modificationTime",
+)
+
+
+class StateChanges(Changes):
+    """The changes of some versions of an IndexTables table, oldest first."""
+
+    def _by_batch(self, reading: ExecutionContext) -> Generator[list[FileChange], None, None]:
+        if self.start > self.end:
+            return
+        executor = self._executor.bound(reading)
+        log = self._listed(executor)
+        self._check(log)
+        for version in range(self.start, self.end + 1):
+            reading.cancellation.check()
+            if version in log.commits:
+                yield self._recorded(log.commits[version], version, executor)
+            else:
+                yield self._compared(log, version, executor)
+
+    def _listed(self, executor: Executor) -> TransactionLog:
+        listing = executor.execute(ListTree(directory=INDEXTABLES.log_directory))
+        files = [file for b in listing if isinstance(b, FileListing) for file in b.files]
+        return index_transaction_log(files, table=self.request.table)
+
+    def _check(self, log: TransactionLog) -> None:
+        """Refuse a range of which something is gone.
+
+        Raises:
+            LogGapError: a version has no record, or its predecessor has no state to compare with.
+        """
+        missing = [
+            range(version, version + 1)
+            for version in range(self.start, self.end + 1)
+            if version not in log.commits
+            and not (version in log.states and (version <= 1 or self._is_known(log, version - 1)))
+        ]
+        if missing:
+            raise LogGapError(table=self.request.table, missing=missing)
+
+    def _is_known(self, log: TransactionLog, version: int) -> bool:
+        return version in log.states
+
+    def _recorded(self, file: LogFile, version: int, executor: Executor) -> list[FileChange]:
+        """What a version file says."""
+        plan = ScanJson(files=(file,), columns=("add", "remove"))
+        changes: list[FileChange] = []
+        for batch in _actions(executor, plan):
+            for name, kind in (("add", ChangeKind.ADDED), ("remove", ChangeKind.REMOVED)):
+                changes += [self._change(a, kind, version) for a in batch.actions(name)]
+        return changes
+
+    def _compared(self, log: TransactionLog, version: int, executor: Executor) -> list[FileChange]:
+        """What differs between a state and the one before."""
+        newer = _state(log.states[version], executor)
+        older = None
+        if version > 1 or (version == 1 and 0 in log.states and 0 not in log.commits):
+            older = _state(log.states[version - 1], executor)
+        before, after = compare(older, newer, executor)
+        added = [
+            self._change(after[k], ChangeKind.ADDED, version) for k in after if k not in before
+        ]
+        removed = [
+            self._change(before[k], ChangeKind.REMOVED, version) for k in before if k not in after
+        ]
+        return added + removed
+
+
+def compare(
+    older: State | None, newer: State, executor: Executor
+) -> tuple[dict[FileKey, Add], dict[FileKey, Add]]:
+    """Return the files of two states, as far as they may differ."""
+    if older is None:
+        return {}, _visible(newer, newer.manifest.manifests, executor)
+    paths = {older.manifest_file(info).path for info in older.manifest.manifests}
+    newer_paths = {newer.manifest_file(info).path for info in newer.manifest.manifests}
+    shared = paths & newer_paths
+    if _hidden(older.manifest) == _hidden(newer.manifest):
+        return (
+            _visible(older, _others(older, shared), executor),
+            _visible(newer, _others(newer, shared), executor),
+        )
+    changed = _hidden(older.manifest) ^ _hidden(newer.manifest)
+    untouched = {
+        path for path in shared if not _may_hold(newer, path, (path_ for path_, _, _ in changed))
+    }
+    return (
+        _visible(older, _others(older, untouched), executor),
+        _visible(newer, _others(newer, untouched), executor),
+    )
+
+
+def _hidden(state: StateManifest) -> set[tuple[str, str | None, int | None]]:
+    tombstones = Tombstones.of(state)
+    versioned = {(t.path, t.dv_id, t.removed_at_version) for t in tombstones.entries}
+    return {*((path, None, None) for path in tombstones.paths), *versioned}
+
+
+def _may_hold(state: State, path: str, hidden: Iterable[str]) -> bool:
+    """Whether a manifest may hold one of some paths, by the bounds in its state."""
+    info = next(i for i in state.manifest.manifests if state.manifest_file(i).path == path)
+    least, greatest = info.min_path, info.max_path
+    if least is None or greatest is None:
+        return True
+    return any(least <= name <= greatest for name in hidden)
+
+
+def _others(state: State, known: set[str]) -> tuple[ManifestInfo, ...]:
+    return tuple(i for i in state.manifest.manifests if state.manifest_file(i).path not in known)
+
+
+def _visible(
+    state: State, manifests: Sequence[ManifestInfo], executor: Executor
+) -> dict[FileKey, Add]:
+    """Return the entries of some manifests that no tombstone hides."""
+    if not manifests:
+        return {}
+    plan = ScanAvro(
+        files=tuple(map(state.manifest_file, manifests)),
+        columns=_ENTRY_COLUMNS,
+        manifests=tuple(manifests),
+        tombstones=Tombstones.of(state.manifest),
+    )
+    return {key_of(add): add for batch in _actions(executor, plan) for add in batch.actions("add")}
+
+
+def _state(file: LogFile, executor: Executor) -> State:
+    plan = ScanAvro(files=(file,), columns=("state",))
+    (manifest,) = (s for batch in _actions(executor, plan) for s in batch.actions("state"))
+    if manifest.state_version != file.version:
+        reason = f"it says that it is of version {manifest.state_version}"
+        raise CorruptStateError(path=file.path, reason=reason)
+    return State(root=INDEXTABLES.state_root, file=file, manifest=manifest)
+
+
+def _actions(executor: Executor, plan: Node) -> list[ActionBatch]:
+    return [batch for batch in executor.execute(plan) if isinstance(batch, ActionBatch)]

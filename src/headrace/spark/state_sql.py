@@ -1,0 +1,117 @@
+"""SQL about states on Spark: `headrace.spark.sql(spark, text)`, and table functions.
+
+Statements about a state are carried out on the driver, with the session's settings
+(`spark.indextables.state.*`). Everything else goes to `spark.sql` as it is.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import udtf
+from pyspark.sql.udtf import UserDefinedTableFunction
+
+from headrace.errors import InvalidArgumentError
+from headrace.maintain.command import (
+    LOG_COLUMNS,
+    PROPERTY_COLUMNS,
+    ResultTable,
+    run_statement,
+)
+from headrace.maintain.setting import PREFIX, SPARK_NAMES, StateSettings, session_settings
+from headrace.maintain.statement import (
+    DescribeLog,
+    DescribeState,
+    Statement,
+    TableName,
+    parse_statement,
+)
+from headrace.wiring import open_writable_store
+
+_LOCATION = "Location"
+
+
+def sql(spark: SparkSession, text: str) -> DataFrame:
+    """Carry out a SQL text: a statement about a state here, any other by Spark.
+
+    Raises:
+        StatementSyntaxError: it begins like a statement about a state, and goes on differently.
+        HeadraceError: the statement cannot be carried out.
+    """
+    statement = parse_statement(text)
+    if statement is None:
+        return spark.sql(text)
+    settings = session_settings(_configuration(spark))
+    result = run_statement(
+        _located(statement, spark), open_store=open_writable_store, settings=settings
+    )
+    return _frame(spark, result)
+
+
+def register_state_functions(spark: SparkSession) -> None:
+    """Make `describe_state(path)` and `describe_transaction_log(path)` known to a session."""
+    for name, function, columns in (
+        ("describe_state", DescribeStateFunction, PROPERTY_COLUMNS),
+        ("describe_transaction_log", DescribeLogFunction, LOG_COLUMNS),
+    ):
+        made = udtf(function, returnType=_ddl(columns), useArrow=False)
+        spark.udtf.register(name, cast("UserDefinedTableFunction", made))
+
+
+class DescribeStateFunction:
+    """`SELECT * FROM describe_state('path')`: the nine properties of a state."""
+
+    def eval(self, path: str) -> Iterator[tuple[Any, ...]]:
+        """The rows."""
+        yield from _rows(DescribeState(table=TableName(text=path)))
+
+
+class DescribeLogFunction:
+    """`SELECT * FROM describe_transaction_log('path')`: a row for every action."""
+
+    def eval(self, path: str) -> Iterator[tuple[Any, ...]]:
+        """The rows."""
+        yield from _rows(DescribeLog(table=TableName(text=path)))
+
+
+def _rows(statement: Statement) -> tuple[tuple[Any, ...], ...]:
+    return run_statement(statement, open_store=open_writable_store, settings=StateSettings()).rows
+
+
+def _frame(spark: SparkSession, result: ResultTable) -> DataFrame:
+    return spark.createDataFrame(list(result.rows), _ddl(result.columns))
+
+
+def _ddl(columns: Mapping[str, str]) -> str:
+    return ", ".join(f"`{name}` {kind}" for name, kind in columns.items())
+
+
+def _configuration(spark: SparkSession) -> dict[str, str]:
+    """The settings of states that the session has."""
+    found = {}
+    for name in SPARK_NAMES:
+        value = spark.conf.get(f"{PREFIX}{name}", None)
+        if value is not None:
+            found[f"{PREFIX}{name}"] = str(value)
+    return found
+
+
+def _located(statement: Statement, spark: SparkSession) -> Statement:
+    """The statement with names of the catalog replaced by the places of their tables."""
+    changed = {
+        field: TableName(text=_location(spark, name.text))
+        for field in ("table", "location")
+        if isinstance(name := getattr(statement, field, None), TableName) and not name.is_path
+    }
+    if not changed:
+        return statement
+    fields = {name: getattr(statement, name) for name in statement.__struct_fields__}
+    return type(statement)(**(fields | changed))
+
+
+def _location(spark: SparkSession, name: str) -> str:
+    for row in spark.sql(f"DESCRIBE TABLE EXTENDED {name}").collect():
+        if row[0] == _LOCATION and row[1]:
+            return str(row[1])
+    reason = f"{name} has no location in the catalog; name the table's path in quotes"
+    raise InvalidArgumentError(argument="table", reason=reason)

@@ -1,0 +1,89 @@
+"""Every interleaving of two writers: a scheduler that lets one of them take one store operation.
+
+The writers are real and run in threads; each stops before every operation until it is chosen. A
+schedule is a list of choices. `explore` runs one schedule after another, depth first, until all
+choices at all points have been taken.
+
+Operations on manifests commute: each is written once, under a name of its own. So do those on
+version files, which these writers do not write, and on the hint, which nobody believes. By default
+only operations on states are points of choice; `HEADRACE_ALL_OPERATIONS` makes all of them so.
+"""
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+
+from tests.maintain.memory import MemoryStore
+
+Writer = Callable[[MemoryStore], object]
+
+_EVERY_OPERATION = bool(os.environ.get("HEADRACE_ALL_OPERATIONS"))
+
+
+class _Turn:
+    """One writer in a thread of its own, which waits for its turn before every operation."""
+
+    def __init__(self, store: MemoryStore, writer: Writer) -> None:
+        self.result: object = None
+        self._go = threading.Semaphore(0)
+        self._waits = threading.Semaphore(0)
+        self.is_done = False
+        client = store.sharing()
+        client.before = self._pause
+        self._thread = threading.Thread(target=self._run, args=(writer, client), daemon=True)
+        self._thread.start()
+        self._waits.acquire()
+
+    def step(self) -> None:
+        """Take one operation, and run on to the next."""
+        self._go.release()
+        self._waits.acquire()
+
+    def _pause(self, _operation: str, path: str) -> None:
+        if not _EVERY_OPERATION and not path.endswith("/_manifest.avro"):
+            return
+        self._waits.release()
+        self._go.acquire()
+
+    def _run(self, writer: Writer, client: MemoryStore) -> None:
+        try:
+            self.result = writer(client)
+        except Exception as error:  # noqa: BLE001  (it is the result)
+            self.result = error
+        self.is_done = True
+        self._waits.release()
+
+
+def run_schedule(
+    store: MemoryStore, writers: tuple[Writer, Writer], choices: list[int]
+) -> tuple[list[int], list[object]]:
+    """Run two writers; where the choices end, the first that can goes on."""
+    turns = [_Turn(store, writer) for writer in writers]
+    taken: list[int] = []
+    while not all(turn.is_done for turn in turns):
+        ready = [number for number, turn in enumerate(turns) if not turn.is_done]
+        wanted = choices[len(taken)] if len(taken) < len(choices) else ready[0]
+        chosen = wanted if wanted in ready else ready[0]
+        taken.append(chosen)
+        turns[chosen].step()
+    return taken, [turn.result for turn in turns]
+
+
+def explore(
+    make: Callable[[], MemoryStore], writers: tuple[Writer, Writer]
+) -> Iterator[tuple[MemoryStore, list[int], list[object]]]:
+    """Run all schedules; each gives its store, the choices taken and what the writers returned."""
+    prefix: list[int] | None = []
+    while prefix is not None:
+        store = make()
+        taken, results = run_schedule(store, writers, prefix)
+        yield store, taken, results
+        prefix = _next(taken)
+
+
+def _next(taken: list[int]) -> list[int] | None:
+    """The next schedule in order: the last 0 becomes a 1, where the second writer can still run."""
+    for at in range(len(taken) - 1, -1, -1):
+        if taken[at] == 0 and 1 in taken[at:]:
+            return [*taken[:at], 1]
+    return None

@@ -1,0 +1,199 @@
+"""The state of a Delta table: equal to its live files at every version, and anchored in its log."""
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import fastavro
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from headrace import Table
+from headrace.errors import InvalidTableError
+from headrace.maintain.delta_sync import SyncKind, sync
+from headrace.maintain.home import DELTA_HOME
+from headrace.maintain.live_version import delta_version
+from headrace.maintain.setting import StateSettings
+from headrace.storage.local import LocalStore
+from tests.lake.action import add, metadata, opening, remove, vector
+from tests.lake.log import write_history
+
+Key = tuple[str, str | None]
+
+
+def objects(table: Path) -> dict[str, bytes]:
+    root = table / "_headrace"
+    return {str(p.relative_to(root)): p.read_bytes() for p in root.rglob("*") if p.is_file()}
+
+
+def state_files(table: Path) -> dict[Key, int]:
+    """The live files of the newest state, by fastavro alone: versioned tombstones applied."""
+    found = objects(table)
+    newest = max(path for path in found if path.endswith("_manifest.avro"))
+    (record,) = fastavro.reader(io.BytesIO(found[newest]))
+    assert isinstance(record, dict)
+    removed: dict[Key, int] = {}
+    for tombstone in record["tombstoneEntries"]:
+        key = (tombstone["path"], tombstone["dvId"])
+        removed[key] = max(removed.get(key, -1), tombstone["removedAtVersion"])
+    live: dict[Key, int] = {}
+    for info in record["manifests"]:
+        for entry in fastavro.reader(io.BytesIO(found[info["path"]])):
+            assert isinstance(entry, dict)
+            key = (entry["path"], _dv_id(entry["deletionVector"]))
+            if entry["addedAtVersion"] >= removed.get(key, -1):
+                assert key not in live
+                live[key] = entry["size"]
+    assert record["tombstones"] == []
+    assert record["numFiles"] == len(live)
+    assert record["totalBytes"] == sum(live.values())
+    return live
+
+
+def _dv_id(found: dict[str, Any] | None) -> str | None:
+    if found is None:
+        return None
+    base = found["storageType"] + found["pathOrInlineDv"]
+    return base if found["offset"] is None else f"{base}@{found['offset']}"
+
+
+def scanned(table: Path) -> dict[Key, int]:
+    """The live files by a naive replay of the commits."""
+    live: dict[Key, int] = {}
+    for path in sorted((table / "_delta_log").glob("*.json")):
+        lines = [json.loads(line) for line in path.read_text().splitlines()]
+        for line in lines:
+            if "remove" in line:
+                live.pop(_key(line["remove"]), None)
+        for line in lines:
+            if "add" in line:
+                live[_key(line["add"])] = line["add"]["size"]
+    return live
+
+
+def _key(action: dict[str, Any]) -> Key:
+    found = action.get("deletionVector")
+    return action["path"], _dv_id(None if found is None else {"offset": None} | found)
+
+
+def write_more(table: Path, version: int, lines: list[Any]) -> None:
+    body = "".join(json.dumps(line) + "\n" for line in lines)
+    (table / "_delta_log" / f"{version:020}.json").write_text(body)
+
+
+def test_the_first_sync_writes_all_files_and_the_next_only_what_is_new(tmp_path: Path) -> None:
+    values = {"part": "x", "n": "1"}
+    write_history(
+        tmp_path,
+        [[*opening(), *(add(f"f{n}", size=n, partition_values=values) for n in range(50))]],
+    )
+    first = Table(str(tmp_path)).state.sync()
+    assert (first.kind, first.version, first.num_files) == (SyncKind.FULL, 0, 50)
+    write_more(tmp_path, 1, [add("new", size=7, partition_values=values), remove("f3")])
+    second = Table(str(tmp_path)).state.sync()
+    assert (second.kind, second.commits_read, second.added) == (SyncKind.INCREMENTAL, 1, 1)
+    assert state_files(tmp_path) == scanned(tmp_path)
+    assert Table(str(tmp_path)).state.sync().kind is SyncKind.UNCHANGED
+
+
+def test_a_new_deletion_vector_is_another_file(tmp_path: Path) -> None:
+    write_history(tmp_path, [[*opening(), add("a", size=1), add("b", size=2)]])
+    Table(str(tmp_path)).state.sync()
+    write_more(tmp_path, 1, [remove("a"), add("a", size=1, vector=vector("v1"))])
+    Table(str(tmp_path)).state.sync()
+    assert state_files(tmp_path) == scanned(tmp_path)
+    write_more(tmp_path, 2, [remove("a", vector=vector("v1")), add("a", size=1)])
+    Table(str(tmp_path)).state.sync()
+    assert state_files(tmp_path) == scanned(tmp_path) == {("a", None): 1, ("b", None): 2}
+
+
+def test_a_path_that_is_spelled_in_another_way_is_the_same_file(tmp_path: Path) -> None:
+    write_history(tmp_path, [[*opening(), add("a%2Db", size=1), add("c", size=2)]])
+    Table(str(tmp_path)).state.sync()
+    write_more(tmp_path, 1, [remove("a-b")])
+    Table(str(tmp_path)).state.sync()
+    assert {path for path, _ in state_files(tmp_path)} == {"c"}
+
+
+def test_a_log_that_was_replaced_is_read_anew(tmp_path: Path) -> None:
+    write_history(tmp_path, [[*opening(), add("old")]])
+    Table(str(tmp_path)).state.sync()
+    log = tmp_path / "_delta_log"
+    (log / f"{0:020}.json").unlink()
+    write_history(tmp_path, [[*opening(), add("quite-another-file", size=5)]])
+    result = Table(str(tmp_path)).state.sync()
+    assert result.kind is SyncKind.FULL
+    assert "another log" in str(result.reason)
+    assert state_files(tmp_path) == {("quite-another-file", None): 5}
+
+
+def test_a_damaged_state_is_made_anew(tmp_path: Path) -> None:
+    write_history(tmp_path, [[*opening(), add("a", size=1)], [add("b", size=2)]])
+    Table(str(tmp_path)).state.sync()
+    (path,) = (tmp_path / "_headrace").glob("state-v*/_manifest.avro")
+    path.write_bytes(path.read_bytes()[:-7])
+    result = Table(str(tmp_path)).state.sync()
+    assert result.kind is SyncKind.FULL
+    assert state_files(tmp_path) == scanned(tmp_path)
+
+
+def test_new_metadata_is_followed_by_a_state_made_anew(tmp_path: Path) -> None:
+    write_history(tmp_path, [[*opening(), add("a", size=1)]])
+    Table(str(tmp_path)).state.sync()
+    write_more(tmp_path, 1, [metadata(properties={"a": "b"})])
+    assert Table(str(tmp_path)).state.sync().kind is SyncKind.FULL
+
+
+def test_a_version_without_its_commit_file_cannot_anchor_a_state(tmp_path: Path) -> None:
+    write_history(tmp_path, [[*opening(), add("a", size=1)]])
+    version = delta_version(Table(str(tmp_path)).snapshot())
+    (tmp_path / "_delta_log" / f"{0:020}.json").unlink()
+    store = LocalStore(str(tmp_path))
+    with pytest.raises(InvalidTableError, match="is gone"):
+        sync(store, store, DELTA_HOME, version, settings=StateSettings())
+
+
+def test_compacting_the_state_of_a_delta_table_changes_no_file(tmp_path: Path) -> None:
+    write_history(tmp_path, [[*opening(), add("a", size=1), add("b", size=2)]])
+    Table(str(tmp_path)).state.sync()
+    write_more(tmp_path, 1, [remove("a"), add("c", size=3)])
+    quiet = StateSettings(tombstone_threshold=100.0)
+    keeper = Table(str(tmp_path)).state.with_settings(quiet)
+    keeper.sync()
+    before = state_files(tmp_path)
+    result = keeper.compact()
+    assert result is not None
+    assert state_files(tmp_path) == before == scanned(tmp_path)
+    assert keeper.verify().is_sound
+    assert keeper.compact() is None
+
+
+paths = st.sampled_from([f"f{n}" for n in range(6)])
+
+
+@pytest.mark.property
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(
+        st.lists(st.tuples(st.booleans(), paths), max_size=4, unique_by=lambda pair: pair[1]),
+        min_size=1,
+        max_size=8,
+    ),
+    st.data(),
+)
+def test_after_any_history_the_state_has_the_files_of_the_log(
+    tmp_path_factory: pytest.TempPathFactory,
+    commits: list[list[tuple[bool, str]]],
+    data: st.DataObject,
+) -> None:
+    table = tmp_path_factory.mktemp("table")
+    write_history(table, [opening()])
+    for version, commit in enumerate(commits, start=1):
+        lines = [add(p, size=version) if comes else remove(p) for comes, p in commit]
+        write_more(table, version, lines)
+        if data.draw(st.booleans()):
+            Table(str(table)).state.sync()
+    Table(str(table)).state.sync()
+    assert state_files(table) == scanned(table)

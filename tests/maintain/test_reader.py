@@ -1,0 +1,47 @@
+"""What the writer writes, the reader reads: files, partitions, and changes across a compaction."""
+
+from pathlib import Path
+
+import pytest
+
+from headrace import Table
+from headrace.maintain.writer import StateWriter
+from headrace.storage.local import LocalStore
+from tests.maintain import oracle
+from tests.maintain.table import PLAIN, entry, metadata
+
+
+def objects(table: Path) -> dict[str, bytes]:
+    return {str(p.relative_to(table)): p.read_bytes() for p in table.rglob("*") if p.is_file()}
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Path:
+    writer = StateWriter(LocalStore(str(tmp_path)), settings=PLAIN)
+    writer.commit([entry(f"f{n}", size=n, part=str(n % 3)) for n in range(30)], metadata=metadata())
+    writer.commit([entry("g", size=7, part="1")], ["f3", "f4"])
+    writer.commit([entry("f3", size=99, part="0")])
+    return tmp_path
+
+
+def test_the_reader_gives_the_files_of_every_version(table: Path) -> None:
+    for version in (1, 2, 3):
+        files = Table(str(table)).snapshot(version).scan()
+        expected = oracle.read(objects(table), version).files
+        assert {file.path: file.size_bytes for file in files} == expected
+
+
+def test_a_compaction_changes_no_answer(table: Path) -> None:
+    before = {file.path for file in Table(str(table)).snapshot().scan("part = '1'")}
+    StateWriter(LocalStore(str(table)), settings=PLAIN).compact()
+    after = Table(str(table)).snapshot()
+    assert after.version == 4
+    assert {file.path for file in after.scan("part = '1'")} == before
+    assert "g" in before
+
+
+def test_a_compaction_is_no_change_of_files(table: Path) -> None:
+    StateWriter(LocalStore(str(table)), settings=PLAIN).compact()
+    StateWriter(LocalStore(str(table)), settings=PLAIN).commit([entry("h")], ["g"])
+    changes = [(c.version, str(c.kind), c.path) for c in Table(str(table)).changes(4)]
+    assert sorted(changes) == [(5, "added", "h"), (5, "removed", "g")]

@@ -1,0 +1,68 @@
+"""A state read on Spark: its manifests are leaves that workers read."""
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+import headrace
+import headrace.spark
+from headrace.engines.spark.executor import SparkExecutor
+from headrace.errors import CorruptStateError
+from tests.lake.action import add, opening, remove
+from tests.lake.log import write_history
+from tests.state.delta_state import ROOT, write_state
+from tests.state.test_indextables_logs import entries_of
+
+HISTORY = [
+    [*opening(), *(add(f"{n:03}", partition_values={"n": str(n % 7)}) for n in range(60))],
+    [remove("005"), add("new", partition_values={"n": "3"})],
+]
+
+
+@pytest.mark.parametrize("where", [None, "n = 3", "n > 4 OR part IS NULL"])
+def test_manifests_are_read_by_workers(
+    spark: SparkSession, tmp_path: Path, where: str | None
+) -> None:
+    table = write_history(tmp_path, HISTORY)
+    write_state(table, HISTORY, 0, manifests=4, block_entries=10)
+    local = sorted(file.path for file in headrace.Table(table, state="").snapshot().scan(where))
+    opened = headrace.spark.open_table(spark, table)
+    scan = opened.snapshot().scan(where)
+    assert scan.decision.state_version == 0
+    assert sorted(file.path for file in scan) == local
+    assert isinstance(opened.executor, SparkExecutor)
+    assert "DropSeen" not in opened.executor.refusals
+
+
+def test_a_damaged_manifest_on_a_worker_sends_the_scan_to_the_log(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    table = write_history(tmp_path, HISTORY)
+    write_state(table, HISTORY, 1)
+    next((table / ROOT / "manifests").iterdir()).write_bytes(b"nonsense")
+    scan = headrace.spark.open_table(spark, table).snapshot().scan()
+    assert len(list(scan)) == 60
+    assert scan.metrics.counts.fallbacks == 1
+
+
+def test_an_indextables_log_is_read_by_workers(
+    spark: SparkSession, fixture_indextables: Path
+) -> None:
+    table = fixture_indextables / "06_schema_dedup"
+    files = headrace.spark.open_table(spark, table).snapshot().scan()
+    assert {file.path for file in files} == set(entries_of(table, 12))
+
+
+def test_a_manifest_that_a_worker_cannot_read_is_named(
+    spark: SparkSession, fixture_indextables: Path, tmp_path: Path
+) -> None:
+    source = fixture_indextables / "02_five_appends"
+    for file in (file for file in source.rglob("*") if file.is_file()):
+        place = tmp_path / file.relative_to(source)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_bytes(file.read_bytes())
+    manifest = min((tmp_path / "_transaction_log/manifests").glob("manifest-*"))
+    manifest.write_bytes(manifest.read_bytes()[:-5])
+    with pytest.raises(CorruptStateError, match=manifest.name):
+        list(headrace.spark.open_table(spark, tmp_path).snapshot().scan())

@@ -1,0 +1,167 @@
+"""Every layout of an IndexTables log, written by hand; and states that `sync` makes."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+import headrace
+from headrace.avro.manifest import ManifestWriter
+from headrace.avro.state_file import encode_state
+from headrace.errors import CorruptCheckpointError, LogGapError
+from headrace.metrics.event import Event, LegacyCheckpointRead
+from headrace.protocol.state import StateManifest, Tombstone
+from tests.avro.entry import entry
+from tests.lake.action import add, opening, remove
+from tests.lake.log import write_history
+
+PROTOCOL = {"protocol": {"minReaderVersion": 4, "minWriterVersion": 4}}
+SCHEMA = json.dumps(
+    {
+        "type": "struct",
+        "fields": [{"name": "id", "type": "long", "nullable": True, "metadata": {}}],
+    }
+)
+METADATA = {"metaData": {"id": "t", "schemaString": SCHEMA, "partitionColumns": []}}
+
+
+def split(path: str) -> dict[str, Any]:
+    return {"add": {"path": path, "partitionValues": {}, "size": 1, "dataChange": True}}
+
+
+def gone(path: str) -> dict[str, Any]:
+    return {"remove": {"path": path, "dataChange": True}}
+
+
+def lines(*actions: dict[str, Any]) -> bytes:
+    return b"".join(json.dumps(action).encode() + b"\n" for action in actions)
+
+
+def put(table: Path, name: str, content: bytes) -> None:
+    path = table / "_transaction_log" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+
+
+def put_state(table: Path, version: int, paths: list[str], *, manifest: str, **fields: Any) -> None:
+    writer = ManifestWriter()
+    writer.append([entry(path) for path in paths])
+    written = writer.finish()
+    folder = f"state-v{version:020}"
+    place = manifest if "/" in manifest else f"{folder}/{manifest}"
+    put(table, place, written.content())
+    state = StateManifest(
+        state_version=version,
+        created_at=1,
+        num_files=len(paths),
+        total_bytes=len(paths),
+        manifests=(msgspec.structs.replace(written.info, path=manifest),),
+    )
+    put(table, f"{folder}/_manifest.avro", encode_state(msgspec.structs.replace(state, **fields)))
+
+
+def paths(table: Path, version: int | None = None) -> list[str]:
+    return sorted(file.path for file in headrace.Table(table).snapshot(version).scan())
+
+
+@pytest.mark.parametrize(
+    "pack", [lambda raw: raw, gzip.compress, lambda raw: b"\x01\x01" + gzip.compress(raw)]
+)
+def test_version_files_are_told_by_their_bytes(tmp_path: Path, pack: Any) -> None:
+    put(tmp_path, f"{0:020}.json", pack(lines(PROTOCOL, METADATA, split("a"))))
+    put(tmp_path, f"{1:020}.json", pack(lines(split("b"), gone("a"), {"mergeskip": {"path": "c"}})))
+    assert (paths(tmp_path), paths(tmp_path, 0)) == (["b"], ["a"])
+
+
+@pytest.mark.parametrize(
+    "manifest", ["manifests/manifest-1.avro", f"state-v{1:020}/manifest-1.avro", "manifest-1.avro"]
+)
+def test_manifests_are_found_in_every_form_of_path(tmp_path: Path, manifest: str) -> None:
+    put(tmp_path, f"{0:020}.json", lines(PROTOCOL, METADATA))
+    put_state(tmp_path, 1, ["a", "b"], manifest=manifest)
+    assert paths(tmp_path) == ["a", "b"]
+
+
+def test_version_files_after_a_state_are_replayed(tmp_path: Path) -> None:
+    put(tmp_path, f"{0:020}.json", lines(PROTOCOL, METADATA, split("a"), split("b")))
+    put_state(tmp_path, 1, ["a", "b", "c"], manifest="manifests/manifest-1.avro")
+    put(tmp_path, f"{1:020}.json", lines(split("c")))
+    put(tmp_path, f"{2:020}.json", lines(gone("a"), split("d")))
+    assert paths(tmp_path) == ["b", "c", "d"]
+    assert paths(tmp_path, 1) == ["a", "b", "c"]
+
+
+def test_a_json_checkpoint_is_read_and_reported(tmp_path: Path) -> None:
+    put(tmp_path, f"{5:020}.checkpoint.json", lines(PROTOCOL, METADATA, split("a"), split("b")))
+    put(tmp_path, f"{6:020}.json", lines(gone("a"), split("c")))
+    events: list[Event] = []
+    snapshot = headrace.Table(tmp_path, reporter=events.append).snapshot()
+    assert sorted(file.path for file in snapshot.scan()) == ["b", "c"]
+    (event,) = (e for e in events if isinstance(e, LegacyCheckpointRead))
+    assert "CHECKPOINT INDEXTABLES" in str(event)
+
+
+def multi_part(table: Path) -> str:
+    names = [f"{5:020}.checkpoint.abc123def456.{part:05}.json" for part in (1, 2)]
+    told = {"version": 5, "checkpointId": "abc123def456", "parts": names, "format": "json"}
+    put(table, f"{5:020}.checkpoint.json", lines(told))
+    put(table, names[0], lines(PROTOCOL, METADATA, split("a")))
+    put(table, names[1], b"\x01\x01" + gzip.compress(lines(split("b"))))
+    return names[1]
+
+
+def test_a_json_checkpoint_in_parts_is_read(tmp_path: Path) -> None:
+    multi_part(tmp_path)
+    assert paths(tmp_path) == ["a", "b"]
+
+
+def test_a_missing_part_is_named(tmp_path: Path) -> None:
+    name = multi_part(tmp_path)
+    (tmp_path / "_transaction_log" / name).unlink()
+    with pytest.raises(CorruptCheckpointError, match=name):
+        paths(tmp_path)
+
+
+def test_missing_version_files_are_named(tmp_path: Path) -> None:
+    put(tmp_path, f"{0:020}.json", lines(PROTOCOL, METADATA))
+    put(tmp_path, f"{2:020}.json", lines(split("a")))
+    with pytest.raises(LogGapError, match="commit 1 is missing"):
+        paths(tmp_path)
+
+
+def test_metadata_comes_from_the_newest_older_state_that_has_it(tmp_path: Path) -> None:
+    put(tmp_path, f"{0:020}.json", lines(PROTOCOL, METADATA))
+    newer = json.dumps({"metaData": {**METADATA["metaData"], "name": "newer"}})
+    put_state(tmp_path, 1, ["a"], manifest="manifests/1.avro", metadata=newer)
+    put_state(tmp_path, 2, ["a"], manifest="manifests/2.avro")
+    assert headrace.Table(tmp_path).snapshot().metadata.name == "newer"
+
+
+def test_a_tombstone_hides_only_what_was_added_before_it(tmp_path: Path) -> None:
+    put(tmp_path, f"{0:020}.json", lines(PROTOCOL, METADATA))
+    hidden = (Tombstone(path="a", removed_at_version=1), Tombstone(path="b", removed_at_version=2))
+    put_state(tmp_path, 3, ["a", "b", "c"], manifest="manifests/1.avro", tombstone_entries=hidden)
+    assert paths(tmp_path) == ["a", "c"]  # all were added by version 1
+
+
+def test_a_plain_tombstone_hides_its_path(tmp_path: Path) -> None:
+    put(tmp_path, f"{0:020}.json", lines(PROTOCOL, METADATA))
+    put_state(tmp_path, 3, ["a", "b"], manifest="manifests/1.avro", tombstones=("b",))
+    assert paths(tmp_path) == ["a"]
+
+
+def test_a_synchronised_state_is_the_base_of_the_next_scan(tmp_path: Path) -> None:
+    history = [[*opening(), add("a"), add("b")], [remove("a"), add("c")]]
+    write_history(tmp_path, history)
+    headrace.Table(tmp_path).state.sync()
+    write_history(tmp_path, [*history, [add("d"), remove("b")]])
+    scan = headrace.Table(tmp_path).snapshot().scan()
+    assert scan.decision.state_version == 1
+    assert sorted(file.path for file in scan) == ["c", "d"]
+    headrace.Table(tmp_path).state.sync()
+    again = headrace.Table(tmp_path).snapshot().scan()
+    assert again.decision.state_version == 2
+    assert sorted(file.path for file in again) == ["c", "d"]
