@@ -1,0 +1,276 @@
+"""A server against what a user would have instead, in one run and on one table.
+
+The peers are a Flight server in a few lines over deltalake, which lists all files before it sends
+the first; a bare Flight server that sends the batches of a scan with nothing around them; and one
+that sends batches which it already has, the most that Flight carries. Each server is a process of
+its own. Answers are compared by their number.
+"""
+
+import argparse
+import json
+import os
+import re
+import signal
+import statistics
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from urllib.request import urlopen
+
+import psutil
+from pyarrow import flight
+
+from benchmarks.lake import open_lake
+from benchmarks.parameter import Parameters
+from benchmarks.process import peak_bytes
+
+COLUMNS = ["path", "size_bytes", "modified_ms", "partition_values"]
+CONCURRENT = 8
+STALLED = 200
+
+_PEER = """
+import sys
+import pyarrow as pa
+from pyarrow import flight
+
+class Server(flight.FlightServerBase):
+    def do_get(self, context, ticket):
+        if "{kind}" == "deltalake":
+            from deltalake import DeltaTable
+            return flight.RecordBatchStream(pa.table(DeltaTable("{table}").get_add_actions()))
+        if "{kind}" == "scan":
+            scan = snapshot.scan(batch_rows=4096)
+            schema = scan.arrow_schema(columns={columns!r})
+            return flight.GeneratorStream(schema, scan.batches(columns={columns!r}))
+        return flight.GeneratorStream(kept.schema, iter(kept.to_batches()))
+
+if "{kind}" == "bare":
+    import headrace
+    scan = headrace.Table("{table}").snapshot().scan(batch_rows=4096)
+    kept = pa.Table.from_batches(scan.batches(columns={columns!r}))
+if "{kind}" == "scan":
+    import headrace
+    snapshot = headrace.Table("{table}").snapshot()
+server = Server("grpc://127.0.0.1:0")
+print(server.port, flush=True)
+server.serve()
+"""
+
+
+@dataclass(frozen=True)
+class Server:
+    """A process that serves."""
+
+    process: psutil.Process
+    port: int
+    http_port: int
+
+    def rss(self) -> int:
+        found: int = self.process.memory_info().rss
+        return found
+
+    def peak_mb(self) -> int:
+        return peak_bytes(self.process.pid) >> 20
+
+
+@contextmanager
+def process_of(words: list[str]) -> Iterator["subprocess.Popen[str]"]:
+    """A server in a process of its own."""
+    process = subprocess.Popen(
+        words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ
+    )
+    try:
+        yield process
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.communicate()
+
+
+@contextmanager
+def headrace_server(table: Path, *options: str) -> Iterator[Server]:
+    words = ["-m", "headrace", "serve", "--root", f"t={table}", "--listen", "127.0.0.1:0"]
+    with process_of([sys.executable, *words, *options]) as process:
+        assert process.stderr is not None
+        line = process.stderr.readline()
+        assert "Flight at" in line, line
+        http, flight_port = map(int, re.findall(r"127\.0\.0\.1:(\d+)", line))
+        yield Server(psutil.Process(process.pid), flight_port, http)
+
+
+@contextmanager
+def peer_server(kind: str, table: Path) -> Iterator[Server]:
+    text = _PEER.format(kind=kind, table=table, columns=COLUMNS)
+    with process_of([sys.executable, "-c", text]) as process:
+        assert process.stdout is not None
+        yield Server(psutil.Process(process.pid), int(process.stdout.readline()), 0)
+
+
+def ticket_of(client: flight.FlightClient, **asked: Any) -> flight.Ticket:
+    """The ticket of a request; a peer takes any."""
+    command = json.dumps({"table": "t", "columns": COLUMNS} | asked)
+    info = client.get_flight_info(flight.FlightDescriptor.for_command(command))
+    return info.endpoints[0].ticket
+
+
+def read(
+    port: int, ticket: Callable[[flight.FlightClient], flight.Ticket]
+) -> tuple[float, float, int]:
+    """The time to the first file, the time to the last one, and how many there were."""
+    client = flight.connect(f"grpc://127.0.0.1:{port}")
+    start = time.perf_counter()
+    reader = client.do_get(ticket(client))
+    files, first_s = 0, 0.0
+    while True:
+        try:
+            chunk = reader.read_chunk()
+        except StopIteration:
+            break
+        if not files:
+            first_s = time.perf_counter() - start
+        files += chunk.data.num_rows
+    taken_s = time.perf_counter() - start
+    client.close()
+    return first_s, taken_s, files
+
+
+def any_ticket(_: flight.FlightClient) -> flight.Ticket:
+    return flight.Ticket(b"all")
+
+
+def best(times: int, action: Callable[[], tuple[float, float, int]]) -> dict[str, float]:
+    """The best of several tries: other work on the machine only ever adds."""
+    tries = [action() for _ in range(times)]
+    return {
+        "first_ms": round(min(t[0] for t in tries) * 1e3, 2),
+        "all_s": round(min(t[1] for t in tries), 3),
+        "files": tries[0][2],
+        "files_per_s": round(tries[0][2] / min(t[1] for t in tries)),
+    }
+
+
+def measure_latency(table: Path, port: int) -> dict[str, float]:
+    """The first file from a server, beside that of the library in this process."""
+    import headrace  # noqa: PLC0415
+
+    snapshot = headrace.Table(table).snapshot()
+
+    def local() -> float:
+        start = time.perf_counter()
+        next(iter(snapshot.scan(limit=1).batches(columns=COLUMNS)))
+        return time.perf_counter() - start
+
+    remote = [read(port, lambda c: ticket_of(c, limit=1))[0] for _ in range(30)]
+    own = [local() for _ in range(30)]
+    return {
+        "remote_median_ms": round(statistics.median(remote) * 1e3, 2),
+        "library_median_ms": round(statistics.median(own) * 1e3, 2),
+        "added_ms": round((statistics.median(remote) - statistics.median(own)) * 1e3, 2),
+    }
+
+
+def measure_fairness(port: int) -> dict[str, float]:
+    """Several scans at once: none may starve."""
+    taken: list[float] = []
+
+    def one() -> None:
+        taken.append(read(port, ticket_of)[1])
+
+    threads = [threading.Thread(target=one) for _ in range(CONCURRENT)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    median = statistics.median(taken)
+    return {
+        "median_s": round(median, 3),
+        "slowest_s": round(max(taken), 3),
+        "ratio": round(max(taken) / median, 2),
+    }
+
+
+def measure_stalled(server: Server) -> dict[str, float]:
+    """Clients that take one message and no more: what they hold, and whether others are served."""
+    port, before = server.port, server.rss()
+    client = flight.connect(f"grpc://127.0.0.1:{port}")
+    readers = []
+    for _ in range(STALLED):
+        reader = client.do_get(ticket_of(client))
+        reader.read_chunk()
+        readers.append(reader)
+    time.sleep(2)
+    held = server.rss()
+    time.sleep(5)
+    later = server.rss()
+    other = read(port, lambda c: ticket_of(c, limit=1))
+    for reader in readers:
+        reader.cancel()
+    start = time.perf_counter()
+    client.close()
+    while _streams(server.http_port) and time.perf_counter() - start < 30:
+        time.sleep(0.01)
+    return {
+        "streams": STALLED,
+        "mb_before": before >> 20,
+        "mb_stalled": held >> 20,
+        "mb_five_seconds_later": later >> 20,
+        "mb_a_stream": round((held - before) / STALLED / 2**20, 2),
+        "another_client_first_ms": round(other[0] * 1e3, 1),
+        "released_after_cancel_s": round(time.perf_counter() - start, 2),
+    }
+
+
+def _streams(port: int) -> int:
+    """How many streams the server has; its HTTP half is asked."""
+    with urlopen(f"http://127.0.0.1:{port}/readyz") as reply:
+        found: int = json.load(reply)["streams"]
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--files", type=int, default=1_000_000)
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--result", type=Path)
+    asked = parser.parse_args()
+    table = open_lake(Parameters(files=asked.files)).table
+    found: dict[str, Any] = {"files": asked.files}
+    with headrace_server(table, "--max-streams", "400") as server:
+        port = server.port
+        read(port, ticket_of)
+        found["latency"] = measure_latency(table, port)
+        found["headrace"] = best(asked.repeats, lambda: read(port, ticket_of))
+        found["fairness"] = measure_fairness(port)
+        found["headrace"]["peak_mb"] = server.peak_mb()
+    with headrace_server(table, "--max-streams", "400") as server:
+        found["stalled"] = measure_stalled(server)
+    with peer_server("bare", table) as server:
+        port = server.port
+        found["bare"] = best(asked.repeats, lambda: read(port, any_ticket))
+    with peer_server("scan", table) as server:
+        port = server.port
+        found["bare_scan"] = best(asked.repeats, lambda: read(port, any_ticket))
+    with peer_server("deltalake", table) as server:
+        port = server.port
+        found["deltalake"] = best(1, lambda: read(port, any_ticket))
+        found["deltalake"]["peak_mb"] = server.peak_mb()
+    with headrace_server(table) as server:
+        port = server.port
+        found["headrace_cold"] = best(1, lambda: read(port, ticket_of))
+        found["headrace_cold"]["peak_mb"] = server.peak_mb()
+    ours = found["headrace"]["files_per_s"]
+    for peer in ("bare", "bare_scan"):
+        found[f"of_{peer}"] = round(ours / found[peer]["files_per_s"], 2)
+    text = json.dumps(found, indent=2)
+    print(text)
+    if asked.result is not None:
+        asked.result.write_text(text + "\n")
+
+
+if __name__ == "__main__":
+    main()

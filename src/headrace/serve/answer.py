@@ -1,0 +1,192 @@
+"""An answer under way: messages of files or rows, then an outcome.
+
+A pinned request enters; record batches leave, at a good pace, as long as they are wanted.
+"""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
+from headrace.plan.context import ExecutionContext
+from headrace.serve.outcome import Ending, Outcome
+from headrace.serve.pace import Batches, Pace, PacedMessages
+from headrace.serve.request import WireRequest
+from headrace.serve.safety import FileGuard
+from headrace.serve.share import Share, open_share
+from headrace.table import Snapshot
+
+SERVED_BATCH_ROWS = 4_096
+"""The rows of a batch where a client does not say: a stalled client holds a few of them."""
+CROWDED = 8
+"""With more streams than this, each decodes one row group of a checkpoint at a time."""
+
+
+class Answer:
+    """The files or rows of a request. Nothing is read before the first message is asked for.
+
+    Raises:
+        RequestError: the condition, a column or an option is wrong.
+    """
+
+    def __init__(  # noqa: PLR0913  (what a service knows)
+        self,
+        request: WireRequest,
+        snapshot: Snapshot,
+        *,
+        allowed: tuple[str, ...],
+        pace: Pace | None = None,
+        part: int = 0,
+        streams: int = 0,
+    ) -> None:
+        """Plan an answer.
+
+        Args:
+            request: What is asked for.
+            snapshot: Of which version.
+            allowed: Below which addresses files may lie that are told of.
+            pace: When messages are sent.
+            part: Which share of the files, where the request divides them.
+            streams: How many other streams run.
+        """
+        self.request = request
+        self.version = snapshot.version
+        self.count = 0
+        self.first_ms: float | None = None
+        self._pace = pace
+        self._guard = FileGuard(snapshot.table.uri, allowed=allowed)
+        self._messages: PacedMessages | None = None
+        self._started = 0.0
+        self._is_stopped = False
+        if request.kind == "rows":
+            self._plan = _plan_rows(request, snapshot)
+        else:
+            self._plan = _plan_files(request, snapshot, part, streams)
+        self.schema: pa.Schema = self._plan.schema
+        self.not_evaluated = self._plan.not_evaluated
+
+    def next_message(self, check: Callable[[], None]) -> pa.RecordBatch | None:
+        """The next message; None at the end.
+
+        Args:
+            check: Called while nothing comes; it raises to give up.
+
+        Raises:
+            HeadraceError: whatever ended the reading.
+        """
+        if self._messages is None:
+            self._started = time.monotonic()
+            self._messages = PacedMessages(self._plan.open(), pace=self._pace)
+            if self._is_stopped:
+                self._messages.stop()
+        batch = self._messages.next_message(check)
+        if batch is None:
+            return None
+        if self.request.kind == "files":
+            self._guard.check(batch)
+        if self.first_ms is None:
+            self.first_ms = (time.monotonic() - self._started) * 1000
+        self.count += batch.num_rows
+        return batch
+
+    @property
+    def outcome(self) -> Outcome:
+        """What to say after the last message."""
+        is_limited = self.request.most is not None and self.count >= self.request.most
+        return Outcome(
+            ending=Ending.LIMIT if is_limited else Ending.COMPLETE,
+            kind=self.request.kind,
+            table=self.request.table,
+            version=self.version,
+            count=self.count,
+            metrics=self._plan.metrics(),
+        )
+
+    def empty(self) -> pa.RecordBatch:
+        """A message without rows, to carry the outcome."""
+        return pa.RecordBatch.from_arrays(
+            [pa.array([], field.type) for field in self.schema], schema=self.schema
+        )
+
+    def stop(self) -> None:
+        """Let the reading end soon, from any thread."""
+        self._is_stopped = True
+        if self._messages is not None:
+            self._messages.stop()
+
+    def close(self) -> None:
+        """Stop, and let go of everything."""
+        self._is_stopped = True
+        if self._messages is not None:
+            self._messages.close()
+
+
+class _Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """How an answer is read."""
+
+    schema: Any
+    open: Callable[[], Batches]
+    metrics: Callable[[], dict[str, Any]]
+    not_evaluated: tuple[str, ...] = ()
+
+
+def file_columns(request: WireRequest, snapshot: Snapshot) -> list[str]:
+    """The columns of live files that a request gets.
+
+    Few libraries know a struct without members, so it is left out by default.
+    """
+    if request.columns is not None:
+        return list(request.columns)
+    names = snapshot.scan().arrow_schema().names
+    is_partitioned = bool(snapshot.partition_columns)
+    return [name for name in names if is_partitioned or name != "typed_partition_values"]
+
+
+def _plan_files(request: WireRequest, snapshot: Snapshot, part: int, streams: int) -> _Plan:
+    defaults: dict[str, Any] = {"batch_rows": SERVED_BATCH_ROWS}
+    if streams >= CROWDED:
+        defaults["leaf_parallelism"] = 1  # half the memory of a stream whose client is slow
+    overrides = defaults | request.scan_overrides
+    scan = snapshot.scan(where=request.condition, limit=request.most, **overrides)
+    columns = file_columns(request, snapshot)
+    schema = scan.arrow_schema(columns=columns)
+    if request.endpoints == 1:
+
+        def scan_metrics() -> dict[str, Any]:
+            return scan.metrics.as_dict()  # each iteration has its own
+
+        return _Plan(
+            schema=schema,
+            open=lambda: scan.batches(columns=columns),
+            metrics=scan_metrics,
+            not_evaluated=scan.not_evaluated,
+        )
+    reading = ExecutionContext(settings=scan.options)
+
+    def open_part() -> Batches:
+        return open_share(
+            scan,
+            Share(part=part, parts=request.endpoints),
+            executor=snapshot.table.executor,
+            reading=reading,
+            columns=columns,
+        )
+
+    return _Plan(
+        schema=schema,
+        open=open_part,
+        metrics=lambda: msgspec.structs.asdict(reading.meter.counts),
+        not_evaluated=scan.not_evaluated,
+    )
+
+
+def _plan_rows(request: WireRequest, snapshot: Snapshot) -> _Plan:
+    reader = snapshot.rows(
+        request.condition,
+        columns=request.columns,
+        limit=request.most,
+        **request.row_overrides,
+    )
+    return _Plan(schema=reader.schema, open=lambda: reader, metrics=reader.metrics.as_dict)

@@ -1,0 +1,225 @@
+"""What runs in the interpreter that the C library holds: each call of the host ends in a status.
+
+Pointers of the host enter; statuses leave, and files by the loop in C. Nothing is raised, and
+nothing is written to the host's standard error: its text is kept for `headrace_last_error`.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+
+from headrace.errors import (
+    DamageError,
+    HeadraceError,
+    InvalidArgumentError,
+    MalformedRequestError,
+    RequestError,
+    SetupError,
+    StorageError,
+    TableError,
+)
+from headrace.plan.cancellation import Cancelled
+from headrace.scan.scan import Scan
+from headrace.serve.condition import parse_condition
+from headrace.serve.pace import Pace, PacedMessages
+from headrace.serve.request import WireRequest, decode_request
+from headrace.table import Snapshot, Table
+
+BASE = 1000
+"""Added to every status, so that 0 can only come from a library that did not start."""
+DONE, STOPPED, CANCELLED, INTERNAL = 0, 1, -7, -8
+_STATUSES: tuple[tuple[type[HeadraceError], int], ...] = (
+    (RequestError, -2),
+    (TableError, -3),
+    (DamageError, -4),
+    (StorageError, -5),
+    (SetupError, -6),
+)
+_AT_ONCE = Pace(rows=1, delay_s=0.0)
+_TAKEN, _REFUSED, _CALLED_OFF = 0, 1, 2
+
+Emit = Callable[[pa.RecordBatch], int]
+
+
+def register(ffi: Any, lib: Any) -> None:
+    """Put these functions behind those that C calls."""
+    library = _Library(ffi, lib)
+    for name in ("scan_lazy", "scan", "open_stream"):
+        ffi.def_extern(name=f"headrace_python_{name}")(getattr(library, name))
+
+
+class _Library:
+    """The calls of the host."""
+
+    def __init__(self, ffi: Any, lib: Any) -> None:
+        self._ffi = ffi
+        self._lib = lib
+
+    def scan_lazy(self, table_path: Any, predicate_json: Any, limit: int, callback: Any) -> int:
+        """`delta_scan_lazy`."""
+        with self._status() as status:
+            predicate = self._text(predicate_json, "predicate_json")
+            where = parse_condition(predicate) if predicate else None
+            table = self._text(table_path, "table_path") or ""
+            scan = Table(table).snapshot().scan(where=where, limit=limit or None)
+
+            def emit(batch: pa.RecordBatch) -> int:
+                offsets, text = self._texts(batch["uri"])
+                sizes = self._numbers(batch["size_bytes"])
+                ending: int = self._lib.headrace_emit_plain(
+                    callback, batch.num_rows, offsets, text, sizes
+                )
+                return ending
+
+            status.append(self._give(scan, ["uri", "size_bytes"], emit))
+        return status[-1] + BASE
+
+    def scan(self, request_json: Any, callback: Any, user_data: Any, cancellation: Any) -> int:
+        """`headrace_scan`."""
+        with self._status() as status:
+            request = self._request(request_json)
+            if request.kind != "files":
+                raise MalformedRequestError(reason="rows come by headrace_open_stream")
+            scan = _files(request, _snapshot(request))
+
+            def emit(batch: pa.RecordBatch) -> int:
+                offsets, text = self._texts(batch["uri"])
+                values = batch["partition_values"].to_pylist(maps_as_pydicts="strict")
+                encoded = pa.array([msgspec.json.encode(value).decode() for value in values])
+                value_offsets, value_text = self._texts(encoded)
+                ending: int = self._lib.headrace_emit_files(
+                    callback,
+                    user_data,
+                    cancellation,
+                    batch.num_rows,
+                    offsets,
+                    text,
+                    self._numbers(batch["size_bytes"]),
+                    self._numbers(batch["modified_ms"]),
+                    value_offsets,
+                    value_text,
+                )
+                return ending
+
+            def check() -> None:
+                if self._lib.headrace_is_cancelled(cancellation):
+                    raise Cancelled
+
+            columns = ["uri", "size_bytes", "modified_ms", "partition_values"]
+            status.append(self._give(scan, columns, emit, check=check))
+        return status[-1] + BASE
+
+    def open_stream(self, request_json: Any, out: Any) -> int:
+        """`headrace_open_stream`."""
+        with self._status() as status:
+            request = self._request(request_json)
+            snapshot = _snapshot(request)
+            if request.kind == "rows":
+                reader: Any = snapshot.rows(
+                    request.condition,
+                    columns=request.columns,
+                    limit=request.most,
+                    **request.row_overrides,
+                )
+            else:
+                scan = _files(request, snapshot)
+                names = request.columns
+                source = scan if names is None else _Chosen(scan, names)
+                reader = pa.RecordBatchReader.from_stream(source)
+            reader._export_to_c(int(self._ffi.cast("uintptr_t", out)))  # noqa: SLF001  (Arrow's own)
+            status.append(DONE)
+        return status[-1] + BASE
+
+    def _give(
+        self,
+        scan: Scan,
+        columns: list[str],
+        emit: Emit,
+        *,
+        check: Callable[[], None] = lambda: None,
+    ) -> int:
+        messages = PacedMessages(scan.batches(columns=columns), pace=_AT_ONCE)
+        try:
+            while (batch := messages.next_message(check)) is not None:
+                match emit(batch):
+                    case 0:
+                        continue
+                    case 1:
+                        return STOPPED
+                    case 2:
+                        raise Cancelled
+                    case _:
+                        raise MemoryError
+        finally:
+            messages.close()
+        return DONE
+
+    @contextmanager
+    def _status(self) -> Iterator[list[int]]:
+        """Turn whatever happens into a status, and a text for the host."""
+        status: list[int] = []
+        try:
+            yield status
+        except Cancelled:
+            self._tell("CANCELLED: the scan was cancelled")
+            status.append(CANCELLED)
+        except HeadraceError as error:
+            self._tell(f"{error.code}: {error}")
+            found = (number for kind, number in _STATUSES if isinstance(error, kind))
+            status.append(next(found, INTERNAL))
+        except BaseException as error:  # noqa: BLE001  (a host cannot catch it)
+            self._tell(f"INTERNAL: {type(error).__name__}: {error}")
+            status.append(INTERNAL)
+
+    def _tell(self, text: str) -> None:
+        self._lib.headrace_set_error(text.encode("utf-8", "replace"))
+
+    def _request(self, pointer: Any) -> WireRequest:
+        request = decode_request(self._text(pointer, "request_json") or "")
+        if request.endpoints > 1:
+            raise MalformedRequestError(reason="endpoints is for a server")
+        return request
+
+    def _text(self, pointer: Any, argument: str) -> str | None:
+        if pointer == self._ffi.NULL:
+            return None
+        try:
+            text: str = self._ffi.string(pointer).decode()
+        except UnicodeDecodeError as error:
+            raise InvalidArgumentError(argument=argument, reason="it is not UTF-8") from error
+        return text
+
+    def _texts(self, column: pa.StringArray) -> tuple[Any, Any]:
+        """The offsets and the bytes of a column."""
+        _, offsets, text = column.buffers()
+        address = offsets.address + 4 * column.offset
+        bytes_at = 0 if text is None else text.address
+        return self._ffi.cast("int32_t *", address), self._ffi.cast("char *", bytes_at)
+
+    def _numbers(self, column: pa.Int64Array) -> Any:
+        return self._ffi.cast("int64_t *", column.buffers()[1].address + 8 * column.offset)
+
+
+class _Chosen:
+    """Some columns of a scan, for those who take an Arrow stream."""
+
+    def __init__(self, scan: Scan, columns: tuple[str, ...]) -> None:
+        self._scan = scan
+        self._columns = columns
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        schema = self._scan.arrow_schema(columns=self._columns)
+        batches = self._scan.batches(columns=self._columns)
+        reader = pa.RecordBatchReader.from_batches(schema, batches)
+        return reader.__arrow_c_stream__(requested_schema)
+
+
+def _snapshot(request: WireRequest) -> Snapshot:
+    return Table(request.table).snapshot(request.version, as_of=request.as_of)
+
+
+def _files(request: WireRequest, snapshot: Snapshot) -> Scan:
+    return snapshot.scan(request.condition, limit=request.most, **request.scan_overrides)

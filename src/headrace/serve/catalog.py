@@ -1,0 +1,140 @@
+"""The tables of a server, opened once and shared by its requests, as many as fit.
+
+A name and a version enter; a snapshot leaves. The newest snapshot of a table is brought up to
+date for every request, which reads only what is new; those of older versions are kept as well.
+"""
+
+from collections import OrderedDict
+from threading import Lock
+from typing import Generic, TypeVar
+
+import msgspec
+
+from headrace import wiring
+from headrace.errors import TableNotFoundError, TableNotServedError
+from headrace.metrics.event import Event
+from headrace.metrics.reporter import Reporter
+from headrace.serve.request import WireRequest
+from headrace.serve.root import Roots
+from headrace.storage.confined import ConfinedReachingStore, ConfinedStore
+from headrace.storage.location import scheme_of
+from headrace.storage.store import Store
+from headrace.table import Snapshot, Table
+
+V = TypeVar("V")
+
+DEFAULT_TABLES = 64
+"""How many tables, and how many older versions, stay open."""
+DEFAULT_CACHE_BYTES = 4 << 20
+"""How much each open table remembers of each, footers and listings."""
+
+
+class Catalog:
+    """The tables below a server's roots."""
+
+    def __init__(
+        self,
+        roots: Roots,
+        *,
+        reporter: Reporter,
+        max_tables: int = DEFAULT_TABLES,
+        cache_bytes: int = DEFAULT_CACHE_BYTES,
+    ) -> None:
+        """Start with nothing open.
+
+        Args:
+            roots: Where the tables are.
+            reporter: Takes the events of all scans, which name tables as clients do.
+            max_tables: How many tables stay open; those used last do.
+            cache_bytes: How much each remembers.
+        """
+        self.roots = roots
+        self._reporter = reporter
+        self._cache_bytes = cache_bytes
+        self._newest: _Recent[Snapshot] = _Recent(max_tables)
+        self._tables: _Recent[Table] = _Recent(max_tables)
+        self._pinned: _Recent[Snapshot] = _Recent(max_tables)
+
+    def snapshot(self, request: WireRequest) -> Snapshot:
+        """The snapshot that a request asks for.
+
+        Raises:
+            TableNotServedError: there is no such table.
+            TableError, DamageError, StorageError: it cannot be read.
+        """
+        try:
+            return self._snapshot(request)
+        except TableNotFoundError as error:
+            # What is not served and what is not there must look the same.
+            raise TableNotServedError(table=request.table, roots=self.roots.names) from error
+
+    def _snapshot(self, request: WireRequest) -> Snapshot:
+        name, version = request.table, request.version
+        if version is not None:
+            key = f"{name}@{version}"
+            return self._pinned.get(key) or self._pinned.put(
+                key, self._table(name).snapshot(version)
+            )
+        if request.as_of is not None:
+            return self._table(name).snapshot(as_of=request.as_of)
+        known = self._newest.get(name)
+        self.roots.locate(name)  # also where it is known: its folder may be a link by now
+        newest = self._table(name).snapshot() if known is None else known.refresh()
+        self._pinned.put(f"{name}@{newest.version}", newest)  # its tickets come back with it
+        return self._newest.put(name, newest)
+
+    def _table(self, name: str) -> Table:
+        uri = self.roots.locate(name)
+        return self._tables.get(name) or self._tables.put(name, self._open(name, uri))
+
+    def _open(self, name: str, uri: str) -> Table:
+        store = self._confined(uri)
+        table = Table(
+            uri,
+            executor=wiring.open_executor(store, cache_bytes=self._cache_bytes),
+            reporter=_Renaming(self._reporter, name),
+            cache_bytes=self._cache_bytes,
+        )
+        table.files = ConfinedReachingStore(
+            store, allowed=self.roots.uris, open_other=self._confined
+        )
+        return table
+
+    def _confined(self, uri: str) -> Store:
+        if scheme_of(uri) == "file":
+            return ConfinedStore(uri, allowed=self.roots.local_folders)
+        return wiring.open_store(uri)
+
+
+class _Renaming:
+    """A reporter that calls a table by the name that clients know."""
+
+    def __init__(self, reporter: Reporter, name: str) -> None:
+        self._reporter = reporter
+        self._name = name
+
+    def __call__(self, event: Event) -> None:
+        self._reporter(msgspec.structs.replace(event, table=self._name))
+
+
+class _Recent(Generic[V]):
+    """The values used last, by name."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._values: OrderedDict[str, V] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, name: str) -> V | None:
+        with self._lock:
+            if name in self._values:
+                self._values.move_to_end(name)
+            return self._values.get(name)
+
+    def put(self, name: str, value: V) -> V:
+        with self._lock:
+            self._values[name] = value
+            self._values.move_to_end(name)
+            while len(self._values) > self._most:
+                self._values.popitem(last=False)
+        return value

@@ -1,0 +1,273 @@
+"""Tables of a server, with the interface of local ones: `headrace.connect(...)`.
+
+Names of tables enter; snapshots, scans and rows leave, streamed by the server as it finds them.
+What a local call would raise is raised here too.
+"""
+
+import ssl
+from collections.abc import Iterator, Sequence
+from datetime import date, datetime
+from typing import Any, Self
+from urllib.parse import urlsplit
+from urllib.request import Request, urlopen
+
+import msgspec
+import pyarrow as pa
+from pyarrow import flight
+
+from headrace import wiring
+from headrace.errors import HeadraceError, InvalidArgumentError, RemoteFailedError
+from headrace.log.segment import Segment
+from headrace.phases.snapshot import TableVersion
+from headrace.rows.option import RowOptions
+from headrace.scan.argument import chosen_options, column_names, condition, whole_number
+from headrace.scan.options import ScanOptions
+from headrace.serve.client_error import remote_errors
+from headrace.serve.client_stream import RemoteReader, RemoteScan
+from headrace.serve.request import Kind, WireRequest, make_request
+from headrace.serve.service import Description
+from headrace.table.handover import RowHandover
+
+_DISCOVERY_S = 10.0
+
+
+class Connection:
+    """A server, over Arrow Flight. Nothing is sent before something is asked for."""
+
+    def __init__(
+        self,
+        location: str,
+        *,
+        token: str | None = None,
+        tls_root_certs: bytes | None = None,
+        cert_chain: bytes | None = None,
+        private_key: bytes | None = None,
+    ) -> None:
+        """Take the address of a server; users call `headrace.connect`."""
+        self._token = token
+        self._tls_root_certs = tls_root_certs
+        self.location = self._flight_location(location)
+        secure = {"cert_chain": cert_chain, "private_key": private_key} if cert_chain else {}
+        try:
+            self._client = flight.FlightClient(
+                self.location, tls_root_certs=tls_root_certs, **secure
+            )
+        except (pa.ArrowException, flight.FlightError) as error:
+            raise InvalidArgumentError(argument="location", reason=str(error)) from error
+
+    def __repr__(self) -> str:
+        return f"Connection({self.location!r})"
+
+    def table(self, name: str) -> "RemoteTable":
+        """A table by its name, such as `lake/events`; it is not asked for yet."""
+        return RemoteTable(self, name)
+
+    def tables(self, beginning: str = "") -> list[str]:
+        """The names of the tables that the server lists, or of those that begin so."""
+        with remote_errors(self.location):
+            infos = list(self._client.list_flights(beginning.encode(), self.call_options))
+        return [msgspec.json.decode(info.descriptor.command)["table"] for info in infos]
+
+    def is_ready(self) -> bool:
+        """Whether the server is there and takes requests."""
+        try:
+            with remote_errors(self.location):
+                results = list(self._client.do_action("health", self.call_options))
+        except HeadraceError:
+            return False
+        return [result.body.to_pybytes() for result in results] == [b"ready"]
+
+    def close(self) -> None:
+        """End the connection; streams that are open break off."""
+        self._client.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.close()
+
+    @property
+    def call_options(self) -> flight.FlightCallOptions:
+        """What every call carries."""
+        if self._token is None:
+            return flight.FlightCallOptions()
+        return flight.FlightCallOptions(
+            headers=[(b"authorization", f"Bearer {self._token}".encode())]
+        )
+
+    def info(self, request: WireRequest) -> flight.FlightInfo:
+        """Ask for a flight.
+
+        Raises:
+            HeadraceError: the server refuses it.
+        """
+        descriptor = flight.FlightDescriptor.for_command(request.encode())
+        with remote_errors(self.location):
+            return self._client.get_flight_info(descriptor, self.call_options)
+
+    def open(self, ticket: flight.Ticket) -> flight.FlightStreamReader:
+        """Start a stream.
+
+        Raises:
+            HeadraceError: the server refuses it.
+        """
+        with remote_errors(self.location):
+            return self._client.do_get(ticket, self.call_options)
+
+    def _flight_location(self, location: str) -> str:
+        """Where Flight is: as given, or as the HTTP half of the server says."""
+        parts = urlsplit(location)
+        if parts.scheme not in {"http", "https"}:
+            return location
+        headers = {} if self._token is None else {"authorization": f"Bearer {self._token}"}
+        asked = Request(f"{location.rstrip('/')}/v1", headers=headers)  # noqa: S310  (checked)
+        authority = self._tls_root_certs
+        context = ssl.create_default_context(cadata=authority.decode() if authority else None)
+        try:
+            with urlopen(asked, timeout=_DISCOVERY_S, context=context) as reply:  # noqa: S310
+                port = msgspec.json.decode(reply.read(), type=dict[str, Any])["flight_port"]
+        except (OSError, ValueError, KeyError, msgspec.MsgspecError) as error:
+            raise RemoteFailedError(location=location, reason=str(error)) from error
+        secure = "+tls" if parts.scheme == "https" else "+tcp"
+        return f"grpc{secure}://{parts.hostname}:{port}"
+
+
+class RemoteTable:
+    """A table of a server."""
+
+    def __init__(self, connection: Connection, name: str) -> None:
+        """Name a table; users get them from `Connection.table`."""
+        self.connection = connection
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"RemoteTable({self.connection.location!r}, {self.name!r})"
+
+    def snapshot(
+        self, version: int | None = None, *, as_of: datetime | date | str | None = None
+    ) -> "RemoteSnapshot":
+        """Take a snapshot: the newest, that of a version, or that of a time.
+
+        Raises:
+            TableNotServedError: the server has no such table.
+            HeadraceError: as for `headrace.Table.snapshot`.
+        """
+        if as_of is not None and version is not None:
+            raise InvalidArgumentError(argument="as_of", reason="give it or version, not both")
+        moment = as_of.isoformat() if isinstance(as_of, datetime | date) else as_of
+        number = None if version is None else whole_number("version", version)
+        info = self.connection.info(make_request(self.name, version=number, as_of=moment))
+        return RemoteSnapshot(self, msgspec.json.decode(info.app_metadata, type=Description))
+
+
+class RemoteSnapshot(RowHandover):
+    """One version of a server's table, pinned: later commits do not change it."""
+
+    def __init__(self, table: RemoteTable, description: Description) -> None:
+        """Wrap what the server said; users get snapshots from `RemoteTable.snapshot`."""
+        super().__init__(
+            TableVersion(
+                table=description.uri,
+                segment=Segment(version=description.version, commits_newest_first=()),
+                protocol=description.protocol,
+                metadata=description.metadata,
+            )
+        )
+        self.table = table
+
+    def __repr__(self) -> str:
+        return f"RemoteSnapshot({self.table.name!r}, version={self.version})"
+
+    def scan(
+        self,
+        where: str | None = None,
+        *,
+        limit: int | None = None,
+        options: ScanOptions | None = None,
+        endpoints: int = 1,
+        **overrides: Any,
+    ) -> RemoteScan:
+        """Plan a scan of the live files; the server reads nothing before it is iterated.
+
+        Args:
+            where: A SQL condition; files that cannot hold a matching row are left out.
+            limit: Stop after this many files.
+            options: How to go about it; no option changes which files are given.
+            endpoints: Into how many streams the files may be divided.
+            overrides: Single options by name, such as `strategy="forward"`.
+
+        Raises:
+            RequestError: an argument is wrong, as for `headrace.Snapshot.scan`.
+        """
+        chosen = chosen_options(options or ScanOptions(), ScanOptions, overrides)
+        most = None if limit is None else whole_number("limit", limit)
+        given = _changed(chosen, ScanOptions())
+        request = self._request(
+            "files", where=where, limit=most, overrides=given, endpoints=endpoints
+        )
+        return RemoteScan(
+            self.table.connection, request, context=self.context, options=chosen, limit=most
+        )
+
+    def rows(
+        self,
+        where: str | None = None,
+        *,
+        columns: Sequence[str] | None = None,
+        limit: int | None = None,
+        options: RowOptions | None = None,
+        **overrides: Any,
+    ) -> RemoteReader:
+        """The rows, as a `pyarrow.RecordBatchReader`, streamed by the server.
+
+        Arguments and errors are those of `headrace.Snapshot.rows`. Closing the reader stops the
+        server's reading.
+        """
+        chosen = chosen_options(options or RowOptions(), RowOptions, overrides)
+        most = None if limit is None else whole_number("limit", limit)
+        request = self._request(
+            "rows",
+            where=where,
+            limit=most,
+            columns=None if columns is None else column_names(columns),
+            overrides=_changed(chosen, RowOptions()),
+        )
+        return RemoteReader.open(self.table.connection, request, is_empty=most == 0)
+
+    def to_pyarrow_dataset(self, where: str | None = None) -> Any:
+        """Not offered: a dataset reads files itself, and rows of a server come as a stream.
+
+        Raises:
+            InvalidArgumentError: always; `rows` and `to_polars` read the same rows.
+        """
+        reason = f"a server's rows have no dataset; use rows({where!r})"
+        raise InvalidArgumentError(argument="to_pyarrow_dataset", reason=reason)
+
+    def to_duckdb(self, connection: Any = None, *, where: str | None = None) -> Any:
+        """The rows as a relation of DuckDB, which can be read once.
+
+        Raises:
+            MissingExtraError: DuckDB is not installed.
+        """
+        return wiring.open_relation(self.rows(where), connection)
+
+    def refresh(self) -> "RemoteSnapshot":
+        """The newest snapshot; itself where nothing is newer."""
+        newest = self.table.snapshot()
+        return self if newest == self else newest
+
+    def _request(self, kind: Kind, *, where: str | None, **parts: Any) -> WireRequest:
+        return make_request(
+            self.table.name,
+            kind=kind,
+            where=None if where is None else condition(where),
+            version=self.version,
+            **parts,
+        )
+
+
+def _changed(options: ScanOptions, defaults: ScanOptions) -> dict[str, Any]:
+    """The options that differ from the defaults: those of the server stand for the others."""
+    names: Iterator[str] = iter(options.__struct_fields__)
+    return {n: v for n in names if (v := getattr(options, n)) != getattr(defaults, n)}

@@ -1,0 +1,293 @@
+"""Answers of a server: files and rows, read as they come, and known to be whole.
+
+A request enters; record batches leave, or `LiveFile` values. An answer that ends without its
+outcome raises. Closing one cancels the call, which stops the server's reading.
+"""
+
+import threading
+from collections.abc import AsyncIterator, Generator, Iterator, Sequence
+from contextlib import suppress
+from typing import Any, Protocol
+
+import msgspec
+import pyarrow as pa
+from pyarrow import flight
+
+from headrace.errors import HeadraceError, InvalidArgumentError, StreamIncompleteError
+from headrace.plan.cancellation import Cancellation
+from headrace.protocol.action import DeletionVector
+from headrace.rows.reader import RowReader
+from headrace.scan.aio import in_bulk, one_by_one
+from headrace.scan.argument import column_names
+from headrace.scan.live_file import FileContext, LiveFile
+from headrace.scan.options import ScanOptions
+from headrace.scan.pipeline import Pipeline
+from headrace.serve.client_error import remote_errors
+from headrace.serve.outcome import Outcome
+from headrace.serve.request import WireRequest
+
+_HIDDEN = "typed_partition_values"
+
+
+class Caller(Protocol):
+    """What can ask a server."""
+
+    location: str
+
+    def info(self, request: WireRequest) -> Any:
+        """Ask for a flight."""
+
+    def open(self, ticket: Any) -> Any:
+        """Start a stream."""
+
+
+class RemoteBatches:
+    """The batches of an answer, from all of its endpoints in turn; any thread may stop it."""
+
+    def __init__(self, caller: Caller, tickets: Sequence[Any]) -> None:
+        """Prepare; no stream is started before the first batch is asked for."""
+        self._caller = caller
+        self._tickets = tickets
+        self._cancellation = Cancellation()
+        self._lock = threading.Lock()
+        self._reader: flight.FlightStreamReader | None = None
+        self.outcomes: list[Outcome] = []
+        """The outcome of each endpoint that has come to its end."""
+        self._batches = self._read()
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        return self
+
+    def __next__(self) -> pa.RecordBatch:
+        return next(self._batches)
+
+    def stop(self) -> None:
+        """Cancel the call; whoever waits for a batch gets an end."""
+        self._cancellation.request()
+        with self._lock:
+            if self._reader is not None:
+                self._reader.cancel()
+
+    def close(self) -> None:
+        """Cancel the call, and let go of it."""
+        self.stop()
+        with suppress(ValueError):  # another thread is reading: it ends by itself
+            self._batches.close()
+
+    def __del__(self) -> None:
+        self.stop()
+
+    def _read(self) -> Generator[pa.RecordBatch, None, None]:
+        for ticket in self._tickets:
+            if self._cancellation.is_requested:
+                return
+            reader = self._caller.open(ticket)
+            with self._lock:
+                self._reader = reader
+            is_whole = False
+            while (chunk := self._chunk(reader)) is not None:
+                if chunk.app_metadata is not None:
+                    content = chunk.app_metadata.to_pybytes()
+                    self.outcomes.append(msgspec.json.decode(content, type=Outcome))
+                    is_whole = True
+                if chunk.data is not None and chunk.data.num_rows:
+                    yield chunk.data
+            if not is_whole and not self._cancellation.is_requested:
+                raise StreamIncompleteError(location=self._caller.location)
+
+    def _chunk(self, reader: flight.FlightStreamReader) -> Any:
+        try:
+            with remote_errors(self._caller.location):
+                return reader.read_chunk()
+        except StopIteration:
+            return None
+        except HeadraceError:
+            if self._cancellation.is_requested:
+                return None
+            raise
+
+
+class RemoteScan:
+    """A lazy iterable of a server's live files, with the interface of `headrace.Scan`."""
+
+    def __init__(
+        self,
+        caller: Caller,
+        request: WireRequest,
+        *,
+        context: FileContext,
+        options: ScanOptions,
+        limit: int | None,
+    ) -> None:
+        """Prepare; users get scans from `RemoteSnapshot.scan`.
+
+        Raises:
+            RequestError: the server refuses the condition or an option.
+        """
+        self.request = request
+        self.where = request.condition
+        self.limit = limit
+        self.options = options
+        self.context = context
+        self._caller = caller
+        self._info = caller.info(request)
+        self._batches: RemoteBatches | None = None
+        described = msgspec.json.decode(self._info.app_metadata, type=dict[str, Any])
+        self.not_evaluated: tuple[str, ...] = tuple(described["not_evaluated"])
+        """The parts of the condition that rule out no file."""
+
+    def __repr__(self) -> str:
+        asked = {"version": self.request.version, "where": self.where, "limit": self.limit}
+        given = (f"{name}={value!r}" for name, value in asked.items() if value is not None)
+        return f"RemoteScan({self.request.table!r}, {', '.join(given)})"
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """What the server said at the end of the last iteration; None before it.
+
+        With several endpoints it is that of the last one, with the count of all.
+        """
+        outcomes = [] if self._batches is None else self._batches.outcomes
+        if not outcomes or len(outcomes) < len(self._info.endpoints):
+            return None
+        count = sum(outcome.count for outcome in outcomes)
+        return msgspec.structs.replace(outcomes[-1], count=count)
+
+    @property
+    def metrics(self) -> dict[str, Any]:
+        """What the last iteration took on the server; empty before its end."""
+        return {} if self.outcome is None else self.outcome.metrics
+
+    def batches(self, *, columns: Sequence[str] | None = None) -> Pipeline[pa.RecordBatch]:
+        """The live files as record batches, as the server sends them.
+
+        Args:
+            columns: The columns wanted, by name; by default all that the server sends.
+
+        Raises:
+            HeadraceError: the server refuses; by the batches: what ended its scan.
+        """
+        info = self._info
+        if columns is not None:
+            names = column_names(columns)
+            info = self._caller.info(msgspec.structs.replace(self.request, columns=names))
+        batches = RemoteBatches(self._caller, self._tickets(info))
+        self._batches = batches
+        return _RemotePipeline(batches)
+
+    def open_parts(self) -> list[Pipeline[pa.RecordBatch]]:
+        """The endpoints of the flight, each to be read by a thread or process of its own."""
+        return [
+            _RemotePipeline(RemoteBatches(self._caller, [t])) for t in self._tickets(self._info)
+        ]
+
+    def __iter__(self) -> Iterator[LiveFile]:
+        with self.batches() as batches:
+            for batch in batches:
+                yield from live_files(batch, self.context)
+
+    async def __aiter__(self) -> AsyncIterator[LiveFile]:
+        batches = self.batches()
+
+        def files() -> Generator[LiveFile, None, None]:
+            for batch in batches:
+                yield from live_files(batch, self.context)
+
+        cancellation = Cancellation()
+        try:
+            async for file in in_bulk(files(), cancellation):
+                yield file
+        finally:
+            batches.stop()
+
+    def count(self) -> int:
+        """How many files there are."""
+        with self.batches(columns=["size_bytes"]) as batches:
+            return sum(batch.num_rows for batch in batches)
+
+    def arrow_schema(self, *, columns: Sequence[str] | None = None) -> pa.Schema:
+        """The schema of the batches."""
+        schema = self._info.schema
+        if columns is None:
+            return schema
+        names = column_names(columns)
+        for name in names:
+            if name not in schema.names:
+                reason = f"there is no {name!r}; there are {', '.join(schema.names)}"
+                raise InvalidArgumentError(argument="columns", reason=reason)
+        return pa.schema([schema.field(name) for name in names], schema.metadata)
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+        """Hand the live files to any library that takes Arrow, such as `polars.DataFrame(scan)`."""
+        reader = pa.RecordBatchReader.from_batches(self.arrow_schema(), self.batches())
+        return reader.__arrow_c_stream__(requested_schema)
+
+    def __arrow_c_schema__(self) -> object:
+        """The schema of the live files, for libraries that take Arrow."""
+        return self.arrow_schema().__arrow_c_schema__()
+
+    def _tickets(self, info: flight.FlightInfo) -> list[flight.Ticket]:
+        return [] if self.limit == 0 else [endpoint.ticket for endpoint in info.endpoints]
+
+
+class RemoteReader(RowReader):
+    """The rows of a server. Closing it early stops the server's reading."""
+
+    @classmethod
+    def open(cls, caller: Caller, request: WireRequest, *, is_empty: bool) -> "RemoteReader":
+        """Ask for rows; they start to come when the first batch is asked for.
+
+        Raises:
+            RequestError: the server refuses the condition, a column or an option.
+        """
+        info = caller.info(request)
+        tickets = [] if is_empty else [endpoint.ticket for endpoint in info.endpoints]
+        batches = RemoteBatches(caller, tickets)
+        metrics: Any = RemoteMetrics(batches)  # what the server counted, by name
+        return cls(info.schema, batches, metrics=metrics)
+
+
+class RemoteMetrics:
+    """What reading rows took on the server."""
+
+    def __init__(self, batches: RemoteBatches) -> None:
+        self._batches = batches
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything by name; empty before the end."""
+        return {} if not self._batches.outcomes else self._batches.outcomes[-1].metrics
+
+
+class _RemotePipeline(Pipeline[pa.RecordBatch]):
+    """Batches that a thread receives; stopping them also cancels the call."""
+
+    def __init__(self, batches: RemoteBatches) -> None:
+        self._remote = batches
+
+        def received() -> Generator[pa.RecordBatch, None, None]:
+            try:
+                yield from batches
+            finally:
+                batches.close()
+
+        super().__init__(received(), to_async=one_by_one)
+
+    def stop(self) -> None:
+        super().stop()
+        self._remote.stop()
+
+    def __del__(self) -> None:
+        super().__del__()
+        self._remote.stop()
+
+
+def live_files(batch: pa.RecordBatch, context: FileContext) -> Iterator[LiveFile]:
+    """The files of a batch with all columns."""
+    names = [name for name in batch.schema.names if name not in {"uri", "dv_id", _HIDDEN}]
+    for row in batch.select(names).to_pylist(maps_as_pydicts="strict"):
+        vector = row.pop("deletion_vector")
+        yield LiveFile(
+            deletion_vector=None if vector is None else DeletionVector(**vector),
+            context=context,
+            **row,
+        )

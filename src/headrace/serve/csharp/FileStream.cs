@@ -1,0 +1,148 @@
+using System;
+using System.Collections.Concurrent;
+using System.Collections.Generic;
+using System.Threading;
+using System.Threading.Tasks;
+
+namespace Headrace
+{
+    /// <summary>What finds files, on a thread of its own.</summary>
+    internal interface IFileSource
+    {
+        /// <summary>Give files until the end, or until the taker returns false.</summary>
+        void Run(Func<DeltaFile, bool> take);
+
+        /// <summary>Let Run end soon; any thread may call it, at any time.</summary>
+        void Cancel();
+    }
+
+    /// <summary>The files of one scan: read ahead a little, and stopped when the loop is left.</summary>
+    internal sealed class FileStream : IAsyncEnumerable<DeltaFile>
+    {
+        private readonly Func<IFileSource> open;
+        private readonly CancellationToken token;
+
+        internal FileStream(Func<IFileSource> open, CancellationToken token)
+        {
+            this.open = open;
+            this.token = token;
+        }
+
+        public IAsyncEnumerator<DeltaFile> GetAsyncEnumerator(
+            CancellationToken cancellationToken = default(CancellationToken))
+        {
+            return new Enumerator(
+                open(), CancellationTokenSource.CreateLinkedTokenSource(token, cancellationToken));
+        }
+
+        private sealed class Enumerator : IAsyncEnumerator<DeltaFile>
+        {
+            private const int Ahead = 1024;
+
+            private readonly IFileSource source;
+            private readonly CancellationTokenSource cancelled;
+            private readonly ConcurrentQueue<DeltaFile> ready = new ConcurrentQueue<DeltaFile>();
+            private readonly SemaphoreSlim count = new SemaphoreSlim(0);
+            private readonly SemaphoreSlim room = new SemaphoreSlim(Ahead);
+            private readonly TaskCompletionSource<bool> ended =
+                new TaskCompletionSource<bool>(TaskCreationOptions.RunContinuationsAsynchronously);
+
+            private CancellationTokenRegistration registration;
+            private volatile Exception error;
+            private volatile bool stopped;
+            private bool started;
+
+            internal Enumerator(IFileSource source, CancellationTokenSource cancelled)
+            {
+                this.source = source;
+                this.cancelled = cancelled;
+            }
+
+            public DeltaFile Current { get; private set; }
+
+            public async ValueTask<bool> MoveNextAsync()
+            {
+                cancelled.Token.ThrowIfCancellationRequested();
+                if (!started)
+                {
+                    started = true;
+                    registration = cancelled.Token.Register(Stop);
+                    new Thread(Fill) { IsBackground = true, Name = "headrace-scan" }.Start();
+                }
+
+                await count.WaitAsync(cancelled.Token).ConfigureAwait(false);
+                DeltaFile file;
+                if (ready.TryDequeue(out file))
+                {
+                    room.Release();
+                    Current = file;
+                    return true;
+                }
+
+                cancelled.Token.ThrowIfCancellationRequested();
+                count.Release(); // the end stays the end for those who ask again
+                if (error != null)
+                {
+                    throw error;
+                }
+
+                return false;
+            }
+
+            public ValueTask DisposeAsync()
+            {
+                return new ValueTask(EndAsync());
+            }
+
+            private async Task EndAsync()
+            {
+                Stop();
+                if (started)
+                {
+                    await ended.Task.ConfigureAwait(false);
+                }
+
+                registration.Dispose();
+                cancelled.Dispose();
+            }
+
+            private void Stop()
+            {
+                if (!stopped)
+                {
+                    stopped = true;
+                    room.Release();
+                    source.Cancel();
+                }
+            }
+
+            private void Fill()
+            {
+                try
+                {
+                    source.Run(Take);
+                }
+                catch (Exception raised)
+                {
+                    error = stopped ? null : raised;
+                }
+
+                count.Release();
+                ended.TrySetResult(true);
+            }
+
+            private bool Take(DeltaFile file)
+            {
+                room.Wait();
+                if (stopped)
+                {
+                    return false;
+                }
+
+                ready.Enqueue(file);
+                count.Release();
+                return true;
+            }
+        }
+    }
+}

@@ -1,0 +1,54 @@
+namespace Headrace
+{
+    /// <summary>In which order a scan reads the log.</summary>
+    public enum ScanStrategy
+    {
+        /// <summary>By the rules of Headrace.</summary>
+        Auto,
+
+        /// <summary>Newest commits first.</summary>
+        Reverse,
+
+        /// <summary>The checkpoint first.</summary>
+        Forward
+    }
+
+    /// <summary>What a scan leaves out, and when it stops.</summary>
+    public class ScanOptions
+    {
+        /// <summary>A predicate such as {"date": "2026-02-08"}; null means none.</summary>
+        public string PredicateJson { get; set; }
+
+        /// <summary>The most files; null or 0 means all.</summary>
+        public int? Limit { get; set; }
+
+        /// <summary>In which order the log is read.</summary>
+        public ScanStrategy Strategy { get; set; } = ScanStrategy.Auto;
+
+        /// <summary>The version to read; null means the newest.</summary>
+        public long? Version { get; set; }
+
+        internal string ToRequest(string table)
+        {
+            var text = new System.Text.StringBuilder("{\"table\":").Append(JsonText.Quote(table));
+            if (!string.IsNullOrWhiteSpace(PredicateJson))
+            {
+                text.Append(",\"where\":").Append(PredicateJson);
+            }
+
+            if (Limit.HasValue)
+            {
+                text.Append(",\"limit\":").Append(Limit.Value);
+            }
+
+            if (Version.HasValue)
+            {
+                text.Append(",\"version\":").Append(Version.Value);
+            }
+
+            text.Append(",\"strategy\":\"").Append(Strategy.ToString().ToLowerInvariant());
+            return text.Append("\",\"columns\":[\"uri\",\"size_bytes\",\"modified_ms\",\"partition_values\"]}")
+                .ToString();
+        }
+    }
+}

@@ -1,0 +1,251 @@
+"""The HTTP half of a server: one ASGI application, for curl, C#, JavaScript and browsers of logs.
+
+A request in the wire form enters, as a JSON body or as query parameters; an Arrow stream or JSON
+lines leave, by the `Accept` header. The last JSON line is the outcome; in an Arrow stream it is
+the metadata of a last, empty batch.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from headrace.errors import (
+    HeadraceError,
+    MalformedRequestError,
+    RequestTooLargeError,
+    UnsupportedMediaError,
+)
+from headrace.serve.http_status import status_of
+from headrace.serve.http_stream import AnswerResponse
+from headrace.serve.monitor import Access
+from headrace.serve.openapi import describe_api
+from headrace.serve.outcome import Refusal
+from headrace.serve.record_format import choose_format
+from headrace.serve.request import MAX_REQUEST_BYTES, Kind, WireRequest, decode_request
+from headrace.serve.service import Service
+
+_BODY_S = 10.0
+"""How long a client may take to send its request."""
+_SPARE_THREADS = 16
+_NUMBERS = frozenset({"limit", "version", "endpoints"})
+_PARAMETERS = frozenset({"table", "where", "limit", "version", "as_of", "strategy", "columns"})
+
+Handler = Callable[[Request, Access], Awaitable[Response]]
+
+
+def make_app(service: Service, *, flight_port: int | None = None) -> Starlette:
+    """The application over a service."""
+    api = _Api(service, flight_port)
+    routes = [
+        Route("/healthz", api.health, methods=["GET"]),
+        Route("/readyz", api.ready, methods=["GET"]),
+        Route("/openapi.json", api.openapi, methods=["GET"]),
+        Route("/metrics", api.guarded(api.metrics), methods=["GET"]),
+        Route("/v1", api.guarded(api.about), methods=["GET"]),
+        Route("/v1/tables", api.guarded(api.tables), methods=["GET"]),
+        Route("/v1/snapshot", api.guarded(api.snapshot), methods=["GET", "POST"]),
+        Route("/v1/files", api.guarded(api.files), methods=["GET", "POST"]),
+        Route("/v1/rows", api.guarded(api.rows), methods=["GET", "POST"]),
+    ]
+
+    @asynccontextmanager
+    async def threads(app: Starlette) -> AsyncIterator[None]:  # noqa: ARG001
+        # Each stream may keep a thread waiting; asyncio's own pool has but a few.
+        with ThreadPoolExecutor(service.limits.max_streams + _SPARE_THREADS) as pool:
+            asyncio.get_running_loop().set_default_executor(pool)
+            yield
+
+    return Starlette(
+        routes=routes,
+        lifespan=threads,
+        exception_handlers={HTTPException: api.refuse_http, Exception: api.refuse_fault},
+    )
+
+
+class _Api:
+    """The handlers."""
+
+    def __init__(self, service: Service, flight_port: int | None) -> None:
+        self._service = service
+        self._flight_port = flight_port
+
+    def guarded(self, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
+        """A handler for callers that the server knows; whatever it raises becomes a status."""
+
+        async def handle(request: Request) -> Response:
+            access = Access(
+                protocol="http",
+                method=f"{request.method} {request.url.path}",
+                peer="-" if request.client is None else f"{request.client.host}",
+            )
+            try:
+                access.caller = self._service.tokens.identify(request.headers.get("authorization"))
+                response = await handler(request, access)
+            except HeadraceError as error:
+                with suppress(HeadraceError), self._service.recorded(access):
+                    raise
+                return self._refused(error)
+            if not isinstance(response, AnswerResponse):
+                with self._service.recorded(access):
+                    pass
+            return response
+
+        return handle
+
+    async def health(self, request: Request) -> Response:  # noqa: ARG002
+        """Whether the process is alive."""
+        return _json({"status": "alive"})
+
+    async def ready(self, request: Request) -> Response:  # noqa: ARG002
+        """Whether it takes requests."""
+        if self._service.slots.is_draining:
+            return _json({"status": "draining"}, status=503)
+        return _json({"status": "ready", "streams": self._service.slots.running})
+
+    async def openapi(self, request: Request) -> Response:  # noqa: ARG002
+        """The description of this interface."""
+        return _json(describe_api())
+
+    async def metrics(self, request: Request, access: Access) -> Response:  # noqa: ARG002
+        """Prometheus' text."""
+        text = self._service.monitor.text()
+        return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
+
+    async def about(self, request: Request, access: Access) -> Response:  # noqa: ARG002
+        """What this server is, and where its Flight half listens."""
+        return _json(
+            {
+                "server": "headrace",
+                "form": 1,
+                "roots": self._service.roots.names,
+                "flight_port": self._flight_port,
+            }
+        )
+
+    async def tables(self, request: Request, access: Access) -> Response:  # noqa: ARG002
+        """The tables below the local roots."""
+        names = await asyncio.to_thread(lambda: list(self._service.roots.tables()))
+        return _json({"tables": names})
+
+    async def snapshot(self, request: Request, access: Access) -> Response:
+        """The version that a request is about, and its schema."""
+        asked = await read_request(request, "files")
+        access.table = asked.table
+        description, _ = await asyncio.to_thread(self._service.describe, asked)
+        access.version = description.version
+        return _json(description)
+
+    async def files(self, request: Request, access: Access) -> Response:
+        """Stream live files."""
+        return await self._stream(request, access, "files")
+
+    async def rows(self, request: Request, access: Access) -> Response:
+        """Stream rows."""
+        return await self._stream(request, access, "rows")
+
+    async def _stream(self, request: Request, access: Access, kind: Kind) -> Response:
+        records = choose_format(request.headers.get("accept"))
+        asked = await read_request(request, kind)
+        access.kind, access.table = kind, asked.table
+        if asked.endpoints > 1:
+            raise MalformedRequestError(reason="endpoints is for Flight")
+        answer = await asyncio.to_thread(self._service.open, asked)
+        return AnswerResponse(self._service, answer, access, records, refuse=self._refused)
+
+    def refuse_http(self, request: Request, error: Exception) -> Response:  # noqa: ARG002
+        """Starlette's own refusals, such as an unknown path."""
+        assert isinstance(error, HTTPException)
+        refusal = Refusal(code=f"HTTP_{error.status_code}", message=error.detail)
+        return _json({"error": refusal}, status=error.status_code, headers=error.headers)
+
+    def refuse_fault(self, request: Request, error: Exception) -> Response:  # noqa: ARG002
+        """A fault of ours."""
+        return _json({"error": self._service.refusal(error)}, status=500)
+
+    def _refused(self, error: BaseException) -> Response:
+        status = status_of(error)
+        headers = {"www-authenticate": "Bearer"} if status == 401 else None  # noqa: PLR2004
+        if status == 503:  # noqa: PLR2004
+            headers = {"retry-after": "1"}
+        return _json({"error": self._service.refusal(error)}, status=status, headers=headers)
+
+
+async def read_request(request: Request, kind: Kind) -> WireRequest:
+    """The request in the wire form that a query or a body holds.
+
+    Raises:
+        MalformedRequestError, RequestTooLargeError, UnsupportedMediaError: it is not one.
+    """
+    if request.method == "GET":
+        return decode_request(_form_of(request), kind=kind)
+    media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media != "application/json":
+        raise UnsupportedMediaError(header="content-type", value=media or "none")
+    encoding = request.headers.get("content-encoding", "identity").lower()
+    if encoding != "identity":
+        raise UnsupportedMediaError(header="content-encoding", value=encoding)
+    if request.query_params:
+        raise MalformedRequestError(reason="a body and query parameters exclude each other")
+    body = bytearray()
+    try:
+        async with asyncio.timeout(_BODY_S):
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > MAX_REQUEST_BYTES:
+                    raise RequestTooLargeError(limit_bytes=MAX_REQUEST_BYTES)
+    except (TimeoutError, ClientDisconnect) as error:
+        raise MalformedRequestError(reason="its body did not come in time") from error
+    return decode_request(bytes(body), kind=kind)
+
+
+def _form_of(request: Request) -> bytes:
+    """The JSON of query parameters."""
+    form: dict[str, Any] = {}
+    for name, value in request.query_params.multi_items():
+        if name not in _PARAMETERS:
+            known = ", ".join(sorted(_PARAMETERS))
+            raise MalformedRequestError(reason=f"no parameter {name!r}; there are {known}")
+        if name in form:
+            raise MalformedRequestError(reason=f"the parameter {name} stands twice")
+        form[name] = _value(name, value)
+    if len(request.url.query) > MAX_REQUEST_BYTES:
+        raise RequestTooLargeError(limit_bytes=MAX_REQUEST_BYTES)
+    return msgspec.json.encode(form)
+
+
+def _value(name: str, text: str) -> Any:
+    if name in _NUMBERS:
+        if not text.isascii() or not text.isdecimal() or len(text) > 19:  # noqa: PLR2004
+            raise MalformedRequestError(reason=f"the parameter {name} is not a whole number")
+        return int(text)
+    if name == "columns":
+        return text.split(",")
+    if name == "where" and text.lstrip().startswith("{"):
+        return msgspec.Raw(_json_text(text))
+    return text
+
+
+def _json_text(text: str) -> bytes:
+    try:
+        msgspec.json.decode(text)
+        return text.encode()
+    except (msgspec.MsgspecError, UnicodeEncodeError, RecursionError) as error:
+        raise MalformedRequestError(reason=f"where is not JSON: {error}") from error
+
+
+def _json(content: Any, *, status: int = 200, headers: Any = None) -> Response:
+    return Response(
+        msgspec.json.encode(content),
+        status_code=status,
+        headers=headers,
+        media_type="application/json",
+    )

@@ -1,0 +1,127 @@
+"""An answer as an HTTP response: sent as it is found, stopped when the client goes away."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+from starlette.responses import Response
+
+from headrace.errors import DeadlineExceededError, HeadraceError
+from headrace.plan.cancellation import Cancelled
+from headrace.serve.answer import Answer
+from headrace.serve.monitor import Access
+from headrace.serve.record_format import RecordFormat
+from headrace.serve.service import Service
+
+_logger = logging.getLogger("headrace.serve")
+
+
+class AnswerResponse(Response):
+    """The response that streams an answer.
+
+    Its status is decided when the first message, or the end, is there: what fails before has the
+    status of its error, and what fails later breaks off.
+    """
+
+    def __init__(
+        self,
+        service: Service,
+        answer: Answer,
+        access: Access,
+        records: RecordFormat,
+        *,
+        refuse: Callable[[BaseException], Response],
+    ) -> None:
+        """Prepare; nothing is read before the response is sent."""
+        super().__init__(media_type=records.media_type)
+        self._service = service
+        self._answer = answer
+        self._access = access
+        self._records = records
+        self._refuse = refuse
+        self._has_started = False
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        """Send the answer."""
+        gone = asyncio.ensure_future(_gone(receive))
+        try:
+            with self._service.recorded(self._access):
+                await self._send_within_deadline(send, gone)
+        except Cancelled:
+            pass  # the client has gone, and nobody hears how this ends
+        except HeadraceError as error:
+            if not self._has_started:
+                await self._refuse(error)(scope, receive, send)
+                return
+            line = self._records.fail(self._service.refusal(error))
+            if not line or isinstance(error, DeadlineExceededError):
+                # Not to finish the response tells the client that it is not whole.
+                _logger.info("an answer broke off: %s", error.code)
+                return
+            await send({"type": "http.response.body", "body": line, "more_body": False})
+        finally:
+            gone.cancel()
+
+    async def _send_within_deadline(self, send: Any, gone: "asyncio.Future[None]") -> None:
+        deadline_s = self._service.limits.deadline_s
+        try:
+            async with asyncio.timeout(deadline_s):
+                await self._send_all(send, gone)
+        except TimeoutError as error:
+            raise DeadlineExceededError(deadline_s=deadline_s) from error
+
+    async def _send_all(self, send: Any, gone: "asyncio.Future[None]") -> None:
+        answer, records = self._answer, self._records
+        with self._service.streaming(answer, self._access) as check_time:
+
+            def check() -> None:
+                if gone.done():
+                    raise Cancelled
+                check_time()
+
+            def first() -> bytes:
+                batch = self._next(check)
+                head = records.begin(answer.schema)
+                return head if batch is None else head + records.write(batch)
+
+            def following() -> bytes | None:
+                batch = self._next(check)
+                return None if batch is None else records.write(batch)
+
+            try:
+                body: bytes | None = await asyncio.to_thread(first)
+                headers = _streamed(self.raw_headers)
+                await send({"type": "http.response.start", "status": 200, "headers": headers})
+                self._has_started = True
+                while body is not None:
+                    if body:
+                        await send({"type": "http.response.body", "body": body, "more_body": True})
+                    if gone.done():
+                        raise Cancelled
+                    body = await asyncio.to_thread(following)
+            except asyncio.CancelledError:
+                answer.stop()  # a thread may still wait for a message: let it end at once
+                raise
+            last = records.end(answer.empty(), answer.outcome)
+        await send({"type": "http.response.body", "body": last, "more_body": False})
+
+    def _next(self, check: Callable[[], None]) -> pa.RecordBatch | None:
+        try:
+            return self._answer.next_message(check)
+        except HeadraceError:
+            check()  # whoever stopped the answer knows better why it ended
+            raise
+
+
+def _streamed(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """Without a length, and not to be kept by anyone on the way."""
+    kept = [(name, value) for name, value in headers if name != b"content-length"]
+    return [*kept, (b"cache-control", b"no-store")]
+
+
+async def _gone(receive: Any) -> None:
+    """Wait until the client has gone."""
+    while (await receive())["type"] != "http.disconnect":
+        pass

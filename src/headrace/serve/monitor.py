@@ -1,0 +1,105 @@
+"""What operators see of a server: Prometheus metrics, and a log line for every request.
+
+Neither has a token, a ticket, a condition or an address of a store in it.
+"""
+
+import logging
+import os
+from datetime import UTC, datetime
+
+import msgspec
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector
+
+from headrace.metrics.event import Event
+from headrace.metrics.prometheus import PrometheusReporter
+from headrace.metrics.reporter import log_event
+
+_access = logging.getLogger("headrace.access")
+_SECONDS = (0.001, 0.005, 0.02, 0.1, 0.5, 2.0, 10.0, 60.0)
+_MULTIPROCESS = "PROMETHEUS_MULTIPROC_DIR"
+
+
+class Access(msgspec.Struct, kw_only=True):
+    """One request, as the access log has it."""
+
+    protocol: str
+    method: str
+    caller: str = "-"
+    peer: str = "-"
+    kind: str | None = None
+    table: str | None = None
+    version: int | None = None
+    status: str = "OK"
+    """OK, CANCELLED, or the code of the error."""
+    count: int = 0
+    """The files or rows that were sent."""
+    first_ms: float | None = None
+    duration_ms: float = 0.0
+
+
+class Monitor:
+    """Counts and logs what a server does."""
+
+    def __init__(self) -> None:
+        """Register the metrics in a registry of their own."""
+        self._registry = CollectorRegistry()
+        self._reporter = PrometheusReporter(self._registry)
+        self._requests = Counter(
+            "headrace_server_requests",
+            "Requests, by how they ended",
+            ("protocol", "method", "status"),
+            registry=self._registry,
+        )
+        self._sent = Counter(
+            "headrace_server_sent",
+            "Files and rows that were sent",
+            ("kind",),
+            registry=self._registry,
+        )
+        self._first = Histogram(
+            "headrace_server_first_message_seconds",
+            "Time from a request to its first message",
+            ("kind",),
+            buckets=_SECONDS,
+            registry=self._registry,
+        )
+        self._streams = Gauge(
+            "headrace_server_streams",
+            "Streams that run",
+            registry=self._registry,
+            multiprocess_mode="livesum",
+        )
+
+    def report(self, event: Event) -> None:
+        """Take an event of a scan."""
+        self._reporter(event)
+        log_event(event)
+
+    def stream_started(self) -> None:
+        """Count a stream in."""
+        self._streams.inc()
+
+    def stream_ended(self) -> None:
+        """Count a stream out."""
+        self._streams.dec()
+
+    def record(self, access: Access) -> None:
+        """Count a request, and log it."""
+        self._requests.labels(access.protocol, access.method, access.status).inc()
+        if access.kind is not None:
+            self._sent.labels(access.kind).inc(access.count)
+            if access.first_ms is not None:
+                self._first.labels(access.kind).observe(access.first_ms / 1000)
+        if _access.isEnabledFor(logging.INFO):
+            line = {"time": datetime.now(UTC).isoformat(timespec="milliseconds")}
+            line |= {k: v for k, v in msgspec.structs.asdict(access).items() if v is not None}
+            _access.info(msgspec.json.encode(line).decode())
+
+    def text(self) -> bytes:
+        """All metrics in Prometheus' text format, of all workers where there are several."""
+        if _MULTIPROCESS in os.environ:
+            merged = CollectorRegistry()
+            MultiProcessCollector(merged)  # type: ignore[no-untyped-call]
+            return bytes(generate_latest(merged))
+        return bytes(generate_latest(self._registry))

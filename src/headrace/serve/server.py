@@ -1,0 +1,210 @@
+"""A server that runs: Flight and HTTP over one service, until it is told to drain.
+
+Settings enter. Both halves listen when `RunningServer` is made. SIGTERM lets streams end, for a
+while, and takes no new ones.
+"""
+
+import logging
+import multiprocessing
+import os
+import secrets
+import signal
+import socket
+import ssl
+import sys
+import tempfile
+import threading
+import time
+from multiprocessing.process import BaseProcess
+from types import FrameType
+from typing import Any, Self
+
+import uvicorn
+
+from headrace.errors import InvalidArgumentError
+from headrace.serve.flight_server import FlightEndpoint
+from headrace.serve.http_app import make_app
+from headrace.serve.root import Roots
+from headrace.serve.service import Service
+from headrace.serve.setting import Address, ServerSettings
+from headrace.serve.slow_client import PatientlessProtocol
+from headrace.serve.ticket import TicketSigner
+
+_logger = logging.getLogger("headrace.serve")
+_LONGEST_HEAD = 128 << 10
+_START_S = 10.0
+
+
+class RunningServer:
+    """One process of a server: it listens from here on."""
+
+    def __init__(self, settings: ServerSettings, *, ticket_key: bytes | None = None) -> None:
+        """Start both halves.
+
+        Raises:
+            InvalidArgumentError: a setting is wrong, or an address cannot be listened at.
+        """
+        settings.check()
+        self.settings = settings
+        self.service = Service(
+            Roots.parse(settings.roots),
+            tokens=settings.read_tokens(),
+            tickets=TicketSigner(key=ticket_key or settings.read_ticket_key()),
+            limits=settings.limits(),
+        )
+        tls = settings.read_tls()
+        scheme = "grpc" if tls is None else "grpc+tls"
+        try:
+            self._flight = FlightEndpoint(
+                f"{scheme}://{settings.flight_address}", self.service, tls=tls
+            )
+        except Exception as error:  # Arrow has no one type for an address that is taken
+            reason = f"{settings.flight_address}: {error}"
+            raise InvalidArgumentError(argument="--flight-listen", reason=reason) from error
+        self.flight_port: int = self._flight.port
+        self._socket = _listen(settings.http_address, shared=settings.workers > 1)
+        self.http_port: int = self._socket.getsockname()[1]
+        self._http = uvicorn.Server(self._http_config())
+        self._thread = threading.Thread(
+            target=self._http.run, args=([self._socket],), name="headrace-http", daemon=True
+        )
+        self._thread.start()
+        self._await_start()
+
+    def _http_config(self) -> uvicorn.Config:
+        settings = self.settings
+        secure: dict[str, Any] = {}
+        if settings.tls_cert is not None:
+            secure = {"ssl_certfile": settings.tls_cert, "ssl_keyfile": settings.tls_key}
+        if settings.mtls_ca is not None:
+            secure |= {"ssl_ca_certs": str(settings.mtls_ca), "ssl_cert_reqs": ssl.CERT_REQUIRED}
+        return uvicorn.Config(
+            make_app(self.service, flight_port=self.flight_port),
+            http=PatientlessProtocol,
+            ws="none",
+            lifespan="on",
+            loop="asyncio",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            h11_max_incomplete_event_size=_LONGEST_HEAD,
+            timeout_graceful_shutdown=1,
+            **secure,
+        )
+
+    def _await_start(self) -> None:
+        until = time.monotonic() + _START_S
+        while not self._http.started:
+            if not self._thread.is_alive() or time.monotonic() > until:
+                self._flight.shutdown()
+                raise InvalidArgumentError(argument="--listen", reason="HTTP does not start")
+            time.sleep(0.002)
+
+    def drain(self) -> int:
+        """Take no new request, let streams end, stop those that do not, and stop listening.
+
+        Returns how many streams were stopped.
+        """
+        stopped = self.service.slots.drain(patience_s=self.settings.drain_s)
+        self._http.should_exit = True
+        self._flight.shutdown()
+        self._thread.join(_START_S)
+        return stopped
+
+    def close(self) -> None:
+        """Stop at once."""
+        self.service.slots.drain(patience_s=0.0)
+        self._http.should_exit = True
+        self._flight.shutdown()
+        self._thread.join(_START_S)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.close()
+
+
+def run_server(settings: ServerSettings) -> None:
+    """Serve until SIGTERM or Ctrl-C; the command line waits here.
+
+    Raises:
+        InvalidArgumentError: a setting is wrong, or an address cannot be listened at.
+    """
+    settings.check()
+    if settings.workers > 1:
+        _run_workers(settings)
+        return
+    _serve(settings, ticket_key=None)
+
+
+def _serve(settings: ServerSettings, *, ticket_key: bytes | None) -> None:
+    _set_up_logging(settings)
+    leaving = threading.Event()
+
+    def leave(number: int, frame: FrameType | None) -> None:  # noqa: ARG001  (signal calls it)
+        leaving.set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, leave)
+    server = RunningServer(settings, ticket_key=ticket_key)
+    sys.stderr.write(
+        f"headrace serves {', '.join(server.service.roots.names)}: "
+        f"HTTP at {settings.http_address.host}:{server.http_port}, "
+        f"Flight at {settings.flight_address.host}:{server.flight_port}\n"
+    )
+    sys.stderr.flush()
+    leaving.wait()
+    stopped = server.drain()
+    _logger.info("drained; %d streams were stopped", stopped)
+
+
+def _run_workers(settings: ServerSettings) -> None:
+    """Several processes that share the ports, and the key of tickets."""
+    key = settings.read_ticket_key() or secrets.token_bytes(32)
+    with tempfile.TemporaryDirectory(prefix="headrace-metrics-") as folder:
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
+        context = multiprocessing.get_context("spawn")
+        workers: list[BaseProcess] = [
+            context.Process(target=_serve, args=(settings,), kwargs={"ticket_key": key})
+            for _ in range(settings.workers)
+        ]
+        leaving = threading.Event()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: leaving.set())
+        for worker in workers:
+            worker.start()
+        while not leaving.wait(0.2) and all(worker.is_alive() for worker in workers):
+            pass
+        for worker in workers:  # also where one has died: all start again together
+            if worker.is_alive():
+                worker.terminate()
+        for worker in workers:
+            worker.join(settings.drain_s + _START_S)
+        if not leaving.is_set():
+            raise InvalidArgumentError(argument="--workers", reason="a worker has ended by itself")
+
+
+def _set_up_logging(settings: ServerSettings) -> None:
+    """Log to standard error; an access line is JSON, and stands alone."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)
+    access = logging.getLogger("headrace.access")
+    access.setLevel(logging.INFO if settings.access_log else logging.WARNING)
+    access.propagate = False
+    access.addHandler(logging.StreamHandler())
+
+
+def _listen(address: Address, *, shared: bool) -> socket.socket:
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    if shared:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+    try:
+        listening.bind((address.host, address.port))
+    except OSError as error:
+        listening.close()
+        raise InvalidArgumentError(argument="--listen", reason=f"{address}: {error}") from error
+    return listening

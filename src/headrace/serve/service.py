@@ -1,0 +1,189 @@
+"""The heart of a server, the same for Flight and HTTP: requests in, answers out.
+
+It knows neither protocol. A request and its caller enter; a description or an answer leaves.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import msgspec
+import pyarrow as pa
+
+from headrace.errors import HeadraceError, SnapshotExpiredError
+from headrace.log.name import LOG_DIRECTORY
+from headrace.plan.cancellation import Cancelled
+from headrace.protocol.action import Metadata, Protocol
+from headrace.serve.answer import Answer
+from headrace.serve.catalog import Catalog
+from headrace.serve.monitor import Access, Monitor
+from headrace.serve.outcome import Refusal
+from headrace.serve.pace import Pace
+from headrace.serve.request import WireRequest
+from headrace.serve.root import Roots
+from headrace.serve.stream_slot import StreamSlots
+from headrace.serve.ticket import Ticket, TicketSigner
+from headrace.serve.token import Tokens
+from headrace.table import Snapshot
+
+_logger = logging.getLogger("headrace.serve")
+
+CANCELLED = "CANCELLED"
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """What one process of a server takes on."""
+
+    max_streams: int = 256
+    """The most answers that are streamed at once."""
+    deadline_s: float = 3600.0
+    """The longest that one may take."""
+    drain_s: float = 30.0
+    """How long those that run may go on when the server shuts down."""
+
+
+class Description(msgspec.Struct, frozen=True, kw_only=True):
+    """A snapshot, as clients see it."""
+
+    table: str
+    uri: str
+    version: int
+    protocol: Protocol
+    metadata: Metadata
+    not_evaluated: tuple[str, ...] = ()
+    """The parts of the condition that rule out no file."""
+
+
+class Service:
+    """Answers requests."""
+
+    def __init__(  # noqa: PLR0913  (its parts)
+        self,
+        roots: Roots,
+        *,
+        tokens: Tokens | None = None,
+        tickets: TicketSigner | None = None,
+        limits: Limits | None = None,
+        monitor: Monitor | None = None,
+        pace: Pace | None = None,
+    ) -> None:
+        """Put a service together; no table is opened."""
+        self.roots = roots
+        self.tokens = tokens or Tokens()
+        self.tickets = tickets or TicketSigner()
+        self.limits = limits or Limits()
+        self.monitor = monitor or Monitor()
+        self.slots = StreamSlots(
+            max_streams=self.limits.max_streams, deadline_s=self.limits.deadline_s
+        )
+        self._catalog = Catalog(roots, reporter=self.monitor.report)
+        self._pace = pace
+
+    def describe(self, request: WireRequest) -> tuple[Description, pa.Schema]:
+        """The snapshot that a request is about, and the schema of its answer.
+
+        Raises:
+            HeadraceError: the request cannot be answered.
+        """
+        self.slots.refuse_when_draining()
+        snapshot = self._catalog.snapshot(request)
+        answer = self._answer(request, snapshot)
+        description = Description(
+            table=request.table,
+            uri=snapshot.table.uri,
+            version=snapshot.version,
+            protocol=snapshot.protocol,
+            metadata=snapshot.metadata,
+            not_evaluated=answer.not_evaluated,
+        )
+        return description, answer.schema
+
+    def open(self, request: WireRequest) -> Answer:
+        """An answer to a request, of which nothing is read yet.
+
+        Raises:
+            HeadraceError: the request cannot be answered.
+        """
+        self.slots.refuse_when_draining()
+        return self._answer(request, self._catalog.snapshot(request))
+
+    def issue(self, request: WireRequest, description: Description, *, caller: str) -> list[bytes]:
+        """The tickets of a flight: one an endpoint, all for the version that was described."""
+        pinned = msgspec.structs.replace(request, version=description.version, as_of=None)
+        return [
+            self.tickets.issue(pinned, table_id=description.metadata.id, part=part, caller=caller)
+            for part in range(request.endpoints)
+        ]
+
+    def redeem(self, ticket: bytes, *, caller: str) -> Answer:
+        """The answer that a ticket stands for.
+
+        Raises:
+            InvalidTicketError, TicketExpiredError: the ticket is worth nothing.
+            HeadraceError: the request cannot be answered any more.
+        """
+        self.slots.refuse_when_draining()
+        found: Ticket = self.tickets.check(ticket, caller=caller)
+        snapshot = self._catalog.snapshot(found.request)
+        if snapshot.metadata.id != found.table_id:
+            raise SnapshotExpiredError(
+                table=found.request.table,
+                version=snapshot.version,
+                path=LOG_DIRECTORY,
+                replaced=True,
+            )
+        return self._answer(found.request, snapshot, part=found.part)
+
+    @contextmanager
+    def recorded(self, access: Access) -> Iterator[None]:
+        """For the time of a request: however it ends, it is counted and logged."""
+        start = time.monotonic()
+        try:
+            yield
+        except HeadraceError as error:
+            access.status = error.code
+            raise
+        except (GeneratorExit, Cancelled):
+            access.status = CANCELLED
+            raise
+        except BaseException:
+            access.status = "INTERNAL"
+            raise
+        finally:
+            access.duration_ms = round((time.monotonic() - start) * 1000, 3)
+            self.monitor.record(access)
+
+    @contextmanager
+    def streaming(self, answer: Answer, access: Access) -> Iterator[Callable[[], None]]:
+        """For the time of a stream: it has a slot, and everything is let go at its end.
+
+        It gives a check that raises when the stream has had its time.
+        """
+        access.kind, access.table = answer.request.kind, answer.request.table
+        access.version = answer.version
+        with self.slots.taken(answer.stop) as check:
+            self.monitor.stream_started()
+            try:
+                yield check
+            finally:
+                access.count, access.first_ms = answer.count, answer.first_ms
+                answer.stop()  # its thread lets go of everything, and nobody waits for that
+                self.monitor.stream_ended()
+
+    def refusal(self, error: BaseException) -> Refusal:
+        """What a client hears of an error: never an address, and nothing of a fault of ours."""
+        if isinstance(error, HeadraceError):
+            return Refusal.of(error, self.roots.redact(str(error)))
+        _logger.error("a request failed", exc_info=error)
+        return Refusal(code="INTERNAL", message="the server failed; its log has the reason")
+
+    def _answer(self, request: WireRequest, snapshot: Snapshot, *, part: int = 0) -> Answer:
+        return Answer(
+            request,
+            snapshot,
+            allowed=self.roots.uris,
+            pace=self._pace,
+            part=part,
+            streams=self.slots.running,
+        )

@@ -1,0 +1,147 @@
+"""What a server is told at its start, checked: addresses, files of secrets, limits."""
+
+import ipaddress
+import re
+from pathlib import Path
+
+import msgspec
+
+from headrace.errors import InvalidArgumentError
+from headrace.serve.flight_server import TlsFiles
+from headrace.serve.root import Roots
+from headrace.serve.service import Limits
+from headrace.serve.ticket import read_ticket_key
+from headrace.serve.token import Tokens
+
+DEFAULT_LISTEN = "127.0.0.1:50051"
+_ADDRESS = re.compile(r"(?P<host>\[[0-9A-Fa-f:.]+\]|[^:\[\]]+):(?P<port>\d{1,5})")
+_LARGEST_PORT = 65_535
+
+
+class Address(msgspec.Struct, frozen=True):
+    """Where to listen."""
+
+    host: str
+    port: int
+
+    @classmethod
+    def parse(cls, text: str, *, argument: str) -> "Address":
+        """An address such as `0.0.0.0:50051` or `[::]:50051`; port 0 means any free one.
+
+        Raises:
+            InvalidArgumentError: it is not one.
+        """
+        match = _ADDRESS.fullmatch(text)
+        if match is None or int(match["port"]) > _LARGEST_PORT:
+            reason = f"{text!r} is not HOST:PORT, such as {DEFAULT_LISTEN}"
+            raise InvalidArgumentError(argument=argument, reason=reason)
+        return cls(match["host"].strip("[]"), int(match["port"]))
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only this machine can reach it."""
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host == "localhost"
+
+    def __str__(self) -> str:
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return f"{host}:{self.port}"
+
+
+class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that `headrace serve` takes."""
+
+    roots: tuple[str, ...]
+    """NAME=URI words."""
+    listen: str = DEFAULT_LISTEN
+    """Where HTTP listens."""
+    flight_listen: str | None = None
+    """Where Flight listens; by default one port above."""
+    token_file: Path | None = None
+    ticket_key_file: Path | None = None
+    tls_cert: Path | None = None
+    tls_key: Path | None = None
+    mtls_ca: Path | None = None
+    max_streams: int = 256
+    deadline_s: float = 3600.0
+    drain_s: float = 30.0
+    workers: int = 1
+    access_log: bool = False
+    """Whether a line is logged for each request."""
+
+    @property
+    def http_address(self) -> Address:
+        """Where HTTP listens."""
+        return Address.parse(self.listen, argument="--listen")
+
+    @property
+    def flight_address(self) -> Address:
+        """Where Flight listens."""
+        if self.flight_listen is not None:
+            return Address.parse(self.flight_listen, argument="--flight-listen")
+        http = self.http_address
+        return Address(http.host, http.port + 1 if http.port else 0)
+
+    def limits(self) -> Limits:
+        """The limits of each worker."""
+        return Limits(
+            max_streams=-(-self.max_streams // self.workers),
+            deadline_s=self.deadline_s,
+            drain_s=self.drain_s,
+        )
+
+    def read_tokens(self) -> Tokens:
+        """The callers, if there is a file of them."""
+        return Tokens() if self.token_file is None else Tokens.read(self.token_file)
+
+    def read_ticket_key(self) -> bytes | None:
+        """The key of tickets, if there is a file with one."""
+        return None if self.ticket_key_file is None else read_ticket_key(self.ticket_key_file)
+
+    def read_tls(self) -> TlsFiles | None:
+        """The certificates, if there are any.
+
+        Raises:
+            InvalidArgumentError: one is missing, or cannot be read.
+        """
+        if self.tls_cert is None and self.tls_key is None and self.mtls_ca is None:
+            return None
+        if self.tls_cert is None or self.tls_key is None:
+            reason = "give both --tls-cert and --tls-key"
+            raise InvalidArgumentError(argument="--tls-cert", reason=reason)
+        try:
+            return TlsFiles(
+                certificate=self.tls_cert.read_bytes(),
+                key=self.tls_key.read_bytes(),
+                client_authority=None if self.mtls_ca is None else self.mtls_ca.read_bytes(),
+            )
+        except OSError as error:
+            raise InvalidArgumentError(argument="--tls-cert", reason=str(error)) from error
+
+    def check(self) -> None:
+        """Refuse what cannot be, or what nobody should do unawares.
+
+        Raises:
+            InvalidArgumentError: a setting is wrong, or strangers could read the tables.
+        """
+        Roots.parse(self.roots)
+        addresses = (self.http_address, self.flight_address)
+        for name, value in (
+            ("--max-streams", self.max_streams),
+            ("--deadline", self.deadline_s),
+            ("--workers", self.workers),
+        ):
+            if value <= 0:
+                raise InvalidArgumentError(argument=name, reason="it must be more than 0")
+        if self.workers > 1 and not all(address.port for address in addresses):
+            reason = "several workers share a port, so name one"
+            raise InvalidArgumentError(argument="--listen", reason=reason)
+        tls = self.read_tls()
+        knows_callers = self.token_file is not None or (tls is not None and tls.client_authority)
+        if not knows_callers and not all(address.is_loopback for address in addresses):
+            reason = "others could read all tables; give --token-file, or --mtls-ca"
+            raise InvalidArgumentError(argument="--listen", reason=reason)
+        self.read_tokens()
+        self.read_ticket_key()

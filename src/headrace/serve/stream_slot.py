@@ -1,0 +1,126 @@
+"""How many streams run at once, and how long: slots, a deadline, and the way to shut down.
+
+Streams enter, and leave their slot when they end. One that is overdue is stopped by a watchman,
+since a client that reads nothing keeps its own thread waiting in the network.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import msgspec
+
+from headrace.errors import DeadlineExceededError, ServerBusyError, ServerDrainingError
+
+_WATCH_S = 0.1
+
+
+class StreamSlots:
+    """The streams of a server."""
+
+    def __init__(self, *, max_streams: int, deadline_s: float) -> None:
+        """Start without a stream."""
+        self.max_streams = max_streams
+        self.deadline_s = deadline_s
+        self._changed = threading.Condition()
+        self._running: dict[int, _Running] = {}
+        self._numbers = 0
+        self._is_draining = False
+        self._watchman: threading.Thread | None = None
+
+    @property
+    def running(self) -> int:
+        """How many streams there are."""
+        return len(self._running)
+
+    @property
+    def is_draining(self) -> bool:
+        """Whether no new stream is taken."""
+        return self._is_draining
+
+    def refuse_when_draining(self) -> None:
+        """Do nothing, unless the server is shutting down.
+
+        Raises:
+            ServerDrainingError: it is.
+        """
+        if self._is_draining:
+            raise ServerDrainingError
+
+    @contextmanager
+    def taken(self, stop: Callable[[], None]) -> Iterator[Callable[[], None]]:
+        """A slot, and a check that raises when the stream has had its time.
+
+        Args:
+            stop: Stops the stream, from any thread.
+
+        Raises:
+            ServerBusyError: all slots are taken.
+            ServerDrainingError: the server is shutting down.
+        """
+        number, running = self._enter(stop)
+        try:
+            yield lambda: self._check(running)
+        finally:
+            with self._changed:
+                self._running.pop(number, None)
+                self._changed.notify_all()
+
+    def drain(self, *, patience_s: float) -> int:
+        """Take no new stream, wait for those that run, and stop those that take too long.
+
+        Returns how many were stopped.
+        """
+        with self._changed:
+            self._is_draining = True
+            self._changed.wait_for(lambda: not self._running, patience_s)
+            late = list(self._running.values())
+        for running in late:
+            running.is_drained = True
+            running.stop()
+        with self._changed:
+            self._changed.wait_for(lambda: not self._running, 1.0)
+        return len(late)
+
+    def _enter(self, stop: Callable[[], None]) -> tuple[int, "_Running"]:
+        with self._changed:
+            self.refuse_when_draining()
+            if len(self._running) >= self.max_streams:
+                raise ServerBusyError(max_streams=self.max_streams)
+            self._numbers += 1
+            running = _Running(stop=stop, until=time.monotonic() + self.deadline_s)
+            self._running[self._numbers] = running
+            if self._watchman is None or not self._watchman.is_alive():
+                self._watchman = threading.Thread(
+                    target=self._watch, name="headrace-watchman", daemon=True
+                )
+                self._watchman.start()
+            return self._numbers, running
+
+    def _check(self, running: "_Running") -> None:
+        if running.is_drained:
+            raise ServerDrainingError
+        if time.monotonic() > running.until:
+            raise DeadlineExceededError(deadline_s=self.deadline_s)
+
+    def _watch(self) -> None:
+        """Stop what is overdue, as long as there are streams."""
+        while True:
+            with self._changed:
+                self._changed.wait(_WATCH_S)
+                if not self._running:
+                    self._watchman = None
+                    return
+                now = time.monotonic()
+                overdue = [r for r in self._running.values() if r.until < now and not r.was_told]
+            for running in overdue:
+                running.was_told = True
+                running.stop()
+
+
+class _Running(msgspec.Struct, kw_only=True):
+    stop: Callable[[], None]
+    until: float
+    was_told: bool = False
+    is_drained: bool = False

@@ -1,0 +1,113 @@
+"""Tickets: what GetFlightInfo promises, signed, so that DoGet can trust it, for a while.
+
+A request that is pinned to a version enters, with the caller that it was made for; bytes leave.
+Only a server with the same key takes them back, unchanged, in time, and from the same caller.
+"""
+
+import hashlib
+import hmac
+import secrets
+import time
+from pathlib import Path
+
+import msgspec
+
+from headrace.errors import InvalidArgumentError, InvalidTicketError, TicketExpiredError
+from headrace.serve.request import WireRequest, decode_request
+
+_MAGIC = b"hrt1"
+_SIGNATURE_BYTES = 32
+_LARGEST = 128 << 10
+_SHORTEST_KEY = 32
+
+
+class Ticket(msgspec.Struct, frozen=True, kw_only=True):
+    """One stream of a flight."""
+
+    request: WireRequest
+    """The request, with the version that it was pinned to."""
+    table_id: str
+    """The id of the table at that time: another table at the same place is not it."""
+    part: int = 0
+    """Which of the request's endpoints this is, from 0."""
+    caller: str
+    expires_ms: int
+
+    @property
+    def parts(self) -> int:
+        """How many endpoints there are."""
+        return self.request.endpoints
+
+
+class _Payload(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    request: msgspec.Raw
+    table_id: str
+    part: int
+    caller: str
+    expires_ms: int
+
+
+class TicketSigner:
+    """Makes tickets and checks them."""
+
+    def __init__(self, *, key: bytes | None = None, lifetime_s: float = 300.0) -> None:
+        """Take the key, by default a random one, and how long tickets live."""
+        self._key = key or secrets.token_bytes(_SHORTEST_KEY)
+        self.lifetime_s = lifetime_s
+
+    def issue(self, request: WireRequest, *, table_id: str, part: int, caller: str) -> bytes:
+        """A ticket for one part of a request."""
+        payload = msgspec.json.encode(
+            _Payload(
+                request=msgspec.Raw(request.encode()),
+                table_id=table_id,
+                part=part,
+                caller=caller,
+                expires_ms=int((time.time() + self.lifetime_s) * 1000),
+            )
+        )
+        return _MAGIC + self._sign(payload) + payload
+
+    def check(self, ticket: bytes, *, caller: str) -> Ticket:
+        """What a ticket says.
+
+        Raises:
+            InvalidTicketError: it was not made here, or not for this caller.
+            TicketExpiredError: it is too old.
+        """
+        head = len(_MAGIC) + _SIGNATURE_BYTES
+        signature, payload = ticket[len(_MAGIC) : head], ticket[head:]
+        is_ours = len(ticket) <= _LARGEST and ticket.startswith(_MAGIC)
+        if not is_ours or not hmac.compare_digest(signature, self._sign(payload)):
+            raise InvalidTicketError
+        found = msgspec.json.decode(payload, type=_Payload)
+        if found.caller != caller:
+            raise InvalidTicketError
+        if found.expires_ms < time.time() * 1000:
+            raise TicketExpiredError(lifetime_s=self.lifetime_s)
+        return Ticket(
+            request=decode_request(bytes(found.request)),
+            table_id=found.table_id,
+            part=found.part,
+            caller=found.caller,
+            expires_ms=found.expires_ms,
+        )
+
+    def _sign(self, payload: bytes) -> bytes:
+        return hmac.new(self._key, _MAGIC + payload, hashlib.sha256).digest()
+
+
+def read_ticket_key(path: Path) -> bytes:
+    """The key that several servers share, from a file.
+
+    Raises:
+        InvalidArgumentError: it cannot be read, or is too short.
+    """
+    try:
+        key = path.read_bytes().strip()
+    except OSError as error:
+        raise InvalidArgumentError(argument="--ticket-key-file", reason=str(error)) from error
+    if len(key) < _SHORTEST_KEY:
+        reason = f"it must hold {_SHORTEST_KEY} bytes or more; try: openssl rand -hex 32"
+        raise InvalidArgumentError(argument="--ticket-key-file", reason=reason)
+    return key

@@ -1,0 +1,137 @@
+// What a program in C# sees of both backends; AWAIT_FOREACH is for compilers that know it.
+using System;
+using System.Collections.Generic;
+using System.Linq;
+using System.Threading;
+using System.Threading.Tasks;
+using Headrace;
+
+public static class Program
+{
+    public static int Main(string[] words)
+    {
+        try
+        {
+            Run(words).GetAwaiter().GetResult();
+            return 0;
+        }
+        catch (DeltaScanException error)
+        {
+            Console.WriteLine("error " + error.Code);
+            return 1;
+        }
+    }
+
+    private static async Task Run(string[] words)
+    {
+        var backend = words[0];
+        if (words[1] == "list")
+        {
+            foreach (var table in words.Skip(3))
+            {
+                await List(backend, words[2], table);
+            }
+
+            return;
+        }
+
+        var name = words[3];
+        if (words[1] == "break")
+        {
+            var some = await All(Open(backend, words[2]).ScanFilesAsync(name), 3);
+            Console.WriteLine("left after " + some.Count);
+            Console.Out.Flush();
+            Console.ReadLine();
+            return;
+        }
+
+        var bern = new ScanOptions { PredicateJson = "{\"city\": \"Bern\"}", Limit = 100, Strategy = ScanStrategy.Auto };
+        var scanner = Open(backend, words[2]);
+        var files = await All(scanner.ScanFilesAsync(name, bern), int.MaxValue);
+        Console.WriteLine("bern " + files.Count);
+        var first = files[0];
+        Console.WriteLine(first.Size + " " + first.PartitionValues["date"] + " " + first.PartitionValues["city"]
+            + " " + first.ModificationTime.Value.ToString("yyyy-MM-dd"));
+        Console.WriteLine("limit " + (await All(scanner.ScanFilesAsync(name, new ScanOptions { Limit = 7 }), int.MaxValue)).Count);
+        Console.WriteLine("broken off after " + (await All(scanner.ScanFilesAsync(name), 3)).Count);
+        try
+        {
+            await All(scanner.ScanFilesAsync(name, new ScanOptions { PredicateJson = "{\"nope\": 1}" }), 1);
+        }
+        catch (DeltaScanException error)
+        {
+            Console.WriteLine("refused " + error.Code);
+        }
+
+        var source = new CancellationTokenSource();
+        source.Cancel();
+        try
+        {
+            await All(scanner.ScanFilesAsync(name, null, source.Token), 1);
+        }
+        catch (OperationCanceledException)
+        {
+            Console.WriteLine("cancelled");
+        }
+
+        if (backend == "process")
+        {
+            Console.WriteLine("connector " + new DeltaLazyConnector().GetFiles(name, null, 5).Count());
+        }
+
+        await scanner.DisposeAsync();
+    }
+
+    private static ILazyDeltaScanner Open(string backend, string address)
+    {
+        return backend == "process" ? (ILazyDeltaScanner)new DeltaLazyScanner() : new DeltaFlightScanner(address);
+    }
+
+    private static async Task List(string backend, string address, string table)
+    {
+        using (var scanner = Open(backend, address))
+        {
+            Console.WriteLine("table " + table);
+            try
+            {
+                foreach (var file in await All(scanner.ScanFilesAsync(table), int.MaxValue))
+                {
+                    Console.WriteLine(file.Size + "\t" + file.Path);
+                }
+            }
+            catch (DeltaScanException error)
+            {
+                Console.WriteLine("refused " + error.Code);
+            }
+        }
+    }
+
+    private static async Task<List<DeltaFile>> All(IAsyncEnumerable<DeltaFile> files, int most)
+    {
+        var found = new List<DeltaFile>();
+#if AWAIT_FOREACH
+        await foreach (var file in files)
+        {
+            found.Add(file);
+            if (found.Count == most)
+            {
+                break;
+            }
+        }
+#else
+        var each = files.GetAsyncEnumerator();
+        try
+        {
+            while (found.Count < most && await each.MoveNextAsync())
+            {
+                found.Add(each.Current);
+            }
+        }
+        finally
+        {
+            await each.DisposeAsync();
+        }
+#endif
+        return found;
+    }
+}

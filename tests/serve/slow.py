@@ -1,0 +1,48 @@
+"""A table whose commits are read as slowly as a test likes, and what a process of ours holds."""
+
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from headrace.storage.local import LocalStore
+from tests.lake.action import add, opening
+from tests.lake.log import write_history
+
+COMMITS = 200
+
+
+def write_slow_table(folder: Path) -> Path:
+    """A table of many commits with a file each."""
+    history = [[*opening(), add("first")], *([add(f"f{number}")] for number in range(COMMITS))]
+    return write_history(folder / "slow", history)
+
+
+class Slowness:
+    """Makes each commit take its time, and counts those that were read."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *, seconds: float) -> None:
+        self.reads = 0
+        self.seconds = seconds
+        self._lock = threading.Lock()
+        read = LocalStore.read
+
+        def slow_read(store: LocalStore, path: str) -> bytes:
+            if path.endswith(".json"):
+                with self._lock:
+                    self.reads += 1
+                time.sleep(self.seconds)
+            return read(store, path)
+
+        monkeypatch.setattr(LocalStore, "read", slow_read)
+
+
+def wait_until(condition: Callable[[], bool], *, within_s: float) -> float:
+    """Wait for something to come true, and say how long it took."""
+    start = time.monotonic()
+    while not condition():
+        assert time.monotonic() - start < within_s, "it did not come true in time"
+        time.sleep(0.002)
+    return time.monotonic() - start

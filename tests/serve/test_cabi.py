@@ -1,0 +1,87 @@
+"""The C library: built here, and called by programs in C."""
+
+import shutil
+import subprocess
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+from tests.serve.listed import expected_listing, parse_listing, small_tables
+
+pytestmark = [
+    pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler"),
+    pytest.mark.skipif(
+        not sysconfig.get_config_var("Py_ENABLE_SHARED"), reason="this Python is not shared"
+    ),
+]
+HOST, LISTER = (Path(__file__).with_name(name) for name in ("host.c", "lister.c"))
+
+
+def compile_program(source: Path, library: Path) -> Path:
+    program = library / source.stem
+    options = ["-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror", f"-I{library}", f"-L{library}"]
+    subprocess.run(
+        ["cc", *options, "-o", program, source, "-lheadrace", "-lpthread", f"-Wl,-rpath,{library}"],
+        check=True,
+    )
+    return program
+
+
+def run(program: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [program, *words], check=False, capture_output=True, text=True, timeout=120
+    )
+
+
+def test_a_host_gets_what_the_header_says(library: Path, lake: Path) -> None:
+    done = run(compile_program(HOST, library), str(lake / "events"))
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == [
+        "all 156",
+        "again 156",
+        "limit 7",
+        "predicate 39",
+        "stopped 1 after 5",
+        "missing -3 TABLE_NOT_FOUND",
+        "predicate -2 MALFORMED_REQUEST",
+        "column -2 UNKNOWN_COLUMN",
+        "null -2",
+        "utf8 -2",
+        "threads 156 156 156 156",
+        "nested 3",
+        'files 0 39 {"date":"2026-02-09","city":"Bern"}',
+        "cancelled -7 after 2",
+        "stream of files 156",
+        "stream of rows 30",
+        "child 156",
+        "child ended 0",
+        "after 156",
+    ]
+
+
+def test_a_library_without_headrace_says_so(library: Path, lake: Path, tmp_path: Path) -> None:
+    program = compile_program(library / "example.c", library)
+    (tmp_path / "headrace").mkdir()
+    (tmp_path / "headrace" / "__init__.py").write_text("raise ImportError('not this one')")
+    done = subprocess.run(
+        [program, str(lake / "events")],
+        env={"HEADRACE_PYTHONPATH": str(tmp_path)},
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert "START" in done.stderr
+
+
+def test_a_program_gives_the_files_of_the_library(library: Path) -> None:
+    folders = [str(fixture.table) for fixture in small_tables()]
+    done = run(compile_program(LISTER, library), *folders)
+    assert {name: expected_listing(Path(name)) for name in folders} == parse_listing(done.stdout)
+
+
+def test_it_is_built_under_both_names(library: Path) -> None:
+    names = {path.name for path in library.iterdir()}
+    assert {"libheadrace.so", "libdelta_lazy.so", "headrace.h", "example.c", "csharp"} <= names

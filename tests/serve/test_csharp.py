@@ -1,0 +1,148 @@
+"""The C# library: compiled here, and run over both of its backends."""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from headrace.serve.request import make_request
+from headrace.serve.server import RunningServer
+from headrace.serve.setting import ServerSettings
+from tests.serve.conftest import Start
+from tests.serve.listed import expected_listing, parse_listing, small_tables
+from tests.serve.slow import COMMITS, Slowness, wait_until, write_slow_table
+
+PROGRAM = Path(__file__).with_name("Program.cs")
+_RUNTIME = '{"runtimeOptions":{"framework":{"name":"Microsoft.NETCore.App","version":"3.1.0"}}}'
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A program, and how it is started."""
+
+    command: tuple[str, ...]
+    environment: dict[str, str]
+
+    def start(self, *words: str) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            [*self.command, *words],
+            env=self.environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def run(self, *words: str) -> str:
+        process = self.start(*words)
+        output, errors = process.communicate(timeout=250)
+        assert process.returncode == 0, output + errors
+        return output
+
+
+@pytest.fixture(scope="module", params=["mono", "dotnet"])
+def program(
+    request: pytest.FixtureRequest, library: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Compiled:
+    folder = tmp_path_factory.mktemp(request.param)
+    sources = [*map(str, sorted((library / "csharp").glob("*.cs"))), str(PROGRAM)]
+    paths = [str(library), os.environ.get("LD_LIBRARY_PATH", "")]
+    environment = {**os.environ, "LD_LIBRARY_PATH": ":".join(filter(None, paths))}
+    compile_with = _compile_for_mono if request.param == "mono" else _compile_for_dotnet
+    return Compiled(compile_with(folder, sources), environment)
+
+
+def _compile_for_mono(folder: Path, sources: list[str]) -> tuple[str, ...]:
+    if not shutil.which("mcs") or not shutil.which("mono"):
+        pytest.skip("mono is not installed: apt install mono-mcs mono-runtime")
+    made = folder / "program.exe"
+    subprocess.run(["mcs", "-langversion:latest", f"-out:{made}", *sources], check=True)
+    return ("mono", str(made))
+
+
+def _compile_for_dotnet(folder: Path, sources: list[str]) -> tuple[str, ...]:
+    home = os.environ.get("HEADRACE_DOTNET")
+    if not home:
+        pytest.skip("HEADRACE_DOTNET does not name a .NET SDK, 3.1 or later")
+    dotnet = Path(home, "dotnet")
+    (compiler,) = Path(home, "sdk").glob("*/Roslyn/bincore/csc.dll")
+    references = Path(home, "packs/Microsoft.NETCore.App.Ref").glob("*/ref/*/*.dll")
+    made = folder / "program.dll"
+    subprocess.run(
+        [
+            *(dotnet, compiler, "-nologo", "-langversion:8.0", "-define:AWAIT_FOREACH"),
+            *(f"-r:{path}" for path in references),
+            f"-out:{made}",
+            *sources,
+        ],
+        check=True,
+    )
+    made.with_name("program.runtimeconfig.json").write_text(_RUNTIME)
+    return (str(dotnet), "exec", "--roll-forward-on-no-candidate-fx", "2", str(made))
+
+
+EXPECTED = """\
+bern 39
+1000 2026-02-09 Bern 2023-11-14
+limit 7
+broken off after 3
+refused UNKNOWN_COLUMN
+cancelled
+"""
+
+
+def test_a_program_scans_through_a_server(program: Compiled, server: RunningServer) -> None:
+    address = f"http://127.0.0.1:{server.http_port}"
+    assert program.run("http", "run", address, "lake/events") == EXPECTED
+
+
+def test_a_program_scans_in_process(program: Compiled, lake: Path) -> None:
+    output = program.run("process", "run", "-", str(lake / "events"))
+    assert output == EXPECTED + "connector 5\n"
+
+
+def test_breaking_out_of_the_loop_stops_the_servers_scan(
+    program: Compiled, start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_slow_table(tmp_path / "lake")
+    server = start(roots=(f"lake={tmp_path / 'lake'}",))
+    server.service.describe(make_request("lake/slow"))
+    slowness = Slowness(monkeypatch, seconds=0.02)
+    process = program.start("http", "break", f"http://127.0.0.1:{server.http_port}", "lake/slow")
+    try:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "left after 3\n"
+        wait_until(lambda: server.service.slots.running == 0, within_s=1.0)
+        assert process.poll() is None  # it is the loop that has ended, and not the program
+        assert slowness.reads < COMMITS
+    finally:
+        process.communicate("\n", timeout=30)
+
+
+@pytest.fixture(scope="module")
+def tables(fixture_tables: Path) -> Iterator[RunningServer]:
+    settings = ServerSettings(roots=(f"tables={fixture_tables}",), listen="127.0.0.1:0")
+    with RunningServer(settings) as running:
+        yield running
+
+
+def test_a_program_lists_the_files_of_the_library_in_process(program: Compiled) -> None:
+    folders = [str(fixture.table) for fixture in small_tables()]
+    listing = parse_listing(program.run("process", "list", "-", *folders))
+    assert {name: expected_listing(Path(name)) for name in folders} == listing
+
+
+def test_a_program_lists_the_files_of_the_library_remotely(
+    program: Compiled, tables: RunningServer, fixture_tables: Path
+) -> None:
+    folders = {
+        f"tables/{fixture.table.relative_to(fixture_tables)}": fixture.table
+        for fixture in small_tables()
+    }
+    address = f"http://127.0.0.1:{tables.http_port}"
+    listing = parse_listing(program.run("http", "list", address, *folders))
+    assert {name: expected_listing(table) for name, table in folders.items()} == listing

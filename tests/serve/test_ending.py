@@ -1,0 +1,276 @@
+"""How streams end: at their end, by their client, by the clock, or with the server."""
+
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pyarrow as pa
+import pytest
+from pyarrow import flight
+
+from headrace.errors import (
+    DeadlineExceededError,
+    HeadraceError,
+    ServerBusyError,
+    ServerDrainingError,
+)
+from headrace.serve.client import Connection
+from headrace.serve.pace import Pace, PacedMessages
+from headrace.serve.request import make_request
+from headrace.serve.server import RunningServer
+from tests.serve.conftest import Start
+from tests.serve.slow import COMMITS, Slowness, wait_until, write_slow_table
+
+
+class _Timed:
+    """Batches of given sizes, each after a wait."""
+
+    def __init__(self, *steps: tuple[float, int]) -> None:
+        self._steps = iter(steps)
+        self.is_stopped = False
+
+    def __iter__(self) -> Iterator[pa.RecordBatch]:
+        return self
+
+    def __next__(self) -> pa.RecordBatch:
+        wait_s, rows = next(self._steps)
+        time.sleep(wait_s)
+        return pa.RecordBatch.from_pydict({"a": list(range(rows))})
+
+    def stop(self) -> None:
+        self.is_stopped = True
+
+    def close(self) -> None:
+        self.is_stopped = True
+
+
+def sizes_of(*steps: tuple[float, int], pace: Pace | None = None) -> list[int]:
+    messages = PacedMessages(_Timed(*steps), pace=pace)
+    sizes = []
+    while (batch := messages.next_message(lambda: None)) is not None:
+        sizes.append(batch.num_rows)
+    return sizes
+
+
+def test_the_first_batch_is_sent_at_once_and_then_by_size() -> None:
+    pace = Pace(rows=100, delay_s=60)
+    assert sizes_of((0, 1), *((0, 40) for _ in range(6)), pace=pace) == [1, 120, 120]
+
+
+def test_what_has_waited_long_enough_is_sent() -> None:
+    pace = Pace(rows=1000, delay_s=0.02)
+    assert sizes_of((0, 1), (0, 5), (0.3, 7), pace=pace) == [1, 5, 7]
+
+
+def test_large_batches_are_passed_on_as_they_are() -> None:
+    assert sizes_of((0, 5000), (0, 5000), (0, 3)) == [5000, 5000, 3]
+
+
+@pytest.fixture
+def slow(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> tuple[RunningServer, Slowness]:
+    write_slow_table(tmp_path / "lake")
+    server = start(roots=(f"lake={tmp_path / 'lake'}",), max_streams=3, deadline_s=30.0)
+    server.service.describe(make_request("lake/slow"))  # from here on the snapshot is known
+    return server, Slowness(monkeypatch, seconds=0.02)
+
+
+def flight_of(server: RunningServer) -> Connection:
+    return Connection(f"grpc://127.0.0.1:{server.flight_port}")
+
+
+def test_closing_the_client_stops_the_scan(slow: tuple[RunningServer, Slowness]) -> None:
+    server, slowness = slow
+    with flight_of(server) as connected:
+        batches = connected.table("lake/slow").snapshot().scan().batches()
+        next(batches)
+        batches.close()
+        wait_until(lambda: server.service.slots.running == 0, within_s=1.0)
+        reads = slowness.reads
+        time.sleep(0.2)
+    assert slowness.reads - reads <= 8
+    assert slowness.reads < COMMITS
+
+
+def test_leaving_an_http_response_stops_the_scan(slow: tuple[RunningServer, Slowness]) -> None:
+    server, slowness = slow
+    url = f"http://127.0.0.1:{server.http_port}/v1/files?table=lake/slow"
+    with httpx.stream("GET", url, trust_env=False) as response:
+        next(response.iter_lines())
+    wait_until(lambda: server.service.slots.running == 0, within_s=1.0)
+    time.sleep(0.1)
+    reads = slowness.reads
+    time.sleep(0.2)
+    assert slowness.reads - reads <= 8
+
+
+def _read_one_and_wait(port: int, started: "multiprocessing.synchronize.Event") -> None:
+    connected = Connection(f"grpc://127.0.0.1:{port}")
+    next(connected.table("lake/slow").snapshot().scan().batches())
+    started.set()
+    time.sleep(60)
+
+
+def test_a_killed_client_frees_everything_within_a_second(
+    slow: tuple[RunningServer, Slowness],
+) -> None:
+    server, _ = slow
+    context = multiprocessing.get_context("spawn")
+    started = context.Event()
+    client = context.Process(target=_read_one_and_wait, args=(server.flight_port, started))
+    client.start()
+    assert started.wait(120)
+    assert server.service.slots.running == 1
+    os.kill(client.pid or 0, signal.SIGKILL)
+    client.join()
+    wait_until(lambda: server.service.slots.running == 0, within_s=1.0)
+    wait_until(lambda: not _scan_threads(), within_s=1.0)
+
+
+def _scan_threads() -> list[str]:
+    names = ("headrace-serve", "headrace-scan")
+    return [thread.name for thread in threading.enumerate() if thread.name in names]
+
+
+def test_more_streams_than_slots_are_refused(slow: tuple[RunningServer, Slowness]) -> None:
+    server, _ = slow
+    with flight_of(server) as connected:
+        scan = connected.table("lake/slow").snapshot().scan()
+        taken = [scan.batches() for _ in range(3)]
+        for batches in taken:
+            next(batches)
+        with pytest.raises(ServerBusyError):
+            next(scan.batches())
+        url = f"http://127.0.0.1:{server.http_port}/v1/files?table=lake/slow"
+        response = httpx.get(url, trust_env=False)
+        assert (response.status_code, response.headers["retry-after"]) == (503, "1")
+        for batches in taken:
+            batches.close()
+        wait_until(lambda: server.service.slots.running == 0, within_s=1.0)
+        batches = scan.batches()
+        assert next(batches).num_rows
+        batches.close()
+
+
+def test_a_stream_ends_at_its_deadline(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_slow_table(tmp_path / "lake")
+    server = start(roots=(f"lake={tmp_path / 'lake'}",), deadline_s=0.5)
+    server.service.describe(make_request("lake/slow"))
+    Slowness(monkeypatch, seconds=0.02)
+    with flight_of(server) as connected:
+        scan = connected.table("lake/slow").snapshot().scan()
+        began = time.monotonic()
+        with pytest.raises(DeadlineExceededError):
+            list(scan)
+        assert 0.4 < time.monotonic() - began < 2
+        assert scan.outcome is None
+
+
+def test_a_client_that_reads_nothing_loses_its_slot_at_the_deadline(
+    start: Start, tmp_path: Path
+) -> None:
+    write_slow_table(tmp_path / "lake")
+    server = start(roots=(f"lake={tmp_path / 'lake'}",), deadline_s=0.5)
+    client = flight.connect(f"grpc://127.0.0.1:{server.flight_port}")
+    command = make_request("lake/slow").encode()
+    info = client.get_flight_info(flight.FlightDescriptor.for_command(command))
+    reader = client.do_get(info.endpoints[0].ticket)
+    time.sleep(1.0)
+    wait_until(lambda: not _scan_threads(), within_s=1.0)
+    reader.cancel()
+    client.close()
+
+
+def test_a_failure_in_the_middle_is_told_and_not_taken_for_the_end(
+    start: Start, tmp_path: Path
+) -> None:
+    table = write_slow_table(tmp_path / "lake")
+    server = start(roots=(f"lake={tmp_path / 'lake'}",))
+    with flight_of(server) as connected:
+        snapshot = connected.table("lake/slow").snapshot()
+        (table / "_delta_log" / f"{5:020}.json").write_text("not json\n")
+        files = iter(snapshot.scan())
+        assert next(files).path == f"f{COMMITS - 1}"
+        with pytest.raises(HeadraceError):
+            list(files)
+    place = f"table=lake/slow&version={COMMITS}"
+    url = f"http://127.0.0.1:{server.http_port}/v1/files?{place}"
+    response = httpx.get(url, trust_env=False)
+    assert '"$error"' in response.text.splitlines()[-1]
+    assert '"$outcome"' not in response.text
+    with pytest.raises(httpx.RemoteProtocolError):
+        httpx.get(url, headers={"accept": "application/vnd.apache.arrow.stream"}, trust_env=False)
+
+
+def test_draining_lets_streams_end_and_takes_no_new_ones(
+    slow: tuple[RunningServer, Slowness],
+) -> None:
+    server, _ = slow
+    with flight_of(server) as connected:
+        snapshot = connected.table("lake/slow").snapshot()
+        batches = snapshot.scan(limit=60).batches()
+        files = next(batches).num_rows
+        draining = threading.Thread(target=server.drain)
+        draining.start()
+        wait_until(lambda: server.service.slots.is_draining, within_s=1.0)
+        assert (
+            httpx.get(f"http://127.0.0.1:{server.http_port}/readyz", trust_env=False).status_code
+            == 503
+        )
+        with pytest.raises(ServerDrainingError):
+            snapshot.scan()
+        files += sum(batch.num_rows for batch in batches)
+        draining.join(10)
+    assert files == 60
+    assert not draining.is_alive()
+
+
+def test_workers_share_the_ports_and_end_with_sigterm(lake: Path) -> None:
+    port = 50_000 + os.getpid() % 9_000
+    process = subprocess.Popen(
+        [
+            sys.executable,
+            "-m",
+            "headrace",
+            "serve",
+            "--root",
+            f"lake={lake}",
+            "--access-log",
+            "--listen",
+            f"127.0.0.1:{port}",
+            "--workers",
+            "2",
+            "--drain",
+            "5",
+        ],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        wait_until(lambda: _is_ready(port), within_s=120.0)
+        with Connection(f"http://127.0.0.1:{port}") as connected:
+            assert connected.table("lake/events").snapshot().scan().count() == 156
+    finally:
+        process.send_signal(signal.SIGTERM)
+        _, text = process.communicate(timeout=60)
+    assert process.returncode == 0, text
+    assert '"method":"DoGet"' in text
+    assert "where" not in text
+
+
+def _is_ready(port: int) -> bool:
+    try:
+        response = httpx.get(f"http://127.0.0.1:{port}/readyz", trust_env=False)
+    except httpx.HTTPError:
+        return False
+    return response.status_code == 200
