@@ -1,14 +1,17 @@
 """Random tables give their rows, however they are written; random predicates the right ones."""
 
 import tempfile
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from hypothesis import assume, event, given, settings
 from hypothesis import strategies as st
 
 from headrace.errors import UnsupportedPredicateError
+from headrace.rows import group_selection
 from tests.effort import examples
 from tests.expr.naive import sql, truth
 from tests.expr.strategies import predicates
@@ -20,6 +23,12 @@ from tests.rows.strategies import ALL, history, tables
 
 def _some_columns(data: st.DataObject) -> list[str]:
     return data.draw(st.lists(st.sampled_from(ALL), max_size=4, unique=True), label="columns")
+
+
+def _decoder(data: st.DataObject) -> AbstractContextManager[Any]:
+    """Have the compiled loops decode groups of any size, or Arrow decode all of these few rows."""
+    fewest_rows = data.draw(st.sampled_from([1, 20_000]), label="fewest rows to decode")
+    return patch.object(group_selection, "FEWEST_ROWS", fewest_rows)
 
 
 def _options(data: st.DataObject) -> dict[str, Any]:
@@ -37,7 +46,7 @@ def test_every_table_gives_exactly_its_rows(data: st.DataObject) -> None:
     columns = data.draw(st.sampled_from([ALL, *((name,) for name in ALL)]))
     table = data.draw(tables(columns), label="table")
     wanted = _some_columns(data)
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, _decoder(data):
         write_history(Path(folder), history(table, Path(folder)))
         snapshot = open_snapshot(Path(folder))
         everything = snapshot.rows(**_options(data)).read_all()
@@ -59,7 +68,7 @@ def test_every_predicate_gives_exactly_the_rows_for_which_it_is_true(data: st.Da
     node = data.draw(predicates(columns, table.rows), label="predicate")
     wanted = _some_columns(data)
     limit = data.draw(st.none() | st.integers(0, 5), label="limit")
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, _decoder(data):
         write_history(Path(folder), history(table, Path(folder)))
         snapshot = open_snapshot(Path(folder))
         try:

@@ -11,6 +11,7 @@ from headrace.expr.node import Basis
 from headrace.expr.parse import parse_predicate
 from headrace.metrics.meter import Meter
 from headrace.rows.data_file import DataFile, RowSource
+from headrace.rows.file_bytes import FileBytes
 from headrace.rows.request import RowRequest
 from headrace.rows.resolve import MatchBy
 from headrace.wiring import open_store
@@ -35,7 +36,7 @@ def skipped(
         match_by=MatchBy.NAME,
         rows_per_batch=10,
     )
-    source = RowSource(store=open_store(str(table)), request=request, meter=Meter())
+    source = RowSource(files=FileBytes(open_store(str(table))), request=request, meter=Meter())
     list(source.batches(DataFile(uri="part-0.parquet", deletion_vector=None)))
     return source.meter.counts.row_groups_skipped
 

@@ -11,12 +11,12 @@ import pyarrow.parquet as pq
 import pyarrow.parquet.encryption as pe
 import pytest
 
-from headrace.errors import CorruptDataFileError, UnsupportedFileError
+from headrace.errors import CorruptDataFileError, HeadraceError, UnsupportedFileError
 from headrace.rows.wide_delta import WIDE_DIFFERENCES
 from tests.lake.action import add
 from tests.lake.log import write_commit
 from tests.listing import open_snapshot
-from tests.rows.lake import field, write_table
+from tests.rows.lake import array, field, write_table
 
 FIELDS = [field("id", "long"), field("a", "string")]
 DATA = pa.table({"id": [1, 2], "a": ["x", "y"]})
@@ -123,3 +123,21 @@ def test_damaged_differences_are_damage(tmp_path: Path) -> None:
     path.write_bytes(stored)
     with pytest.raises(CorruptDataFileError):
         open_snapshot(tmp_path).rows().read_all()
+
+
+@pytest.mark.parametrize(
+    ("depth", "code"), [(60, "UNSUPPORTED_FILE"), (150, "UNSUPPORTED_FEATURE")]
+)
+def test_deeply_nested_arrays_are_read_or_refused_by_name(
+    tmp_path: Path, depth: int, code: str
+) -> None:
+    kind: Any = "long"
+    stored: pa.DataType = pa.int64()
+    value: Any = 1
+    for _ in range(depth):
+        kind, stored, value = array(kind), pa.list_(stored), [value]
+    data = pa.table({"a": pa.array([value], stored)})
+    table = write_table(tmp_path, [field("a", kind)], [data])
+    with pytest.raises(HeadraceError) as caught:
+        open_snapshot(table).rows().read_all()
+    assert caught.value.code == code

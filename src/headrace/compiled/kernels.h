@@ -9,7 +9,7 @@
 
 /* Raised with every function that is added or changed, here and in library.py, which then takes no
    older library. */
-#define HEADRACE_ABI 6
+#define HEADRACE_ABI 8
 
 int32_t headrace_abi(void);
 
@@ -25,7 +25,8 @@ enum {
   HEADRACE_MORE_WORDS,
   HEADRACE_MORE_OUT,
   HEADRACE_DECOMPRESS_PAGE, /* `body_size` bytes from `body_at` on, into `wanted` ones */
-  HEADRACE_DECOMPRESS_WORDS
+  HEADRACE_DECOMPRESS_WORDS,
+  HEADRACE_NOT_CODED /* the next page has no dictionary codes */
 };
 
 enum { HEADRACE_NO_CODEC, HEADRACE_SNAPPY, HEADRACE_OTHER_CODEC };
@@ -63,6 +64,90 @@ typedef struct {
 
 /* Takes rows, as far as it can; called again when what it lacked is there, it goes on. */
 int64_t headrace_texts(headrace_chunk *chunk, headrace_rows *to);
+
+enum { HEADRACE_MOST_CODE_BITS = 24 };
+
+/* A column chunk of a flat column that is being decoded: numbers of 4 or 8 bytes, or byte arrays.
+   Buffers stay where they are until more room is asked for. */
+typedef struct {
+  const uint8_t *input; /* a window of the chunk's bytes */
+  int64_t input_size;
+  int64_t input_at; /* where the next page starts; beyond the window after skipped pages */
+  uint8_t *page;    /* room for a decompressed page */
+  int64_t page_room;
+  uint8_t *dictionary; /* the same for the dictionary */
+  int64_t dictionary_room;
+  int32_t *starts; /* where each entry of a dictionary of byte arrays starts */
+  int64_t starts_room;
+  int32_t width; /* the bytes of a value: 4 or 8; 0: byte arrays */
+  int32_t is_optional;
+  int32_t codec;
+  int32_t is_decompressed; /* by the caller, who was asked for it */
+  int64_t wanted, wanted_entries;
+  int64_t body_at, body_size, room_at; /* what to decompress, and where in the page to put it */
+  uint64_t state[32]; /* the loop's own: zero at first */
+} headrace_column;
+
+/* The rows to decode, and the Arrow array that is being made of them. */
+typedef struct {
+  int64_t skip; /* rows before them, counted down */
+  int64_t rows;
+  int64_t done;           /* zero at first */
+  const uint32_t *chosen; /* the rows to write, ascending; NULL: all */
+  int64_t chosen_count;
+  int64_t chosen_done; /* zero at first */
+  int64_t as_codes;    /* write dictionary codes, 4 bytes each */
+  int64_t room;        /* for rows, in `valid`, `offsets` and `out` */
+  int64_t written;     /* rows; zero at first */
+  int64_t nulls;       /* zero at first */
+  uint8_t *valid;      /* a byte for each row that is written */
+  int32_t *offsets;    /* of byte arrays; offsets[0] must be zero */
+  uint8_t *out;
+  int64_t capacity; /* of `out`, for byte arrays; at most INT32_MAX */
+} headrace_batch;
+
+/* Decodes rows, as far as it can; called again when what it lacked is there, it goes on. Rows that
+   are not chosen are not written, and a page without chosen rows is not decompressed. */
+int64_t headrace_take_column(headrace_column *chunk, headrace_batch *to);
+
+/* Writes the dictionary of byte arrays that was read last as an Arrow array. Returns its length. */
+int64_t headrace_dictionary(const headrace_column *chunk, int32_t *offsets, uint8_t *out);
+
+/* Writes the indices of the bits that are set among `count` bits from the bit `first` on. Returns how
+   many there are. */
+int64_t headrace_set_bits(const uint8_t *bits, int64_t first, int64_t count, uint32_t *out);
+
+/* Where a column chunk is in its file. */
+typedef struct {
+  int64_t type, codec, values, size_bytes, data_at, dictionary_at; /* 0: no dictionary */
+} headrace_place;
+
+/* What the footer of a Parquet file with one row group says. The bytes of its schema, of its notes
+   (key and value metadata) and of its writer's name decide how its columns are read. */
+typedef struct {
+  int64_t schema_at, schema_size, notes_at, notes_size, writer_at, writer_size;
+  int64_t rows;
+  int64_t columns;
+  headrace_place *places;
+  int64_t most_places;
+} headrace_footer;
+
+/* Reads the footer of a whole file. 0: it is damaged, encrypted, or has several row groups. */
+int64_t headrace_read_footer(const uint8_t *file, int64_t size, headrace_footer *footer);
+
+/* Columns to which the rows of one small file after the other are appended. */
+typedef struct {
+  int64_t count;
+  const int32_t *leaves; /* the number of each column among those of the file */
+  headrace_column *columns;
+  headrace_batch *batches;
+  int64_t column;   /* the one that is being decoded: zero at the start of a file */
+  int64_t is_begun; /* likewise */
+} headrace_appending;
+
+/* Appends the rows of a file. HEADRACE_DONE, or what `column` lacks: called again, it goes on. */
+int64_t headrace_append_file(
+    const uint8_t *file, int64_t size, const headrace_footer *footer, headrace_appending *to);
 
 /* Copies those texts of an Arrow column that are kept, as many as `rows` bytes of `kept` are 1; there
    is room for all of them. Returns how many bytes they have. */
@@ -126,5 +211,43 @@ typedef struct {
 int64_t headrace_leaves(
     const uint8_t *validity, const int32_t *offsets, const uint8_t *data, int64_t data_size,
     int64_t first, int64_t rows, const headrace_node *nodes, int32_t node_count);
+
+/* What a value of an Avro record is. A record's parts and the items of a list or map follow it; an
+   item of a map is a text and a value. */
+enum {
+  HEADRACE_AVRO_NULL,
+  HEADRACE_AVRO_BOOLEAN,
+  HEADRACE_AVRO_INT,
+  HEADRACE_AVRO_LONG,
+  HEADRACE_AVRO_FIXED, /* `argument` bytes */
+  HEADRACE_AVRO_TEXT,  /* or bytes: only texts have a column */
+  HEADRACE_AVRO_NULLABLE, /* branch `argument` is null; the other one follows */
+  HEADRACE_AVRO_RECORD,
+  HEADRACE_AVRO_ITEMS,
+  HEADRACE_AVRO_UNION /* of `argument` parts, none of which has a column */
+};
+
+typedef struct {
+  int32_t kind;
+  int32_t column; /* -1: it is passed over, and so are its parts */
+  int32_t argument;
+  int32_t size; /* how many operations it is, with its parts */
+} headrace_avro_op;
+
+/* A column that is counted, then filled. `count` and `bytes` are zero before each. */
+typedef struct {
+  int64_t count; /* of values */
+  int64_t bytes; /* of texts, or how many items there are */
+  uint8_t *valid; /* a byte for each value */
+  int64_t *numbers;
+  int32_t *offsets; /* offsets[0] must be zero */
+  uint8_t *data;
+} headrace_avro_column;
+
+/* Counts (`fills` is 0) or fills the columns of some records. To be filled, columns have room for as
+   much as was counted, or as the bytes can hold at most: texts and items are no more than there are
+   bytes. `data` has room for 16 bytes more. Returns 0; -1: the bytes are not exactly that many records, or a text is not UTF-8. */
+int64_t headrace_avro(const headrace_avro_op *record, const uint8_t *data, int64_t size,
+                      int64_t records, headrace_avro_column *columns, int32_t fills);
 
 #endif

@@ -8,16 +8,22 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-_ABI = 6
+_ABI = 8
 """As in kernels.h."""
 _FUNCTIONS = (
     "headrace_crc32",
     "headrace_leaves",
     "headrace_texts",
+    "headrace_take_column",
+    "headrace_dictionary",
+    "headrace_set_bits",
+    "headrace_read_footer",
+    "headrace_append_file",
     "headrace_kept_texts",
     "headrace_words",
     "headrace_paths_in_doubt",
     "headrace_judge_maps",
+    "headrace_avro",
 )
 _FILE = Path(__file__).with_name("kernels.so")
 SWITCH = "HEADRACE_COMPILED"

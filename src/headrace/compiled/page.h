@@ -7,15 +7,18 @@
 #include "kernels.h"
 #include "varint.h"
 
-enum { DATA_PAGE = 0, DICTIONARY_PAGE = 2 };
+enum { DATA_PAGE = 0, DICTIONARY_PAGE = 2, DATA_PAGE_V2 = 3 };
 enum { PLAIN = 0, PLAIN_DICTIONARY = 2, RLE = 3, RLE_DICTIONARY = 8 };
-enum { T_TRUE = 1, T_FALSE, T_BYTE, T_I16, T_I32, T_I64, T_DOUBLE, T_BINARY, T_STRUCT = 12 };
-enum { FIELDS = 5, DATA_PAGE_HEADER = 5, DICTIONARY_PAGE_HEADER = 7, DEEPEST_STRUCT = 4 };
+enum { T_TRUE = 1, T_FALSE, T_BYTE, T_I16, T_I32, T_I64, T_DOUBLE, T_BINARY, T_LIST, T_STRUCT = 12 };
+enum { DATA_PAGE_HEADER = 5, DICTIONARY_PAGE_HEADER = 7, DATA_PAGE_HEADER_V2 = 8 };
+enum { FIELDS = 8, DEEPEST_STRUCT = 8 };
 
 #define ABSENT INT64_MIN /* no field of a header has such a value */
 
 typedef struct {
   int64_t kind, size, compressed_size, checksum, count, encoding, level_encoding;
+  /* Of a data page of version 2: its levels, which stand uncompressed before its values. */
+  int64_t level_bytes, repetition_bytes, is_compressed;
 } page_header;
 
 static inline bool is_coded(const page_header *header) {
@@ -37,6 +40,23 @@ static inline bool read_integer(input *from, int64_t *number) {
   return true;
 }
 
+/* The type and the number of the elements of a list. */
+static inline bool read_list(input *from, int32_t *type, uint64_t *count) {
+  if (from->at == from->end) return false;
+  const uint8_t head = *from->at++;
+  *type = head & 15;
+  *count = head >> 4;
+  if (*count == 15 && !read_varint(from, count)) return false;
+  return *count <= (uint64_t)(from->end - from->at); /* no element has no bytes */
+}
+
+static inline bool skip_field(input *from, int32_t type, int depth);
+
+/* An element of a list: booleans have a byte there. */
+static inline bool skip_element(input *from, int32_t type, int depth) {
+  return skip_field(from, type == T_TRUE || type == T_FALSE ? T_BYTE : type, depth);
+}
+
 static inline bool skip_field(input *from, int32_t type, int depth) {
   uint64_t size;
   input skipped;
@@ -51,6 +71,13 @@ static inline bool skip_field(input *from, int32_t type, int depth) {
       for (int count = 0; count < 10 && from->at < from->end; count++)
         if (*from->at++ < 0x80) return true;
       return false;
+    case T_BYTE: return take(from, 1, &skipped);
+    case T_DOUBLE: return take(from, 8, &skipped);
+    case T_LIST:
+      if (depth == DEEPEST_STRUCT || !read_list(from, &type, &size)) return false;
+      for (; size; size--)
+        if (!skip_element(from, type, depth + 1)) return false;
+      return true;
     case T_STRUCT:
       if (depth == DEEPEST_STRUCT) return false;
       while (read_field(from, &id, &type)) {
@@ -62,8 +89,12 @@ static inline bool skip_field(input *from, int32_t type, int depth) {
   }
 }
 
-/* Reads a struct: the first fields, which are integers, into `fields` by their ids; `inner` takes
-   those of the header of its own kind. All else is skipped. */
+static inline bool is_inner_header(int32_t id) {
+  return id == DATA_PAGE_HEADER || id == DICTIONARY_PAGE_HEADER || id == DATA_PAGE_HEADER_V2;
+}
+
+/* Reads a struct: its integers and booleans into `fields` by their ids; `inner` takes those of the
+   header of its own kind. All else is skipped. */
 static inline bool read_struct(input *from, int64_t *fields, int64_t *inner) {
   int32_t id = 0, type;
   while (read_field(from, &id, &type)) {
@@ -71,7 +102,9 @@ static inline bool read_struct(input *from, int64_t *fields, int64_t *inner) {
     if (!type) return true;
     if (id < FIELDS && type == T_I32)
       done = read_integer(from, fields + id);
-    else if ((id == DATA_PAGE_HEADER || id == DICTIONARY_PAGE_HEADER) && type == T_STRUCT && inner)
+    else if (id < FIELDS && (type == T_TRUE || type == T_FALSE))
+      done = true, fields[id] = type == T_TRUE;
+    else if (is_inner_header(id) && type == T_STRUCT && inner)
       done = read_struct(from, inner, NULL);
     else
       done = skip_field(from, type, 0);
@@ -84,7 +117,14 @@ static inline bool read_header(input *from, page_header *header) {
   int64_t outer[FIELDS], inner[FIELDS];
   for (int id = 0; id < FIELDS; id++) outer[id] = inner[id] = ABSENT;
   if (!read_struct(from, outer, inner)) return false;
-  *header = (page_header){outer[1], outer[2], outer[3], outer[4], inner[1], inner[2], inner[3]};
+  *header = (page_header){outer[1], outer[2], outer[3], outer[4], inner[1], inner[2], inner[3], 0, 0, 1};
+  if (header->kind == DATA_PAGE_V2) {
+    header->encoding = inner[4];
+    header->level_encoding = RLE;
+    header->level_bytes = inner[5];
+    header->repetition_bytes = inner[6];
+    header->is_compressed = inner[7] != 0; /* absent: true */
+  }
   return header->size >= 0 && header->compressed_size >= 0;
 }
 

@@ -38,6 +38,21 @@ static inline bool copy_again(
   return true;
 }
 
+/* Copy bytes that may repeat themselves, up to 16 more than asked for. */
+static inline void copy_repeated(uint8_t *to, uint64_t offset, uint64_t count) {
+  const uint8_t *from = to - offset, *end = to + count;
+  uint64_t word;
+  while (to - from < (int64_t)sizeof word) { /* each step doubles what is there to be repeated */
+    memcpy(&word, from, sizeof word);
+    memcpy(to, &word, sizeof word);
+    to += to - from;
+  }
+  for (; to < end; to += sizeof word, from += sizeof word) {
+    memcpy(&word, from, sizeof word);
+    memcpy(to, &word, sizeof word);
+  }
+}
+
 /* Most of a block: what is short and does not repeat itself, as long as the ends are so far away that
    no bound of it needs a look. Nobody can foretell whether a literal or a copy comes next, and of
    which size: so nothing branches on it, as many bytes are copied as there can be at the most, and
@@ -57,7 +72,15 @@ static inline void decompress_usual(
     const uint64_t offset = (behind & offset_bits[kind]) | ((tag >> 5) << 8 & if_near);
     const uint64_t most_offset = (uint64_t)(to - begin);
     if ((size & if_literal) > LONG_LITERAL) break;
-    if (((offset - STRIDE) & ~if_literal) > most_offset - STRIDE) break; /* or it is below STRIDE */
+    if (((offset - STRIDE) & ~if_literal) > most_offset - STRIDE) {
+      if (!offset || offset >= STRIDE) break;
+      /* Numbers of a few bytes that differ little. */
+      copy_repeated(to, offset, (near_size & if_near) | (size & ~if_near));
+      to += (near_size & if_near) | (size & ~if_near);
+      at += 1 + kind;
+      tag = *at;
+      continue;
+    }
     const uint8_t *const sources[] = {to - offset, at + 1}, *source = sources[kind == LITERAL];
     const uint64_t behind_literal = at[1 + size], behind_copy = at[1 + kind];
     tag = kind == LITERAL ? behind_literal : behind_copy;

@@ -21,6 +21,7 @@ class Status(IntEnum):
     MORE_OUT = 4
     DECOMPRESS_PAGE = 5
     DECOMPRESS_WORDS = 6
+    NOT_CODED = 7
 
 
 CODECS = {"UNCOMPRESSED": 0, "SNAPPY": 1}

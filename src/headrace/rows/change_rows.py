@@ -64,6 +64,7 @@ def open_change_rows(
             start_with=options.files_at_once,
         ),
         cancellation=reading.cancellation,
+        release=source.close,
     )
     schema = arrow_schema(with_feed(request.columns))
     return RowReader(schema, stream, metrics=ChangeMetrics(reading.meter))

@@ -53,6 +53,11 @@ class ChangeSource(msgspec.Struct, frozen=True, kw_only=True):
             change_data=open_source(store, request=with_change_type(request), context=context),
         )
 
+    def close(self) -> None:
+        """Drop the reads that were expected and have not started."""
+        self.data.close()
+        self.change_data.close()
+
     def batches(self, changed: ChangedFile) -> Generator[pa.RecordBatch, None, None]:
         """The changed rows of one file, with the columns of the feed after those of the table."""
         kind = changed.change_type

@@ -54,6 +54,7 @@ def count_rows(scan: Scan, *, store: Store, request: RowRequest, options: RowOpt
             start_with=options.files_at_once,
         ),
         cancellation=reading.cancellation,
+        release=source.close,
     )
     rows = sum(batch.num_rows for batch in with_rows)
     return RowCount.of(

@@ -1,23 +1,24 @@
 """One data file to batches of the table's rows."""
 
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 
 import msgspec
 import pyarrow as pa
 
+from headrace.compiled.memory import Memory
 from headrace.errors import CorruptDeletionVectorError
 from headrace.metrics.meter import Meter
 from headrace.plan.cancellation import Cancellation
 from headrace.protocol.action import DeletionVector
 from headrace.rows.deletion_vector import DeletedRows, read_deletion_vector
+from headrace.rows.file_bytes import FileBytes, Read
 from headrace.rows.file_plan import PlanCache
 from headrace.rows.file_rows import FileRows, OpenFile
-from headrace.rows.parquet_file import Read, data_file_errors, open_parquet
+from headrace.rows.parquet_file import data_file_errors, open_parquet
 from headrace.rows.request import RowRequest
 from headrace.rows.stored_rows import StoredRows
-from headrace.storage.store import Store
 
 
 class DataFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,11 +56,12 @@ class FilePart(msgspec.Struct, frozen=True, kw_only=True):
 class RowSource(msgspec.Struct, frozen=True, kw_only=True):
     """Where data files are read from, and what is wanted of them."""
 
-    store: Store
+    files: FileBytes
     request: RowRequest
     meter: Meter
     cancellation: Cancellation = msgspec.field(default_factory=Cancellation)
     plans: PlanCache = msgspec.field(default_factory=PlanCache)
+    memory: Memory = msgspec.field(default_factory=Memory)
 
     def batches(self, file: DataFile) -> Generator[pa.RecordBatch, None, None]:
         """The wanted rows of one file, in its order; no batch is empty.
@@ -74,6 +76,15 @@ class RowSource(msgspec.Struct, frozen=True, kw_only=True):
         """
         with self._open(file, Read.AS_NEEDED) as rows:
             yield from rows.batches()
+
+    def close(self) -> None:
+        """Drop the reads that were expected and have not started."""
+        self.files.close()
+
+    def expect(self, files: Iterable[DataFile]) -> None:
+        """Start to read files of a remote store, as far as there is room."""
+        for file in files:
+            self.files.expect(file.uri, size_bytes=file.size_bytes)
 
     def parts(self, file: DataFile) -> list[FilePart]:
         """What a small file holds, as it is stored.
@@ -90,10 +101,10 @@ class RowSource(msgspec.Struct, frozen=True, kw_only=True):
     @contextmanager
     def _open(self, file: DataFile, read: Read) -> Iterator[FileRows]:
         deleted, only = (
-            None if vector is None else read_deletion_vector(self.store, vector)
+            None if vector is None else read_deletion_vector(self.files.store, vector)
             for vector in (file.deletion_vector, file.only)
         )
-        reopen = partial(open_parquet, self.store, file.uri, size_bytes=file.size_bytes, read=read)
+        reopen = partial(open_parquet, self.files, file.uri, size_bytes=file.size_bytes, read=read)
         with (
             data_file_errors(file.uri) as witness,
             reopen(meter=self.meter) as opened,
@@ -111,10 +122,12 @@ class RowSource(msgspec.Struct, frozen=True, kw_only=True):
             )
             yield FileRows(
                 OpenFile(
-                    parquet=parquet,
+                    source=opened,
                     content=content,
-                    reopen=opened.with_codes,
-                    is_in_memory=opened.is_in_memory,
+                    memory=self.memory,
+                    row_groups=self.files.follow(
+                        opened.file, file.uri, parquet.metadata, content.plan.everything.leaves
+                    ),
                 ),
                 meter=self.meter,
                 cancellation=self.cancellation,

@@ -10,6 +10,7 @@ from headrace.errors import (
     CorruptDeletionVectorError,
     DataFileNotFoundError,
     ObjectNotFoundError,
+    ObjectTooShortError,
     UnsafePathError,
 )
 from headrace.protocol.action import DeletionVector
@@ -22,6 +23,7 @@ from headrace.protocol.deletion_vector import (
     is_inline,
     relative_path,
 )
+from headrace.storage.byte_range import ByteRange
 from headrace.storage.location import resolve
 from headrace.storage.store import Store
 
@@ -106,18 +108,20 @@ def _read_frame(store: Store, vector: DeletionVector) -> bytes:
     path = _path(store, vector)
     offset = FIRST_OFFSET if vector.offset is None else vector.offset
     try:
-        with store.open(path) as file:
-            version = file.read(1)
-            if version != bytes([FILE_VERSION]):
-                reason = f"{path} has the format {version.hex() or 'none'}, not {FILE_VERSION}"
-                raise CorruptDeletionVectorError(vector=vector.unique_id, reason=reason)
-            if offset < FIRST_OFFSET or vector.size_in_bytes < 0:
-                reason = f"it cannot have {vector.size_in_bytes} bytes at {offset}"
-                raise CorruptDeletionVectorError(vector=vector.unique_id, reason=reason)
-            file.seek(offset)
-            return file.read(vector.size_in_bytes + FRAME_BYTES)
+        if offset < FIRST_OFFSET or vector.size_in_bytes < 0:
+            reason = f"it cannot have {vector.size_in_bytes} bytes at {offset}"
+            raise CorruptDeletionVectorError(vector=vector.unique_id, reason=reason)
+        frame = ByteRange(offset, vector.size_in_bytes + FRAME_BYTES)
+        version, content = store.read_ranges(path, [ByteRange(0, 1), frame])
     except ObjectNotFoundError as error:
         raise DataFileNotFoundError(path=path) from error
+    except ObjectTooShortError as error:
+        reason = f"{path} ends before byte {offset + vector.size_in_bytes + FRAME_BYTES}"
+        raise CorruptDeletionVectorError(vector=vector.unique_id, reason=reason) from error
+    if version != bytes([FILE_VERSION]):
+        reason = f"{path} has the format {version.hex()}, not {FILE_VERSION}"
+        raise CorruptDeletionVectorError(vector=vector.unique_id, reason=reason)
+    return bytes(content)
 
 
 def _path(store: Store, vector: DeletionVector) -> str:

@@ -1,25 +1,33 @@
 """The rows of a file that is open.
 
-Row groups are left out by their statistics; then, where the predicate looks at a small part of
-the columns, by those columns alone, so that the others are not decoded in vain. Texts that the file
-has as dictionary codes stay codes until rows have been chosen.
+Row groups are left out by their statistics. In large ones the columns of the predicate are decoded
+first, and of the other columns only the rows that match (`group_selection`). Where that cannot be
+done, Arrow decodes all rows; text columns stay dictionary codes until rows have been chosen.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Generator, Iterator
 from itertools import accumulate
+from typing import NamedTuple
 
 import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from headrace.compiled.memory import Memory
 from headrace.metrics.meter import Meter
 from headrace.plan.cancellation import Cancellation
+from headrace.rows.chunk_output import UnusualChunkError
+from headrace.rows.file_bytes import RowGroupBytes
 from headrace.rows.file_plan import Selection
+from headrace.rows.group_selection import GroupSelection, select_rows
+from headrace.rows.parquet_file import ParquetSource
 from headrace.rows.row_group import RowGroupEvidence, matching_groups
 from headrace.rows.stored_rows import StoredRows, without_columns
 
 LARGE_GROUP_ROWS = 20_000
 """From here on it pays to open a file once more for codes, and to look at few columns first."""
+_AT_ONCE = 4
+"""How many batches are decoded at once where a predicate leaves few of their rows."""
 _CODED_BYTES = 4
 """A plain text has more bytes than this for its length alone: with fewer a column has codes."""
 _CODABLE = frozenset({"PLAIN", "RLE", "BIT_PACKED", "PLAIN_DICTIONARY", "RLE_DICTIONARY"})
@@ -29,12 +37,20 @@ _CODABLE = frozenset({"PLAIN", "RLE", "BIT_PACKED", "PLAIN_DICTIONARY", "RLE_DIC
 class OpenFile(msgspec.Struct, frozen=True, kw_only=True):
     """A file that is open, and what is known of it."""
 
-    parquet: pq.ParquetFile
+    source: ParquetSource
     content: StoredRows
-    reopen: Callable[[list[str]], pq.ParquetFile]
-    """Open it again so that these columns are read as dictionary codes."""
-    is_in_memory: bool
-    """Whether its bytes have been read, and counted."""
+    memory: Memory
+    """Where buffers for pages come from."""
+    row_groups: RowGroupBytes | None = None
+    """Reads the row groups of a large remote file ahead."""
+
+
+class _Group(NamedTuple):
+    """A row group: its number, the index of its first row in the file, and how many it has."""
+
+    number: int
+    first_row: int
+    rows: int
 
 
 class FileRows:
@@ -47,42 +63,104 @@ class FileRows:
         self._request = opened.content.request
         self._meter = meter
         self._cancellation = cancellation
-        self._footer = opened.parquet.metadata
-        self._reader = opened.parquet.reader
+        self._footer = opened.source.parquet.metadata
+        self._reader = opened.source.parquet.reader
+        self._selection = GroupSelection(opened.source, self._plan, opened.memory, meter)
+        self._has_read_codes = False
+        self._skipped = 0
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The wanted rows, in order; no batch is empty."""
-        for first_row, batch in self.stored():
-            rows = self.content.rows(batch, first_row)
-            if rows is not None:
-                yield rows
+        groups = self._groups()
+        for group in groups:
+            done_rows = yield from self._selected(group)
+            if done_rows == group.rows:
+                continue
+            for first_row, batch in self._stored_rows(group, groups):
+                done = min(max(group.first_row + done_rows - first_row, 0), batch.num_rows)
+                if done < batch.num_rows:
+                    rows = self.content.rows(batch.slice(done), first_row + done)
+                    if rows is not None:
+                        yield rows
+        self._count_skipped(groups)
 
     def stored(self) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Batches of the row groups that may have wanted rows, each after its first row's index."""
         groups = self._groups()
-        sizes = [self._footer.row_group(g).num_rows for g in range(self._footer.num_row_groups)]
-        if any(sizes[group] >= LARGE_GROUP_ROWS for group in groups):
-            self._read_codes(groups)
-        starts = [0, *accumulate(sizes)]
-        skipped = len(sizes) - len(groups)
         for group in groups:
-            row, rows = starts[group], sizes[group]
-            if self._is_deleted(row, rows) or not self._may_match(group, rows):
-                skipped += 1
-                continue
-            for batch in self._stored(group, self._plan.everything):
+            yield from self._stored_rows(group, groups)
+        self._count_skipped(groups)
+
+    def _selected(self, group: "_Group") -> Generator[pa.RecordBatch, None, int]:
+        """The wanted rows of a group, of which little more than these is decoded.
+
+        Returns:
+            How many rows of the group have been dealt with: Arrow must decode the others.
+        """
+        done_rows = chosen_rows = 0
+        try:
+            columns = self._selection.columns(group.number)
+            most_rows = self._request.rows_per_batch
+            at_once = most_rows if self._request.predicate is None else _AT_ONCE * most_rows
+            while columns is not None and done_rows < group.rows:
                 self._cancellation.check()
-                yield row, batch
-                row += batch.num_rows
+                rows = min(at_once, group.rows - done_rows)
+                batch = columns.next_batch(rows)
+                selected = select_rows(self.content, batch, group.first_row + done_rows)
+                done_rows += rows
+                if selected is not None:
+                    chosen_rows += selected.num_rows
+                    for start in range(0, selected.num_rows, most_rows):
+                        yield selected.slice(start, most_rows)
+        except UnusualChunkError:
+            pass
+        if done_rows == group.rows and not chosen_rows:
+            self._skipped += 1
+        return done_rows
+
+    def _stored_rows(
+        self, group: "_Group", groups: list["_Group"]
+    ) -> Iterator[tuple[int, pa.RecordBatch]]:
+        if not self._has_read_codes:
+            self._has_read_codes = True
+            if any(group.rows >= LARGE_GROUP_ROWS for group in groups):
+                self._read_codes([group.number for group in groups])
+        if self._opened.row_groups is not None:
+            later = groups[groups.index(group) :]
+            self._opened.row_groups.start([group.number for group in later])
+        if not self._may_match(group.number, group.rows):
+            self._skipped += 1
+            return
+        row = group.first_row
+        for batch in self._stored(group.number, self._plan.everything):
+            self._cancellation.check()
+            yield row, batch
+            row += batch.num_rows
+
+    def _count_skipped(self, groups: list["_Group"]) -> None:
+        skipped = self._footer.num_row_groups - len(groups) + self._skipped
         if skipped:
             self._meter.count(row_groups_skipped=skipped)
 
-    def _groups(self) -> list[int]:
+    def _groups(self) -> list["_Group"]:
+        """The row groups that may have wanted rows."""
+        sizes = [self._footer.row_group(g).num_rows for g in range(self._footer.num_row_groups)]
+        starts = accumulate(sizes, initial=0)
+        groups = [_Group(*found) for found in zip(range(len(sizes)), starts, sizes, strict=False)]
+        matching = self._matching_groups()
+        return [
+            group
+            for group in (groups if matching is None else map(groups.__getitem__, matching))
+            if not self._is_deleted(group.first_row, group.rows)
+        ]
+
+    def _matching_groups(self) -> list[int] | None:
+        """The row groups that may match by their statistics; None: all."""
         groups = self._footer.num_row_groups
         is_small = groups == 1 and self._footer.num_rows < LARGE_GROUP_ROWS
         # The log's statistics have spoken already: what a small file has to add is soon read.
         if self._request.predicate is None or is_small:
-            return list(range(groups))
+            return None
         evidence = RowGroupEvidence(self._footer, self._plan.looked_at, self.content.partition)
         return matching_groups(self._request.predicate, evidence)
 
@@ -102,7 +180,7 @@ class FileRows:
             return True
         for batch in self._stored(group, plan.evidence):
             self._cancellation.check()
-            if self.content.matching(batch, plan.evidence).true_count:
+            if self.content.matches_any(batch):
                 return True
         return False
 
@@ -114,8 +192,9 @@ class FileRows:
             if all(_is_coded(self._footer.row_group(group).column(leaf)) for group in groups)
         ]
         if coded:
-            schema = self._opened.parquet.schema
-            self._reader = self._opened.reopen([schema.column(leaf).path for leaf in coded]).reader
+            schema = self._opened.source.parquet.schema
+            paths = [schema.column(leaf).path for leaf in coded]
+            self._reader = self._opened.source.with_codes(paths).reader
 
     def _size_bytes(self, group: int, selection: Selection) -> int:
         chunks = self._footer.row_group(group)
@@ -127,7 +206,7 @@ class FileRows:
         if not selection.leaves:
             yield from _bare(self._footer.row_group(group).num_rows, rows_per_batch)
             return
-        if not self._opened.is_in_memory:
+        if self._opened.source.is_local_file:  # else the store counts
             self._meter.count(bytes_read=self._size_bytes(group, selection), requests=1)
         yield from self._reader.iter_batches(
             rows_per_batch, row_groups=[group], column_indices=selection.leaves, use_threads=False

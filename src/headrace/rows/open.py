@@ -8,6 +8,7 @@ import pyarrow as pa
 from headrace.engines.reading import reading_store
 from headrace.plan.context import ExecutionContext
 from headrace.rows.data_file import RowSource
+from headrace.rows.file_bytes import FileBytes
 from headrace.rows.live_source import data_files
 from headrace.rows.metrics import RowMetrics
 from headrace.rows.option import RowOptions
@@ -50,6 +51,7 @@ def open_rows(  # noqa: PLR0913  (the parts)
             start_with=options.files_at_once if limit is None else 1,
         ),
         cancellation=reading.cancellation,
+        release=source.close,
     )
     batches: Batches = stream if limit is None else _Limited(stream, limit)
     return RowReader(request.output_schema, batches, metrics=RowMetrics(scan, source.meter))
@@ -58,7 +60,7 @@ def open_rows(  # noqa: PLR0913  (the parts)
 def open_source(store: Store, *, request: RowRequest, context: ExecutionContext) -> RowSource:
     """The data files of a store, as one run reads them."""
     return RowSource(
-        store=reading_store(store, context),
+        files=FileBytes(reading_store(store, context)),
         request=request,
         meter=context.meter,
         cancellation=context.cancellation,

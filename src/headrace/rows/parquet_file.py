@@ -1,11 +1,9 @@
 """Opening data files: what goes wrong is told by typed errors that name the file."""
 
-import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from enum import Enum
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -18,43 +16,33 @@ from headrace.errors import (
     UnsupportedFileError,
 )
 from headrace.metrics.meter import Meter
+from headrace.rows.file_bytes import FileBytes, FileSource, Read
 from headrace.rows.wide_delta import WIDE_DIFFERENCES, has_wide_differences
 from headrace.storage.failure import storage_error
-from headrace.storage.store import Store
 
 _BUFFER_BYTES = 1 << 20
 _LENGTH_AND_MAGIC = 8
 _SIGNATURE_BYTES = 28
 _UNSUPPORTED = re.compile(
-    r"not (?:yet |currently )?(?:supported|implemented)|unsupported|encrypted|decrypt",
+    r"not (?:yet |currently )?(?:supported|implemented)|unsupported|encrypted|decrypt"
+    r"|too deeply nested",
     re.IGNORECASE,
 )
 """What Arrow says of healthy files that it does not read; it has no error type for all of them."""
 
 
-class Read(Enum):
-    """How a local file is read."""
-
-    AS_NEEDED = "as needed"
-    AT_ONCE = "at once"
-    """All of it with one call, which is quicker where it is small."""
-
-
 class ParquetSource:
     """A data file that is open, and may be opened again to be read in another form."""
 
-    def __init__(
-        self, source: pa.NativeFile | BinaryIO, opened: ExitStack, *, size_bytes: int
-    ) -> None:
-        self._source: Any = source
-        self._is_local = isinstance(source, pa.NativeFile)
-        self.is_in_memory = isinstance(source, pa.BufferReader)
-        """Whether all of it has been read already."""
-        is_buffered = self._is_local and not 0 < size_bytes <= _BUFFER_BYTES
+    def __init__(self, source: FileSource, opened: ExitStack, *, size_bytes: int) -> None:
+        self.file = source
+        self._source: Any = source.file
+        self._is_native = isinstance(source.file, pa.NativeFile)
+        is_buffered = not self._is_native or not 0 < size_bytes <= _BUFFER_BYTES
         self._buffer_bytes = _BUFFER_BYTES if is_buffered else 0
         self._opened = opened
         self.parquet = self._open(metadata=None, codes=[])
-        if self._is_local:
+        if self._is_native:
             self._check_not_signed()
 
     def _check_not_signed(self) -> None:
@@ -71,18 +59,32 @@ class ParquetSource:
         """Whether Arrow does not read a column because of how a writer packs differences."""
         return has_wide_differences(self._source, self.parquet, leaf)
 
+    @property
+    def is_local_file(self) -> bool:
+        """Whether it is read from a file of this machine as needed."""
+        return self.file.is_local and not self.file.is_in_memory
+
+    def read_into(self, offset: int, memory: memoryview) -> None:
+        """Fill memory with the bytes of a local file from an offset on.
+
+        Raises:
+            pa.ArrowInvalid: the file ends before.
+        """
+        self._source.seek(offset)
+        if self._source.readinto(memory) != len(memory):
+            raise pa.ArrowInvalid("the file is shorter than its footer says")
+
     def with_codes(self, paths: list[str]) -> pq.ParquetFile:
         """The same file, with columns that are read as dictionary codes."""
         return self._open(metadata=self.parquet.metadata, codes=paths)
 
     def _open(self, *, metadata: pq.FileMetaData | None, codes: list[str]) -> pq.ParquetFile:
-        # Small buffers keep memory flat, whatever the size of a row group; where a read is a
-        # request, what lies together is fetched together.
+        # Small buffers keep memory flat, whatever the size of a row group.
         parquet = pq.ParquetFile(
             self._source,
             metadata=metadata,
             read_dictionary=codes or None,
-            pre_buffer=not self._is_local,
+            pre_buffer=False,
             buffer_size=self._buffer_bytes,
             coerce_int96_timestamp_unit="us",  # what nanoseconds cannot hold is left whole
             page_checksum_verification=True,
@@ -180,29 +182,19 @@ def _is_unsupported(error: Exception) -> bool:
     return isinstance(error, pa.ArrowNotImplementedError) or bool(_UNSUPPORTED.search(str(error)))
 
 
-def _read_small(path: str) -> pa.NativeFile:
-    """A file of this machine in memory, unless it is larger than the log says of it."""
-    with open(path, "rb", buffering=0) as file:  # noqa: PTH123  (this takes half the time)
-        if os.fstat(file.fileno()).st_size <= _BUFFER_BYTES:
-            return pa.BufferReader(file.read())
-    return pa.OSFile(path)
-
-
 @contextmanager
 def open_parquet(
-    store: Store, path: str, *, size_bytes: int, meter: Meter, read: Read
+    files: FileBytes, path: str, *, size_bytes: int, meter: Meter, read: Read
 ) -> Iterator[ParquetSource]:
     """Open a data file; `data_file_errors` belongs around its use."""
-    local = store.local_path(path)
     with ExitStack() as opened:
-        local_file = _read_small if read is Read.AT_ONCE else pa.OSFile
-        source = opened.enter_context(local_file(local) if local else store.open(path))
-        found = ParquetSource(source, opened, size_bytes=size_bytes)
-        if local:
-            # Arrow reads local files behind the store's back.
-            metadata = found.parquet.metadata
-            read_bytes = source.size() if found.is_in_memory else metadata.serialized_size
+        source = files.open(path, opened, size_bytes=size_bytes, read=read)
+        parquet = ParquetSource(source, opened, size_bytes=size_bytes)
+        if source.is_local:
+            # Arrow reads local files past the store.
+            metadata = parquet.parquet.metadata
+            read_bytes = source.file.size() if source.is_in_memory else metadata.serialized_size
             meter.count(files_read=1, requests=1, bytes_read=read_bytes)
         else:
             meter.count(files_read=1)
-        yield found
+        yield parquet

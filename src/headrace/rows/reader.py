@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from headrace.errors import ReaderClosedError
+from headrace.errors import ReaderClosedError, UnsupportedFeatureError
 from headrace.rows.metrics import ChangeMetrics, RowMetrics
 from headrace.scan.aio import one_by_one
 
@@ -41,11 +41,20 @@ class RowReader(pa.ipc.RecordBatchStreamReader):  # type: ignore[misc]
     def __init__(
         self, schema: pa.Schema, batches: Batches, *, metrics: RowMetrics | ChangeMetrics
     ) -> None:
-        """Wrap batches of one schema; nothing is read before the first is asked for."""
+        """Wrap batches of one schema; nothing is read before the first is asked for.
+
+        Raises:
+            UnsupportedFeatureError: the schema is nested more deeply than Arrow's format allows.
+        """
         self._source = _Source(batches)
         self.metrics = metrics
         """What it has taken so far."""
-        super().__init__(pa.PythonFile(_Stream(schema, self._source), mode="r"))
+        try:
+            super().__init__(pa.PythonFile(_Stream(schema, self._source), mode="r"))
+        except OSError as error:
+            # Arrow's stream format takes types of some depth only.
+            features = ["columns with this many levels of nested types"]
+            raise UnsupportedFeatureError(table="rows", features=features) from error
 
     @property
     def error(self) -> BaseException | None:

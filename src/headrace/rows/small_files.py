@@ -14,6 +14,7 @@ from contextlib import AbstractContextManager, nullcontext
 import pyarrow as pa
 
 from headrace.errors import HeadraceError
+from headrace.rows.alike_file import AlikeFiles, AppendedRows, JoinedFiles
 from headrace.rows.data_file import DataFile, FilePart, RowSource
 
 _SMALL_BYTES = 1 << 20
@@ -63,10 +64,13 @@ class GroupReader:
 
     def __init__(self, source: RowSource) -> None:
         self._source = source
+        self._alike = AlikeFiles(source)
         # Of a small file, little is done outside of the interpreter. Where files are at hand,
         # threads that read them at the same time only hinder each other.
-        is_local = source.store.local_path("") is not None
-        self._turn: AbstractContextManager[object] = threading.Lock() if is_local else nullcontext()
+        is_remote = source.files.is_remote
+        self._turn: AbstractContextManager[object] = (
+            nullcontext() if is_remote else threading.Lock()
+        )
 
     def batches(self, group: Sequence[DataFile]) -> Generator[pa.RecordBatch, None, None]:
         """The wanted rows of a group, in order.
@@ -77,6 +81,7 @@ class GroupReader:
         if len(group) == 1:
             yield from self._source.batches(group[0])
             return
+        self._source.expect(group)
         yield from _joined(self._chosen(group), self._source.request.rows_per_batch)
 
     def _chosen(self, group: Sequence[DataFile]) -> Iterator[pa.RecordBatch]:
@@ -84,31 +89,59 @@ class GroupReader:
         alike = _Alike(self._source.request.rows_per_batch)
         try:
             for part in self._parts(group):
-                yield from alike.add(part)
+                if isinstance(part, FilePart):
+                    yield from alike.add(part)
+                else:
+                    yield from alike.rest()
+                    yield from part.rows()
         except Exception:
             yield from alike.rest()
             raise
         yield from alike.rest()
 
-    def _parts(self, group: Sequence[DataFile]) -> Iterator[FilePart]:
+    def _parts(self, group: Sequence[DataFile]) -> Iterator[FilePart | JoinedFiles]:
         """What the files hold. One turn reads as many as make a batch: threads seldom switch."""
         most_rows = self._source.request.rows_per_batch
         files = deque(group)
         failure: Exception | None = None
         while files and failure is None:
-            parts: list[FilePart] = []
+            parts: list[FilePart | JoinedFiles] = []
             rows = 0
             with self._turn:
+                self._source.cancellation.check()
+                appended = self._alike.appending(len(files))
                 try:
                     while files and rows < most_rows:
-                        found = self._source.parts(files.popleft())
-                        rows += sum(part.batch.num_rows for part in found)
-                        parts += found
+                        rows += self._read(files.popleft(), appended, parts)
                 except Exception as error:  # noqa: BLE001  (raised after the rows before it)
                     failure = error
+                _finish(appended, parts)
             yield from parts
         if failure is not None:
             raise failure
+
+    def _read(
+        self, file: DataFile, appended: AppendedRows, parts: list[FilePart | JoinedFiles]
+    ) -> int:
+        """Read a file, together with those before it if they are alike; return its rows."""
+        rows = appended.add(file)
+        if rows is not None:
+            return rows
+        if _finish(appended, parts):
+            rows = appended.add(file)
+            if rows is not None:
+                return rows
+        stored = self._source.parts(file)
+        parts += stored
+        return sum(part.batch.num_rows for part in stored)
+
+
+def _finish(appended: AppendedRows, parts: list[FilePart | JoinedFiles]) -> bool:
+    """Add the rows that have been appended to the parts; False: there are none."""
+    joined = appended.finished()
+    if joined is not None:
+        parts.append(joined)
+    return joined is not None
 
 
 class _Alike:

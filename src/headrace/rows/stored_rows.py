@@ -3,7 +3,9 @@
 Nothing here reads: batches of several files that are stored alike can be joined first.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TypeAlias
 
 import msgspec
 import pyarrow as pa
@@ -19,6 +21,9 @@ from headrace.rows.request import RowRequest
 from headrace.rows.resolve import ColumnReading
 from headrace.rows.row_filter import member
 from headrace.rows.word import words_of_codes
+
+StoredOf: TypeAlias = Callable[[ColumnReading], pa.Array]
+"""Gives the stored values of a column of the file."""
 
 
 class StoredRows(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,64 +46,96 @@ class StoredRows(msgspec.Struct, frozen=True, kw_only=True):
 
     def rows(self, batch: pa.RecordBatch, first_row: int) -> pa.RecordBatch | None:
         """The rows that are neither deleted nor ruled out, as the table has them; None: none."""
-        keep = None
-        if self.deleted is not None:
-            keep = self.deleted.kept(first_row, batch.num_rows)
-        if self.only is not None:
-            keep = _both(keep, self.only.named(first_row, batch.num_rows))
-        if self.request.predicate is not None and (keep is None or keep.true_count):
-            keep = _both(keep, self.matching(batch, self.plan.everything))
+        keep = self.keep(first_row, batch.num_rows, partial(self._stored, batch, _everything))
         rows = batch.num_rows if keep is None else keep.true_count
         if not rows:
             return None
-        schema = self.request.output_schema
-        if not schema.names:
-            return without_columns(rows)
-        if rows < batch.num_rows and not self.plan.views:
-            batch = batch.filter(keep)
-        is_chosen = rows == batch.num_rows
-        arrays = [self._column(f, batch, None if is_chosen else keep, rows) for f in schema]
-        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+        if rows < batch.num_rows and not self.plan.views and self.request.output_schema.names:
+            batch, keep = batch.filter(keep), None
 
-    def matching(self, batch: pa.RecordBatch, selection: Selection) -> pa.BooleanArray:
-        """What the predicate says of each row."""
+        def chosen(column: ColumnReading) -> pa.Array:
+            stored = self._stored(batch, _everything, column)
+            return stored if keep is None else stored.filter(keep)
+
+        return self.output(rows, chosen)
+
+    def keep(self, first_row: int, rows: int, stored_of: StoredOf) -> pa.BooleanArray | None:
+        """Whether each row is neither deleted nor ruled out by the predicate; None: all are kept.
+
+        Args:
+            first_row: The index of the first row in its file.
+            rows: How many rows there are.
+            stored_of: The stored values of a column, for each of these rows.
+        """
+        keep = None
+        if self.deleted is not None:
+            keep = self.deleted.kept(first_row, rows)
+        if self.only is not None:
+            keep = _both(keep, self.only.named(first_row, rows))
+        if self.request.predicate is not None and (keep is None or keep.true_count):
+            keep = _both(keep, self.matching(rows, stored_of))
+        return keep
+
+    def matches_any(self, batch: pa.RecordBatch) -> bool:
+        """Whether a batch of only the predicate's columns has a row that the predicate matches."""
+        stored_of = partial(self._stored, batch, _evidence)
+        return bool(self.matching(batch.num_rows, stored_of).true_count)
+
+    def matching(self, rows: int, stored_of: StoredOf) -> pa.BooleanArray:
+        """Evaluate the predicate for each row."""
         assert self.request.predicate is not None
         known: dict[tuple[str, ...], pa.Array] = {}
 
         def values(column: BoundColumn) -> pa.Array:
             if column.path not in known:
-                known[column.path] = self._values(column, batch, selection)
+                known[column.path] = self._values(column, rows, stored_of)
             return known[column.path]
 
-        return evaluate_rows(self.request.predicate, values, rows=batch.num_rows)
+        return evaluate_rows(self.request.predicate, values, rows=rows)
 
-    def _values(self, column: BoundColumn, batch: pa.RecordBatch, selection: Selection) -> pa.Array:
+    def output(self, rows: int, chosen: StoredOf) -> pa.RecordBatch:
+        """The table's columns, made of the stored values of the rows that were chosen."""
+        schema = self.request.output_schema
+        if not schema.names:
+            return without_columns(rows)
+        arrays = [self._column(field, rows, chosen) for field in schema]
+        return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+    def _values(self, column: BoundColumn, rows: int, stored_of: StoredOf) -> pa.Array:
         if column.is_partition:
-            return pa.repeat(self.partition[column.path[0]], batch.num_rows)
-        found = self.plan.looked_at[column.path]
-        if found is None:
-            return pa.nulls(batch.num_rows, arrow_type(column.type))
-        stored = self._stored_column(found, batch, selection)
+            return pa.repeat(self.partition[column.path[0]], rows)
+        reading = self.plan.looked_at[column.path]
+        if reading is None:
+            return pa.nulls(rows, arrow_type(column.type))
+        stored = stored_of(reading)
         if _is_codes_of(stored, arrow_type(column.type)):
             return stored
-        return member(_read(found, stored), depth=len(column.path) - 1)
+        return member(_read(reading, stored), depth=len(column.path) - 1)
 
-    def _stored_column(
-        self, column: ColumnReading, batch: pa.RecordBatch, selection: Selection
+    def _stored(
+        self,
+        batch: pa.RecordBatch,
+        selection: Callable[[FilePlan], Selection],
+        column: ColumnReading,
     ) -> pa.Array:
-        stored = batch.column(selection.places[column.position])
+        stored = batch.column(selection(self.plan).places[column.position])
         return plain_array(stored) if column.position in self.plan.views else stored
 
-    def _column(
-        self, field: pa.Field, batch: pa.RecordBatch, keep: pa.BooleanArray | None, rows: int
-    ) -> pa.Array:
+    def _column(self, field: pa.Field, rows: int, chosen: StoredOf) -> pa.Array:
         if field.name not in self.plan.wanted:
             return pa.repeat(self.partition[field.name], rows)
         column = self.plan.wanted[field.name]
         if column is None:
             return pa.nulls(rows, field.type)
-        stored = self._stored_column(column, batch, self.plan.everything)
-        return _read(column, stored if keep is None else stored.filter(keep))
+        return _read(column, chosen(column))
+
+
+def _everything(plan: FilePlan) -> Selection:
+    return plan.everything
+
+
+def _evidence(plan: FilePlan) -> Selection:
+    return plan.evidence
 
 
 def _read(column: ColumnReading, stored: pa.Array) -> pa.Array:

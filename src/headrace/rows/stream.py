@@ -34,7 +34,9 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
 class _Lane(Generic[B]):
     """The batches of one source that are ready, and whether more will come."""
 
-    def __init__(self) -> None:
+    def __init__(self, has_room: threading.Condition) -> None:
+        self.has_room = has_room
+        """Wakes the thread that fills it."""
         self.ready: deque[B] = deque()
         self.is_done = False
         self.error: BaseException | None = None
@@ -54,6 +56,7 @@ class OrderedStream(Generic[S, B]):
         *,
         pace: Pace,
         cancellation: Cancellation | None = None,
+        release: Callable[[], None] | None = None,
     ) -> None:
         """Prepare a stream; nothing is read.
 
@@ -62,7 +65,9 @@ class OrderedStream(Generic[S, B]):
             read: Makes the batches of a source, in a thread.
             pace: How far to be ahead.
             cancellation: What the sources look at while they give nothing.
+            release: Called when no thread reads any more; perhaps more than once.
         """
+        self._release = release
         self._shared = _Shared(sources, read, pace, cancellation or Cancellation())
         self._workers: list[Background] = []
         self._changing = threading.RLock()  # a handler of signals may close it at any point
@@ -105,6 +110,8 @@ class OrderedStream(Generic[S, B]):
             for worker in self._workers:
                 worker.wait()
             self._shared.sources.close()
+            if self._release is not None:
+                self._release()
 
     def __del__(self) -> None:
         self._shared.stop()
@@ -123,7 +130,10 @@ class OrderedStream(Generic[S, B]):
 
 
 class _Shared(Generic[S, B]):
-    """What the threads and the consumer share: all of it changes under one condition."""
+    """What the threads and the consumer share: all of it changes under one lock.
+
+    Each wait has a condition of its own, so that a batch wakes only the thread that waits for it.
+    """
 
     def __init__(
         self,
@@ -137,7 +147,10 @@ class _Shared(Generic[S, B]):
         self._read = read
         self._pace = pace
         self._cancellation = cancellation
-        self._changed = threading.Condition()
+        self._lock = threading.RLock()
+        self._is_ready = threading.Condition(self._lock)  # for the consumer
+        self._may_open = threading.Condition(self._lock)  # for the thread that opens a source
+        self._filling: set[_Lane[B]] = set()
         self._advancing = threading.Lock()
         self._lanes: deque[_Lane[B]] = deque()
         self._open = 0
@@ -145,24 +158,27 @@ class _Shared(Generic[S, B]):
 
     def stop(self) -> None:
         """Make every thread end at its next step."""
-        with self._changed:
+        with self._lock:
             self._cancellation.request()
-            self._changed.notify_all()
+            self._is_ready.notify_all()
+            self._may_open.notify_all()
+            for lane in self._filling:
+                lane.has_room.notify_all()
 
     def next_lane(self) -> _Lane[B] | None:
         """The lane of the next source; None: there is none left."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._lanes or self._is_exhausted or self.is_stopping)
+        with self._lock:
+            self._is_ready.wait_for(lambda: self._lanes or self._is_exhausted or self.is_stopping)
             return self._lanes.popleft() if self._lanes and not self.is_stopping else None
 
     def take(self, lane: _Lane[B]) -> B | None:
         """The next batch of a lane; None: that was the last, or all is being stopped."""
-        with self._changed:
-            self._changed.wait_for(lambda: lane.ready or lane.is_done or self.is_stopping)
+        with self._lock:
+            self._is_ready.wait_for(lambda: lane.ready or lane.is_done or self.is_stopping)
             if self.is_stopping:
                 return None
             if lane.ready:
-                self._changed.notify_all()
+                lane.has_room.notify_all()
                 return lane.ready.popleft()
             if lane.error is not None:
                 raise lane.error
@@ -170,10 +186,10 @@ class _Shared(Generic[S, B]):
 
     def open_more(self) -> None:
         """A source has been consumed: there is room for another, and after it for twice as many."""
-        with self._changed:
+        with self._lock:
             self._open -= 1
             self.open_at_most = min(2 * self.open_at_most, self._pace.at_once)
-            self._changed.notify_all()
+            self._may_open.notify_all()
 
     def work(self) -> None:
         """What each thread does: source after source, until there are none or it is stopped."""
@@ -183,41 +199,44 @@ class _Shared(Generic[S, B]):
                 self._fill(lane, source)
             except BaseException as error:  # noqa: BLE001  (the consumer must hear whatever it is)
                 lane.error = error
-            with self._changed:
+            with self._lock:
                 lane.is_done = True
-                self._changed.notify_all()
+                self._filling.discard(lane)
+                self._is_ready.notify_all()
 
     def _next_source(self) -> tuple[S, _Lane[B]] | None:
         # One thread advances the sources, and with them the log; lanes stand in their order.
         with self._advancing:
-            with self._changed:
-                self._changed.wait_for(lambda: self._open < self.open_at_most or self._is_over())
+            with self._lock:
+                self._may_open.wait_for(lambda: self._open < self.open_at_most or self._is_over())
                 if self._is_over():
                     return None
                 self._open += 1
-            lane: _Lane[B] = _Lane()
+            lane: _Lane[B] = _Lane(threading.Condition(self._lock))
             try:
                 source = next(self.sources, None)
             except BaseException as error:  # noqa: BLE001  (the consumer must hear whatever it is)
                 source, lane.error, lane.is_done = None, error, True
-            with self._changed:
+            with self._lock:
                 self._is_exhausted = source is None
                 if source is not None or lane.is_done:
                     self._lanes.append(lane)
-                self._changed.notify_all()
+                if source is not None:
+                    self._filling.add(lane)
+                self._is_ready.notify_all()
             return None if source is None else (source, lane)
 
     def _fill(self, lane: _Lane[B], source: S) -> None:
         with closing(self._read(source)) as batches:
             for batch in batches:
-                with self._changed:
-                    self._changed.wait_for(
+                with self._lock:
+                    lane.has_room.wait_for(
                         lambda: len(lane.ready) < self._pace.ahead or self.is_stopping
                     )
                     if self.is_stopping:
                         return
                     lane.ready.append(batch)
-                    self._changed.notify_all()
+                    self._is_ready.notify_all()
 
     @property
     def is_stopping(self) -> bool:

@@ -13,7 +13,7 @@ _STEP_BYTES = 32
 """As STEP in texts.c: with so many bytes after them, words are copied by steps."""
 _LONGEST_WORD = 64
 """Room is made for the longest word in every row: with longer words most of it would be in vain."""
-_FEWEST_ROWS = 4096
+_FEWEST_ROWS = 16_384
 """With fewer rows the preparation costs more than it saves."""
 
 

@@ -1,0 +1,320 @@
+"""Small files that are stored alike, decoded by a compiled loop into the same columns.
+
+Arrow opens the first file of each kind. A file whose footer has the same schema, notes and writer,
+byte for byte, is read by the same plan, and its rows are appended to those of the files before it.
+Whatever the loop declines is left to Arrow.
+"""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from ctypes import byref
+from typing import Any
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from headrace.compiled.columns import Batch, Column, Status
+from headrace.compiled.footer import Appending, Footer, append_loop, footer_loop
+from headrace.errors import HeadraceError
+from headrace.rows.chunk_layout import ChunkLayout, chunk_layout
+from headrace.rows.chunk_output import COPY_STEP_BYTES, ChunkOutput, UnusualChunkError
+from headrace.rows.data_file import DataFile, RowSource
+from headrace.rows.file_plan import FilePlan
+from headrace.rows.reading import ReadLeaf
+from headrace.rows.stored_rows import StoredRows
+
+_MOST_KINDS = 8
+"""Tables have had few schemas; where footers differ from file to file, Arrow reads them."""
+_MOST_DECLINED = 32
+_MOST_COLUMNS = 256
+_ROW_BYTES = 16
+"""Room for texts to begin with."""
+_LARGEST_PAGE_BYTES = 1 << 26
+
+
+class FileKind(msgspec.Struct, frozen=True):
+    """How the columns of files with the same schema are decoded."""
+
+    plan: FilePlan
+    layouts: Mapping[int, ChunkLayout]
+    """The layout of each column that is read, by its position in the file."""
+    leaves: Any
+    """The number of each of these columns among the leaf columns of the file."""
+
+
+class AlikeFiles:
+    """Reads small local files, and remembers the kinds that it has met; threads share it."""
+
+    def __init__(self, source: RowSource) -> None:
+        self._source = source
+        self._kinds: dict[tuple[bytes, bytes, bytes], FileKind | None] = {}
+        self._declined = 0
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether so many files in a row were left to Arrow that no other is tried."""
+        return self._declined >= _MOST_DECLINED
+
+    def note(self, *, was_decoded: bool) -> None:
+        """Take note of a file that was decoded, or left to Arrow."""
+        self._declined = 0 if was_decoded else self._declined + 1
+
+    def appending(self, files: int) -> "AppendedRows":
+        """Begin to join the rows of at most so many files."""
+        return AppendedRows(self._source, self, files)
+
+    def kind(self, file: DataFile, content: bytes, footer: Footer) -> FileKind | None:
+        """How a file is decoded; None: Arrow must decode it."""
+        key = footer.kind(content)
+        if key not in self._kinds:
+            if len(self._kinds) >= _MOST_KINDS:
+                return None
+            self._kinds[key] = self._learn(file, content)
+        return self._kinds[key]
+
+    def _learn(self, file: DataFile, content: bytes) -> FileKind | None:
+        try:
+            parquet = pq.ParquetFile(pa.BufferReader(content))
+            plan = self._source.plans.plan(parquet, self._source.request, path=file.uri)
+        except (pa.ArrowException, OSError, HeadraceError):
+            return None  # Arrow's way reports it
+        layouts: dict[int, ChunkLayout] = {}
+        leaves: dict[int, int] = {}
+        for column in (*plan.wanted.values(), *plan.looked_at.values()):
+            if column is None:
+                continue
+            if not isinstance(column.reading, ReadLeaf):
+                return None
+            leaf = column.reading.leaf
+            layout = chunk_layout(column.reading.source, parquet.schema.column(leaf))
+            if layout is None:
+                return None
+            layouts[column.position], leaves[column.position] = layout, leaf
+        if not layouts:
+            return None
+        return FileKind(plan, layouts, np.array(list(leaves.values()), np.int32))
+
+
+class AppendedRows:
+    """The rows of files of one kind and one partition, joined as they are stored."""
+
+    def __init__(self, source: RowSource, alike: AlikeFiles, files: int) -> None:
+        self._source = source
+        self._alike = alike
+        self._expected_files = files
+        self._footer = Footer.for_columns(_MOST_COLUMNS)
+        self._footer_ref = byref(self._footer)
+        self._columns: _Columns | None = None
+        self._kind: FileKind | None = None
+        self._files: list[DataFile] = []
+
+    def add(self, file: DataFile) -> int | None:
+        """Append the rows of a file, and return how many it has.
+
+        Returns:
+            None: the file must be read in another way, or has no place here.
+        """
+        if self._alike.is_hopeless:
+            return None
+        rows = self._append(file)
+        self._alike.note(was_decoded=rows is not None)
+        return rows
+
+    def _append(self, file: DataFile) -> int | None:
+        read_footer, content = footer_loop(), self._read(file)
+        if content is None or read_footer is None:
+            return None
+        if not read_footer(content, len(content), self._footer_ref):
+            return None
+        kind = self._alike.kind(file, content, self._footer)
+        rows: int = self._footer.rows
+        if kind is None or not self._has_place_for(file, kind, rows):
+            return None
+        if self._columns is None or not self._files:  # a declined file may have left columns
+            most_rows = self._source.request.rows_per_batch
+            expected = min(max(2 * rows * self._expected_files, 1), most_rows)
+            self._columns = _Columns(kind, max(expected, rows))
+            self._kind = kind
+        if not self._columns.append(content, self._footer_ref):
+            return None
+        self._files.append(file)
+        return rows
+
+    def finished(self) -> "JoinedFiles | None":
+        """What has been appended; None: nothing. The next file begins anew."""
+        columns, kind, files = self._columns, self._kind, self._files
+        self._columns, self._kind, self._files = None, None, []
+        if columns is None or kind is None or not files:
+            return None
+        size_bytes = sum(file.size_bytes for file in files)
+        self._source.meter.count(files_read=len(files), requests=len(files), bytes_read=size_bytes)
+        content = StoredRows(
+            request=self._source.request,
+            plan=kind.plan,
+            partition=files[0].partition,
+            deleted=None,
+            only=None,
+        )
+        arrays = dict(zip(kind.layouts, columns.arrays(), strict=True))
+        return JoinedFiles(self._source, files, content, arrays)
+
+    def _has_place_for(self, file: DataFile, kind: FileKind, rows: int) -> bool:
+        if self._columns is None or not self._files:
+            return True
+        return (
+            kind is self._kind
+            and rows <= self._columns.rows_left
+            and file.partition == self._files[0].partition
+        )
+
+    def _read(self, file: DataFile) -> bytes | None:
+        """The bytes of a file; None if it is not as the log says."""
+        if file.deletion_vector is not None or file.only is not None:
+            return None
+        path = self._source.files.store.local_path(file.uri)
+        if path is None:
+            return None
+        try:
+            descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        except OSError:
+            return None
+        try:
+            content = os.read(descriptor, file.size_bytes + 1)
+        except OSError:
+            return None
+        finally:
+            os.close(descriptor)
+        return content if len(content) == file.size_bytes else None
+
+
+class _Columns:
+    """The columns that grow."""
+
+    def __init__(self, kind: FileKind, most_rows: int) -> None:
+        layouts = list(kind.layouts.values())
+        self.rows_left = most_rows
+        self._outputs = []
+        self._columns = (Column * len(layouts))()
+        self._batches = (Batch * len(layouts))()
+        self._buffers: dict[tuple[int, str], Any] = {}
+        for number, layout in enumerate(layouts):
+            output = ChunkOutput(
+                most_rows,
+                layout,
+                valid=np.empty(most_rows, np.uint8),
+                row_bytes=_ROW_BYTES,
+            )
+            self._columns[number] = Column(width=layout.width, is_optional=layout.is_optional)
+            output.state.rows = 0
+            self._batches[number] = output.state
+            output.state = self._batches[number]
+            self._outputs.append(output)
+        self._leaves = kind.leaves
+        self._appending = Appending(
+            count=len(layouts),
+            leaves=kind.leaves.ctypes.data,
+            columns=self._columns,
+            batches=self._batches,
+        )
+        self._appending_ref = byref(self._appending)
+
+    def append(self, content: bytes, footer: Any) -> bool:
+        """Append the rows of a file; False: it cannot be decoded here, and nothing is appended."""
+        loop, to = append_loop(), self._appending
+        assert loop is not None
+        to.column = to.is_begun = 0
+        before = [(batch.written, batch.nulls) for batch in self._batches]
+        try:
+            while (status := loop(content, len(content), footer, self._appending_ref)) != 0:
+                self._make_room(to.column, status)
+        except UnusualChunkError:
+            for batch, (rows, nulls) in zip(self._batches, before, strict=True):
+                batch.rows = batch.done = batch.written = rows
+                batch.nulls = nulls
+            return False
+        self.rows_left -= self._batches[0].written - before[0][0]
+        return True
+
+    def arrays(self) -> Iterator[pa.Array]:
+        """The values of each column."""
+        return (output.array() for output in self._outputs)
+
+    def _make_room(self, number: int, status: int) -> None:
+        column = self._columns[number]
+        wanted = column.wanted
+        if status not in _ROOM or not 0 <= wanted <= _LARGEST_PAGE_BYTES:
+            raise UnusualChunkError("damaged, or in an unusual encoding")
+        if status == Status.MORE_OUT:
+            self._outputs[number].grow(wanted)
+            return
+        room = np.empty(2 * (wanted + COPY_STEP_BYTES), np.uint8)
+        self._buffers[number, _ROOM[status]] = room
+        if status == Status.MORE_PAGE:
+            column.page, column.page_room = room.ctypes.data, len(room)
+            return
+        column.dictionary, column.dictionary_room = room.ctypes.data, len(room)
+        entries = 2 * column.wanted_entries + 1
+        if not 0 < entries <= _LARGEST_PAGE_BYTES:
+            raise UnusualChunkError("an unusual number of dictionary entries")
+        starts = np.empty(entries, np.int32)
+        self._buffers[number, "starts"] = starts
+        column.starts, column.starts_room = starts.ctypes.data, len(starts)
+
+
+_ROOM = {
+    int(Status.MORE_PAGE): "page",
+    int(Status.MORE_WORDS): "dictionary",
+    int(Status.MORE_OUT): "values",
+}
+
+
+class JoinedFiles:
+    """The stored rows of several files, joined."""
+
+    def __init__(
+        self,
+        source: RowSource,
+        files: Sequence[DataFile],
+        content: StoredRows,
+        arrays: Mapping[int, pa.Array],
+    ) -> None:
+        self._source = source
+        self._files = files
+        self._content = content
+        self._places = {position: place for place, position in enumerate(arrays)}
+        names = [str(position) for position in arrays]
+        self._batch = pa.RecordBatch.from_arrays(list(arrays.values()), names)
+
+    def rows(self) -> Iterator[pa.RecordBatch]:
+        """The wanted rows.
+
+        Raises:
+            HeadraceError: as `RowSource.parts`, after the rows of the files before.
+        """
+        try:
+            rows = self._joined_rows()
+        except (pa.ArrowException, HeadraceError):
+            # A value does not fit, in a file that is yet to be named.
+            for file in self._files:
+                for part in self._source.parts(file):
+                    part_rows = part.rows()
+                    if part_rows is not None:
+                        yield part_rows
+            return
+        if rows is not None:
+            yield rows
+
+    def _joined_rows(self) -> pa.RecordBatch | None:
+        batch, places = self._batch, self._places
+        keep = self._content.keep(
+            0, batch.num_rows, lambda column: batch.column(places[column.position])
+        )
+        if keep is not None and keep.true_count < batch.num_rows:
+            batch = batch.filter(keep)
+        if not batch.num_rows:
+            return None
+        return self._content.output(
+            batch.num_rows, lambda column: batch.column(places[column.position])
+        )

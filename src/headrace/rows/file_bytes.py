@@ -1,0 +1,167 @@
+"""The bytes of data files, as one run asks for them.
+
+A file enters, something that Arrow reads from leaves. A local file is opened by its path. A small
+remote file is one request for all of it. Of a large one the end is read first, by one request of a
+size that is learnt, and then the wanted column chunks, together and ahead of their use.
+"""
+
+import os
+from collections.abc import Sequence
+from contextlib import ExitStack
+from enum import Enum
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from headrace.engines.fetched_file import FetchedFile
+from headrace.engines.read_ahead import ReadAhead
+from headrace.engines.tail_size import TailSize
+from headrace.engines.window import Windows
+from headrace.storage.byte_range import ByteRange
+from headrace.storage.store import RequestCost, Store, Tail
+
+SMALL_BYTES = 1 << 20
+_LENGTH_AND_MAGIC = 8
+
+
+class Read(Enum):
+    """How a local file is read."""
+
+    AS_NEEDED = "as needed"
+    AT_ONCE = "at once"
+    """All of it with one call, which is quicker where it is small."""
+
+
+class FileSource(msgspec.Struct, frozen=True, kw_only=True):
+    """An open data file."""
+
+    file: Any
+    """What Arrow reads from: a `pyarrow.NativeFile`, or a Python file."""
+    is_local: bool
+    """Whether it is read past the store, which then does not count the reads."""
+
+    @property
+    def is_in_memory(self) -> bool:
+        """Whether all of it has been read already."""
+        return isinstance(self.file, pa.BufferReader)
+
+
+class FileBytes:
+    """Opens the data files of one store, for one run."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._ahead = ReadAhead()
+        self._tail_size = TailSize()
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether a request takes so long that reads should be few and early."""
+        return self.store.request_cost is RequestCost.REMOTE
+
+    def expect(self, path: str, *, size_bytes: int) -> None:
+        """Start to read a remote file: all of a small one, the end of a large one."""
+        if not self.is_remote:
+            return
+        if _is_small(size_bytes):
+            self._ahead.expect(path, lambda: self.store.read(path), size_bytes=size_bytes)
+        else:
+            wanted = self._tail_size.guess(size_bytes)
+            self._ahead.expect(path, lambda: self._tail(path, size_bytes), size_bytes=wanted)
+
+    def close(self) -> None:
+        """Drop the reads that were expected and have not started, and wait for the others."""
+        self._ahead.close()
+
+    def open(self, path: str, opened: ExitStack, *, size_bytes: int, read: Read) -> FileSource:
+        """Open a file; `opened` closes it."""
+        local = self.store.local_path(path)
+        if local is not None:
+            file = _read_small(local) if read is Read.AT_ONCE else pa.OSFile(local)
+            return FileSource(file=opened.enter_context(file), is_local=True)
+        if _is_small(size_bytes):
+            content = self._ahead.take(path, lambda: self.store.read(path))
+            return FileSource(file=pa.BufferReader(content), is_local=False)
+        tail = self._ahead.take(path, lambda: self._tail(path, size_bytes))
+        end = memoryview(tail.content)
+        fetched = FetchedFile(self.store, path, size_bytes=tail.object_size)
+        fetched.hold([(tail.object_size - len(end), end)])
+        footer_bytes = int.from_bytes(end[-8:-4], "little") + _LENGTH_AND_MAGIC
+        self._tail_size.learn(footer_bytes, file_bytes=tail.object_size)
+        return FileSource(file=opened.enter_context(fetched), is_local=False)
+
+    def follow(
+        self, source: FileSource, path: str, parquet: pq.FileMetaData, leaves: Sequence[int]
+    ) -> "RowGroupBytes | None":
+        """Read the chunks of some columns ahead, row group by row group; None: no need to."""
+        if not isinstance(source.file, FetchedFile):
+            return None
+        return RowGroupBytes(self, source.file, path, parquet, leaves)
+
+    def windows(self, path: str, ranges: Sequence[ByteRange]) -> Windows:
+        """Start to read ranges of a remote file."""
+        return Windows(self.store, path, ranges, ahead=self._ahead)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether enough is read ahead."""
+        return self._ahead.is_full
+
+    def _tail(self, path: str, size_bytes: int) -> Tail:
+        return self.store.read_tail(
+            path,
+            size_bytes_wanted=self._tail_size.guess(size_bytes),
+            object_size=size_bytes or None,
+        )
+
+
+class RowGroupBytes:
+    """The chunks of the row groups of a large remote file, a few groups ahead of their use."""
+
+    def __init__(
+        self,
+        files: FileBytes,
+        file: FetchedFile,
+        path: str,
+        footer: pq.FileMetaData,
+        leaves: Sequence[int],
+    ) -> None:
+        self._files = files
+        self._file = file
+        self._path = path
+        self._footer = footer
+        self._leaves = leaves
+        self._ahead: dict[int, Windows] = {}
+
+    def start(self, groups: Sequence[int]) -> None:
+        """Use the first of these row groups next, and read the others ahead, as there is room."""
+        for group in groups:
+            if group not in self._ahead:
+                if self._ahead and self._files.is_full:
+                    break
+                self._ahead[group] = self._files.windows(self._path, self._ranges(group))
+        self._file.follow(self._ahead.pop(groups[0]))
+
+    def _ranges(self, group: int) -> list[ByteRange]:
+        found = []
+        for leaf in self._leaves:
+            chunk = self._footer.row_group(group).column(leaf)
+            start = chunk.data_page_offset
+            if chunk.has_dictionary_page:
+                start = min(start, chunk.dictionary_page_offset)
+            found.append(ByteRange(max(start, 0), max(chunk.total_compressed_size, 0)))
+        return found
+
+
+def _is_small(size_bytes: int) -> bool:
+    return 0 < size_bytes <= SMALL_BYTES
+
+
+def _read_small(path: str) -> pa.NativeFile:
+    """A file of this machine in memory, unless it is larger than the log says of it."""
+    with open(path, "rb", buffering=0) as file:  # noqa: PTH123  (this takes half the time)
+        if os.fstat(file.fileno()).st_size <= SMALL_BYTES:
+            return pa.BufferReader(file.read())
+    return pa.OSFile(path)

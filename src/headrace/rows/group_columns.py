@@ -1,0 +1,133 @@
+"""The columns of a row group, decoded side by side: each batch decodes only what is asked for.
+
+Flat columns are decoded by `ColumnChunk`, which writes only the chosen rows. The other columns come
+from Arrow's reader, which decodes all rows.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+
+import numpy as np
+import pyarrow as pa
+
+from headrace.compiled.columns import set_bits_loop
+from headrace.rows.chunk_output import Rows, UnusualChunkError
+from headrace.rows.column_chunk import ColumnChunk
+from headrace.rows.file_plan import Selection
+from headrace.rows.plain import plain_array
+
+
+class ArrowColumns:
+    """Columns that Arrow decodes, aligned with batches of any size."""
+
+    def __init__(
+        self, selection: Selection, open_batches: Callable[[], Iterator[pa.RecordBatch]]
+    ) -> None:
+        self._selection = selection
+        self._open = open_batches
+        self._batches: Iterator[pa.RecordBatch] | None = None
+        self._rest: pa.RecordBatch | None = None
+        self._skipped_rows = 0
+
+    def skip(self, rows: int) -> None:
+        """Leave out the next rows; they are decoded only if later ones are asked for."""
+        self._skipped_rows += rows
+
+    def take(self, rows: int) -> Mapping[int, pa.Array]:
+        """The next rows of each column, by its position in the file."""
+        skipped, self._skipped_rows = self._skipped_rows, 0
+        for _ in self._slices(skipped):
+            pass
+        batch = pa.concat_batches(list(self._slices(rows)))
+        places = self._selection.places
+        return {at: plain_array(batch.column(place)) for at, place in places.items()}
+
+    def _slices(self, rows: int) -> Iterator[pa.RecordBatch]:
+        if self._batches is None:
+            self._batches = self._open()
+        while rows:
+            if self._rest is None or not self._rest.num_rows:
+                self._rest = next(self._batches, None)
+                if self._rest is None:
+                    raise UnusualChunkError("the row group has fewer rows than its footer says")
+            piece = self._rest.slice(0, rows)
+            self._rest = self._rest.slice(piece.num_rows)
+            rows -= piece.num_rows
+            yield piece
+
+
+class GroupColumns:
+    """The columns of one row group."""
+
+    def __init__(self, chunks: Mapping[int, ColumnChunk], others: ArrowColumns | None) -> None:
+        """Take the chunks to decode by their position in the file, and the columns of Arrow's."""
+        self._chunks = chunks
+        self._others = others
+
+    def next_batch(self, rows: int) -> "ColumnBatch":
+        """The next rows; the batch must be finished before the next one is asked for."""
+        return ColumnBatch(self._chunks, self._others, rows)
+
+
+class ColumnBatch:
+    """Some rows of a row group, decoded column by column."""
+
+    def __init__(
+        self, chunks: Mapping[int, ColumnChunk], others: ArrowColumns | None, rows: int
+    ) -> None:
+        self.rows = rows
+        self._chunks = chunks
+        self._others = others
+        self._decoded: dict[int, pa.Array] = {}
+        self._chosen: dict[int, pa.Array] = {}
+
+    def values(self, position: int) -> pa.Array:
+        """All rows of a column; texts may be dictionary codes.
+
+        Raises:
+            UnusualChunkError: Arrow must decode the row group.
+        """
+        if position not in self._decoded:
+            chunk = self._chunks.get(position)
+            if chunk is None:
+                self._decode_others()
+            else:
+                self._decoded[position] = chunk.take_codes(self.rows)
+        return self._decoded[position]
+
+    def chosen(self, position: int, rows: Rows | None) -> pa.Array:
+        """The chosen rows of a column; None: all of them.
+
+        Raises:
+            UnusualChunkError: Arrow must decode the row group.
+        """
+        if position not in self._chosen:
+            if position in self._decoded or position not in self._chunks:
+                values = self.values(position)
+                self._chosen[position] = values if rows is None else values.take(pa.array(rows))
+            else:
+                self._chosen[position] = self._chunks[position].take(self.rows, rows)
+        return self._chosen[position]
+
+    def finish(self) -> None:
+        """Skip the rows in the columns that were not asked for."""
+        asked_for = self._decoded.keys() | self._chosen.keys()
+        for position in self._chunks.keys() - asked_for:
+            self._chunks[position].skip(self.rows)
+        if self._others is not None and asked_for <= self._chunks.keys():
+            self._others.skip(self.rows)
+
+    def _decode_others(self) -> None:
+        assert self._others is not None
+        self._decoded.update(self._others.take(self.rows))
+
+
+def chosen_rows(keep: pa.BooleanArray, count: int) -> Rows:
+    """The indices of the rows that are kept, of which there are `count`; a null counts as false."""
+    if keep.null_count:
+        keep = keep.fill_null(False)
+    write = set_bits_loop()
+    if write is None:
+        return np.flatnonzero(keep.to_numpy(zero_copy_only=False)).astype(np.uint32)
+    rows = np.empty(count, np.uint32)
+    write(keep.buffers()[1].address, keep.offset, len(keep), rows.ctypes.data)
+    return rows
