@@ -3,8 +3,8 @@
 from datafusion import SessionContext
 from datafusion.substrait import Consumer, Producer, Serde
 
-from headrace.pipeline.planning.session import Planned
-from headrace.pipeline.planning.substrait import plan_bytes
+from headrace.pipeline.analysis.session import Planned
+from headrace.pipeline.analysis.substrait import plan_bytes
 
 _MOST_READINGS = 50
 

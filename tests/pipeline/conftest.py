@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from examples.tpch.lake import make_lake
-from headrace.pipeline.planning.session import Planned, PlanningSession
+from headrace.pipeline.analysis.session import Planned, PlanningSession
 from tests.pipeline.canonical import check_canonical
 
 TPCH = Path(__file__).parents[2] / "examples" / "tpch"

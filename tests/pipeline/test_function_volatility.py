@@ -35,6 +35,9 @@ UNPROVEN = [
     ("import glob\n", 'len(glob.glob("*.csv"))', "a file whose path is computed"),
     ("def f(p):\n    import pandas as pd\n    return pd.read_csv(p)\n", "f(x)", "is computed"),
     ("A = lambda: open('https://example.org/a')\n", "A()", "the network"),
+    ("import pkgutil", 'int(pkgutil.get_data("package", "n.txt"))', "a file"),
+    ("from importlib import metadata", 'len(metadata.version("pyarrow"))', "installed"),
+    ("import xml.etree.ElementTree as ET", 'len(ET.parse("a" * 2).getroot())', "computed"),
 ]
 
 

@@ -11,11 +11,11 @@ from sqlglot import exp
 
 from headrace.errors import FunctionChangedError, FunctionMissingError, InvalidFunctionError
 from headrace.pipeline import Project, function
+from headrace.pipeline.analysis.numeric import Kinds
+from headrace.pipeline.analysis.query import parse_query
+from headrace.pipeline.analysis.session import PlanningSession
+from headrace.pipeline.analysis.translate import translate
 from headrace.pipeline.functions.catalog import project_catalog, standard_catalog
-from headrace.pipeline.planning.numeric import Kinds
-from headrace.pipeline.planning.query import parse_query
-from headrace.pipeline.planning.session import PlanningSession
-from headrace.pipeline.planning.translate import translate
 from headrace.pipeline.project.setting import Settings
 from headrace.pipeline.runners.spark.function import register_functions
 from tests.pipeline.golden import GOLDEN, plain

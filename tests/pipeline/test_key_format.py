@@ -34,7 +34,7 @@ def test_a_key_of_an_older_format_is_another_one_and_why_says_just_that(tmp_path
     assert then.skip_key() != now.skip_key()
     [cause] = explain_change(then, now)
     assert cause.kind is CauseKind.FORMAT
-    assert "keys are made in another way now (format 1 became 2)" in str(cause)
+    assert "keys are made in another way now (format 1 became 3)" in str(cause)
 
 
 def test_what_else_was_stored_before_has_what_is_new_by_default() -> None:

@@ -68,6 +68,7 @@ def test_a_pin_keeps_what_the_log_says_and_no_secrets(shop: Path) -> None:
         ("s3://user:secret@bucket/t", "s3://bucket/t"),
         ("https://host/t?sig=abc", "https://host/t"),
         ("lake/a?b", "lake/a?b"),
+        ("abfss://container@account/t", "abfss://container@account/t"),
     ],
 )
 def test_an_address_is_kept_without_what_is_secret(uri: str, kept: str) -> None:

@@ -5,6 +5,7 @@ text is for people, for files and for `CREATE TABLE`.
 """
 
 from collections.abc import Sequence
+from functools import cache, lru_cache
 
 import pyarrow as pa
 import sqlglot
@@ -59,6 +60,7 @@ _SAME_IN_SPARK: dict[pa.DataType, pa.DataType] = {
 }
 
 
+@cache
 def parse_type(text: str) -> pa.DataType:
     """The Arrow type that a Spark type is read into.
 
@@ -120,6 +122,7 @@ def schema_text(schema: pa.Schema | Sequence[pa.Field]) -> str:
     )
 
 
+@lru_cache(maxsize=4096)
 def spark_type(data_type: pa.DataType) -> pa.DataType:
     """The Arrow type that Spark would hand out for a type that another engine has made."""
     if data_type in _SAME_IN_SPARK:

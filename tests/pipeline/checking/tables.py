@@ -116,6 +116,10 @@ TYPOS = [
     Typo("SELECT o.id FROM orders o JOIN ^custmers c ON o.customer = c.id", "customers"),
     Typo("WITH big AS (SELECT id FROM orders) SELECT id FROM ^orderss", "orders"),
     # functions, their arguments, and types
+    Typo("SELECT if(^amount > 1, id) AS x FROM orders", None),
+    Typo("SELECT substring(^city) AS x FROM orders", None),
+    Typo("SELECT substring(^city, 1, 2, 3) AS x FROM orders", None),
+    Typo(f"SELECT if(^amount > 1, id) AS x FROM orders WHERE {LAMBDA}", None),
     Typo("SELECT ^uper(city) AS u FROM orders", "upper"),
     Typo("SELECT explode(tags) AS t, ^lenght(city) AS u FROM orders", "length"),
     Typo("SELECT ^upper(city, 1) AS u FROM orders", None),

@@ -17,7 +17,7 @@ import sqlglot
 from deltalake import write_deltalake
 
 from headrace.pipeline import Project
-from headrace.pipeline.planning.lineage import LineageOrigin
+from headrace.pipeline.analysis.lineage import LineageOrigin
 
 ORDERS = pa.table(
     {

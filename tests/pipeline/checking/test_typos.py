@@ -13,7 +13,15 @@ from headrace.errors import InvalidViewError
 from headrace.pipeline import Project, wiring
 from headrace.pipeline.arrow_ddl import schema_text
 from headrace.pipeline.functions.builtin import spark_signatures
-from tests.pipeline.checking.tables import CUSTOMERS, ORDERS, TYPOS, UNUSUAL, Typo, write_project
+from tests.pipeline.checking.tables import (
+    CUSTOMERS,
+    LAMBDA,
+    ORDERS,
+    TYPOS,
+    UNUSUAL,
+    Typo,
+    write_project,
+)
 
 PLACES_OF_SPARK = {
     "SELECT * EXCEPT (^ctiy) FROM orders": (1, 8),
@@ -21,6 +29,10 @@ PLACES_OF_SPARK = {
     "SELECT transform(tags, elem -> concat(^elme, 'x')) AS y FROM orders": (1, 8),
     "SELECT ^items[0].qtty FROM orders": (1, 17),
     "SELECT id FROM orders WHERE ^id": (1, 1),
+    "SELECT if(^amount > 1, id) AS x FROM orders": (1, 8),
+    f"SELECT if(^amount > 1, id) AS x FROM orders WHERE {LAMBDA}": (1, 8),
+    "SELECT substring(^city) AS x FROM orders": (1, 8),
+    "SELECT substring(^city, 1, 2, 3) AS x FROM orders": (1, 8),
 }
 """Where Spark sees a mistake at another place of the same text."""
 WITHOUT_NAME = [

@@ -10,12 +10,13 @@ from datafusion import DataFrame, SessionContext
 from datafusion.substrait import Consumer, Producer, Serde
 from sqlglot import exp
 
+from headrace.pipeline.analysis.session import planning_context, register_function
+from headrace.pipeline.analysis.substrait import canonical_plan, plan_bytes
 from headrace.pipeline.arrow_ddl import spark_schema, spark_type, type_text
 from headrace.pipeline.functions.catalog import standard_catalog
-from headrace.pipeline.planning.session import planning_context, register_function
-from headrace.pipeline.planning.substrait import canonical_plan, plan_bytes
 from headrace.pipeline.project.setting import Settings
 from headrace.pipeline.translation.compiler import Clock
+from headrace.pipeline.translation.kernel import row_ordered
 from headrace.pipeline.translation.kernels.row import numbered
 from headrace.pipeline.translation.kernels.table import register_kernels
 from headrace.pipeline.translation.query import Translation, translate_query
@@ -38,7 +39,9 @@ class Prepared:
         self.fallback: str | None = None
         """Why the stored plan was not run, if so."""
         self.translation = self._translated(settings, Clock.RUNNING)
-        context: SessionContext = planning_context(settings)
+        one_task = row_ordered(self.translation.kernels)  # as the runner does
+        options = {"datafusion.execution.target_partitions": "1"} if one_task else {}
+        context: SessionContext = planning_context(settings, options.items())
         for name, table in tables.items():
             context.register_record_batches(name, [table.to_batches()])
         register_kernels(context, self.translation.kernels)

@@ -52,6 +52,7 @@ _PATTERNS = ["'[a-c]+'", "'(a)(b)?'", "'^.'", "'.$'", "'(?i)B|x'", "'a*'", "'[^a
 _ADDRESSES = ["'http://u:p@a-b.org:80/c/d?x=1&y=%20#r'", "'http://a'", "'a b'", "'https://a.b/?x'"]
 _JSON = ["'{\"a\": [1, {\"b\": \"x\"}, null], \"c\": 1.50}'", "'[{\"a\": 1}, {\"a\": \"😀\"}]'",
          "'{\"a\": 2} x'", "'{\"a\": {\"b\": true}, \"c\": -7}'", "'[1, 2'", "s"]  # fmt: skip
+_XML = ["'<a><b>1</b><b>2.5</b></a>'", "'<a c=\"7\"/>'", "concat('<a><b>', k, '</b></a>')", "w"]
 _FITTING: dict[str, dict[int, list[str]]] = {
     **{name: {1: _CHARSETS} for name in ("encode", "decode", "to_binary", "try_to_binary")},
     **{name: {1: [*_FORMATS, *_CHARSETS]} for name in ("to_char", "to_varchar")},
@@ -80,6 +81,15 @@ _FITTING: dict[str, dict[int, list[str]]] = {
     "luhn_check": {0: ["'79927398713'", "w", "s"]},
     "unbase64": {0: ["base64(bin)", "s", "'YWI='", "'YW I'"]},
     "from_base32": {0: ["to_base32(bin)"]},
+    **{name: {0: _JSON} for name in ("parse_json", "try_parse_json", "schema_of_json")},
+    **{
+        name: {1: ["'$'", "'$.a'", "'$[0]'"], 2: ["'int'", "'string'", "'double'", "'boolean'"]}
+        for name in ("variant_get", "try_variant_get")
+    },
+    **{
+        f"xpath{kind}": {0: _XML, 1: ["'a/b'", "'a/b/text()'", "'sum(a/b)'", "'a'", "'a/@c'"]}
+        for kind in ("", "_boolean", "_string", "_double", "_float", "_short", "_int", "_long")
+    },
 }  # fmt: skip
 """By function and argument, what fits better than any value of its type."""
 _OF_COLUMNS: dict[str, list[str]] = {
@@ -109,6 +119,10 @@ _GIVING: dict[str, list[Entry]] = {
     kind: [e for e in _ENTRIES if not callable(e.gives) and _TYPES.get(e.gives) == kind]
     for kind in KINDS
 }
+_VARIANTS = [
+    *("'null'", "'12'", "'1.50'", "'[1, 2.5, null]'", "concat('[', k, ',', k + 0.5, ']')"),
+    *("""'{"a":{"b":[true,"x"]},"c":1e3}'""", """concat('{"a":', i, '}')""", "to_json(ai)"),
+]
 _COUNTING = frozenset(
     {
         "repeat",
@@ -204,13 +218,19 @@ class Writer:
         return None
 
     def argument(self, word: str, depth: int) -> str:
-        if word.endswith("!"):
+        if word == "VARIANT":
+            return self.variant(depth)
+        if word.endswith("!") and word != "INTERVAL!":
             return str(self.pick(CONSTANTS[{"TEXT!": "STRING"}.get(word, word[:-1])]))
-        if word == "INTERVAL":
+        if word in {"INTERVAL", "INTERVAL!"}:
             return str(self.pick(INTERVALS))
         if word == "TIME":
             return str(self.pick(["TIME '2:30:45.887'", "TIME '00:00:00'"]))
         return self.value(self.pick(_WORDS.get(word, [word])), depth - 1)
+
+    def variant(self, depth: int) -> str:
+        text = self.pick(_VARIANTS) if self.draw(st.booleans()) else self.value("STRING", depth - 1)
+        return f"try_parse_json({text})"
 
     def shifted(self, kind: str, depth: int) -> str:
         """A date or time that is moved."""
@@ -275,13 +295,9 @@ class Writer:
 
 
 _SHARES = ["0.5", "0.25", "1.0", "0", "0.9D", "0.333", "array(0.1, 0.75)"]
-_DEPENDS_ON_ORDER = frozenset(
-    {"sum", "avg", "mean", "try_sum", "try_avg", "regr_avgx", "regr_avgy"}
-)
-"""Aggregates whose result, of large doubles, depends on the order of the rows."""
 
 
-def _aggregate(writer: Writer, *, exact: bool) -> str:
+def _aggregate(writer: Writer) -> str:
     entry = AGGREGATES[writer.pick(sorted(AGGREGATES))]
     if entry.name == "count" and writer.draw(st.booleans()):
         return "count(*)"
@@ -293,12 +309,12 @@ def _aggregate(writer: Writer, *, exact: bool) -> str:
         if written == "[STRING!]":
             arguments.append("', '")
             continue
-        arguments.append(_aggregated(writer, entry.name, written.strip("[].!"), exact=exact))
+        arguments.append(_aggregated(writer, entry.name, written.strip("[].!")))
     if order:
         key = (
             arguments[0]
             if "the same" in order
-            else _aggregated(writer, entry.name, "INTEGER|FLOATING", exact=exact)
+            else _aggregated(writer, entry.name, "INTEGER|FLOATING")
         )
         if "the same" not in order:
             arguments = [a for a in arguments if not a.startswith("array")] or ["0.5"]
@@ -308,19 +324,19 @@ def _aggregate(writer: Writer, *, exact: bool) -> str:
     return f"{entry.name}({'DISTINCT ' if is_plain else ''}{', '.join(arguments)}){only}"
 
 
-def _aggregated(writer: Writer, name: str, word: str, *, exact: bool) -> str:
+def _aggregated(writer: Writer, name: str, word: str) -> str:
     """An argument of an aggregate."""
     if word == "SHARE":
         return str(writer.pick(_SHARES))
     if name in {"max_by", "min_by"} and word == "INTEGER":
         return str(writer.pick(["1", "2"]))
-    if word == "BOOLEAN" and name == "mode":
-        return str(writer.pick(["true", "false"]))
+    if word == "TRUE":
+        return "true"
+    if word == "VARIANT":
+        return writer.variant(1)
     if name in {"listagg", "string_agg"}:
         return str(writer.pick(["w", "s"]))
     kind = writer.pick([k for part in word.split("|") for k in _WORDS.get(part, [part])])
-    if name in _DEPENDS_ON_ORDER and not exact and kind in {"DOUBLE", "BIGINT"}:
-        kind = "INT" if kind == "DOUBLE" or name not in {"sum", "try_sum"} else kind
     return writer.leaf(kind) if kind == "DOUBLE" else writer.value(kind, 1)
 
 
@@ -359,9 +375,8 @@ def _filtered(writer: Writer, source: str, where: str) -> str:
 
 def _grouped(writer: Writer, source: str, where: str) -> str:
     key = writer.value(writer.pick(PLAIN), 1)
-    exact = source == "everyday"
-    some = [_aggregate(writer, exact=exact) for _ in range(2)]
-    having = f" HAVING {_aggregate(writer, exact=exact)} IS NOT NULL" if writer.pick([0, 1]) else ""
+    some = [_aggregate(writer) for _ in range(2)]
+    having = f" HAVING {_aggregate(writer)} IS NOT NULL" if writer.pick([0, 1]) else ""
     if writer.pick([0, 0, 1]):
         return f"SELECT {some[0]} AS p, {some[1]} AS q FROM {source}{where}"
     by = writer.pick([key, "g", "1"])
@@ -371,7 +386,6 @@ def _grouped(writer: Writer, source: str, where: str) -> str:
 
 def _rolled(writer: Writer, source: str, where: str) -> str:
     """Grouping sets over columns and expressions."""
-    exact = source == "everyday"
     one, two = (writer.value(writer.pick(PLAIN), writer.pick([0, 0, 1])) for _ in range(2))
     sets = writer.pick(
         [
@@ -382,7 +396,7 @@ def _rolled(writer: Writer, source: str, where: str) -> str:
         ]
     )  # fmt: skip
     more = writer.pick(["", f", grouping({two}) AS g", ", grouping_id() AS g"])
-    shown = f"{one} AS x, {two} AS y, {_aggregate(writer, exact=exact)} AS z{more}"
+    shown = f"{one} AS x, {two} AS y, {_aggregate(writer)} AS z{more}"
     return f"SELECT {shown} FROM {source}{where} GROUP BY {sets}"
 
 
@@ -423,7 +437,6 @@ def _united(writer: Writer, source: str, where: str) -> str:
 
 def _windowed(writer: Writer, source: str, where: str) -> str:
     del where
-    exact = source == "everyday"
     parts = f"PARTITION BY {writer.value(writer.pick(PLAIN), 1)} " if writer.pick([0, 1]) else ""
     down = writer.pick(["", " DESC", " DESC NULLS FIRST", " NULLS LAST"])
     frame = writer.pick(
@@ -446,7 +459,7 @@ def _windowed(writer: Writer, source: str, where: str) -> str:
             (f"rank({writer.column(kind)})", f"{writer.leaf(kind)}{down}"),
             (f"first_value({writer.column(kind)})", f"k{down}{frame}"),
             (f"last_value({writer.column(kind)})", f"k{down}{frame}"),
-            (_aggregate(writer, exact=exact).replace(" FILTER (WHERE b)", ""), f"k{down}{frame}"),
+            (_aggregate(writer).replace(" FILTER (WHERE b)", ""), f"k{down}{frame}"),
         ]
     )
     return f"SELECT k, {function} OVER ({parts}ORDER BY {order}) AS a FROM {source}"

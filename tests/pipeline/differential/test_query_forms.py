@@ -1,11 +1,9 @@
 """Forms of queries: each gives Spark's rows on DataFusion, or is refused."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
-from headrace.pipeline.arrow_ddl import schema_text
 from headrace.pipeline.translation.catalogue.aggregate import AGGREGATES, RANKS
 from headrace.pipeline.translation.catalogue.table import SCALAR
 from headrace.pipeline.translation.refusal import Blame, Refused
@@ -13,6 +11,16 @@ from tests.pipeline.differential.engine import Prepared, Tally, spark_rows
 from tests.pipeline.differential.hard_table import TABLES
 
 EQUAL = {
+    "joins by = and <=>": [
+        "SELECT p.k, q.k AS c FROM everyday p FULL JOIN extreme q ON p.d = q.d AND p.b <=> q.b",
+        "SELECT p.k, q.k AS c FROM everyday p JOIN extreme q ON p.d <=> q.d AND (p.b = q.b)",
+        "SELECT p.k, q.k AS c FROM everyday p, extreme q WHERE p.i = q.i AND p.d <=> q.d",
+        (
+            "SELECT k FROM everyday p WHERE EXISTS (SELECT 1 FROM extreme q WHERE p.d = q.d "
+            "AND p.b <=> q.b)"
+        ),
+        "SELECT p.k, q.k AS c FROM everyday p LEFT JOIN extreme q ON p.d <=> q.d AND p.b <=> q.b",
+    ],
     "joins": [
         (
             "SELECT a.k, c.k AS ck FROM (SELECT k FROM everyday WHERE k < 3) a, everyday b "
@@ -148,20 +156,9 @@ REFUSED = [
         "SELECT k FROM everyday p WHERE EXISTS "
         "(SELECT 1 FROM (SELECT * FROM extreme q WHERE q.k = p.i) x)"
     ),
-    "SELECT k FROM everyday WHERE (k, i) IN ((1, 3), (2, 5))",
+    "SELECT k FROM everyday WHERE (k, d) IN ((1, 3D), (2, 5D))",
+    "SELECT p.k FROM everyday p JOIN extreme q ON p.i = q.i WHERE p.d <=> q.d",
 ]
-
-
-@pytest.fixture(scope="module")
-def session(spark: Any) -> Iterator[Any]:
-    own = spark.newSession()
-    own.conf.set("spark.sql.shuffle.partitions", "1")
-    own.conf.set("spark.sql.session.timeZone", "UTC")
-    for name, table in TABLES.items():
-        own.createDataFrame(table, schema_text(table.schema)).createOrReplaceTempView(name)
-    yield own
-    for name in TABLES:
-        own.catalog.dropTempView(name)
 
 
 @pytest.mark.parametrize("kind", EQUAL)

@@ -1,11 +1,10 @@
 """Parts of the translation of queries are broken on purpose: the comparison finds each."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from headrace.pipeline.arrow_ddl import schema_text
 from headrace.pipeline.translation import (
     expression,
     grouping,
@@ -101,17 +100,6 @@ MUTATIONS: dict[str, tuple[Break, str]] = {
         r"SELECT k FROM extreme WHERE s LIKE '%b\\_c%' OR w LIKE '\\_'",
     ),
 }
-
-
-@pytest.fixture(scope="module")
-def session(spark: Any) -> Iterator[Any]:
-    own = spark.newSession()
-    own.conf.set("spark.sql.session.timeZone", "UTC")
-    for name, table in TABLES.items():
-        own.createDataFrame(table, schema_text(table.schema)).createOrReplaceTempView(name)
-    yield own
-    for name in TABLES:
-        own.catalog.dropTempView(name)
 
 
 @pytest.mark.parametrize("mutation", MUTATIONS)

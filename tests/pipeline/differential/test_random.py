@@ -6,7 +6,6 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
-from headrace.pipeline.arrow_ddl import schema_text
 from headrace.pipeline.project.setting import Settings
 from headrace.pipeline.translation.refusal import Refused
 from tests.effort import examples
@@ -25,17 +24,6 @@ _QUICK = settings(
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
 )
 """A failure is shown as it is: shrinking asks Spark a thousand times."""
-
-
-@pytest.fixture(scope="module")
-def session(spark: Any) -> Iterator[Any]:
-    own = spark.newSession()
-    own.conf.set("spark.sql.shuffle.partitions", "1")
-    for name, table in TABLES.items():
-        own.createDataFrame(table, schema_text(table.schema)).createOrReplaceTempView(name)
-    yield own
-    for name in TABLES:
-        own.catalog.dropTempView(name)
 
 
 @pytest.fixture(scope="module")

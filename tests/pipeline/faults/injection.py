@@ -7,7 +7,7 @@ how it fails: before it is done, after it is done, or with the process killed at
 import os
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from enum import StrEnum
 from threading import Lock
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from headrace import wiring
-from headrace.errors import StoreFailedError
+from headrace.errors import HeadraceError, StoreFailedError
 from headrace.pipeline import wiring as pipeline_wiring
 
 
@@ -26,6 +26,11 @@ class Moment(StrEnum):
     AFTER = "after"
     KILL_BEFORE = "kill before"
     KILL_AFTER = "kill after"
+
+    @property
+    def is_kill(self) -> bool:
+        """Whether it ends the process."""
+        return self in {Moment.KILL_BEFORE, Moment.KILL_AFTER}
 
 
 class Fault(msgspec.Struct, frozen=True, kw_only=True):
@@ -54,7 +59,8 @@ class Faults:
             os.kill(os.getpid(), signal.SIGKILL)
         if fault.moment is Moment.BEFORE:
             raise StoreFailedError(path=name, reason="a fault was injected before it")
-        operation()
+        with suppress(HeadraceError):  # such as that there is nothing to read
+            operation()
         if fault.moment is Moment.KILL_AFTER:
             os.kill(os.getpid(), signal.SIGKILL)
         raise StoreFailedError(path=name, reason="a fault was injected after it")
@@ -67,13 +73,13 @@ class _Failing:
         self._inner, self._faults, self._methods, self._kind = inner, faults, methods, kind
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(self._inner, name)
+        attribute = getattr(self._inner, name)
         if name not in self._methods:
-            return found
+            return attribute
 
         def operation(*args: Any, **options: Any) -> Any:
             what = f"{self._kind}.{name} {_subject(args)}"
-            return self._faults.run(what, lambda: _whole(found(*args, **options)))
+            return self._faults.run(what, lambda: _whole(attribute(*args, **options)))
 
         return operation
 
@@ -84,7 +90,7 @@ def _subject(args: tuple[Any, ...]) -> str:
 
 def _whole(result: Any) -> Any:
     """Listings are done when they are whole."""
-    return list(result) if isinstance(result, Iterator) else result
+    return iter(list(result)) if isinstance(result, Iterator) else result
 
 
 _READS = frozenset({"list", "read", "read_chunks", "open"})
@@ -101,8 +107,8 @@ def injected(faults: Faults) -> Iterator[None]:
     def store(uri: str, **options: Any) -> Any:
         return _Failing(open_store(uri, **options), faults, _READS, "source")
 
-    def writable_store(uri: str) -> Any:
-        return _Failing(open_writable(uri), faults, _WRITES, "store")
+    def writable_store(uri: str, **options: Any) -> Any:
+        return _Failing(open_writable(uri, **options), faults, _WRITES, "store")
 
     def runner(name: str) -> Callable[..., Any]:
         return lambda *args: _Failing(runners[name](*args), faults, _STEPS, "runner")

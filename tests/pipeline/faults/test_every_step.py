@@ -1,18 +1,23 @@
-"""A fault at every step of a run: the next run ends as if there had been none."""
+"""A fault at every operation of a run: the next run ends as if there had been none."""
 
+import hashlib
 import logging
 import os
 import shutil
+import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from headrace.pipeline import Project
 from tests.pipeline.faults.injection import Fault, Faults, Moment, injected
-from tests.pipeline.faults.nursery import FAILED, Nursery, RunEnd
+from tests.pipeline.faults.nursery import FAILED, Gateway, Nursery, RunEnd
 from tests.pipeline.faults.project import (
     add_foreign_files,
+    age_intents,
     grow,
     tables,
     versions,
@@ -21,11 +26,12 @@ from tests.pipeline.faults.project import (
 )
 
 _LOGGER = logging.getLogger(__name__)
-EVERY = int(os.environ.get("HEADRACE_FAULT_STEP", "37"))
-SPARK_EVERY = int(os.environ.get("HEADRACE_SPARK_FAULT_STEP", "373"))
-"""The gate tries one fault in this many; `make fault-soak` tries all."""
+EVERY = os.environ.get("HEADRACE_FAULTS", "sample 37")
+SPARK_EVERY = os.environ.get("HEADRACE_SPARK_FAULTS", "sample 373")
+"""Which faults to try: `all`; `turn N`, which fails each operation in one of the four ways, so that
+four turns are all; or `sample N`, one in N. A second number is the first operation to fail."""
 
-RunOnce = Callable[[Path, Fault | None], RunEnd]
+RunOnce = Callable[[Path, Fault | None, str], RunEnd]
 
 
 @pytest.fixture(scope="module")
@@ -34,26 +40,38 @@ def nursery() -> Iterator[Nursery]:
         yield opened
 
 
-@pytest.mark.timeout(7200)
+@pytest.mark.timeout(14400)
 def test_after_any_fault_the_next_run_ends_as_if_there_had_been_none(
     tmp_path: Path, nursery: Nursery
 ) -> None:
-    def run(root: Path, fault: Fault | None) -> RunEnd:
+    def run(root: Path, fault: Fault | None, _: str) -> RunEnd:
         return nursery.run(root, "datafusion", fault)
 
-    _try_faults(run, tmp_path, every=EVERY)
+    _try_faults(run, tmp_path, which=EVERY)
 
 
-@pytest.mark.timeout(14400)
+@pytest.mark.timeout(28800)
 def test_after_any_fault_on_spark_the_next_run_ends_as_if_there_had_been_none(
-    tmp_path: Path, nursery: Nursery, spark: object
+    tmp_path: Path, nursery: Nursery, spark: Any
 ) -> None:
-    def run(root: Path, fault: Fault | None) -> RunEnd:
-        if fault is not None and fault.moment in {Moment.KILL_BEFORE, Moment.KILL_AFTER}:
-            return nursery.run(root, "spark", fault)  # with a JVM of its own, which dies with it
-        return _run_in_session(root, spark, fault)
+    """Runs that are killed at a step of the runner have a JVM that dies after them.
 
-    _try_faults(run, tmp_path, every=SPARK_EVERY)
+    The others that are killed share the JVM of this test, which outlives them: its tasks end by
+    themselves. Starting a JVM costs ten times as much as a run.
+    """
+
+    def run(root: Path, fault: Fault | None, operation: str) -> RunEnd:
+        if fault is None or not fault.moment.is_kill:
+            return _run_in_session(root, spark, fault)
+        if operation.startswith("runner."):
+            return nursery.run(root, "spark", fault)
+        return nursery.run(root, "spark", fault, gateway=Gateway.of(spark))
+
+    def wait() -> None:
+        nursery.wait_for_orphans()
+        _wait_for_jobs(spark)
+
+    _try_faults(run, tmp_path, which=SPARK_EVERY, wait=wait)
 
 
 def _run_in_session(root: Path, session: object, fault: Fault | None) -> RunEnd:
@@ -68,41 +86,85 @@ def _run_in_session(root: Path, session: object, fault: Fault | None) -> RunEnd:
     return RunEnd(status=status, operations=faults.operations)
 
 
-def _try_faults(run: RunOnce, place: Path, *, every: int) -> None:
-    """Compare the tables after each fault and a second run with those of an undisturbed run."""
+def _wait_for_jobs(session: Any) -> None:
+    """Wait until the JVM has no jobs left of a process that was killed."""
+    tracker = session.sparkContext.statusTracker()
+    while tracker.getActiveJobsIds():
+        time.sleep(0.05)
+
+
+def _try_faults(
+    run: RunOnce, place: Path, *, which: str, wait: Callable[[], None] = lambda: None
+) -> None:
+    """Compare the tables after each fault and a second run with those of an undisturbed run.
+
+    Args:
+        run: Runs the project in a folder, with a fault at an operation.
+        place: A folder to work in.
+        which: Which faults to try.
+        wait: Waits until nothing writes any more that belongs to a run that was killed.
+    """
     root = write_project(place / "shop")
-    assert run(root, None).status == 0
+    assert run(root, None, "").status == 0
     grow(root, 2)
     add_foreign_files(root)
     untouched = place / "untouched"
     shutil.copytree(root, untouched)
-    undisturbed = run(root, None)
+    before = _contents(root)
+    undisturbed = run(root, None, "")
     assert undisturbed.status == 0
+    operations = undisturbed.operations
     expected, expected_versions = tables(root), versions(root)
     assert wrong_files(root) == []
-    faults = [
-        Fault(number=number, moment=moment)
-        for number in range(len(undisturbed.operations))
-        for moment in Moment
-    ][::every]
-    ended = 0
-    for fault in faults:
+    counts: Counter[str] = Counter()
+    for fault in _choose(which, len(operations)):
+        operation = operations[fault.number]
+        what = f"{fault.number}: {fault.moment} {operation}"
         _copy_back(untouched, root)
-        ended += run(root, fault).status != 0
-        what = f"{fault.moment} {undisturbed.operations[fault.number]}"
-        assert run(root, None).status == 0, what
+        counts[fault.moment] += 1
+        counts["ended the run"] += run(root, fault, operation).status != 0
+        if _contents(root) == before:  # the next run is the undisturbed one
+            counts["left no trace"] += 1
+            _LOGGER.info("%s: no trace", what)
+            continue
+        assert run(root, None, "").status == 0, what
         assert tables(root) == expected, what
         assert versions(root) == expected_versions, what
-        assert run(root, None).status == 0, what
+        wait()
+        age_intents(root)
+        assert run(root, None, "").status == 0, what
         assert versions(root) == expected_versions, f"{what}: the run after that did not skip"
         assert wrong_files(root) == [], what
-    _LOGGER.info(
-        "%d faults at %d operations passed, %d of them ended the run",
-        len(faults),
-        len(undisturbed.operations),
-        ended,
-    )
-    assert ended
+        _LOGGER.info("%s: repaired", what)
+    tried = sum(counts[moment] for moment in Moment)
+    _LOGGER.info("%d faults at %d operations passed: %s", tried, len(operations), dict(counts))
+    assert counts["ended the run"]
+
+
+def _choose(which: str, operations: int) -> list[Fault]:
+    faults = [Fault(number=n, moment=moment) for n in range(operations) for moment in Moment]
+    kind, *numbers = which.split()
+    number, first = [*map(int, numbers), 0, 0][:2]
+    match kind:
+        case "all":
+            return faults
+        case "sample":
+            return faults[4 * first :: number]
+        case "turn":
+            moments = list(Moment)
+            chosen = (f for f in faults if f.moment is moments[(f.number + number) % 4])
+            return [fault for fault in chosen if fault.number >= first]
+        case _:
+            pytest.fail(f"{which!r} names no faults")
+
+
+def _contents(root: Path) -> str:
+    """A digest of all names and bytes, but for the lock, which holds the id of a process."""
+    digest = hashlib.sha256()
+    for file in sorted(set(root.rglob("*")) - {root / ".headrace" / "lock"}):
+        content = file.read_bytes() if file.is_file() else b""
+        digest.update(f"{file.relative_to(root)} {len(content)}\n".encode() + content)
+    return digest.hexdigest()
 
 
 def _copy_back(untouched: Path, root: Path) -> None:

@@ -70,7 +70,14 @@ SOURCES = [
         OTHER,
         (K.FILE, "source orders: 1 file altered"),
     ),
-    Mutation("time of modification of files", change_table(log.touch), SAME, SAME, SAME),
+    Mutation(
+        "time at which files were written, as the log has it",
+        change_table(log.touch),
+        SAME,
+        OTHER,
+        OTHER,
+        (K.FILE, "source orders: 1 file altered"),
+    ),
     Mutation(
         "a file under another partition value",
         lambda root: log.add_again(root / "lake" / "orders", values={"year": "2030"}),

@@ -1,6 +1,7 @@
 """Staging: what a run that ended early leaves goes, and nothing else does."""
 
 import shutil
+import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 from deltalake import DeltaTable, write_deltalake
 
 from headrace import Table
-from headrace.pipeline.output.staging import Intent, Journal
+from headrace.pipeline.output.staging import LATE_MS, Intent, Journal
 from headrace.storage.local import LocalStore
 from tests.pipeline.running.output import Output, as_rows, rows
 
@@ -19,8 +20,10 @@ class DiedError(Exception):
     """Ends a block before it is done."""
 
 
-def journal(tmp_path: Path) -> Journal:
-    return Journal(LocalStore(str(tmp_path / "state")))
+def journal(tmp_path: Path, *, after_ms: int = 0) -> Journal:
+    """The journal, by a clock that is ahead."""
+    store = LocalStore(str(tmp_path / "state"))
+    return Journal(store, clock_ms=lambda: time.time_ns() // 1_000_000 + after_ms)
 
 
 def intents(tmp_path: Path) -> list[Path]:
@@ -48,7 +51,7 @@ def test_what_a_dead_run_staged_goes_with_the_next_one(tmp_path: Path) -> None:
     folder = leave_open(tmp_path, tmp_path / "t", "dead")
     assert [intent.run for intent in journal(tmp_path).recover(folders=())] == ["dead"]
     assert not folder.exists()
-    journal(tmp_path).recover(folders=())
+    journal(tmp_path, after_ms=LATE_MS).recover(folders=())
     assert intents(tmp_path) == []
     assert output.rows() == as_rows((1, "a", "x"))
 
@@ -58,18 +61,27 @@ def test_files_that_tasks_of_a_dead_run_write_late_go_too(tmp_path: Path) -> Non
     journal(tmp_path).recover(folders=())
     folder.mkdir(parents=True)
     pq.write_table(rows((9, "a", "x")), folder / "late.parquet")
-    for _ in range(2):
-        journal(tmp_path).recover(folders=())
+    journal(tmp_path).recover(folders=())
+    assert not folder.exists()
+
+
+def test_files_that_are_written_late_go_though_a_run_found_none_before(tmp_path: Path) -> None:
+    folder = leave_open(tmp_path, tmp_path / "t", "dead")
+    for _ in range(3):
+        journal(tmp_path, after_ms=LATE_MS - 60_000).recover(folders=())
+    folder.mkdir(parents=True)
+    pq.write_table(rows((9, "a", "x")), folder / "late.parquet")
+    journal(tmp_path, after_ms=2 * LATE_MS).recover(folders=())
     assert not folder.exists()
     assert intents(tmp_path) == []
 
 
 def test_a_commit_whose_intent_is_still_on_record_keeps_its_files(tmp_path: Path) -> None:
     output = Output(tmp_path / "t")
-    open_intents: list[bytes] = []
+    open_intents: list[str] = []
     original = Journal._forget
     try:
-        Journal._forget = lambda self, intent: open_intents.append(msgspec.json.encode(intent))  # type: ignore[method-assign] # noqa: ARG005
+        Journal._forget = lambda self, path: open_intents.append(path)  # type: ignore[method-assign] # noqa: ARG005
         output.write(rows((1, "a", "x")))
     finally:
         Journal._forget = original  # type: ignore[method-assign]

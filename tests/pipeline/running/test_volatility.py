@@ -13,9 +13,9 @@ from pyspark import SparkConf
 from pyspark.errors import PySparkException
 
 from headrace.pipeline import Project
-from headrace.pipeline.planning.lint import Hazard, lint_query
-from headrace.pipeline.planning.query import parse_query
-from headrace.pipeline.planning.volatile import KnownColumns
+from headrace.pipeline.analysis.lint import Hazard, lint_query
+from headrace.pipeline.analysis.query import parse_query
+from headrace.pipeline.analysis.volatile import KnownColumns
 from headrace.pipeline.project.header import Tier
 from headrace.pipeline.project.spark_setting import HARMLESS
 from headrace.pipeline.runners.spark.analyst import SparkAnalyst

@@ -57,11 +57,11 @@ class FaultyStore(LocalStore):
     def read(self, path: str) -> bytes:
         return self._fault.strike(path, lambda: super(FaultyStore, self).read(path))
 
-    def open(self, path: str) -> BinaryIO:
+    def open(self, path: str, *, size_bytes: int | None = None) -> BinaryIO:
         self._fault.strike(path, lambda: None)
-        return super().open(path)
+        return super().open(path, size_bytes=size_bytes)
 
-    def list(self, directory: str, *, start_from: str = "") -> list[ObjectMeta]:
+    def list(self, directory: str, *, start_from: str = "") -> Iterator[ObjectMeta]:
         return self._fault.strike(
             directory, lambda: super(FaultyStore, self).list(directory, start_from=start_from)
         )

@@ -12,8 +12,10 @@ import msgspec
 from headrace.pipeline.bundle.digest import digest_of
 from headrace.pipeline.functions.fingerprint import FunctionPart
 
-FORMAT = 2
+FORMAT = 3
 """What keys are made of now. A key of another format cannot be compared, so its view runs again."""
+FUNCTION_FORMAT = 2
+"""The first format whose fingerprints of functions can be compared with today's."""
 _FIRST_FORMAT = 1
 
 
@@ -21,7 +23,7 @@ class SourcePart(msgspec.Struct, frozen=True, kw_only=True):
     """What a view reads of one source."""
 
     digest: str
-    """Of the files that are left after pruning: paths, vectors, sizes, partition values."""
+    """Of the files that are left after pruning: paths, vectors, sizes, times, partition values."""
     columns: dict[str, str]
     """The columns that it uses or names, each with its type and, under column mapping, the name
     that data files have for it."""

@@ -5,12 +5,12 @@ from enum import StrEnum
 import msgspec
 import pyarrow as pa
 
+from headrace.pipeline.analysis.lineage import Lineage
+from headrace.pipeline.analysis.lint import Finding
 from headrace.pipeline.arrow_ddl import parse_schema
 from headrace.pipeline.bundle.key import KeyParts
 from headrace.pipeline.bundle.scan_unit import ScanUnit
 from headrace.pipeline.contract import Violation
-from headrace.pipeline.planning.lineage import Lineage
-from headrace.pipeline.planning.lint import Finding
 from headrace.pipeline.project.header import Header
 from headrace.pipeline.project.setting import VariableValue, variable_value
 

@@ -25,7 +25,7 @@ from headrace.pipeline.execution.selection import select_views
 from headrace.pipeline.execution.standing import find_unrecorded_commit, why_stale
 from headrace.pipeline.output.note import NotedVersion
 from headrace.pipeline.project.header import Materialise, WriteMode
-from headrace.pipeline.runs.record import ViewRun
+from headrace.pipeline.runs.record import OutputVersion, ViewRun
 
 
 class Action(StrEnum):
@@ -83,6 +83,8 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     last: LastResult | None = None
     unrecorded: NotedVersion | None = None
     """A commit that stands for this work though no run has recorded it."""
+    awaits: tuple[str, ...] = ()
+    """The views whose commits are part of its key and are only made in this run: see `with_key`."""
     is_volatile: bool = False
     """Whether the engine called its last run non-deterministic: its rows may be others now."""
 
@@ -168,8 +170,8 @@ class Decider:
         if plan.name not in self._selected:
             return _replace(made, action=Action.LEAVE_OUT, reason="it is not selected")
         read = self._keys_read(plan)
-        key = self._effective_key(plan, read)
-        made = _replace(made, skip_key=key, upstream_keys=_known(read))
+        key = effective_key(self._bundle, plan.name, read)
+        made = _replace(made, skip_key=key, upstream_keys=_known(read), awaits=self._awaited(read))
         causes = explain_change(
             None if last is None else last.plan.key,
             plan.key,
@@ -210,7 +212,11 @@ class Decider:
             reason = f"nothing that it depends on has changed since run {origin}"
             return _replace(made, action=Action.SKIP, reason=reason)
         output = last.record.output
-        stale = "it has no table" if output is None else why_stale(output, run=origin)
+        stale = (
+            "it has no table"
+            if output is None
+            else why_stale(output, run=origin, write=plan.header.write)
+        )
         if stale is not None or output is None:
             return _replace(made, reason=f"{stale}")
         reason = (
@@ -227,7 +233,8 @@ class Decider:
             and plan.key.format != older.format
             and plan.key.is_same_by_version(older)
             and output is not None
-            and why_stale(output, run=last.record.result_of or last.run) is None
+            and why_stale(output, run=last.record.result_of or last.run, write=WriteMode.APPEND)
+            is None
         )
 
     def _unrecorded(self, plan: ViewPlan, key: str | None) -> NotedVersion | None:
@@ -239,6 +246,7 @@ class Decider:
             view=plan.name,
             skip_key=key,
             run=self._run,
+            write=plan.header.write,
         )
 
     def _second_look(self, plan: ViewPlan, made: Decision) -> Decision:
@@ -252,9 +260,13 @@ class Decider:
                 return made
             reason = f"it is not kept, and {', '.join(running)} reads it"
             read = self._keys_read(plan)
-            key = made.skip_key or self._effective_key(plan, read)
             return _replace(
-                made, action=Action.RUN, reason=reason, skip_key=key, upstream_keys=_known(read)
+                made,
+                action=Action.RUN,
+                reason=reason,
+                skip_key=made.skip_key or effective_key(self._bundle, plan.name, read),
+                upstream_keys=_known(read),
+                awaits=self._awaited(read),
             )
         if readers and made.action is Action.RUN:
             return _replace(made, action=Action.SKIP, reason="no view that runs reads it")
@@ -279,7 +291,9 @@ class Decider:
         read: dict[str, str | None] = {}
         for upstream in self._upstream[plan.name]:
             made, last = self._made[upstream], self._standing(upstream)
-            if made.action is Action.LEAVE_OUT and last is not None:
+            if _keeps_older_rows(self._bundle[upstream]):
+                read[upstream] = _table_key(made, last)
+            elif made.action is Action.LEAVE_OUT and last is not None:
                 read[upstream] = _result_key(last)
             elif made.is_volatile:
                 read[upstream] = None
@@ -289,12 +303,63 @@ class Decider:
                 read[upstream] = made.skip_key
         return read
 
-    def _effective_key(self, plan: ViewPlan, read: Mapping[str, str | None]) -> str | None:
-        """The skip key; another one if a view that is left out will be read in an older state."""
-        if plan.skip_key is None or None in read.values():
-            return None
-        older = {name: key for name, key in read.items() if key != self._bundle[name].skip_key}
-        return digest_of({"key": plan.skip_key, "older": older}) if older else plan.skip_key
+    def _awaited(self, read: Mapping[str, str | None]) -> tuple[str, ...]:
+        """The views upstream that have no key yet, but will have one when they have run."""
+        without_key = tuple(name for name, key in read.items() if key is None)
+        is_awaited = all(
+            _keeps_older_rows(self._bundle[name]) and self._made[name].action is Action.RUN
+            for name in without_key
+        )
+        return without_key if is_awaited else ()
+
+
+def effective_key(bundle: Bundle, view: str, read: Mapping[str, str | None]) -> str | None:
+    """The skip key; another one if a view will be read in a state that its own key does not tell.
+
+    Such views are left out and read as they last were, or keep rows of earlier runs.
+    """
+    key = bundle[view].skip_key
+    if key is None or None in read.values():
+        return None
+    other = {name: state for name, state in read.items() if state != bundle[name].skip_key}
+    return digest_of({"key": key, "older": other}) if other else key
+
+
+def with_key(decision: Decision, bundle: Bundle, outputs: Mapping[str, OutputVersion]) -> Decision:
+    """Complete the key of a view by the commits of the views that it had to wait for.
+
+    Args:
+        decision: What was decided before anything ran.
+        bundle: The bundle of the run.
+        outputs: By view that has run, the version that it made.
+    """
+    if not decision.awaits:
+        return decision
+    states = {name: _commit_key(outputs[name]) for name in decision.awaits if name in outputs}
+    read = {**decision.upstream_keys, **states}
+    is_complete = len(states) == len(decision.awaits)
+    key = effective_key(bundle, decision.view, read) if is_complete else None
+    return _replace(decision, skip_key=key, upstream_keys=read)
+
+
+def _keeps_older_rows(plan: ViewPlan) -> bool:
+    """Whether the table of a view holds rows of earlier runs, too, or of other writers."""
+    header = plan.header
+    return header.materialise is Materialise.OUTPUT and header.write is not WriteMode.OVERWRITE
+
+
+def _table_key(decision: Decision, last: LastResult | None) -> str | None:
+    """The commit that a reader of such a table will read; None while it is not made."""
+    if decision.action is Action.RUN:
+        return None
+    if decision.unrecorded is not None:
+        noted = decision.unrecorded
+        return digest_of({"commit": noted.commit_id, "version": noted.version})
+    return None if last is None or last.record.output is None else _commit_key(last.record.output)
+
+
+def _commit_key(output: OutputVersion) -> str:
+    return digest_of({"commit": output.commit_id, "version": output.version})
 
 
 def _result_key(last: LastResult) -> str | None:

@@ -11,7 +11,7 @@ import msgspec
 from headrace.errors import RunCancelledError
 from headrace.pipeline import wiring
 from headrace.pipeline.bundle.bundle import Bundle
-from headrace.pipeline.execution.decision import Action, Decision
+from headrace.pipeline.execution.decision import Action, Decision, with_key
 from headrace.pipeline.execution.interrupt import Interrupts, noted_interrupts
 from headrace.pipeline.execution.marking import MarkBook
 from headrace.pipeline.execution.prepare import Prepared
@@ -26,7 +26,13 @@ from headrace.pipeline.execution.view_work import ViewWork
 from headrace.pipeline.execution.workspace import Workspace
 from headrace.pipeline.project.project import ProjectFiles
 from headrace.pipeline.runners.task import NoRunner, Runner, RunnerContext, Upstream
-from headrace.pipeline.runs.record import RunRecord, RunStatus, ViewRun, ViewStatus
+from headrace.pipeline.runs.record import (
+    OutputVersion,
+    RunRecord,
+    RunStatus,
+    ViewRun,
+    ViewStatus,
+)
 from headrace.pipeline.runs.store import ArtifactStore
 
 _LOGGER = logging.getLogger("headrace.pipeline")
@@ -200,20 +206,22 @@ def _run_views(  # noqa: PLR0913  (one run)
     names = [name for name in bundle.order if decisions[name].action is Action.RUN]
     schedule = Schedule({n: [up for up in bundle.upstream(n) if up in names] for n in names})
     running: dict[Future[Finished], str] = {}
+    outputs: dict[str, OutputVersion] = {}
     with ThreadPoolExecutor(at_once, thread_name_prefix="headrace-view") as pool:
         try:
             while not schedule.is_done:
                 for name in schedule.ready(at_most=at_once):
                     watch.started(name)
                     upstream = {up: results[up] for up in bundle.upstream(name)}
-                    future = pool.submit(
-                        _run_view, plan, work, decisions[name], upstream, parent=parent
-                    )
+                    decision = with_key(decisions[name], bundle, outputs)
+                    future = pool.submit(_run_view, plan, work, decision, upstream, parent=parent)
                     running[future] = name
                 ended, _ = wait(running, timeout=_POLL_S, return_when=FIRST_COMPLETED)
                 for future in ended:
                     name, finished = running.pop(future), future.result()
                     recorder.end_view(finished)
+                    if finished.view.output is not None:
+                        outputs[name] = finished.view.output
                     if finished.result is not None:
                         results[name] = plan.read_instead.get(name, finished.result)
                     for blocked, cause in schedule.finish(name, stands=finished.view.stands):

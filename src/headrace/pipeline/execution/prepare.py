@@ -12,7 +12,7 @@ import msgspec
 from headrace.errors import FunctionChangedError, InvalidProjectError
 from headrace.pipeline import wiring
 from headrace.pipeline.bundle.bundle import Bundle, make_bundle
-from headrace.pipeline.bundle.key import FORMAT as KEY_FORMAT
+from headrace.pipeline.bundle.key import FUNCTION_FORMAT
 from headrace.pipeline.bundle.view_plan import ViewKind, ViewPlan
 from headrace.pipeline.engine import Engine, engine_version, parse_engine
 from headrace.pipeline.execution.state import project_state
@@ -162,7 +162,7 @@ def verify_code(project: ProjectFiles, plan: ViewPlan) -> None:
     Raises:
         FunctionChangedError: a function, or the builder of the view itself, is gone or another.
     """
-    for name in plan.key.functions if plan.key.format != KEY_FORMAT else ():
+    for name in plan.key.functions if plan.key.format < FUNCTION_FORMAT else ():
         changed = "its fingerprint is of an older release and cannot be compared"
         raise FunctionChangedError(view=plan.name, function=name, changed=changed)
     project.catalog.verify(plan.name, plan.key.functions)

@@ -6,7 +6,9 @@ from pathlib import Path
 from headrace import wiring
 from headrace.commit.log import is_made_by, read_commit
 from headrace.errors import HeadraceError
-from headrace.pipeline.output.note import NotedVersion, decode_note, last_note
+from headrace.pipeline.arrow_ddl import schema_text
+from headrace.pipeline.output.note import NotedVersion, decode_note, has_transaction, last_note
+from headrace.pipeline.project.header import WriteMode
 from headrace.pipeline.runs.record import OutputVersion
 from headrace.pipeline.sources.vector_file import vector_place
 from headrace.scan.changes import ChangeKind
@@ -14,41 +16,62 @@ from headrace.storage.location import resolve
 from headrace.table import Snapshot, Table
 
 
-def why_stale(output: OutputVersion, *, run: str) -> str | None:
-    """Why a table is no longer what a run left; None if it is, or its files were only rewritten.
+def why_stale(output: OutputVersion, *, run: str, write: WriteMode) -> str | None:
+    """Return why a table is no longer what a run left; None if it is, or was only compacted.
+
+    Rows that were appended stay appended, whatever other writers do to the table afterwards:
+    appending them again would double them. So later commits do not matter to such a view.
 
     Args:
         output: The version that the run made.
         run: The run that made it.
+        write: How the view writes its table.
     """
     try:
-        table = Table(output.uri)
-        newest = table.snapshot()
+        newest = Table(output.uri).snapshot()
         if newest.version < output.version:
             return f"its table is at version {newest.version}, older than {output.version}"
-        if not _is_commit_of(output, run):
+        if not _is_commit_of(output, run, newest):
             return f"version {output.version} of its table was made by someone else, or is gone"
-        changes = (
-            table.changes(output.version + 1, newest.version)
-            if newest.version > output.version
-            else ()
-        )
-        for change in changes:
-            if change.data_change or change.kind is ChangeKind.CDC:
-                return f"its table was changed by someone else in version {change.version}"
+        if newest.version > output.version and write is not WriteMode.APPEND:
+            change = _find_foreign_change(newest, since=output.version)
+            if change is not None:
+                return change
         damaged = _first_damaged_file(newest)
     except HeadraceError as error:
         return f"its table cannot be read: {error}"
     return None if damaged is None else f"data file {damaged} of its table is gone or changed"
 
 
-def find_unrecorded_commit(
-    table: Path, *, project: str, view: str, skip_key: str | None, run: str | None
-) -> NotedVersion | None:
-    """The commit of a run that did the same work, or of this very run, and is not on record.
+def _find_foreign_change(newest: Snapshot, *, since: int) -> str | None:
+    """Return which later commit changed the rows or the columns of a table; None if none did."""
+    for change in newest.table.changes(since + 1, newest.version):
+        if change.data_change or change.kind is ChangeKind.CDC:
+            return f"its table was changed by someone else in version {change.version}"
+    before = newest.table.snapshot(version=since)
+    if _layout(before) != _layout(newest):
+        return f"the columns of its table were changed by someone else after version {since}"
+    return None
 
-    A view that must run every time has no key: only the id of its run says that it is tried
-    again.
+
+def _layout(snapshot: Snapshot) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
+    """How a table presents the columns of its files."""
+    stored = tuple(field.physical_name for field in snapshot.logical_schema.fields)
+    return schema_text(snapshot.schema), stored, snapshot.partition_columns
+
+
+def find_unrecorded_commit(  # noqa: PLR0913  (whose commit it must be)
+    table: Path,
+    *,
+    project: str,
+    view: str,
+    skip_key: str | None,
+    run: str | None,
+    write: WriteMode,
+) -> NotedVersion | None:
+    """Return the commit of a run that did the same work, or of this run, and is not on record.
+
+    A view that must run every time has no key: only the id of its run shows that it is retried.
     """
     try:
         noted = last_note(table)
@@ -65,15 +88,17 @@ def find_unrecorded_commit(
         files=0,
         size_bytes=0,
         commit_id=noted.commit_id,
+        transaction=noted.note.started_ms,
     )
-    return noted if why_stale(output, run=noted.note.run) is None else None
+    return noted if why_stale(output, run=noted.note.run, write=write) is None else None
 
 
-def _is_commit_of(output: OutputVersion, run: str) -> bool:
-    """Whether the log still has the commit that a run made, as the maker of that version."""
+def _is_commit_of(output: OutputVersion, run: str, newest: Snapshot) -> bool:
+    """Whether a run made a version, by its commit, or its transaction once that is cleaned up."""
     store = wiring.open_store(output.uri)
     if output.commit_id is not None:
-        return is_made_by(store, output.version, output.commit_id) or False
+        is_ours = is_made_by(store, output.version, output.commit_id)
+        return has_transaction(newest, output.transaction) if is_ours is None else is_ours
     information = read_commit(store, output.version)  # of an older release, which had no ids
     note = None if information is None else decode_note(information.note)
     return note is not None and note.run == run

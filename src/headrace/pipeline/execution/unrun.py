@@ -63,6 +63,7 @@ def _unrecorded(view: ViewRun, decision: Decision, table: Path) -> ViewRun:
             files=0,
             size_bytes=0,
             commit_id=noted.commit_id,
+            transaction=noted.note.started_ms,
         ),
         result_of=noted.note.run,
     )

@@ -89,9 +89,7 @@ class Follower:
 
     def label(self, file: Path) -> str:
         """The name of a file, the same on every machine."""
-        resolved, root = file.resolve(), self._resolver.root.resolve()
-        inside = resolved.relative_to(root) if resolved.is_relative_to(root) else Path(file.name)
-        return inside.as_posix()
+        return self._resolver.inside(file).as_posix()
 
     def take_files(self) -> None:
         """Let every file of the project count."""

@@ -138,13 +138,19 @@ class Statement:
 
     def nodes(self) -> Iterator[ast.AST]:
         """Its syntax from the top down, without declaring decorators and docstrings."""
+        return iter(self._nodes)
+
+    @cached_property
+    def _nodes(self) -> tuple[ast.AST, ...]:
+        nodes: list[ast.AST] = []
         waiting: deque[ast.AST] = deque([self.node])
         while waiting:
             node = waiting.popleft()
             if node in self._declaring or is_docstring(node):
                 continue
-            yield node
+            nodes.append(node)
             waiting.extend(ast.iter_child_nodes(node))
+        return tuple(nodes)
 
 
 class Module:
@@ -184,9 +190,17 @@ class Module:
 
     def writers(self, name: str) -> Iterator[str]:
         """The functions of the module that assign to a global name, its items or attributes."""
+        return (other for other in self._writers.get(name, ()) if other != name)
+
+    @cached_property
+    def _writers(self) -> dict[str, dict[str, None]]:
+        """By global name, the functions that assign to it, in the order of the module."""
+        writers: dict[str, dict[str, None]] = {}
         for other, statements in self.bindings.items():
-            if other != name and any(name in statement.written for statement in statements):
-                yield other
+            for statement in statements:
+                for name in statement.written:
+                    writers.setdefault(name, {})[other] = None
+        return writers
 
     def assigned(self, name: str) -> ast.expr | None:
         """The expression that a name is bound to, if one plain assignment alone binds it."""

@@ -18,7 +18,10 @@ _OPENERS = frozenset(
         *("pyarrow.memory_map", "pyarrow.OSFile", "pyarrow.input_stream", "pyarrow.ipc.open_file"),
         *("pyarrow.parquet.ParquetFile", "pyarrow.csv.open_csv", "pyarrow.dataset.dataset"),
         *("joblib.load", "torch.load", "sqlite3.connect", "zipfile.ZipFile", "tarfile.open"),
-        *("mmap.mmap", "fileinput.input", "runpy.run_path"),
+        *("mmap.mmap", "fileinput.input", "runpy.run_path", "dbm.open", "wave.open"),
+        *("xml.etree.ElementTree.parse", "xml.etree.ElementTree.iterparse", "xml.sax.parse"),
+        *("xml.dom.minidom.parse", "logging.config.fileConfig", "PIL.Image.open", "cv2.imread"),
+        *("openpyxl.load_workbook", "onnxruntime.InferenceSession", "h5py.File", "netCDF4.Dataset"),
     }
 )
 _READING_PACKAGES = ("pandas.", "polars.", "pyarrow.", "geopandas.")

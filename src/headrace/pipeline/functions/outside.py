@@ -103,6 +103,8 @@ _FOREIGN = {
         ),
         _MACHINE,
     ),
+    **dict.fromkeys(("importlib.metadata", "pkg_resources"), "the packages that are installed"),
+    **dict.fromkeys(("pkgutil.get_data", "linecache.getline", "linecache.getlines"), "a file"),
 }
 _CLASSES = frozenset({"pathlib.Path", "os.environ"})
 

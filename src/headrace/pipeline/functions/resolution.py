@@ -75,6 +75,8 @@ class Resolver:
         self._tops: dict[str, Installed | Unversioned] = {}
         self._finders: dict[str, FileFinder] = {}
         self._origins: dict[str, Origin | None] = {}
+        self._specs: dict[str, ModuleSpec | None] = {}
+        self._inside: dict[Path, Path] = {}
 
     def absolute(self, importer: Module, written: str) -> str | None:
         """The full name of a module as another one writes it; None if there is no such place."""
@@ -110,11 +112,17 @@ class Resolver:
 
     def module(self, file: Path) -> Module:
         """A file of the project, parsed."""
-        resolved, root = file.resolve(), self.root.resolve()
-        inside = resolved.relative_to(root) if resolved.is_relative_to(root) else Path(file.name)
-        relative = inside.with_suffix("")
+        relative = self.inside(file).with_suffix("")
         parts = relative.parts[:-1] if relative.name == "__init__" else relative.parts
         return parse_module(file, ".".join(parts))
+
+    def inside(self, file: Path) -> Path:
+        """The path of a file below the project; only its name if it lies elsewhere."""
+        if file not in self._inside:
+            resolved, root = file.resolve(), self.root.resolve()
+            is_inside = resolved.is_relative_to(root)
+            self._inside[file] = resolved.relative_to(root) if is_inside else Path(file.name)
+        return self._inside[file]
 
     def shadows(self, name: str) -> Installed | None:
         """The module of Python or of a distribution that has the name of a project's own.
@@ -127,6 +135,11 @@ class Resolver:
         return outside if isinstance(outside, Installed) else None
 
     def _project_spec(self, name: str) -> ModuleSpec | None:
+        if name not in self._specs:
+            self._specs[name] = self._find_spec(name)
+        return self._specs[name]
+
+    def _find_spec(self, name: str) -> ModuleSpec | None:
         path = [str(self.root)]
         spec = None
         if self.package is not None and name.partition(".")[0] != self.package:

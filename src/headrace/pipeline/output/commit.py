@@ -82,6 +82,7 @@ def commit_output(write: OutputWrite, mode: WriteMode, *, merge: Merge) -> Outpu
                 size_bytes=totals[1],
                 change_feed=write.header.change_feed,
                 commit_id=outcome.commit_id,
+                transaction=write.note.started_ms,
             )
         # Writers that met each other would do so again if they waited for the same time.
         time.sleep(random.uniform(0, min(_LONGEST_PAUSE_S, 0.01 * 2**attempt)))  # noqa: S311

@@ -13,7 +13,7 @@ from headrace.commit.action import Transaction
 from headrace.commit.log import commits_newest_first
 from headrace.errors import InvalidResultError, TableNotFoundError
 from headrace.pipeline.runs.digest import RowDigest
-from headrace.table import Table
+from headrace.table import Snapshot, Table
 
 _SEARCHED_COMMITS = 100
 
@@ -80,8 +80,20 @@ def refuse_foreign_table(table: Path, *, view: str, project: str) -> None:
         raise InvalidResultError(view=view, reason=reason)
 
 
+_APPLICATION = "headrace/"
+
+
 def _application(project: str, view: str) -> str:
-    return f"headrace/{project}/{view}"
+    return f"{_APPLICATION}{project}/{view}"
+
+
+def has_transaction(snapshot: Snapshot, version: int | None) -> bool:
+    """Whether the last transaction of a view on its table has this version."""
+    return version is not None and any(
+        transaction.version == version
+        for application, transaction in snapshot.txns.items()
+        if application.startswith(_APPLICATION)
+    )
 
 
 def decode_note(note: msgspec.Raw) -> CommitNote | None:

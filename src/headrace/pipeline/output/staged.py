@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from headrace.commit.definition import schema_string
 from headrace.errors import InvalidResultError, PartitionValueError
-from headrace.pipeline.output.statistics import read_statistics
+from headrace.pipeline.parquet_statistics import read_statistics
 from headrace.protocol.schema import parse_schema
 from headrace.protocol.value import typed_value
 

@@ -1,12 +1,15 @@
 """Staging: the folders a run writes files into before a commit names them.
 
 An intent is recorded durably before the first file is written, and forgotten once the files are
-committed, or were gone when a later run looked. So whatever ends a run, the next one knows which
-folders it left, and the log says whether a commit names their files.
+committed or deleted. So whatever ends a run, the next one knows which folders it left, and the log
+says whether a commit names their files. Tasks of an engine outlive a driver that was killed, and
+may still write files after the next run has deleted the others: the intent of a dead run is kept
+for `LATE_MS` after it was first found, and its folders are emptied by each run until then.
 """
 
 import logging
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from uuid import uuid4
@@ -25,6 +28,9 @@ _LOGGER = logging.getLogger("headrace.pipeline")
 CHANGE_FOLDER = "_change_data"
 _FOLDER = "intents"
 _SUFFIX = ".json"
+LATE_MS = 10 * 60 * 1000
+"""How long tasks of a dead run may go on writing. Executors notice within two minutes by Spark's
+default settings (`spark.network.timeout`) that their driver is gone."""
 
 
 class Intent(msgspec.Struct, frozen=True, kw_only=True):
@@ -43,6 +49,8 @@ class Intent(msgspec.Struct, frozen=True, kw_only=True):
     home: str | None = None
     """The journal that it was recorded in. A copy of a project has the intents of the original,
     whose files are not its own. None in intents of older releases."""
+    found_dead_ms: int | None = None
+    """When a later run first found that no commit names its files; None while none has."""
 
     @property
     def folders(self) -> tuple[str, ...]:
@@ -60,8 +68,7 @@ class Staging:
         self.table, self.folder = Path(intent.table), Path(intent.folder)
         self._staged: Staged | None = None
         self.has_left_files = False
-        """Whether files were deleted when it was settled. Tasks of an engine outlive a driver that
-        was killed by seconds, and may still write some."""
+        """Whether files were deleted when it was settled, so that more may come."""
 
     @property
     def change_folder(self) -> Path:
@@ -128,9 +135,10 @@ class Staging:
 class Journal:
     """The intents of a project, each a small object."""
 
-    def __init__(self, store: WritableStore) -> None:
-        """Take the store of the project's state folder."""
+    def __init__(self, store: WritableStore, *, clock_ms: Callable[[], int] | None = None) -> None:
+        """Take the store of the project's state folder, and a clock if it is not the machine's."""
         self._store = store
+        self._clock_ms = clock_ms or _now_ms
 
     @contextmanager
     def open(self, table: Path, *, run: str, view: str) -> Iterator[Staging]:
@@ -156,7 +164,7 @@ class Journal:
         try:
             yield staging
         except BaseException:
-            self._settle(staging)
+            self._settle_failed(staging)
             raise
         self._close(staging)
 
@@ -169,19 +177,39 @@ class Journal:
             folders: Where the project has its tables now: it may have been moved or copied.
         """
         lost = []
-        for recorded in list(self._recorded()):
+        for path, recorded in list(self._recorded()):
             intent = self._relocate(recorded, folders)
             if intent is None:
                 _LOGGER.warning(
                     "files of run %s in %s were staged by another copy of this project: they stay",
                     *(recorded.run, recorded.folder),
                 )
-                self._forget(recorded)
+                self._forget(path)
                 continue
             store = wiring.open_writable_store(intent.table)
-            if self._settle(Staging(intent, store)) is None:
+            try:
+                committed = Staging(intent, store).settle()
+            except HeadraceError as error:
+                _warn(intent, error)
                 lost.append(intent)
+                continue
+            if committed is None:
+                lost.append(intent)
+            if committed is not None or self._is_over(path, recorded):
+                self._forget(path)
         return lost
+
+    def _is_over(self, path: str, intent: Intent) -> bool:
+        """Whether tasks of a dead run cannot write any more; note when it was found dead."""
+        now_ms = self._clock_ms()
+        if intent.found_dead_ms is not None:
+            return now_ms - intent.found_dead_ms >= LATE_MS
+        found = msgspec.structs.replace(intent, found_dead_ms=now_ms)
+        try:
+            self._store.put(path, msgspec.json.encode(found), mode=PutMode.OVERWRITE)
+        except HeadraceError as error:
+            _warn(intent, error)
+        return False
 
     def _relocate(self, intent: Intent, folders: Sequence[Path]) -> Intent | None:
         """The intent as it applies to this project; None if its files are another one's."""
@@ -201,35 +229,39 @@ class Journal:
         except HeadraceError as error:
             _warn(staging.intent, error)
             return
-        self._forget(staging.intent)
+        self._forget(_path(staging.intent))
 
-    def _settle(self, staging: Staging) -> Committed | None:
-        """Settle a staging; the next run tries again if the store fails, or to clear late files."""
+    def _settle_failed(self, staging: Staging) -> None:
+        """Settle a staging whose block failed; later runs do so again if files were left."""
         try:
-            committed = staging.settle()
+            staging.settle()
         except HeadraceError as error:
             _warn(staging.intent, error)
-            return None
+            return
         if not staging.has_left_files:
-            self._forget(staging.intent)
-        return committed
+            self._forget(_path(staging.intent))
 
-    def _forget(self, intent: Intent) -> None:
+    def _forget(self, path: str) -> None:
         """Drop an intent that is settled; one that cannot be dropped is settled again later."""
         try:
-            self._store.delete([_path(intent)])
+            self._store.delete([path])
         except HeadraceError as error:
-            _LOGGER.warning("the intent of run %s cannot be dropped: %s", intent.run, error)
+            _LOGGER.warning("intent %s cannot be dropped: %s", path, error)
 
-    def _recorded(self) -> Iterator[Intent]:
+    def _recorded(self) -> Iterator[tuple[str, Intent]]:
         for listed in self._store.list(_FOLDER):
             if not listed.path.endswith(_SUFFIX):  # half of one, of a process that was killed
                 self._store.delete([listed.path])
                 continue
             try:
-                yield msgspec.json.decode(self._store.read(listed.path), type=Intent)
+                content = self._store.read(listed.path)
+                yield listed.path, msgspec.json.decode(content, type=Intent)
             except msgspec.DecodeError:  # of an older release, cut short before anything was staged
                 self._store.delete([listed.path])
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
 
 
 def _warn(intent: Intent, error: HeadraceError) -> None:

@@ -5,10 +5,10 @@ from typing import TypeAlias
 
 import msgspec
 
+from headrace.pipeline.analysis.graph import topological_order
+from headrace.pipeline.analysis.query import parse_query
 from headrace.pipeline.bundle.view_plan import ViewPlan
 from headrace.pipeline.page.story import NO_STORY, Status, Story
-from headrace.pipeline.planning.graph import topological_order
-from headrace.pipeline.planning.query import parse_query
 from headrace.pipeline.project.header import Materialise
 from headrace.pipeline.project.manifest import SourceSpec
 from headrace.pipeline.project.view import SqlView, View

@@ -2,8 +2,8 @@
 
 from xml.etree.ElementTree import Element
 
+from headrace.pipeline.analysis.lineage import Lineage, LineageOrigin
 from headrace.pipeline.page.element import Child, element, table
-from headrace.pipeline.planning.lineage import Lineage, LineageOrigin
 
 _MOST = 60
 """Beyond so many expressions a table helps nobody; `headrace lineage --json` has them all."""

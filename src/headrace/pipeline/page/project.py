@@ -5,6 +5,7 @@ from os import PathLike
 
 import msgspec
 
+from headrace.pipeline.analysis.graph import descendants
 from headrace.pipeline.api import Project
 from headrace.pipeline.bundle.bundle import Bundle
 from headrace.pipeline.bundle.view_plan import ViewKind
@@ -15,7 +16,6 @@ from headrace.pipeline.page.graph import planned_graph
 from headrace.pipeline.page.history import read_stories
 from headrace.pipeline.page.mermaid import mermaid
 from headrace.pipeline.page.story import NO_STORY, Story
-from headrace.pipeline.planning.graph import descendants
 
 
 def project_page(folder: str | PathLike[str]) -> str:

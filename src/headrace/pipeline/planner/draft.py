@@ -8,23 +8,23 @@ import msgspec
 import pyarrow as pa
 
 from headrace.errors import InvalidViewError
+from headrace.pipeline.analysis.analyser import EVERYTHING, Analysis, Analyst, RelationReads
+from headrace.pipeline.analysis.call import functions_used
+from headrace.pipeline.analysis.lineage import Lineage
+from headrace.pipeline.analysis.lint import Finding, Hazard, lint_query, volatile_finding
+from headrace.pipeline.analysis.name_scope import nearest
+from headrace.pipeline.analysis.naming import Naming, naming_of
+from headrace.pipeline.analysis.query import Query
+from headrace.pipeline.analysis.resolver import resolve
+from headrace.pipeline.analysis.syntax_error import invalid
+from headrace.pipeline.analysis.text_lineage import text_lineage
+from headrace.pipeline.analysis.trust import QueryFacts, gather_facts
+from headrace.pipeline.analysis.volatile import KnownColumns
 from headrace.pipeline.arrow_ddl import schema_text
 from headrace.pipeline.bundle.view_plan import BuilderFacts, ViewKind, ViewPlan
 from headrace.pipeline.functions.definition import FunctionKind
 from headrace.pipeline.functions.fingerprint import FunctionPart, code_part
 from headrace.pipeline.planner.request import BuilderAnalysis, PlanRequest
-from headrace.pipeline.planning.analysis import EVERYTHING, Analysis, Analyst, RelationReads
-from headrace.pipeline.planning.call import functions_used
-from headrace.pipeline.planning.lineage import Lineage
-from headrace.pipeline.planning.lint import Finding, Hazard, lint_query, volatile_finding
-from headrace.pipeline.planning.name_scope import nearest
-from headrace.pipeline.planning.naming import Naming, naming_of
-from headrace.pipeline.planning.query import Query
-from headrace.pipeline.planning.resolver import resolve
-from headrace.pipeline.planning.syntax_error import invalid
-from headrace.pipeline.planning.text_lineage import text_lineage
-from headrace.pipeline.planning.trust import QueryFacts, gather_facts
-from headrace.pipeline.planning.volatile import KnownColumns
 from headrace.pipeline.project.setting import VariableValue
 from headrace.pipeline.project.view import BuilderView, SqlView, View
 from headrace.pipeline.translation.refusal import Blame, Refusal

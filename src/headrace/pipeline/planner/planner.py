@@ -11,6 +11,15 @@ import msgspec
 import pyarrow as pa
 
 from headrace.errors import AppendRepeatsError, ContractViolatedError, UnknownRelationError
+from headrace.pipeline.analysis.analyser import EVERYTHING, Analyst, RelationReads
+from headrace.pipeline.analysis.depth import deep_nesting
+from headrace.pipeline.analysis.graph import topological_order
+from headrace.pipeline.analysis.lint import Hazard, is_order_free
+from headrace.pipeline.analysis.naming import Naming, combine_namings
+from headrace.pipeline.analysis.query import Query, parse_query
+from headrace.pipeline.analysis.session import PlanningSession
+from headrace.pipeline.analysis.substrait import plan_digest
+from headrace.pipeline.analysis.trust import QueryFacts
 from headrace.pipeline.arrow_ddl import schema_text
 from headrace.pipeline.bundle.digest import digest_of
 from headrace.pipeline.bundle.key import FORMAT, KeyParts
@@ -27,15 +36,6 @@ from headrace.pipeline.planner.promise import (
 )
 from headrace.pipeline.planner.reading import SourceReader
 from headrace.pipeline.planner.request import PlanRequest
-from headrace.pipeline.planning.analysis import EVERYTHING, Analyst, RelationReads
-from headrace.pipeline.planning.depth import deep_nesting
-from headrace.pipeline.planning.graph import topological_order
-from headrace.pipeline.planning.lint import Hazard, is_order_free
-from headrace.pipeline.planning.naming import Naming, combine_namings
-from headrace.pipeline.planning.query import Query, parse_query
-from headrace.pipeline.planning.session import PlanningSession
-from headrace.pipeline.planning.substrait import plan_digest
-from headrace.pipeline.planning.trust import QueryFacts
 from headrace.pipeline.project.header import Header, Materialise, WriteMode
 from headrace.pipeline.project.setting import variable_text
 from headrace.pipeline.project.view import SqlView

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from headrace.errors import InvalidViewError
+from headrace.pipeline.analysis.name_scope import listed, nearest
 from headrace.pipeline.contract import Breach, Contract, Evolution, Violation
-from headrace.pipeline.planning.name_scope import listed, nearest
 from headrace.pipeline.project.header import Header, header_place
 
 

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 
 import msgspec
 
+from headrace.pipeline.analysis.analyser import RelationReads
+from headrace.pipeline.analysis.naming import Naming
+from headrace.pipeline.analysis.pruning import combine
 from headrace.pipeline.bundle.compaction import carry_digest
 from headrace.pipeline.bundle.key import KeyParts, SourcePart
 from headrace.pipeline.bundle.scan_unit import ScanUnit, scan_unit
-from headrace.pipeline.planning.analysis import RelationReads
-from headrace.pipeline.planning.naming import Naming
-from headrace.pipeline.planning.pruning import combine
 from headrace.pipeline.sources.column_identity import column_identities
 from headrace.pipeline.sources.file_set import FileSet
 from headrace.pipeline.sources.source import Source
@@ -50,7 +50,7 @@ class SourceReader(msgspec.Struct):
         columns = {
             name: identity
             for name, identity in self._identities(unit.source).items()
-            if name in used or name.casefold() in naming.names
+            if name in used or name.casefold() in naming.names or naming.counts_distinct_rows
         }
         digest, carried_from = unit.digest, None
         then = None if previous is None else previous.sources.get(unit.source)

@@ -34,6 +34,9 @@ class ProjectTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     def __post_init__(self) -> None:
         if not self.name.strip():
             raise ValueError("name: a project has one, e.g. that of its folder")
+        for key in ("outputs", "state"):
+            if "://" in getattr(self, key) and not getattr(self, key).startswith("file://"):
+                raise ValueError(f"{key}: it must be a folder; only sources may be in a store")
 
 
 class SourceSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -18,7 +18,7 @@ from headrace.commit.definition import check_writable, new_metadata, new_protoco
 from headrace.commit.log import NO_VERSION
 from headrace.commit.staged import Committed, Staged
 from headrace.errors import CommitConflictError, HeadraceError, TableNotFoundError
-from headrace.pipeline.output.statistics import read_statistics
+from headrace.pipeline.parquet_statistics import read_statistics
 from headrace.scan.live_file import LiveFile
 from headrace.storage.store import PutMode, WritableStore
 from headrace.table import Snapshot, Table

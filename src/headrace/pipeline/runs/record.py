@@ -60,6 +60,9 @@ class OutputVersion(msgspec.Struct, frozen=True, kw_only=True):
     change_feed: bool = False
     commit_id: str | None = None
     """The id of the commit that made the version; None in records of older releases."""
+    transaction: int | None = None
+    """The version of the commit's transaction, which a checkpoint keeps after the commit is cleaned
+    up; None in records of older releases."""
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):

@@ -114,7 +114,7 @@ def _read(table: HistoryTable, file: LiveFile) -> pa.Table:
 
 
 def _log(table: HistoryTable) -> list[ObjectMeta]:
-    return table.store.list(LOG_DIRECTORY)
+    return list(table.store.list(LOG_DIRECTORY))
 
 
 def _newest(log: Sequence[ObjectMeta], kind: type[CommitName | CheckpointName]) -> int:

@@ -15,7 +15,7 @@ from headrace.pipeline.sources.source import SourceRequest
 from headrace.table import Snapshot, Table
 
 _FROM_ENVIRONMENT = "env:"
-_COLUMNS = ("path", "dv_id", "size_bytes")
+_COLUMNS = ("path", "dv_id", "size_bytes", "modified_ms")
 _PARTITIONED = (*_COLUMNS, "partition_values")
 
 
@@ -63,7 +63,7 @@ class DeltaSource:
         """The files that may hold a row for which `where` is true."""
         columns = _PARTITIONED if self.snapshot.partition_columns else _COLUMNS
         scan = self.snapshot.scan(where=where)
-        batches = [_with_partition(batch) for batch in scan.batches(columns=columns)]
+        batches = [_as_files(batch) for batch in scan.batches(columns=columns)]
         total = sum(b.num_rows for b in batches) if where is None else self.files_total
         return FileSet.of(batches, total=total)
 
@@ -92,8 +92,10 @@ def open_delta(request: SourceRequest) -> DeltaSource:
     return DeltaSource(request, snapshot, PinOrigin.PROJECT)
 
 
-def _with_partition(batch: Any) -> Any:
-    """A batch of files in which the partition values are one text."""
+def _as_files(batch: Any) -> Any:
+    """A batch of files in which the time of writing and the partition values are texts."""
+    stamps = batch.column("modified_ms").cast(pa.string())
+    batch = batch.drop_columns(["modified_ms"]).append_column("stamp", stamps)
     if "partition_values" not in batch.schema.names:
         return batch
     texts = partition_texts(batch.column("partition_values"))

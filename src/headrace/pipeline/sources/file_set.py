@@ -22,11 +22,12 @@ FILES = pa.schema(
     ]
 )
 """What is known of each file. In a log a file is identified by its path and the id of its deletion
-vector; its size and partition values tell whether it is the same file with the same rows. Where
-there is no log, the stamp does: a hash of the content."""
+vector; its size, its partition values and its stamp, the time of writing that the log has, tell
+whether it is the same file with the same rows. Where there is no log, the stamp is a hash of the
+content."""
 
 _IDENTIFYING = ("path", "dv_id", "stamp", "partition")
-_FORMAT = b"files 2"
+_FORMAT = b"files 3"
 _NULL = pa.scalar("-")
 
 

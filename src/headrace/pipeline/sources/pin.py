@@ -86,4 +86,6 @@ def without_secrets(options: Mapping[str, str]) -> dict[str, str]:
 def harmless_uri(uri: str) -> str:
     """An address without a password before the host, and without a signature behind a `?`."""
     plain = uri.partition("?")[0] if "://" in uri else uri
+    if re.match(r"(?i)abfss?://", plain):  # what is before the @ is the container
+        return plain
     return re.sub(r"://[^/@]*@", "://", plain)

@@ -7,7 +7,7 @@ is refused.
 
 from sqlglot import exp
 
-from headrace.pipeline.translation.refusal import unsupported
+from headrace.pipeline.translation.refusal import unsupported, wrong
 
 _TAIL = "order limit offset sort distribute cluster"
 FORMS: dict[type[exp.Expr], str] = {
@@ -94,7 +94,7 @@ FORMS: dict[type[exp.Expr], str] = {
     exp.Cast: "to",
     exp.TryCast: "to safe",
     exp.Trim: "position",
-    exp.Substring: "start length",
+    exp.Substring: "start length zero_start",
     exp.StrPosition: "substr position",
     exp.Window: "partition_by order spec alias over",
     exp.WindowSpec: "kind start start_side end end_side",
@@ -124,3 +124,18 @@ def check_syntax(tree: exp.Expr) -> None:
                 word = part.strip("_").replace("_", " ")
                 raise unsupported(node, f"the catalogue has no {type(node).__name__} with {word}")
         waiting += node.iter_expressions()
+
+
+def check_own_syntax(node: exp.Expr) -> None:
+    """Check the number of arguments of a function that the parser takes apart by itself.
+
+    Raises:
+        Refused: Spark does not take so many.
+    """
+    match node:
+        case exp.If() if node.args.get("false") is None and not isinstance(node.parent, exp.Case):
+            raise wrong(node, "it takes 3 arguments, not 2")
+        case exp.Substring() if node.args.get("start") is None:
+            raise wrong(node, "it takes 2 or 3 arguments, not 1")
+        case exp.Substring() if node.args.get("zero_start") is not None:
+            raise wrong(node, "it takes 2 or 3 arguments, not 4")

@@ -1,5 +1,6 @@
 """Conditions with a syntax of their own: BETWEEN, IN a list, IS, LIKE and CASE."""
 
+import pyarrow as pa
 from sqlglot import exp
 
 from headrace.pipeline.translation import type_rule as t
@@ -7,8 +8,8 @@ from headrace.pipeline.translation.catalogue.collection import common
 from headrace.pipeline.translation.catalogue.pattern import like as like_pattern
 from headrace.pipeline.translation.compiler import Compiler, known, truth
 from headrace.pipeline.translation.operator import compare, logical, ordered
-from headrace.pipeline.translation.refusal import unsupported
-from headrace.pipeline.translation.scope import Scope
+from headrace.pipeline.translation.refusal import unsupported, wrong
+from headrace.pipeline.translation.scope import Scope, field_of
 from headrace.pipeline.translation.typed import Typed, native
 
 
@@ -28,6 +29,8 @@ def in_list(compiler: Compiler, node: exp.In, scope: Scope) -> Typed:
         raise unsupported(node, "IN (SELECT ...) is there only where a null counts as false")
     if not node.expressions:
         raise unsupported(node, "the catalogue has no IN of this form")
+    if all(isinstance(part, exp.Tuple) for part in (node.this, *node.expressions)):
+        return _in_tuples(compiler, node, scope)
     value = compiler.value(node.this, scope)
     options = [compiler.value(option, scope) for option in node.expressions]
     values = common(compiler.casts, [value, *options])
@@ -36,6 +39,10 @@ def in_list(compiler: Compiler, node: exp.In, scope: Scope) -> Typed:
         texts = ", ".join(option.text for option in rest)
         fails = any(v.can_fail for v in values)
         return Typed(f"({first.text} IN ({texts}))", t.BOOLEAN, can_fail=fails)
+    if values is not None and pa.types.is_struct(values[0].type):
+        tests = [_equal_structs(values[0], option, node) for option in values[1:]]
+        text = " OR ".join(part.text for part in tests)
+        return Typed(f"({text})", t.BOOLEAN, can_fail=any(part.can_fail for part in tests))
     if t.STRING not in {v.type for v in (value, *options)} or len(options) > 1:
         kinds = {v.type for v in options}
         if len(kinds) > 1:
@@ -44,6 +51,50 @@ def in_list(compiler: Compiler, node: exp.In, scope: Scope) -> Typed:
     tests = [known(part, node, value, options[0]) for part in parts]
     text = " OR ".join(part.text for part in tests)
     return Typed(f"({text})", t.BOOLEAN, can_fail=any(part.can_fail for part in tests))
+
+
+def _in_tuples(compiler: Compiler, node: exp.In, scope: Scope) -> Typed:
+    """IN of several columns at once, with options that are written out.
+
+    Tuples are structs to Spark: a null in one equals a null in another, and the result of IN is
+    never null.
+    """
+    tuples = [node.this.expressions, *(option.expressions for option in node.expressions)]
+    if len({len(parts) for parts in tuples}) > 1:
+        raise wrong(node, "the tuples have different numbers of values")
+    columns = []
+    for parts in zip(*tuples, strict=True):
+        column = [compiler.value(part, scope) for part in parts]
+        if len({cell.type for cell in column}) > 1 or not _is_plain(column[0].type):
+            raise unsupported(node, "the catalogue compares only tuples of the same plain types")
+        columns.append(column)
+    value, *options = zip(*columns, strict=True)
+    tests = (
+        " AND ".join(_same(one, two) for one, two in zip(value, option, strict=True))
+        for option in options
+    )
+    fails = any(cell.can_fail for column in columns for cell in column)
+    return Typed(f"({' OR '.join(f'({test})' for test in tests)})", t.BOOLEAN, can_fail=fails)
+
+
+def _is_plain(kind: pa.DataType) -> bool:
+    return t.is_orderable(kind) and not t.is_float(kind)
+
+
+def _same(left: Typed, right: Typed) -> str:
+    return f"({left.text} IS NOT DISTINCT FROM {right.text})"
+
+
+def _equal_structs(left: Typed, right: Typed, node: exp.Expr) -> Typed:
+    """Whether two structs are equal; fields that are null equal each other."""
+    names = [field.name for field in left.type]
+    if not all(_is_plain(field.type) for field in left.type):
+        raise unsupported(node, "the catalogue compares only structs of plain types, not of floats")
+    pairs = [(field_of(left, name, node), field_of(right, name, node)) for name in names]
+    same = " AND ".join(_same(*pair) for pair in pairs)
+    missing = f"({left.text} IS NULL OR {right.text} IS NULL)"
+    text = f"CASE WHEN {missing} THEN NULL ELSE ({same}) END"
+    return Typed(text, t.BOOLEAN, can_fail=left.can_fail or right.can_fail)
 
 
 def is_test(compiler: Compiler, node: exp.Is, scope: Scope) -> Typed:
@@ -101,3 +152,31 @@ def case_when(compiler: Compiler, node: exp.Case, scope: Scope) -> Typed:
     last = f" ELSE {values[-1].text}" if default is not None else ""
     fails = any(part.can_fail for part in (*tests, *values))
     return Typed(f"CASE {branches}{last} END", values[0].type, can_fail=fails)
+
+
+def mixes_equality(node: exp.And) -> bool:
+    """Whether a conjunction has both `=` and `<=>`."""
+    kinds = {type(part.unnest()) for part in node.flatten()}
+    return {exp.EQ, exp.NullSafeEQ} <= kinds
+
+
+def without_null_safe(node: exp.And) -> exp.And:
+    """A conjunction in which `<=>` is written with IS NULL; a null counts as false in it.
+
+    As keys of one join, DataFusion would read `=` back from a stored plan as `<=>`.
+    """
+    parts: list[exp.Expr] = []
+    for part in node.flatten():
+        inner = part.unnest()
+        if isinstance(inner, exp.NullSafeEQ):
+            left, right = inner.this, inner.expression
+            absent = exp.and_(_is_null(left), _is_null(right))
+            equal = exp.EQ(this=left.copy(), expression=right.copy())
+            parts.append(exp.paren(exp.or_(equal, absent), copy=False))
+        else:
+            parts.append(part.copy())
+    return exp.and_(*parts, copy=False)  # type: ignore[return-value]  # there are at least two
+
+
+def _is_null(node: exp.Expr) -> exp.Expr:
+    return exp.Is(this=node.copy(), expression=exp.Null())

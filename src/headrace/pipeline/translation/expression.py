@@ -19,8 +19,17 @@ from headrace.pipeline.translation.call import (
 )
 from headrace.pipeline.translation.cast import Casts
 from headrace.pipeline.translation.catalogue.time import extract
+from headrace.pipeline.translation.closed_syntax import check_own_syntax
 from headrace.pipeline.translation.compiler import Clock, Subqueries, known, truth
-from headrace.pipeline.translation.condition import between, case_when, in_list, is_test, like
+from headrace.pipeline.translation.condition import (
+    between,
+    case_when,
+    in_list,
+    is_test,
+    like,
+    mixes_equality,
+    without_null_safe,
+)
 from headrace.pipeline.translation.interval_type import has_no_column
 from headrace.pipeline.translation.literal import cast_value, interval, literal, negation
 from headrace.pipeline.translation.operator import BINARY, logical
@@ -79,6 +88,7 @@ class Expressions:
         Raises:
             Refused: the catalogue does not have it, or it is wrong.
         """
+        check_own_syntax(node)
         found = self._value(node, scope)
         self.fallible += found.can_fail
         if pa.types.is_nested(found.type) and has_no_column(found.type):
@@ -94,6 +104,8 @@ class Expressions:
         match node:
             case exp.Paren():
                 return self.boolean(node.this, scope)
+            case exp.And() if not isinstance(node.parent, exp.And) and mixes_equality(node):
+                return self.boolean(without_null_safe(node), scope)
             case exp.And() | exp.Or():
                 word = "AND" if isinstance(node, exp.And) else "OR"
                 sides = self.boolean(node.left, scope), self.boolean(node.right, scope)
@@ -166,7 +178,7 @@ class Expressions:
             case exp.Case():
                 return case_when(self, node, scope)
             case exp.If():
-                branches = [node.this, node.args["true"], node.args.get("false") or exp.Null()]
+                branches = [node.this, node.args["true"], node.args["false"]]
                 return call_entry(self, "if", branches, node, scope)
             case exp.Bracket() if len(node.expressions) == 1:
                 return bracket(self, node, scope)

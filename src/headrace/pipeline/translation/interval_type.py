@@ -1,6 +1,7 @@
-"""Types that only expressions have: intervals of months or of microseconds, and times of day.
+"""Types that only expressions have: intervals, times of day and variants.
 
-DataFusion sees a plain number. They are never columns of a view: Delta has no such types.
+DataFusion sees a number, or the JSON text of a variant. They are never columns of a view: Delta
+has no such types, or Headrace does not write them.
 """
 
 import pyarrow as pa
@@ -84,7 +85,38 @@ class TimeOfDay(pa.ExtensionType):  # type: ignore[misc]  # pyarrow has no types
         return "TIME"
 
 
+class Variant(pa.ExtensionType):  # type: ignore[misc]  # pyarrow has no types
+    """VARIANT, as JSON text."""
+
+    def __init__(self) -> None:
+        """Take nothing: there is one."""
+        super().__init__(pa.string(), "headrace.variant")
+
+    def __arrow_ext_serialize__(self) -> bytes:
+        """There is nothing to tell apart."""
+        return b""
+
+    @classmethod
+    def __arrow_ext_deserialize__(cls, storage: pa.DataType, serialized: bytes) -> "Variant":
+        """There is nothing to read."""
+        del storage, serialized
+        return cls()
+
+    def __hash__(self) -> int:
+        """All are equal."""
+        return hash(str(self))
+
+    def __eq__(self, other: object) -> bool:
+        """All are equal."""
+        return isinstance(other, Variant)
+
+    def __str__(self) -> str:
+        """What Spark calls it."""
+        return "VARIANT"
+
+
 TIME_OF_DAY = TimeOfDay()
+VARIANT = Variant()
 YEAR_TO_MONTH = Interval("YEAR", "MONTH")
 DAY_TO_SECOND = Interval("DAY", "SECOND")
 DAY = Interval("DAY", "DAY")
@@ -100,11 +132,11 @@ def wider(left: Interval, right: Interval) -> Interval | None:
 
 def carrier(kind: pa.DataType) -> pa.DataType:
     """The type in which DataFusion carries values of a type."""
-    return kind.storage_type if isinstance(kind, Interval | TimeOfDay) else kind
+    return kind.storage_type if isinstance(kind, Interval | TimeOfDay | Variant) else kind
 
 
 def has_no_column(kind: pa.DataType) -> bool:
     """Whether a type is one that only expressions have, or has one inside."""
     if pa.types.is_nested(kind):
         return any(has_no_column(kind.field(i).type) for i in range(kind.num_fields))
-    return isinstance(kind, Interval | TimeOfDay)
+    return isinstance(kind, Interval | TimeOfDay | Variant)

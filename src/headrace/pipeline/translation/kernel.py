@@ -5,7 +5,7 @@ parameters, and its types. So a stored plan can be run without the query that it
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, TypeAlias
 
 import msgspec
@@ -20,6 +20,7 @@ PREFIX = "spark_"
 _NAME = re.compile(r'"(spark_[^"]*)"\(')
 
 _COMPUTE: dict[str, Compute] = {}
+_ROW_ORDERED: set[str] = set()
 
 
 class KernelCall(msgspec.Struct, frozen=True):
@@ -50,6 +51,18 @@ def kernel(compute: Compute) -> Compute:
     """Declare a function over Arrow to be a kernel under its own name."""
     _COMPUTE[compute.__name__.strip("_")] = compute
     return compute
+
+
+def row_ordered_kernel(compute: Compute) -> Compute:
+    """Declare a kernel over the values of a group whose last digits depend on their order."""
+    _ROW_ORDERED.add(compute.__name__)
+    return kernel(compute)
+
+
+def row_ordered(names: Iterable[str]) -> frozenset[str]:
+    """The kernels among some functions whose last digits depend on the order of the rows."""
+    heads = {name: name.partition("|")[0].removeprefix(PREFIX) for name in names}
+    return frozenset(name for name, head in heads.items() if head in _ROW_ORDERED)
 
 
 def replace_kernel(name: str, compute: Compute) -> Compute:

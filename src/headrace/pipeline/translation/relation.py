@@ -6,6 +6,7 @@ import msgspec
 from sqlglot import exp
 
 from headrace.pipeline.functions.definition import FunctionKind
+from headrace.pipeline.translation import type_rule as t
 from headrace.pipeline.translation.catalogue.collection import common
 from headrace.pipeline.translation.compiler import Compiled, Queries
 from headrace.pipeline.translation.generator import GENERATORS, counted_rows, expand, expand_rows
@@ -15,7 +16,7 @@ from headrace.pipeline.translation.pivot import rewritten
 from headrace.pipeline.translation.refusal import unsupported, wrong
 from headrace.pipeline.translation.scope import Output, Scope, ScopeColumn, columns_of
 from headrace.pipeline.translation.table_call import TableCall
-from headrace.pipeline.translation.typed import identifier
+from headrace.pipeline.translation.typed import identifier, literal_int
 
 _NOT_CONSTANT = (exp.Anonymous, exp.Query, exp.Column, exp.CurrentDate, exp.CurrentTimestamp)
 
@@ -136,13 +137,12 @@ def inline_table(queries: Queries, node: exp.Values) -> Compiled:
             raise unsupported(node, "the rows have no types in common")
         columns.append(cast)
     outputs = tuple(Output(f"col{n}", c[0].type) for n, c in enumerate(columns, 1))
-    names = ", ".join(output.name for output in outputs)
-    lines = []
-    for row in zip(*columns, strict=True):
-        named = (f"{c.text} AS {o.name}" for c, o in zip(row, outputs, strict=True))
-        lines.append(f"SELECT {', '.join(named)}")
-    text = f"SELECT {names} FROM ({' UNION ALL '.join(lines)}) AS q({names})"
-    return Compiled(text, outputs)
+    typed = {o.name: c for o, c in zip(outputs, columns, strict=True) if o.type != t.VOID}
+    typed = typed or {"n": [literal_int(0)] * len(rows)}
+    lines = (", ".join(cell.text for cell in row) for row in zip(*typed.values(), strict=True))
+    values = f"(VALUES {', '.join(f'({line})' for line in lines)}) AS q({', '.join(typed)})"
+    shown = (o.name if o.name in typed else f"NULL AS {o.name}" for o in outputs)
+    return Compiled(f"SELECT {', '.join(shown)} FROM {values}", outputs)
 
 
 def check_distinct(outputs: Sequence[Output], node: exp.Expr) -> None:

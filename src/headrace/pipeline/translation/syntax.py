@@ -119,9 +119,9 @@ def _call_any(node: exp.Any) -> None:
         node.replace(exp.Anonymous(this="any", expressions=[node.this.this]))
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=1024)
 def tokenize(sql: str) -> tuple[Token, ...]:
-    """Split a query into tokens, once for the parsers that read it one after the other.
+    """Split a query into tokens, once for both parsers; all views are parsed before the first plan.
 
     Two things are put right that sqlglot reads otherwise than Spark: a blank may stand between the
     X and the digits of a binary literal, and in `window(...)` the word names a function.

@@ -3,7 +3,7 @@
 import pyarrow as pa
 
 from headrace.pipeline.arrow_ddl import spark_type, type_text
-from headrace.pipeline.translation.interval_type import TIME_OF_DAY, Interval, wider
+from headrace.pipeline.translation.interval_type import TIME_OF_DAY, VARIANT, Interval, wider
 
 BOOLEAN, STRING, BINARY, DATE = pa.bool_(), pa.string(), pa.binary(), pa.date32()
 BYTE, SHORT, INT, LONG = pa.int8(), pa.int16(), pa.int32(), pa.int64()
@@ -140,7 +140,7 @@ def common_type(left: pa.DataType, right: pa.DataType) -> pa.DataType | None:  #
 def is_orderable(kind: pa.DataType) -> bool:
     """Whether both engines order, group and compare values of a type alike."""
     is_nested = pa.types.is_nested(kind)
-    return not is_nested and kind not in (VOID, TIME_OF_DAY)
+    return not is_nested and kind not in (VOID, TIME_OF_DAY, VARIANT)
 
 
 __all__ = ["spark_type", "type_text"]

@@ -30,6 +30,8 @@ def aggregate(compiler: Compiler, node: exp.Anonymous, scope: Scope, over: Over)
         over = msgspec.structs.replace(over, distinct=True)
         arguments = list(arguments[0].expressions)
     if [type(argument) for argument in arguments] == [exp.Star]:
+        if over.distinct:
+            raise unsupported(node, "DISTINCT of all columns")
         arguments = []
     plain = Scope(scope.columns, scope.parent, scope.aliases, scope.prefers_aliases)
     values = [compiler.value(argument, plain) for argument in arguments]

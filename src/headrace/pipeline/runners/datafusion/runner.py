@@ -21,12 +21,12 @@ from headrace.errors import (
     ViewRefusedError,
     ViewUnplannedError,
 )
+from headrace.pipeline.analysis.query import parse_query
+from headrace.pipeline.analysis.session import planning_context, register_function
 from headrace.pipeline.arrow_ddl import spark_schema
 from headrace.pipeline.bundle.view_plan import ViewPlan
 from headrace.pipeline.output.merge import merge_embedded
 from headrace.pipeline.output.write import OutputWrite, Replacement
-from headrace.pipeline.planning.query import parse_query
-from headrace.pipeline.planning.session import planning_context, register_function
 from headrace.pipeline.project.header import Tier
 from headrace.pipeline.runners.datafusion.file import write_rows
 from headrace.pipeline.runners.datafusion.table import (
@@ -46,7 +46,7 @@ from headrace.pipeline.runners.task import (
 from headrace.pipeline.runs.artifact import PlanStage
 from headrace.pipeline.runs.digest import Digester
 from headrace.pipeline.sources.delta import DeltaSource
-from headrace.pipeline.translation.kernel import kernels_in
+from headrace.pipeline.translation.kernel import kernels_in, row_ordered
 from headrace.pipeline.translation.kernels.table import register_kernels
 from headrace.pipeline.translation.table_call import (
     TableCall,
@@ -151,10 +151,11 @@ class DataFusionRunner:
             fallback="; ".join(self._fallbacks.pop(task.plan.name, ())) or None,
         )
 
-    def _session(self, tier: Tier) -> SessionContext:
+    def _session(self, plans: Sequence[ViewPlan], tier: Tier) -> SessionContext:
         profile = self._context.profile
         settings = profile.datafusion_settings()
-        if tier is Tier.CANONICAL:  # the order of rows, and of sums, must not vary
+        kernels = [name for plan in plans for name in kernels_in(plan.datafusion_sql or "")]
+        if tier is Tier.CANONICAL or row_ordered(kernels):  # the order of rows must not vary
             settings |= {"datafusion.execution.target_partitions": "1"}
         runtime = RuntimeEnvBuilder().with_disk_manager_os()
         runtime = runtime.with_fair_spill_pool(profile.memory_bytes)
@@ -186,8 +187,9 @@ class DataFusionRunner:
         self, task: ViewTask, plan: ViewPlan, substrait: bytes
     ) -> tuple[SessionContext, DataFrame]:
         """The plan as it is stored; not all that DataFusion can write can it read back."""
-        session = self._session(plan.header.tier)
-        self._register_functions(session, (*task.inlined, plan))
+        plans = (*task.inlined, plan)
+        session = self._session(plans, plan.header.tier)
+        self._register_functions(session, plans)
         calls = {call.relation for call in table_calls_in(plan.datafusion_sql or "")}
         shown = {shown_relation(name) for name in calls}
         scans = {scan.relation for scan in plan.lineage.scans} if plan.lineage else set()
@@ -204,8 +206,9 @@ class DataFusionRunner:
         self, task: ViewTask, plan: ViewPlan, sql: str
     ) -> tuple[SessionContext, DataFrame]:
         """The translation of the author's text."""
-        session = self._session(plan.header.tier)
-        self._register_functions(session, (*task.inlined, plan))
+        plans = (*task.inlined, plan)
+        session = self._session(plans, plan.header.tier)
+        self._register_functions(session, plans)
         for name in (*plan.reads, *(call.relation for call in table_calls_in(sql))):
             session.register_dataset(f"{name}{_UNFENCED}", self._relation(task, name))
             session.register_view(name, session.table(f"{name}{_UNFENCED}").limit(_FENCE))

@@ -15,12 +15,12 @@ from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame, SparkSession
 
 from headrace.errors import InvalidViewError
+from headrace.pipeline.analysis.name_scope import has_variant
 from headrace.pipeline.arrow_ddl import schema_text
 from headrace.pipeline.bundle.bundle import Bundle
 from headrace.pipeline.bundle.view_plan import ViewPlan
 from headrace.pipeline.functions.builtin import spark_functions
 from headrace.pipeline.functions.catalog import Catalog
-from headrace.pipeline.planning.name_scope import has_variant
 from headrace.pipeline.runners.spark.expansion import expand_calls
 from headrace.pipeline.runners.spark.function import register_functions
 

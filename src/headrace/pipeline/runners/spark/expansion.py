@@ -13,10 +13,10 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 from sqlglot import Token, TokenType, exp
 
+from headrace.pipeline.analysis.query import Query, parse_query
 from headrace.pipeline.arrow_ddl import type_text
 from headrace.pipeline.functions.catalog import Catalog
 from headrace.pipeline.functions.definition import Function, FunctionKind
-from headrace.pipeline.planning.query import Query, parse_query
 
 _OPENING = frozenset({TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.L_BRACE})
 _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE})

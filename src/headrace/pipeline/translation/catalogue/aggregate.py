@@ -9,7 +9,9 @@ from headrace.pipeline.translation import type_rule as t
 from headrace.pipeline.translation.cast import Casts
 from headrace.pipeline.translation.catalogue.double import double_sum
 from headrace.pipeline.translation.catalogue.gathered import GATHERED
+from headrace.pipeline.translation.catalogue.moment import MOMENT
 from headrace.pipeline.translation.catalogue.over import AggregateEntry, Build, Over
+from headrace.pipeline.translation.catalogue.variant import VARIANT_AGGREGATES
 from headrace.pipeline.translation.typed import Typed, call, null_of, sql_cast
 
 _SAFE_DIGITS = 28
@@ -173,6 +175,8 @@ _ENTRIES = [
     *_entry("try_sum", "NUMERIC", "sum; null beyond the type", _try_sum),
     *_entry("try_avg", "NUMERIC", "avg", _try_average),
     *GATHERED,
+    *MOMENT,
+    *VARIANT_AGGREGATES,
 ]
 AGGREGATES: dict[str, AggregateEntry] = {entry.name: entry for entry in _ENTRIES}
 RANKS = {"row_number": t.INT, "rank": t.INT, "dense_rank": t.INT, "percent_rank": t.DOUBLE,

@@ -11,6 +11,8 @@ from headrace.pipeline.translation.typed import Typed, call, literal_int, native
 
 Types = Sequence[pa.DataType]
 
+_DAY_US = 86_400_000_000
+
 
 def _same(types: Types) -> pa.DataType:
     return types[0]
@@ -242,6 +244,21 @@ def _sequence(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
     return call("integer_sequence", t.array_of(values[0].type), *values, can_fail=True)
 
 
+def _date_sequence(_: Casts, arguments: Sequence[Typed]) -> Typed | None:
+    """Dates in steps of whole months or days; without a step, of one day in either direction."""
+    start, stop, *steps = arguments
+    if (start.type, stop.type) != (t.DATE, t.DATE):
+        return None
+    unit, count = "day", "any"
+    if steps:
+        months, number = steps[0].type.has_months, steps[0].value
+        if number == 0 or (not months and number % _DAY_US):
+            return None
+        unit, count = ("month", str(number)) if months else ("day", str(number // _DAY_US))
+    kind = t.array_of(t.DATE)
+    return call("date_sequence", kind, start, stop, parameters=(unit, count), can_fail=True)
+
+
 def _text_to_map(_: Casts, arguments: Sequence[Typed]) -> Typed | None:
     marks = dict(enumerate(argument.value for argument in arguments[1:]))
     between, within = marks.get(0, ","), marks.get(1, ":")
@@ -312,4 +329,6 @@ COLLECTION: list[Entry] = [
             _exact(lambda _, a: call("array_sort", a[0].type, a[0], parameters=("up", "last")))),
     by_kernel("array_join", "ARRAY<STRING> STRING [STRING]", t.STRING, "array_join"),
     by_rule("sequence", "INTEGER INTEGER [INTEGER]", t.VOID, "kernel integer_sequence", _sequence),
+    by_rule("sequence", "ANY ANY [INTERVAL!]", t.array_of(t.DATE), "kernel date_sequence",
+            _date_sequence),
 ]  # fmt: skip

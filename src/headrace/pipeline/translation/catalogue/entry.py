@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from headrace.pipeline.translation import type_rule as t
 from headrace.pipeline.translation.cast import Casts
-from headrace.pipeline.translation.interval_type import TIME_OF_DAY, has_no_column
+from headrace.pipeline.translation.interval_type import TIME_OF_DAY, VARIANT, has_no_column
 from headrace.pipeline.translation.typed import Typed, call, native
 
 Gives: TypeAlias = pa.DataType | Callable[[Sequence[pa.DataType]], pa.DataType]
@@ -37,6 +37,7 @@ _KINDS: dict[str, Callable[[pa.DataType], bool]] = {
     "ANY": lambda kind: not has_no_column(kind),
     "INTERVAL": t.is_interval,
     "TIME": lambda kind: kind == TIME_OF_DAY,
+    "VARIANT": lambda kind: kind == VARIANT,
     "VOID": lambda kind: kind == t.VOID,
     "BYTES": lambda kind: kind == t.BINARY,
     "TEXT": lambda kind: kind == t.STRING,

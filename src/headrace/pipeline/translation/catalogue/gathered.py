@@ -7,15 +7,8 @@ import pyarrow as pa
 from headrace.pipeline.translation import type_rule as t
 from headrace.pipeline.translation.cast import Casts
 from headrace.pipeline.translation.catalogue.collection import struct_of
-from headrace.pipeline.translation.catalogue.over import AggregateEntry, Build, Over
+from headrace.pipeline.translation.catalogue.over import AggregateEntry, Build, Over, gather
 from headrace.pipeline.translation.typed import Typed, call, literal_text
-
-
-def gather(over: Over, value: Typed) -> Typed | None:
-    """All values of a group as an array; where a condition is false there is a null."""
-    if over.window is not None:
-        return None
-    return over.text("array_agg", value, t.array_of(value.type))
 
 
 def _plain_number(kind: pa.DataType) -> bool:
@@ -66,28 +59,19 @@ def _share_of(casts: Casts, over: Over, value: Typed, share: Typed, how: str) ->
 
 
 def _mode(_: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
-    which = "only"
-    if over.order is not None:
-        if arguments:
-            return None
+    """The most frequent value; the query must say which of several equally frequent ones."""
+    if over.order is not None and not arguments:
         value, down = over.order
-        which = "greatest" if down else "least"
-    elif not arguments:
-        return None
+    elif over.order is None and len(arguments) > 1 and arguments[1].value is True:
+        value, down = arguments[0], False
     else:
-        value = arguments[0]
-        if len(arguments) > 1:
-            flag = arguments[1]
-            if not isinstance(flag.value, bool):
-                return None
-            which = "least" if flag.value else "only"
+        return None
     kind = value.type
     if t.has_float(kind) or not t.is_orderable(kind) or over.distinct:
         return None
     values = gather(over, value)
-    return (
-        None if values is None else call("mode", kind, values, parameters=(which,), can_fail=True)
-    )
+    which = "greatest" if down else "least"
+    return None if values is None else call("mode", kind, values, parameters=(which,))
 
 
 def _extreme_by(which: str) -> Build:
@@ -143,36 +127,6 @@ def _list_agg(_: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
     return call("joined_texts", t.STRING, values, parameters=parameters)
 
 
-def _both(arguments: Sequence[Typed]) -> str:
-    return " AND ".join(f"{argument.text} IS NOT NULL" for argument in arguments)
-
-
-def _pair_count(casts: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
-    if over.distinct or any(casts.cast(a, t.DOUBLE) is None for a in arguments):
-        return None
-    return over.text("count", Typed(f"CASE WHEN {_both(arguments)} THEN 1 END", t.INT), t.LONG)
-
-
-def _pair_average(place: int) -> Build:
-    def build(casts: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
-        if over.distinct or not all(_is_number(a.type) for a in arguments):
-            return None
-        value = casts.cast(arguments[place], t.DOUBLE)
-        if value is None:
-            return None
-        text = f"CASE WHEN {_both(arguments)} THEN {value.text} END"
-        values = gather(over, Typed(text, t.DOUBLE, can_fail=value.can_fail))
-        if values is None:
-            return None
-        return call("double_sum", t.DOUBLE, values, parameters=("average",))
-
-    return build
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return t.is_integer(kind) or t.is_float(kind) or kind == t.VOID
-
-
 def _bitmap(kernel: str, kind: pa.DataType, *parameters: str) -> Build:
     def build(_: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
         (value,) = arguments
@@ -204,8 +158,7 @@ GATHERED = [
             "kernel percentile", _ordered_share("continuous"), (1, 1, 0)),
     *_entry("percentile_disc", "SHARE WITHIN GROUP (ORDER BY INTEGER|FLOATING)",
             "kernel percentile", _ordered_share("discrete"), (1, 1, 0)),
-    *_entry("mode", "ANY [BOOLEAN!]", "kernel mode; fails if several values are as frequent",
-            _mode, (0, 2, 1)),
+    *_entry("mode", "ANY TRUE", "kernel mode", _mode, (0, 2, 1)),
     *_entry("max_by", "ANY ANY [INTEGER!]",
             "kernel extreme_by; fails if rows with one key differ",
             _extreme_by("greatest"), (2, 3, 2)),
@@ -218,9 +171,6 @@ GATHERED = [
             "order does not matter", _collect(once=False)),
     *_entry("collect_set", "ANY", "kernel collected; inside a function for which the order does "
             "not matter", _collect(once=True)),
-    *_entry("regr_count", "NUMERIC NUMERIC", "count", _pair_count, (2, 2, 2)),
-    *_entry("regr_avgy", "NUMERIC NUMERIC", "kernel double_sum", _pair_average(0), (2, 2, 2)),
-    *_entry("regr_avgx", "NUMERIC NUMERIC", "kernel double_sum", _pair_average(1), (2, 2, 2)),
     *_entry("bitmap_construct_agg", "BIGINT", "kernel bitmap_of", _bitmap("bitmap_of", t.LONG)),
     *_entry("bitmap_or_agg", "BINARY", "kernel bitmap_merge",
             _bitmap("bitmap_merge", t.BINARY, "or")),

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import pyarrow as pa
 
@@ -10,10 +11,12 @@ from headrace.pipeline.arrow_ddl import parse_schema, parse_type
 from headrace.pipeline.translation import type_rule as t
 from headrace.pipeline.translation.cast import Casts
 from headrace.pipeline.translation.catalogue.entry import Entry, by_kernel, by_rule
-from headrace.pipeline.translation.kernels.json import WILDCARD
-from headrace.pipeline.translation.typed import Typed, call
+from headrace.pipeline.translation.java_number import SparkOnlyError
+from headrace.pipeline.translation.kernels.json import WILDCARD, NotJsonError, Number, parse
+from headrace.pipeline.translation.typed import Typed, call, literal_text
 
 _STEP = re.compile(r"\.([A-Za-z0-9_]+)|\['([A-Za-z0-9_ ]+)'\]|\[(\d{1,6})\]|\[(\*)\]")
+_NAME = re.compile(r"[a-z_][a-z0-9_]*")
 _PLAIN = (t.BOOLEAN, t.BYTE, t.SHORT, t.INT, t.LONG, t.FLOAT, t.DOUBLE, t.STRING, t.BINARY, t.DATE)
 _READ = (t.BOOLEAN, t.INT, t.LONG, t.DOUBLE, t.STRING)
 _MOST_PLAIN_SCALE = 6
@@ -72,6 +75,39 @@ def _is_read(kind: pa.DataType) -> bool:
     return kind in _READ
 
 
+def _schema(_: Casts, arguments: Sequence[Typed]) -> Typed | None:
+    """The schema of a literal, inferred when the view is planned."""
+    try:
+        kind = _inferred(parse(arguments[0].value))
+    except (NotJsonError, SparkOnlyError):
+        return None
+    return None if kind is None else literal_text(kind)
+
+
+def _inferred(value: Any) -> str | None:
+    """The type that Spark infers; None where it would have to merge different ones."""
+    match value:
+        case None | str():
+            return "STRING"
+        case bool():
+            return "BOOLEAN"
+        case Number():
+            if not value.is_whole:
+                return "DOUBLE"
+            return "BIGINT" if abs(int(value.text)) < 1 << 63 else None
+        case list():
+            kinds = {_inferred(part) for part in value if part is not None} or {"STRING"}
+            kind = kinds.pop()
+            return None if kinds or kind is None else f"ARRAY<{kind}>"
+        case _:
+            pairs = sorted(value.pairs, key=lambda pair: pair[0])
+            fields = {name: _inferred(part) for name, part in pairs}
+            plain = all(kind and _NAME.fullmatch(name) for name, kind in fields.items())
+            if not plain or not fields or len(fields) < len(value.pairs):
+                return None
+            return f"STRUCT<{', '.join(f'{name}: {kind}' for name, kind in fields.items())}>"
+
+
 def _write(_: Casts, arguments: Sequence[Typed]) -> Typed | None:
     (value,) = arguments
     if not pa.types.is_nested(value.type) or not _is_written(value.type):
@@ -97,5 +133,6 @@ JSON: list[Entry] = [
     by_kernel("json_array_length", "STRING", t.INT, "json_array_length"),
     by_kernel("json_object_keys", "STRING", t.array_of(t.STRING), "json_object_keys"),
     by_rule("from_json", "STRING STRING!", lambda types: types[0], "kernel json_read", _read),
+    by_rule("schema_of_json", "STRING!", t.STRING, "a constant", _schema),
     by_rule("to_json", "ANY", t.STRING, "kernel json_write", _write),
 ]

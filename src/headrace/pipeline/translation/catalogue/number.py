@@ -81,6 +81,12 @@ def _absolute(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
     return native("abs({0})", value.type, value)
 
 
+def _binary_digits(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
+    """The bits of a fraction without its decimals; too large a number is an error."""
+    whole = casts.cast(arguments[0], t.LONG) if casts.ansi else None
+    return None if whole is None else call("binary_digits", t.STRING, whole)
+
+
 NUMBER: list[Entry] = [
     by_rule("abs", "NUMERIC", _same, "abs, checked", _absolute),
     by_rule("round", "NUMERIC [INT!]", _same, "kernel *_round, half up", _rounded(HALF_UP)),
@@ -115,4 +121,5 @@ NUMBER: list[Entry] = [
     by_kernel("conv", "STRING INT INT", t.STRING, "convert_base", can_fail=True, ansi_only=True),
     by_kernel("width_bucket", "DOUBLE DOUBLE DOUBLE BIGINT", t.LONG, "width_bucket"),
     by_kernel("bin", "BIGINT", t.STRING, "binary_digits"),
+    by_rule("bin", "NUMERIC", t.STRING, "kernel binary_digits", _binary_digits),
 ]

@@ -37,6 +37,13 @@ class Over(msgspec.Struct, frozen=True):
         return Typed(f"{function}({word}{inner}){over}", kind, can_fail=can_fail)
 
 
+def gather(over: Over, value: Typed) -> Typed | None:
+    """All values of a group as an array; where a condition is false there is a null."""
+    if over.window is not None:
+        return None
+    return over.text("array_agg", value, t.array_of(value.type))
+
+
 Build = Callable[[Casts, Over, Sequence[Typed]], Typed | None]
 
 

@@ -15,13 +15,15 @@ from headrace.pipeline.translation.catalogue.text import TEXT
 from headrace.pipeline.translation.catalogue.time import TIME
 from headrace.pipeline.translation.catalogue.time_format import TIME_FORMAT
 from headrace.pipeline.translation.catalogue.time_zone import TIME_ZONE
+from headrace.pipeline.translation.catalogue.variant import VARIANTS
 from headrace.pipeline.translation.catalogue.vector import VECTOR
 from headrace.pipeline.translation.catalogue.word import WORD
+from headrace.pipeline.translation.catalogue.xpath import XPATH
 
 SCALAR = Catalogue(
     [
         *(*FORM, *NUMBER, *ARITHMETIC, *SPECIAL_VALUE, *NUMBER_TEXT),
         *(*TEXT, *WORD, *PATTERN, *BINARY, *JSON),
-        *(*TIME, *TIME_FORMAT, *TIME_ZONE, *INTERVAL, *COLLECTION, *VECTOR),
+        *(*TIME, *TIME_FORMAT, *TIME_ZONE, *INTERVAL, *COLLECTION, *VECTOR, *VARIANTS, *XPATH),
     ]
 )

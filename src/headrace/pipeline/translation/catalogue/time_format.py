@@ -145,8 +145,19 @@ def _zone_word(kind: pa.DataType) -> str:
     return " [STRING!]" if kind == t.TIMESTAMP else ""
 
 
+def _write_time(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
+    """`to_char` of a date or a time; that of numbers and bytes has other patterns."""
+    kind = arguments[0].type
+    is_time = kind == t.DATE or t.is_timestamp(kind)
+    return _write(casts, arguments) if is_time else None
+
+
 TIME_FORMAT: list[Entry] = [
     by_rule("date_format", "ANY STRING!", t.STRING, "kernel date_format", _write),
+    *(
+        by_rule(name, "ANY STRING!", t.STRING, "kernel date_format", _write_time)
+        for name in ("to_char", "to_varchar")
+    ),
     by_rule("from_unixtime", "BIGINT [STRING!]", t.STRING, "kernel date_format", _write_seconds),
     *(by_rule(name, "ANY STRING!", kind, "kernel formatted_to_time", _read(kind, soft=soft))
       for name, (kind, soft) in _READ.items()),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from headrace.pipeline.translation.kernel import KernelCall, kernel
+from headrace.pipeline.translation.kernel import KernelCall, row_ordered_kernel
 from headrace.pipeline.translation.kernels.ragged import Ragged
 
 
@@ -22,7 +22,7 @@ def _groups(rows: pa.Array) -> list[Any]:
     return np.split(values.drop_null().to_numpy(zero_copy_only=False), ends)
 
 
-@kernel
+@row_ordered_kernel
 def double_sum(call: KernelCall, rows: pa.Array) -> pa.Array:
     """Add doubles up one by one, or average them; null if there are none."""
     average = bool(call.parameters)

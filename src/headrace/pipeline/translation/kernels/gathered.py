@@ -54,16 +54,14 @@ def _at(values: list[Any], share: float) -> float:
 
 @kernel
 def mode(call: KernelCall, rows: pa.Array) -> pa.Array:
-    """The most frequent value; the parameter says which of several, or that there is one."""
-    which = call.parameters[0]
+    """The most frequent value; of several the greatest or the least, as the parameter says."""
+    pick = max if call.parameters[0] == "greatest" else min
     results: list[Any] = []
     for group in _groups(rows):
         counts = Counter(group)
         most = max(counts.values(), default=0)
-        found = [value for value, count in counts.items() if count == most]
-        if len(found) > 1 and which == "only":
-            raise SparkOrderError("several values are the most frequent: Spark picks any of them")
-        results.append((max if which == "greatest" else min)(found) if found else None)
+        ties = [value for value, count in counts.items() if count == most]
+        results.append(pick(ties) if ties else None)
     return pa.array(results, call.gives)
 
 

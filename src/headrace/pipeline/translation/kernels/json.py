@@ -55,12 +55,12 @@ class Fields(msgspec.Struct, frozen=True):
     pairs: tuple[tuple[str, Any], ...]
 
 
-class _NotJsonError(ValueError):
+class NotJsonError(ValueError):
     """Text that is certainly no JSON for Spark either."""
 
 
 def _refuse_constant(_: str) -> Any:
-    raise _NotJsonError
+    raise NotJsonError
 
 
 _DECODER = json.JSONDecoder(
@@ -71,11 +71,11 @@ _DECODER = json.JSONDecoder(
 )
 
 
-def _parsed(text: str) -> Any:
+def parse(text: str) -> Any:
     """The first value in a text.
 
     Raises:
-        _NotJsonError: Spark reads no value either.
+        NotJsonError: Spark reads no value either.
         SparkOnlyError: Spark may read one.
     """
     start = len(text) - len(text.lstrip(" \t\r\n"))
@@ -83,10 +83,10 @@ def _parsed(text: str) -> Any:
         value, end = _DECODER.raw_decode(text, start)
     except RecursionError as error:
         raise SparkOnlyError("JSON that is nested too deeply; run it on Spark") from error
-    except (ValueError, _NotJsonError) as error:
+    except (ValueError, NotJsonError) as error:
         if _UNCLEAR.search(text) or re.search(r"[\t\r\n]", text):
             raise SparkOnlyError(f"{text[:80]!r} may be JSON for Spark") from error
-        raise _NotJsonError from error
+        raise NotJsonError from error
     if text[end:].strip(" \t\r\n") and not isinstance(value, Fields | list):
         raise SparkOnlyError(f"text after the value in {text[:80]!r}; run it on Spark")
     return value
@@ -95,8 +95,8 @@ def _parsed(text: str) -> Any:
 def _by_text(compute: Callable[[Any], Any], call: KernelCall, texts: pa.Array) -> pa.Array:
     def computed(text: str) -> Any:
         try:
-            return compute(_parsed(text))
-        except _NotJsonError:
+            return compute(parse(text))
+        except NotJsonError:
             return None
 
     return by_distinct(computed, call.gives, texts)
@@ -216,8 +216,8 @@ def json_read(call: KernelCall, texts: pa.Array) -> pa.Array:
                 raise SparkOnlyError("a blank text as JSON; run it on Spark")
             return None
         try:
-            value = _parsed(text)
-        except _NotJsonError as error:
+            value = parse(text)
+        except NotJsonError as error:
             if re.search("NaN|Inf|INF", text):
                 raise SparkOnlyError("a number in JSON that is none; run it on Spark") from error
             return dict.fromkeys(names)

@@ -14,6 +14,7 @@ from headrace.pipeline.translation.kernels import (
     higher_order,
     interval,
     json,
+    moment,
     number,
     number_cast,
     number_text,
@@ -26,15 +27,17 @@ from headrace.pipeline.translation.kernels import (
     time_text,
     time_zone,
     url,
+    variant,
     vector,
     word,
+    xpath,
 )
 from headrace.pipeline.translation.kernels.body import register_kernels
 
 KERNEL_MODULES = (
     *(attempt, binary, bit, cast, collection, double, entry, gathered, generator, hashing),
-    *(higher_order, json, number, number_cast, number_text, pattern, subquery, text, time),
-    *(url, vector, word),
+    *(higher_order, json, moment, number, number_cast, number_text, pattern, subquery, text, time),
+    *(url, variant, vector, word, xpath),
     *(interval, time_format, time_part, time_text, time_zone),
 )
 """Importing them declares their kernels."""

@@ -286,3 +286,27 @@ def seconds_to_time(call: KernelCall, values: pa.Array) -> pa.Array:
     """Give the time so many seconds after 1970; Spark wraps around where it overflows."""
     unit = pa.scalar(_SECOND_US, pa.int64())
     return pc.multiply(values.cast(pa.int64()), unit).cast(call.gives)
+
+
+@kernel
+def date_sequence(call: KernelCall, starts: pa.Array, stops: pa.Array) -> pa.Array:
+    """List dates from one to another, both included; the parameters are the unit and the count.
+
+    Raises:
+        SparkTimeError: the step leads away from the end.
+    """
+    unit, count = call.parameters
+
+    def listed(start: int, stop: int) -> list[int]:
+        step = (1 if stop >= start else -1) if count == "any" else int(count)
+        if start != stop and (step > 0) != (stop > start):
+            raise SparkTimeError(f"a sequence of dates cannot go that way by {step} {unit}s")
+        if unit == "day":
+            return list(range(start, stop + (1 if step > 0 else -1), step))
+        most = abs(stop - start) // (28 * abs(step)) + 2
+        days = with_months(np.full(most, start), step * np.arange(most))
+        return [int(day) for day in days if (day <= stop if step > 0 else day >= stop)]
+
+    numbers = (dates.cast(pa.int32()) for dates in (starts, stops))
+    days = by_distinct(listed, pa.list_(pa.int32()), *numbers)
+    return days.cast(call.gives)

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 from sqlglot import exp
 
-from headrace.pipeline.planning.volatile import is_clock
+from headrace.pipeline.analysis.volatile import is_clock
 from headrace.pipeline.translation.generator import GENERATORS
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}")

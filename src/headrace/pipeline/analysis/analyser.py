@@ -7,17 +7,17 @@ import pyarrow as pa
 from sqlglot import exp
 
 from headrace.expr.node import Predicate
+from headrace.pipeline.analysis.lineage import Lineage
+from headrace.pipeline.analysis.numeric import Kinds
+from headrace.pipeline.analysis.pruning import Pruner
+from headrace.pipeline.analysis.query import Query
+from headrace.pipeline.analysis.reader import PlanReader
+from headrace.pipeline.analysis.session import Planned, PlanningSession, Unplannable
+from headrace.pipeline.analysis.substrait import plan_bytes
+from headrace.pipeline.analysis.translate import Clock, Untranslatable, output_names, translate
+from headrace.pipeline.analysis.trust import QueryFacts, untrusted_columns
 from headrace.pipeline.arrow_ddl import schema_text, spark_schema
 from headrace.pipeline.functions.catalog import Catalog
-from headrace.pipeline.planning.lineage import Lineage
-from headrace.pipeline.planning.numeric import Kinds
-from headrace.pipeline.planning.pruning import Pruner
-from headrace.pipeline.planning.query import Query
-from headrace.pipeline.planning.reader import PlanReader
-from headrace.pipeline.planning.session import Planned, PlanningSession, Unplannable
-from headrace.pipeline.planning.substrait import plan_bytes
-from headrace.pipeline.planning.translate import Clock, Untranslatable, output_names, translate
-from headrace.pipeline.planning.trust import QueryFacts, untrusted_columns
 from headrace.pipeline.project.setting import Settings, VariableValue
 from headrace.pipeline.translation.compiler import Clock as RunClock
 from headrace.pipeline.translation.query import Translation, translate_query

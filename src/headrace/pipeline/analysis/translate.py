@@ -12,11 +12,11 @@ from enum import Enum
 from sqlglot import exp
 from sqlglot.errors import ErrorLevel, UnsupportedError
 
+from headrace.pipeline.analysis.dialect import DataFusion
+from headrace.pipeline.analysis.numeric import Kinds, NumericKind
+from headrace.pipeline.analysis.volatile import is_clock, is_clock_date
 from headrace.pipeline.functions.catalog import Catalog
 from headrace.pipeline.functions.definition import FunctionKind
-from headrace.pipeline.planning.dialect import DataFusion
-from headrace.pipeline.planning.numeric import Kinds, NumericKind
-from headrace.pipeline.planning.volatile import is_clock, is_clock_date
 from headrace.pipeline.project.setting import VariableValue, variable_literal
 
 _Kind = exp.DataType.Type

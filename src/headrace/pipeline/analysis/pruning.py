@@ -22,14 +22,14 @@ from headrace.expr.node import (
     Predicate,
     StartsWith,
 )
-from headrace.pipeline.planning.expression import (
+from headrace.pipeline.analysis.expression import (
     UnknownLiteralError,
     Words,
     children,
     field_index,
     literal_value,
 )
-from headrace.pipeline.planning.flow import Scan
+from headrace.pipeline.analysis.flow import Scan
 
 _OPERATORS = {
     "equal": CompareOp.EQ,

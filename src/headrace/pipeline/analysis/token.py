@@ -86,8 +86,11 @@ def _type_positions(words: Sequence[Token]) -> frozenset[int]:
 def _types(words: Sequence[Token]) -> Iterator[int]:
     casts: list[int] = []  # how many brackets are open around each cast that is not yet closed
     depth, behind_as = 0, False
+    members = 0  # how many `<` are open: the names of members may become names of columns
     for place, word in enumerate(words):
         kind = word.token_type
+        if behind_as and kind in {_T.LT, _T.GT}:
+            members += 1 if kind is _T.LT else -1
         if kind is _T.L_PAREN:
             depth += 1
             if place and words[place - 1].text.casefold() in _CASTS:
@@ -95,9 +98,9 @@ def _types(words: Sequence[Token]) -> Iterator[int]:
         elif kind is _T.R_PAREN:
             if casts and casts[-1] == depth:
                 casts.pop()
-                behind_as = False
+                behind_as, members = False, 0
             depth -= 1
         elif kind is _T.ALIAS and casts and casts[-1] == depth:
             behind_as = True
-        elif behind_as or (place and words[place - 1].token_type is _T.DCOLON):
+        elif (behind_as and not members) or (place and words[place - 1].token_type is _T.DCOLON):
             yield place

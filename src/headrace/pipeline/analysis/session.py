@@ -12,10 +12,10 @@ from datafusion import DataFrame, RuntimeEnvBuilder, SessionContext, udf
 from datafusion.substrait import Producer
 from substrait.plan_pb2 import Plan
 
+from headrace.pipeline.analysis.group_function import register_group_function
+from headrace.pipeline.analysis.substrait import canonical_plan
 from headrace.pipeline.arrow_ddl import spark_schema
 from headrace.pipeline.functions.definition import Function, FunctionKind
-from headrace.pipeline.planning.group_function import register_group_function
-from headrace.pipeline.planning.substrait import canonical_plan
 from headrace.pipeline.project.setting import Settings
 from headrace.pipeline.translation.kernels.table import register_kernels
 from headrace.pipeline.translation.session import translated_session

@@ -10,16 +10,14 @@ import msgspec
 import pyarrow as pa
 from sqlglot import exp
 
-from headrace.pipeline.arrow_ddl import arrow_type
-from headrace.pipeline.functions.catalog import Catalog
-from headrace.pipeline.planning.argument import (
+from headrace.pipeline.analysis.argument import (
     TAKES_UNIT,
     UNIT_CALL,
     check_call,
     check_operator,
 )
-from headrace.pipeline.planning.lineage import ExpressionKind
-from headrace.pipeline.planning.name_scope import (
+from headrace.pipeline.analysis.lineage import ExpressionKind
+from headrace.pipeline.analysis.name_scope import (
     NOTHING,
     Field,
     NameScope,
@@ -28,7 +26,9 @@ from headrace.pipeline.planning.name_scope import (
     listed,
     nearest,
 )
-from headrace.pipeline.translation.closed_syntax import FORMS
+from headrace.pipeline.arrow_ddl import arrow_type
+from headrace.pipeline.functions.catalog import Catalog
+from headrace.pipeline.translation.closed_syntax import FORMS, check_own_syntax
 from headrace.pipeline.translation.refusal import Refusal, Refused, wrong
 
 _KNOWN_FORMS = frozenset(
@@ -169,6 +169,8 @@ class ExpressionResolver(ABC):
                     check_operator(node, *sides)
                 case exp.Dot():
                     self._member(node, scope)
+                case _:
+                    check_own_syntax(node)
         except Refused as refused:
             self._misuses.append(refused.refusal)
 

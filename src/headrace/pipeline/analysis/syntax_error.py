@@ -1,5 +1,6 @@
 """What is wrong with a text that the parser cannot read, and where."""
 
+import re
 from collections.abc import Sequence
 from difflib import get_close_matches
 from typing import Any
@@ -21,6 +22,7 @@ _WORDS = (
     *("FLOAT", "DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "ARRAY", "MAP", "STRUCT"),
 )
 _ALIKE = 0.75
+_COMMENT = re.compile(r"/\*.*?\*/|--[^\n]*", re.DOTALL)
 
 
 def syntax_error(
@@ -79,6 +81,27 @@ def check_commas(sql: str, words: Sequence[Token], *, file: str) -> None:
             line, column = _place(sql, word.start)
             reason = "nothing follows this comma"
             raise InvalidViewError(file=file, line=line, column=column, reason=reason)
+
+
+def check_comments(sql: str, words: Sequence[Token], *, file: str) -> None:
+    """Refuse a comment that Spark continues on the next line, which no other reader does.
+
+    Raises:
+        InvalidViewError: a comment that begins with `--` ends in a backslash.
+    """
+    if "\\\n" not in sql:
+        return
+    ends = [0, *(word.end + 1 for word in words)]
+    starts = [*(word.start for word in words), len(sql)]
+    for end, start in zip(ends, starts, strict=True):
+        for comment in _COMMENT.finditer(sql, end, start):
+            if comment[0].startswith("--") and comment[0].endswith("\\"):
+                line, column = _place(sql, comment.start())
+                reason = (
+                    "this comment ends in a backslash, so that Spark takes the next line for a "
+                    "part of it; remove the backslash"
+                )
+                raise InvalidViewError(file=file, line=line, column=column, reason=reason)
 
 
 def invalid(refusal: Refusal, sql: str, *, file: str) -> InvalidViewError:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from sqlglot import exp
 
-from headrace.pipeline.planning.lineage import (
+from headrace.pipeline.analysis.lineage import (
     AggregateLineage,
     ColumnLineage,
     ExpressionKind,
@@ -18,7 +18,7 @@ from headrace.pipeline.planning.lineage import (
     ScanLineage,
     WindowLineage,
 )
-from headrace.pipeline.planning.resolver import Resolver
+from headrace.pipeline.analysis.resolver import Resolver
 
 _LONGEST = 200
 

@@ -10,7 +10,7 @@ do not know would keep its old number and mean another function, so a plan with 
 refused. The classes are those of the Substrait version that DataFusion writes.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from hashlib import sha256
 
@@ -18,7 +18,7 @@ from google.protobuf.descriptor import Descriptor, FieldDescriptor
 from google.protobuf.internal import api_implementation
 from google.protobuf.message import Message
 from google.protobuf.unknown_fields import UnknownFieldSet
-from substrait.algebra_pb2 import ReadRel
+from substrait.algebra_pb2 import Expression, JoinRel, ReadRel
 from substrait.plan_pb2 import Plan
 from substrait.type_pb2 import NamedStruct, Type
 
@@ -34,12 +34,17 @@ class UnknownFieldError(Exception):
     """A plan has a field that the installed Substrait classes do not know."""
 
 
+class MixedJoinError(UnknownFieldError):
+    """A join by `=` and by `<=>`, which DataFusion reads back as one by `<=>` alone."""
+
+
 def canonical_plan(encoded: bytes) -> Plan:
     """Read a plan and bring it into canonical form.
 
     Raises:
         DecodeError: it is nested too deeply to be read.
         UnknownFieldError: it has a field, or a declaration, that cannot be renumbered.
+        MixedJoinError: it has a join that would be read back as another one.
     """
     plan = Plan()
     plan.ParseFromString(encoded)
@@ -64,12 +69,34 @@ def canonical_plan(encoded: bytes) -> Plan:
         if isinstance(node, ReadRel):
             _narrow(node)
     names = [function.name for function in declared]
+    _check_joins(nodes, names)
     references = [function.extension_urn_reference for function in declared]
     del plan.extensions[:]
     for place, (name, reference) in enumerate(zip(names, references, strict=True)):
         added = plan.extensions.add().extension_function
         added.name, added.function_anchor, added.extension_urn_reference = name, place, reference
     return plan
+
+
+def _check_joins(nodes: Sequence[Message], names: Sequence[str]) -> None:
+    mixed = {"equal", "is_not_distinct_from"}
+    for node in nodes:
+        if isinstance(node, JoinRel) and mixed <= set(_conjuncts(node.expression, names)):
+            raise MixedJoinError("its Substrait plan has a join by both = and <=>")
+
+
+def _conjuncts(expression: Expression, names: Sequence[str]) -> Iterator[str]:
+    """The functions that are joined by AND in an expression."""
+    waiting = [expression]
+    while waiting:
+        current = waiting.pop()
+        if current.WhichOneof("rex_type") != "scalar_function":
+            continue
+        name = names[current.scalar_function.function_reference]
+        if name == "and":
+            waiting += [argument.value for argument in current.scalar_function.arguments]
+        else:
+            yield name
 
 
 @cache

@@ -4,20 +4,22 @@ Each finding says which promise it breaks. A *volatile* view is never skipped; o
 on the *order* of rows is not taken to be the same after its files were compacted.
 """
 
+import re
 from collections.abc import Collection, Iterator, Mapping
 from enum import StrEnum
 
 import msgspec
 from sqlglot import exp
 
-from headrace.pipeline.planning.lineage import Lineage
-from headrace.pipeline.planning.volatile import (
+from headrace.pipeline.analysis.lineage import Lineage
+from headrace.pipeline.analysis.volatile import (
     KnownColumns,
     is_clock,
     is_random,
     is_special_time,
 )
 from headrace.pipeline.project.header import Tier
+from headrace.pipeline.translation.kernel import row_ordered
 
 _ORDERED_AGGREGATES = (
     *(exp.First, exp.Last, exp.FirstValue, exp.LastValue, exp.AnyValue, exp.ArrayAgg),
@@ -25,6 +27,8 @@ _ORDERED_AGGREGATES = (
 )
 _POSITIONAL = (exp.RowNumber, exp.Lead, exp.Lag, exp.Ntile, exp.FirstValue, exp.LastValue)
 _FLOATS = frozenset({"fp32", "fp64"})
+_GATHERED = re.compile(r"CAST\(array_agg\((.*)\) AS list\)")
+"""How a plan writes the values of a group that a kernel takes."""
 _FLOAT_SUMS = ("sum(", "avg(", "stddev", "var", "covar", "corr", "regr")
 
 
@@ -159,7 +163,7 @@ def _windows(tree: exp.Query, own: Collection[str]) -> Iterator[Finding]:
         function = window.this
         plain = function.this if isinstance(function, exp.IgnoreNulls) else function
         is_own = isinstance(plain, exp.Anonymous) and plain.name.casefold() in own
-        if not (is_own or isinstance(plain.unnest(), _POSITIONAL)):
+        if not (is_own or isinstance(plain.unnest(), _POSITIONAL) or _counts_rows(window)):
             continue
         name = _sql(function)
         if window.args.get("order") is None:
@@ -169,6 +173,14 @@ def _windows(tree: exp.Query, own: Collection[str]) -> Iterator[Finding]:
             order = _sql(window.args["order"]).strip()
             text = f"{name} depends on which of the rows that {order} holds equal comes first"
             yield _finding(Hazard.ORDER, "WINDOW_TIES", text)
+
+
+def _counts_rows(window: exp.Window) -> bool:
+    """Whether a frame takes some rows by their places, so that the order of ties matters."""
+    frame = window.args.get("spec")
+    if frame is None or frame.args.get("kind") != "ROWS":
+        return False
+    return {frame.args.get("start"), frame.args.get("end")} != {"UNBOUNDED"}
 
 
 def _aggregates(tree: exp.Query) -> Iterator[Finding]:
@@ -192,6 +204,12 @@ def _floats(tree: exp.Query, lineage: Lineage | None) -> Iterator[Finding]:
             text = f"{_sql(node)} may add floats, whose sum depends on their order"
             yield _finding(Hazard.FLOAT, "FLOAT_SUM", text)
         return
+    kernels = row_ordered(lineage.functions)
+    for expression in lineage.expressions:
+        if kernels.intersection(expression.functions):
+            measure = _GATHERED.sub(r"\1", expression.text).replace("double_sum(", "sum(")
+            text = f"{measure} adds floats, whose sum depends on their order"
+            yield _finding(Hazard.FLOAT, "FLOAT_SUM", text)
     for aggregate in lineage.aggregates:
         for measure, kind in zip(aggregate.measures, aggregate.types, strict=True):
             if kind in _FLOATS and measure.startswith(_FLOAT_SUMS):

@@ -20,10 +20,9 @@ from substrait.algebra_pb2 import (
 )
 from substrait.plan_pb2 import Plan
 
-from headrace.pipeline.functions.definition import plain_name
-from headrace.pipeline.planning.expression import Words, children, field_index, subplans
-from headrace.pipeline.planning.flow import Column, Rows, Scan, kind_of, onto_scan, type_of
-from headrace.pipeline.planning.lineage import (
+from headrace.pipeline.analysis.expression import Words, children, field_index, subplans
+from headrace.pipeline.analysis.flow import Column, Rows, Scan, kind_of, onto_scan, type_of
+from headrace.pipeline.analysis.lineage import (
     AggregateLineage,
     ColumnLineage,
     ExpressionKind,
@@ -33,7 +32,8 @@ from headrace.pipeline.planning.lineage import (
     ScanLineage,
     WindowLineage,
 )
-from headrace.pipeline.planning.substrait import column_names
+from headrace.pipeline.analysis.substrait import column_names
+from headrace.pipeline.functions.definition import plain_name
 from headrace.pipeline.translation.table_call import shown_relation
 
 

@@ -10,10 +10,9 @@ import pyarrow as pa
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from headrace.pipeline.functions.catalog import Catalog
-from headrace.pipeline.planning.expression_resolver import Result
-from headrace.pipeline.planning.lineage import ExpressionKind
-from headrace.pipeline.planning.name_scope import (
+from headrace.pipeline.analysis.expression_resolver import Result
+from headrace.pipeline.analysis.lineage import ExpressionKind
+from headrace.pipeline.analysis.name_scope import (
     NOTHING,
     Field,
     NamedRelation,
@@ -23,8 +22,9 @@ from headrace.pipeline.planning.name_scope import (
     listed,
     nearest,
 )
-from headrace.pipeline.planning.query import Query
-from headrace.pipeline.planning.relation_resolver import RelationResolver
+from headrace.pipeline.analysis.query import Query
+from headrace.pipeline.analysis.relation_resolver import RelationResolver
+from headrace.pipeline.functions.catalog import Catalog
 from headrace.pipeline.translation.refusal import wrong
 from headrace.pipeline.translation.syntax import parse_calls
 

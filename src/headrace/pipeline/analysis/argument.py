@@ -9,10 +9,10 @@ from collections.abc import Sequence
 import pyarrow as pa
 from sqlglot import exp
 
+from headrace.pipeline.analysis.name_scope import nearest
 from headrace.pipeline.arrow_ddl import type_text
 from headrace.pipeline.functions.builtin import spark_functions, spark_signatures
 from headrace.pipeline.functions.catalog import Catalog
-from headrace.pipeline.planning.name_scope import nearest
 from headrace.pipeline.translation.refusal import wrong
 
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.IntDiv)

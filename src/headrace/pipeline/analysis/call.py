@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 
 from headrace.errors import FunctionMissingError
+from headrace.pipeline.analysis.query import Query
 from headrace.pipeline.functions.builtin import spark_functions
 from headrace.pipeline.functions.catalog import Catalog
-from headrace.pipeline.planning.query import Query
 
 
 def functions_used(query: Query, catalog: Catalog, *, view: str, file: str) -> tuple[str, ...]:

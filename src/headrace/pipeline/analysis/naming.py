@@ -18,12 +18,28 @@ class Naming(msgspec.Struct, frozen=True, kw_only=True):
     """All names in it, in lower case, whatever they stand for."""
     has_star: bool = False
     """Whether its result depends on the order of columns: `*`, or a join that finds its own."""
+    counts_distinct_rows: bool = False
+    """Whether it has `COUNT(DISTINCT *)`, which leaves out rows with a null in any column."""
 
 
 def naming_of(tree: exp.Query) -> Naming:
     """The names of one query."""
-    names = frozenset(node.name.casefold() for node in tree.find_all(exp.Identifier))
-    return Naming(names=names, has_star=_has_star(tree))
+    names: set[str] = set()
+    has_star = counts_distinct_rows = False
+    for node in tree.walk():
+        match node:
+            case exp.Identifier():
+                names.add(node.name.casefold())
+            case exp.Star():
+                has_star |= not isinstance(node.parent, exp.Count)
+                counts_distinct_rows |= isinstance(node.parent, exp.Distinct)
+            case exp.Join():
+                has_star |= bool(node.method or node.args.get("using"))
+            case exp.Pivot():
+                has_star = True
+    return Naming(
+        names=frozenset(names), has_star=has_star, counts_distinct_rows=counts_distinct_rows
+    )
 
 
 def combine_namings(namings: Iterable[Naming]) -> Naming:
@@ -32,10 +48,5 @@ def combine_namings(namings: Iterable[Naming]) -> Naming:
     return Naming(
         names=frozenset().union(*(part.names for part in parts)),
         has_star=any(part.has_star for part in parts),
+        counts_distinct_rows=any(part.counts_distinct_rows for part in parts),
     )
-
-
-def _has_star(tree: exp.Query) -> bool:
-    stars = (node for node in tree.find_all(exp.Star) if not isinstance(node.parent, exp.Count))
-    joins = (join for join in tree.find_all(exp.Join) if join.method or join.args.get("using"))
-    return any(True for _ in stars) or any(True for _ in joins) or tree.find(exp.Pivot) is not None

@@ -6,11 +6,9 @@ import msgspec
 import pyarrow as pa
 from sqlglot import exp
 
-from headrace.pipeline.arrow_ddl import spark_schema
-from headrace.pipeline.functions.catalog import Catalog
-from headrace.pipeline.planning.expression_resolver import ExpressionResolver, Result
-from headrace.pipeline.planning.lineage import ExpressionKind
-from headrace.pipeline.planning.name_scope import (
+from headrace.pipeline.analysis.expression_resolver import ExpressionResolver, Result
+from headrace.pipeline.analysis.lineage import ExpressionKind
+from headrace.pipeline.analysis.name_scope import (
     NOTHING,
     Field,
     NamedRelation,
@@ -20,6 +18,8 @@ from headrace.pipeline.planning.name_scope import (
     listed,
     nearest,
 )
+from headrace.pipeline.arrow_ddl import spark_schema
+from headrace.pipeline.functions.catalog import Catalog
 from headrace.pipeline.translation.refusal import wrong
 
 _ELEMENTS = frozenset({"explode", "explode_outer"})

@@ -1,4 +1,4 @@
-"""Planning: what each view computes and reads, found from schemas alone.
+"""Analysis: what each view computes and reads, derived from schemas alone.
 
 Views, catalogs and the schemas of sources enter; dependency graph, Substrait plans, lineage,
 lint findings and the filters that may prune files leave. No data is read.

@@ -12,9 +12,14 @@ from sqlglot import Token, TokenType, exp
 from sqlglot.errors import ParseError, SqlglotError
 
 from headrace.errors import InvalidViewError
-from headrace.pipeline.planning.depth import deep_nesting
-from headrace.pipeline.planning.syntax_error import check_commas, check_counts, syntax_error
-from headrace.pipeline.planning.token import canonical_tokens
+from headrace.pipeline.analysis.depth import deep_nesting
+from headrace.pipeline.analysis.syntax_error import (
+    check_commas,
+    check_comments,
+    check_counts,
+    syntax_error,
+)
+from headrace.pipeline.analysis.token import canonical_tokens
 from headrace.pipeline.translation.syntax import SparkText, tokenize
 
 
@@ -107,6 +112,7 @@ def parse_query(sql: str, *, file: str) -> Query:
         reason = "a view is one query: SELECT, WITH ... SELECT, or a UNION of such"
         raise InvalidViewError(file=file, line=None, reason=reason)
     check_commas(sql, words, file=file)
+    check_comments(sql, words, file=file)
     for travel in trees[0].find_all(exp.Version):
         reason = f"{travel.sql(dialect='spark')}: versions are pinned in headrace.toml, not in SQL"
         raise InvalidViewError(file=file, line=None, reason=reason)

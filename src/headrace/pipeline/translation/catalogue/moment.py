@@ -1,0 +1,111 @@
+"""Statistics of doubles: variance, covariance, correlation and regression."""
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from headrace.pipeline.translation import type_rule as t
+from headrace.pipeline.translation.cast import Casts
+from headrace.pipeline.translation.catalogue.collection import struct_of
+from headrace.pipeline.translation.catalogue.over import AggregateEntry, Build, Over, gather
+from headrace.pipeline.translation.typed import Typed, call
+
+
+def _of_values(statistic: str) -> Build:
+    def build(casts: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
+        doubles = _doubles(casts, over, arguments)
+        values = None if doubles is None else gather(over, doubles[0])
+        if values is None:
+            return None
+        return call("moment", t.DOUBLE, values, parameters=(statistic,))
+
+    return build
+
+
+def _of_pairs(kernel: str, statistic: str, *, x_first: bool = False) -> Build:
+    """A statistic of two columns; regression functions are written `f(y, x)`."""
+
+    def build(casts: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
+        doubles = _doubles(casts, over, arguments)
+        if doubles is None:
+            return None
+        pair = struct_of(["c0", "c1"], doubles[::-1] if x_first else doubles)
+        pairs = gather(over, pair)
+        return None if pairs is None else call(kernel, t.DOUBLE, pairs, parameters=(statistic,))
+
+    return build
+
+
+def _of_side(place: int, kernel: str, *parameters: str) -> Build:
+    """A statistic of one column, over the rows in which both are there."""
+
+    def build(casts: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
+        doubles = _doubles(casts, over, arguments)
+        if doubles is None:
+            return None
+        values = gather(over, _where_both(doubles, doubles[place].text, t.DOUBLE))
+        if values is None:
+            return None
+        return call(kernel, t.DOUBLE, values, parameters=parameters)
+
+    return build
+
+
+def _pair_count(casts: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
+    doubles = _doubles(casts, over, arguments)
+    return None if doubles is None else over.text("count", _where_both(doubles, "1", t.INT), t.LONG)
+
+
+def _where_both(doubles: Sequence[Typed], text: str, kind: pa.DataType) -> Typed:
+    """A value where both columns are there, else null."""
+    present = " AND ".join(f"{double.text} IS NOT NULL" for double in doubles)
+    fails = any(double.can_fail for double in doubles)
+    return Typed(f"CASE WHEN {present} THEN {text} END", kind, can_fail=fails)
+
+
+def _doubles(casts: Casts, over: Over, arguments: Sequence[Typed]) -> list[Typed] | None:
+    if over.distinct or not all(t.is_numeric(a.type) or a.type == t.VOID for a in arguments):
+        return None
+    doubles = [casts.cast(argument, t.DOUBLE) for argument in arguments]
+    present = [double for double in doubles if double is not None]
+    # Spark evaluates the arguments for rows that FILTER leaves out, too.
+    is_evaluated = over.condition is not None and any(double.can_fail for double in present)
+    return present if len(present) == len(arguments) and not is_evaluated else None
+
+
+def _one(names: str, statistic: str) -> list[AggregateEntry]:
+    how = f"kernel moment: {statistic}, row by row"
+    build = _of_values(statistic)
+    return [
+        AggregateEntry(name=name, takes="NUMERIC", how=how, build=build) for name in names.split()
+    ]
+
+
+def _two(name: str, how: str, build: Build) -> AggregateEntry:
+    return AggregateEntry(
+        name=name, takes="NUMERIC NUMERIC", how=f"{how}, row by row", build=build, least=2, most=2
+    )
+
+
+MOMENT: list[AggregateEntry] = [
+    *_one("var_pop", "var_pop"),
+    *_one("var_samp variance", "var_samp"),
+    *_one("stddev_pop", "stddev_pop"),
+    *_one("stddev_samp stddev std", "stddev_samp"),
+    *_one("skewness", "skewness"),
+    *_one("kurtosis", "kurtosis"),
+    _two("covar_pop", "kernel pair_moment", _of_pairs("pair_moment", "covar_pop")),
+    _two("covar_samp", "kernel pair_moment", _of_pairs("pair_moment", "covar_samp")),
+    _two("corr", "kernel pair_moment", _of_pairs("pair_moment", "corr")),
+    _two("regr_r2", "kernel pair_moment", _of_pairs("pair_moment", "determination")),
+    _two("regr_sxy", "kernel pair_moment", _of_pairs("pair_moment", "joint")),
+    _two("regr_syy", "kernel moment", _of_side(0, "moment", "second")),
+    _two("regr_sxx", "kernel moment", _of_side(1, "moment", "second")),
+    _two("regr_avgy", "kernel double_sum", _of_side(0, "double_sum", "average")),
+    _two("regr_avgx", "kernel double_sum", _of_side(1, "double_sum", "average")),
+    _two("regr_count", "count", _pair_count),
+    _two("regr_slope", "kernel regression", _of_pairs("regression", "slope", x_first=True)),
+    _two("regr_intercept", "kernel regression",
+         _of_pairs("regression", "intercept", x_first=True)),
+]  # fmt: skip
+"""Their last digits depend on the order of the rows, on Spark as well."""
