@@ -1,8 +1,9 @@
 """An executor of your own: Headrace on a log that is kept in memory.
 
 An executor answers plans; it never decides anything about Delta. This one has the files of a
-log in a dictionary and needs no Arrow. It knows no Parquet, so it refuses checkpoints in that
-format, and it does not evaluate predicates: keeping every file is always allowed.
+log in a dictionary and needs no Arrow. It knows no Parquet and no Avro, so it refuses
+checkpoints and states in these formats. It does not evaluate predicates: keeping every file is
+always allowed.
 
 Run it: `python examples/memory_executor.py`
 """
@@ -15,7 +16,12 @@ from typing import Any, assert_never
 import msgspec
 
 import headrace
-from headrace.errors import CorruptCheckpointError, CorruptLogError, ObjectNotFoundError
+from headrace.errors import (
+    CorruptCheckpointError,
+    CorruptLogError,
+    CorruptStateError,
+    ObjectNotFoundError,
+)
 from headrace.plan import (
     ActionBatch,
     AddBatch,
@@ -28,10 +34,12 @@ from headrace.plan import (
     FileListing,
     FirstOfEach,
     ListFiles,
+    ListTree,
     Node,
     ReadDocument,
     RecordSeen,
     RowBatch,
+    ScanAvro,
     ScanJson,
     ScanParquet,
     SkipFiles,
@@ -59,6 +67,8 @@ class MemoryExecutor(Executor):
                 yield FileListing(
                     tuple(LogFile(path=n, size_bytes=len(self.files[n])) for n in sorted(names))
                 )
+            case ListTree(directory=directory):
+                yield from self.execute(ListFiles(directory=directory))
             case ReadDocument(path=path):
                 if path in self.files:
                     yield Document(path, self.files[path])
@@ -68,6 +78,9 @@ class MemoryExecutor(Executor):
             case ScanParquet(files=files):
                 for file in files:
                     raise CorruptCheckpointError(path=file.path, reason="no Parquet in here")
+            case ScanAvro(files=files):
+                for file in files:
+                    raise CorruptStateError(path=file.path, reason="no Avro in here")
             case Chain(inputs=inputs):
                 for part in inputs:
                     yield from self.execute(part)

@@ -1,11 +1,12 @@
-"""Every error Headrace raises: a stable code, the facts as fields, and the next step.
+"""Every error Headrace raises, with a stable code, its facts as fields, and the next step.
 
     HeadraceError
-    ├── TableError                     what the table is, or is not
+    ├── TableError                     the table is absent, unsupported, or has changed
     │   ├── TableNotFoundError         TABLE_NOT_FOUND
     │   ├── InvalidTableError          INVALID_TABLE
     │   ├── UnsupportedFeatureError    UNSUPPORTED_FEATURE
     │   ├── UnsupportedFileError       UNSUPPORTED_FILE
+    │   ├── UnsupportedStateError      UNSUPPORTED_STATE
     │   ├── CatalogManagedError        CATALOG_MANAGED
     │   ├── VersionNotFoundError       VERSION_NOT_FOUND
     │   ├── TimestampNotFoundError     TIMESTAMP_NOT_FOUND
@@ -14,47 +15,66 @@
     │   ├── TableReplacedError         TABLE_REPLACED
     │   ├── UnstreamableChangeError    UNSTREAMABLE_CHANGE
     │   ├── ChangeDataMissingError     CHANGE_DATA_MISSING
-    │   └── UnwritableTableError       UNWRITABLE_TABLE
-    ├── DamageError                    bytes that should not be there, or are not
+    │   ├── UnwritableTableError       UNWRITABLE_TABLE
+    │   ├── CleanupRefusedError        CLEANUP_REFUSED
+    │   ├── DowngradeRefusedError      DOWNGRADE_REFUSED
+    │   └── NotIndexTablesError        NOT_INDEXTABLES
+    ├── DamageError                    the log or a data file is damaged
     │   ├── LogGapError                LOG_GAP
     │   ├── CorruptLogError            CORRUPT_LOG
     │   ├── CorruptCheckpointError     CORRUPT_CHECKPOINT
+    │   ├── CorruptStateError          CORRUPT_STATE
     │   ├── CorruptDataFileError       CORRUPT_DATA_FILE
     │   ├── CorruptDeletionVectorError CORRUPT_DELETION_VECTOR
     │   ├── DataFileNotFoundError      DATA_FILE_NOT_FOUND
     │   ├── PartitionValueError        PARTITION_VALUE
     │   └── UnsafePathError            UNSAFE_PATH
-    ├── RequestError                   what was asked for cannot be answered
+    ├── RequestError                   the request is invalid or cannot be answered
     │   ├── FallbackForbiddenError     FALLBACK_FORBIDDEN
     │   ├── FilesNotSeenError          FILES_NOT_SEEN
     │   ├── IncrementRefusedError      INCREMENT_REFUSED
     │   ├── InvalidArgumentError       INVALID_ARGUMENT
+    │   ├── UnknownStorageOptionError  UNKNOWN_STORAGE_OPTION
+    │   ├── MalformedRequestError      MALFORMED_REQUEST
     │   ├── PredicateSyntaxError       PREDICATE_SYNTAX
     │   ├── PredicateTypeError         PREDICATE_TYPE
     │   ├── ReaderClosedError          READER_CLOSED
+    │   ├── StatementSyntaxError       STATEMENT_SYNTAX
     │   ├── UnknownColumnError         UNKNOWN_COLUMN
     │   └── UnsupportedPredicateError  UNSUPPORTED_PREDICATE
-    ├── StorageError                   the store did not do what it was asked
+    ├── StorageError                   a store operation failed
     │   ├── ObjectNotFoundError        OBJECT_NOT_FOUND
     │   ├── ObjectExistsError          OBJECT_EXISTS
     │   ├── ObjectChangedError         OBJECT_CHANGED
+    │   ├── ObjectTooShortError        OBJECT_TOO_SHORT
     │   ├── StoreFailedError           STORE_FAILED
+    │   ├── StoreThrottledError        STORE_THROTTLED
+    │   ├── BucketNotFoundError        BUCKET_NOT_FOUND
+    │   ├── AccessDeniedError          ACCESS_DENIED
+    │   ├── CredentialError            CREDENTIAL
+    │   ├── WrongRegionError           WRONG_REGION
+    │   ├── RedirectRefusedError       REDIRECT_REFUSED
+    │   ├── ReadOnlyStoreError         READ_ONLY_STORE
+    │   ├── ListingUnavailableError    LISTING_UNAVAILABLE
     │   ├── SpillFailedError           SPILL_FAILED
     │   ├── OutputFailedError          OUTPUT_FAILED
     │   ├── UnsupportedStoreError      UNSUPPORTED_STORE
     │   ├── CommitUnknownError         COMMIT_UNKNOWN
-    │   └── CommitConflictError        COMMIT_CONFLICT
-    ├── SetupError                     what this machine, or a session, lacks
+    │   ├── CommitConflictError        COMMIT_CONFLICT
+    │   └── StateConflictError         STATE_CONFLICT
+    ├── SetupError                     the machine or the session lacks something
+    │   ├── BuildFailedError           BUILD_FAILED
     │   ├── JavaNotFoundError          JAVA_NOT_FOUND
     │   ├── MissingExtraError          MISSING_EXTRA
+    │   ├── FileSystemMissingError     FILE_SYSTEM_MISSING
     │   └── SessionError               SESSION
-    ├── EngineError                    an engine did not do what it was asked
+    ├── EngineError                    an engine failed or refused a plan
     │   ├── EngineFailedError          ENGINE_FAILED
     │   └── PlanRefusedError           PLAN_REFUSED
-    ├── PipelineError                  a project that cannot be planned or run as it stands
+    ├── PipelineError                  the project cannot be planned, run or replayed
     │   ├── ProjectNotFoundError       PROJECT_NOT_FOUND
     │   ├── InvalidProjectError        INVALID_PROJECT
-    │   ├── ViewError                  a view that must be written differently
+    │   ├── ViewError                  a view must be changed
     │   │   ├── InvalidViewError       INVALID_VIEW
     │   │   ├── UnknownRelationError   UNKNOWN_RELATION
     │   │   ├── FunctionMissingError   FUNCTION_MISSING
@@ -77,7 +97,20 @@
     │   ├── ViewUnplannedError         VIEW_UNPLANNED
     │   ├── PinnedFilesChangedError    PINNED_FILES_CHANGED
     │   └── ReplayDiffersError         REPLAY_DIFFERS
-    └── MachineError                   phases and executors used against their contract
+    ├── ServiceError                   a server refused, or an answer broke off
+    │   ├── UnauthenticatedError       UNAUTHENTICATED
+    │   ├── InvalidTicketError         INVALID_TICKET
+    │   ├── TicketExpiredError         TICKET_EXPIRED
+    │   ├── TableNotServedError        TABLE_NOT_SERVED
+    │   ├── RequestTooLargeError       REQUEST_TOO_LARGE
+    │   ├── UnsupportedMediaError      UNSUPPORTED_MEDIA
+    │   ├── NotAcceptableError         NOT_ACCEPTABLE
+    │   ├── ServerBusyError            SERVER_BUSY
+    │   ├── ServerDrainingError        SERVER_DRAINING
+    │   ├── DeadlineExceededError      DEADLINE_EXCEEDED
+    │   ├── StreamIncompleteError      STREAM_INCOMPLETE
+    │   └── RemoteFailedError          REMOTE_FAILED
+    └── MachineError                   phases or executors were used against their contract
         ├── NotTerminalError           NOT_TERMINAL
         ├── PhaseUnfinishedError       PHASE_UNFINISHED
         ├── NotFrozenError             NOT_FROZEN
@@ -91,6 +124,7 @@ from headrace.errors.damage import (
     CorruptDataFileError,
     CorruptDeletionVectorError,
     CorruptLogError,
+    CorruptStateError,
     DamageError,
     DataFileNotFoundError,
     LogGapError,
@@ -142,38 +176,71 @@ from headrace.errors.request import (
     FilesNotSeenError,
     IncrementRefusedError,
     InvalidArgumentError,
+    MalformedRequestError,
     PredicateSyntaxError,
     PredicateTypeError,
     ReaderClosedError,
     RequestError,
+    StatementSyntaxError,
     UnknownColumnError,
+    UnknownStorageOptionError,
     UnsupportedPredicateError,
 )
 from headrace.errors.root import (
     HeadraceError,
 )
+from headrace.errors.service import (
+    DeadlineExceededError,
+    InvalidTicketError,
+    NotAcceptableError,
+    RemoteFailedError,
+    RequestTooLargeError,
+    ServerBusyError,
+    ServerDrainingError,
+    ServiceError,
+    StreamIncompleteError,
+    TableNotServedError,
+    TicketExpiredError,
+    UnauthenticatedError,
+    UnsupportedMediaError,
+)
 from headrace.errors.setup import (
+    BuildFailedError,
+    FileSystemMissingError,
     JavaNotFoundError,
     MissingExtraError,
     SessionError,
     SetupError,
 )
 from headrace.errors.storage import (
+    AccessDeniedError,
+    BucketNotFoundError,
     CommitConflictError,
     CommitUnknownError,
+    CredentialError,
+    ListingUnavailableError,
     ObjectChangedError,
     ObjectExistsError,
     ObjectNotFoundError,
+    ObjectTooShortError,
     OutputFailedError,
+    ReadOnlyStoreError,
+    RedirectRefusedError,
     SpillFailedError,
+    StateConflictError,
     StorageError,
     StoreFailedError,
+    StoreThrottledError,
     UnsupportedStoreError,
+    WrongRegionError,
 )
 from headrace.errors.table import (
     CatalogManagedError,
     ChangeDataMissingError,
+    CleanupRefusedError,
+    DowngradeRefusedError,
     InvalidTableError,
+    NotIndexTablesError,
     SchemaChangedError,
     SnapshotExpiredError,
     TableError,
@@ -183,15 +250,20 @@ from headrace.errors.table import (
     UnstreamableChangeError,
     UnsupportedFeatureError,
     UnsupportedFileError,
+    UnsupportedStateError,
     UnwritableTableError,
     VersionNotFoundError,
 )
 
 __all__ = [
+    "AccessDeniedError",
     "AppendRepeatsError",
+    "BucketNotFoundError",
+    "BuildFailedError",
     "BundleDamagedError",
     "CatalogManagedError",
     "ChangeDataMissingError",
+    "CleanupRefusedError",
     "CommitConflictError",
     "CommitUnknownError",
     "ContractViolatedError",
@@ -199,12 +271,17 @@ __all__ = [
     "CorruptDataFileError",
     "CorruptDeletionVectorError",
     "CorruptLogError",
+    "CorruptStateError",
+    "CredentialError",
     "DamageError",
     "DataFileNotFoundError",
+    "DeadlineExceededError",
+    "DowngradeRefusedError",
     "EngineError",
     "EngineFailedError",
     "FallbackForbiddenError",
     "FileListMissingError",
+    "FileSystemMissingError",
     "FilesNotSeenError",
     "FunctionChangedError",
     "FunctionFailedError",
@@ -216,16 +293,22 @@ __all__ = [
     "InvalidProjectError",
     "InvalidResultError",
     "InvalidTableError",
+    "InvalidTicketError",
     "InvalidViewError",
     "JavaNotFoundError",
+    "ListingUnavailableError",
     "LogGapError",
     "MachineError",
+    "MalformedRequestError",
     "MissingExtraError",
+    "NotAcceptableError",
     "NotFrozenError",
+    "NotIndexTablesError",
     "NotTerminalError",
     "ObjectChangedError",
     "ObjectExistsError",
     "ObjectNotFoundError",
+    "ObjectTooShortError",
     "OutputFailedError",
     "PartitionValueError",
     "PhaseUnfinishedError",
@@ -236,33 +319,50 @@ __all__ = [
     "PredicateSyntaxError",
     "PredicateTypeError",
     "ProjectNotFoundError",
+    "ReadOnlyStoreError",
     "ReaderClosedError",
+    "RedirectRefusedError",
+    "RemoteFailedError",
     "ReplayDiffersError",
     "RequestError",
+    "RequestTooLargeError",
     "ResultMissingError",
     "RunCancelledError",
     "RunFailedError",
     "RunInProgressError",
     "RunNotFoundError",
     "SchemaChangedError",
+    "ServerBusyError",
+    "ServerDrainingError",
+    "ServiceError",
     "SessionError",
     "SetupError",
     "SnapshotExpiredError",
     "SpillFailedError",
+    "StateConflictError",
+    "StatementSyntaxError",
     "StorageError",
     "StoreFailedError",
+    "StoreThrottledError",
+    "StreamIncompleteError",
     "TableError",
     "TableNotFoundError",
+    "TableNotServedError",
     "TableReplacedError",
+    "TicketExpiredError",
     "TimestampNotFoundError",
+    "UnauthenticatedError",
     "UnexpectedBatchError",
     "UnknownColumnError",
     "UnknownRelationError",
+    "UnknownStorageOptionError",
     "UnsafePathError",
     "UnstreamableChangeError",
     "UnsupportedFeatureError",
     "UnsupportedFileError",
+    "UnsupportedMediaError",
     "UnsupportedPredicateError",
+    "UnsupportedStateError",
     "UnsupportedStoreError",
     "UnwritableTableError",
     "VersionNotFoundError",
@@ -270,4 +370,5 @@ __all__ = [
     "ViewError",
     "ViewRefusedError",
     "ViewUnplannedError",
+    "WrongRegionError",
 ]

@@ -1,4 +1,4 @@
-"""Bytes that should not be there, or are not: in the log, a checkpoint or a data file."""
+"""Damage: the log, a checkpoint, a deletion vector or a data file is missing or corrupt."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,7 @@ from headrace.errors.root import HeadraceError, versions
 
 
 class DamageError(HeadraceError):
-    """Bytes that should not be there, or are not."""
+    """The log or a data file is damaged."""
 
 
 class LogGapError(DamageError):
@@ -21,8 +21,8 @@ class LogGapError(DamageError):
         readable = versions(self.available)
         instead = f", or ask for a version that can be read: {readable}" if readable else ""
         super().__init__(
-            f"{table}: {_commits(self.missing)} missing, and nothing else tells what happened "
-            f"there; restore the files{instead}"
+            f"{table}: {_commits(self.missing)} missing, and no checkpoint or compaction file "
+            f"covers the gap; restore the files{instead}"
         )
 
 
@@ -45,51 +45,64 @@ class CorruptCheckpointError(DamageError):
     def __init__(self, *, path: str, reason: str) -> None:
         self.path, self.reason = path, reason
         super().__init__(
-            f"{path}: {reason}; delete it if the commits before it are still there (it is only "
-            "a summary of them), else restore it from a backup"
+            f"{path}: {reason}; delete it if the commits before it still exist (it only "
+            "summarises them), otherwise restore it from a backup"
+        )
+
+
+class CorruptStateError(DamageError):
+    """A state, or a manifest that it names, is damaged or missing."""
+
+    code = "CORRUPT_STATE"
+
+    def __init__(self, *, path: str, reason: str) -> None:
+        self.path, self.reason = path, reason
+        super().__init__(
+            f"{path}: {reason}; restore the file from a backup, or read an older version of the "
+            "table"
         )
 
 
 class CorruptDataFileError(DamageError):
-    """A data file cannot be decoded, or does not hold what the table's schema says."""
+    """A data file cannot be decoded, or does not match the table's schema."""
 
     code = "CORRUPT_DATA_FILE"
 
     def __init__(self, *, path: str, reason: str) -> None:
         self.path, self.reason = path, reason
         super().__init__(
-            f"{path}: {reason}; restore the file from a backup, or have its writer write it anew"
+            f"{path}: {reason}; restore the file from a backup, or have its writer rewrite it"
         )
 
 
 class CorruptDeletionVectorError(DamageError):
-    """It cannot be told which rows of a file are deleted."""
+    """A deletion vector cannot be decoded, so the deleted rows of its file are unknown."""
 
     code = "CORRUPT_DELETION_VECTOR"
 
     def __init__(self, *, vector: str, reason: str) -> None:
         self.vector, self.reason = vector, reason
         super().__init__(
-            f"deletion vector {vector}: {reason}; restore its file from a backup, or read a "
-            "version from before it"
+            f"deletion vector {vector}: {reason}; restore its file from a backup, or read an "
+            "earlier version"
         )
 
 
 class DataFileNotFoundError(DamageError):
-    """The log names a data file, or the file of a deletion vector, that is not there."""
+    """The log references a data file or a deletion-vector file that does not exist."""
 
     code = "DATA_FILE_NOT_FOUND"
 
     def __init__(self, *, path: str) -> None:
         self.path = path
         super().__init__(
-            f"{path}: the log names this file, but it is not there; it may have been vacuumed "
-            "away: read a newer version, or restore the file"
+            f"{path}: the log references this file, but it does not exist; it may have been "
+            "vacuumed: read a newer version, or restore the file"
         )
 
 
 class PartitionValueError(DamageError):
-    """A partition value in the log is not of its column's type."""
+    """A partition value in the log cannot be parsed as its column's type."""
 
     code = "PARTITION_VALUE"
 
@@ -97,23 +110,23 @@ class PartitionValueError(DamageError):
         self.column, self.value, self.type_name = column, value, type_name
         super().__init__(
             f"partition value {value!r} of column {column} is not of type {type_name}; "
-            "read partition_values for the text as the log has it"
+            "read partition_values for the text as it stands in the log"
         )
 
 
 class UnsafePathError(DamageError):
-    """A path of the log leads out of the table."""
+    """A path in the log leads outside the table."""
 
     code = "UNSAFE_PATH"
 
     def __init__(self, *, path: str, reason: str) -> None:
         self.path, self.reason = path, reason
-        super().__init__(f"{path!r}: {reason}; a writer would not have made such a path")
+        super().__init__(f"{path!r}: {reason}; no correct writer produces such a path")
 
 
 def _commits(missing: Sequence[range]) -> str:
     """Write 3, 4, 5 and 9 as "commits 3-5, 9 are", and 3 as "commit 3 is"."""
     listed = ", ".join(
-        str(run.start) if len(run) == 1 else f"{run.start}-{run.stop - 1}" for run in missing
+        str(gap.start) if len(gap) == 1 else f"{gap.start}-{gap.stop - 1}" for gap in missing
     )
     return f"commits {listed} are" if len(missing) > 1 or "-" in listed else f"commit {listed} is"

@@ -1,4 +1,4 @@
-"""A project of views that cannot be planned, run or replayed as it stands."""
+"""Projects and views that cannot be planned, run or replayed."""
 
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
@@ -7,28 +7,28 @@ from headrace.errors.root import HeadraceError
 
 
 class PipelineError(HeadraceError):
-    """A project that cannot be planned or run as it stands."""
+    """The project cannot be planned, run or replayed."""
 
 
 class ViewError(PipelineError):
-    """A view that must be written differently, for the engine that it is to run on."""
+    """A view must be changed before the chosen runner can execute it."""
 
 
 class ProjectNotFoundError(PipelineError):
-    """There is no project where one was asked for."""
+    """There is no project at the given place."""
 
     code = "PROJECT_NOT_FOUND"
 
     def __init__(self, *, folder: str) -> None:
         self.folder = folder
         super().__init__(
-            f"{folder}: no headrace.toml here; name the folder that holds it, or make a project "
-            "with `headrace init`"
+            f"{folder}: no headrace.toml here; give the folder that contains it, or create a "
+            "project with `headrace init`"
         )
 
 
 class InvalidProjectError(PipelineError):
-    """A file of a project says something that it cannot mean."""
+    """A project file has an invalid setting."""
 
     code = "INVALID_PROJECT"
 
@@ -38,7 +38,7 @@ class InvalidProjectError(PipelineError):
 
 
 class InvalidViewError(ViewError):
-    """A view's header or its query cannot be read."""
+    """The header or the query of a view is invalid."""
 
     code = "INVALID_VIEW"
 
@@ -52,15 +52,15 @@ class InvalidViewError(ViewError):
 
 
 class ViewCycleError(PipelineError):
-    """Views read each other in a circle."""
+    """Views depend on each other in a cycle."""
 
     code = "VIEW_CYCLE"
 
     def __init__(self, *, path: Sequence[str]) -> None:
         self.path = tuple(path)
         super().__init__(
-            f"views read each other in a circle: {' -> '.join(self.path)}; one of them must read "
-            "a source instead"
+            f"views depend on each other in a cycle: {' -> '.join(self.path)}; one of them must "
+            "read a source instead"
         )
 
 
@@ -78,12 +78,12 @@ class UnknownRelationError(ViewError):
         hint = f"; did you mean {close[0]}?" if close else ""
         super().__init__(
             f"{'' if place is None else f'{place}: '}view {view} reads {relation}, which is "
-            f"neither a source nor a view; there are {', '.join(self.known) or 'none'}{hint}"
+            f"neither a source nor a view; known are {', '.join(self.known) or 'none'}{hint}"
         )
 
 
 class AppendRepeatsError(PipelineError):
-    """A view would append rows that it has appended before."""
+    """A view would append rows that it has already appended."""
 
     code = "APPEND_REPEATS"
 
@@ -91,13 +91,13 @@ class AppendRepeatsError(PipelineError):
         self.view, self.file, self.reads = view, file, tuple(reads)
         super().__init__(
             f"{file}: view {view} appends its whole result whenever {', '.join(self.reads)} "
-            "changes, so that earlier rows are there twice; use '@write merge' with @keys, "
-            "'@write overwrite', or say '@append all' if every result is to be added whole"
+            "changes, so earlier rows would be stored twice; use '@write merge' with @keys or "
+            "'@write overwrite', or say '@append all' if every result should be appended whole"
         )
 
 
 class InvalidFunctionError(PipelineError):
-    """A function is declared in a way that no runner could use."""
+    """The declaration of a function is invalid."""
 
     code = "INVALID_FUNCTION"
 
@@ -107,7 +107,7 @@ class InvalidFunctionError(PipelineError):
 
 
 class FunctionFailedError(PipelineError):
-    """The body of a function of the project raises while a view is computed."""
+    """A project function raised an exception while a view was computed."""
 
     code = "FUNCTION_FAILED"
 
@@ -117,7 +117,7 @@ class FunctionFailedError(PipelineError):
 
 
 class FunctionMissingError(ViewError):
-    """A view calls a function that nobody declares."""
+    """A view calls a function that is neither built in nor declared."""
 
     code = "FUNCTION_MISSING"
 
@@ -129,26 +129,26 @@ class FunctionMissingError(ViewError):
         hint = f"; did you mean {' or '.join(self.similar)}?" if self.similar else ""
         super().__init__(
             f"{'' if place is None else f'{place}: '}view {view} calls {function}, which is "
-            f"neither Spark's nor declared in functions.py{hint} (`headrace functions` lists what "
-            "is there)"
+            f"neither Spark's nor declared in functions.py{hint} (`headrace functions` lists the "
+            "known ones)"
         )
 
 
 class FunctionChangedError(PipelineError):
-    """A function is not what it was when the bundle was made."""
+    """A function has changed since the bundle was planned."""
 
     code = "FUNCTION_CHANGED"
 
     def __init__(self, *, view: str, function: str, changed: str) -> None:
         self.view, self.function, self.changed = view, function, changed
         super().__init__(
-            f"view {view} was planned with another {function}: {changed}; plan again, or restore "
-            "the function"
+            f"view {view} was planned with a different {function}: {changed}; plan again, or "
+            "restore the function"
         )
 
 
 class ContractViolatedError(ViewError):
-    """What views give is not what their contracts promise."""
+    """The results of views do not match their contracts."""
 
     code = "CONTRACT_VIOLATED"
 
@@ -172,17 +172,17 @@ class PinConflictError(PipelineError):
 
 
 class BundleDamagedError(PipelineError):
-    """A bundle's content is not what its id stands for."""
+    """The content of a bundle does not match its id."""
 
     code = "BUNDLE_DAMAGED"
 
     def __init__(self, *, bundle: str, reason: str) -> None:
         self.bundle, self.reason = bundle, reason
-        super().__init__(f"bundle {bundle}: {reason}; plan anew")
+        super().__init__(f"bundle {bundle}: {reason}; plan again")
 
 
 class FileListMissingError(PipelineError):
-    """The files of a scan unit are known by their digest alone."""
+    """The file list of a scan unit is missing; only its digest is known."""
 
     code = "FILE_LIST_MISSING"
 
@@ -195,14 +195,14 @@ class FileListMissingError(PipelineError):
 
 
 class RunNotFoundError(PipelineError):
-    """There is no such run, or more than one."""
+    """No run, or more than one, matches the given name."""
 
     code = "RUN_NOT_FOUND"
 
     def __init__(self, *, run: str, similar: Sequence[str]) -> None:
         self.run, self.similar = run, tuple(similar)
-        known = f"there are {', '.join(self.similar)}" if self.similar else "none comes close"
-        super().__init__(f"no single run is called {run}: {known}; `headrace runs` lists them")
+        known = f"similar are {', '.join(self.similar)}" if self.similar else "none is similar"
+        super().__init__(f"no single run matches {run}: {known}; `headrace runs` lists them")
 
 
 class RunInProgressError(PipelineError):
@@ -212,7 +212,7 @@ class RunInProgressError(PipelineError):
 
     def __init__(self, *, project: str, holder: str) -> None:
         self.project, self.holder = project, holder
-        super().__init__(f"project {project} is being run by {holder}; wait until it has ended")
+        super().__init__(f"project {project} is being run by {holder}; wait until it ends")
 
 
 class RunFailedError(PipelineError):
@@ -223,26 +223,26 @@ class RunFailedError(PipelineError):
     def __init__(self, *, run: str, failures: Sequence[str]) -> None:
         self.run, self.failures = run, tuple(failures)
         super().__init__(
-            f"run {run}: {'; '.join(self.failures)}; views that do not depend on these stand, "
-            "and the next run takes it up from here"
+            f"run {run}: {'; '.join(self.failures)}; results of views that do not depend on "
+            "these are kept, and the next run continues from here"
         )
 
 
 class RunCancelledError(PipelineError):
-    """A run was stopped before it had ended."""
+    """A run was cancelled before it ended."""
 
     code = "RUN_CANCELLED"
 
     def __init__(self, *, run: str) -> None:
         self.run = run
         super().__init__(
-            f"run {run} was cancelled; what had been committed stands, and the next run takes it "
-            "up from there"
+            f"run {run} was cancelled; committed results are kept, and the next run continues "
+            "from there"
         )
 
 
 class ResultMissingError(PipelineError):
-    """A view reads the result of a view that has none, and that is not to be run."""
+    """A view reads another view that has no result and is not part of the run."""
 
     code = "RESULT_MISSING"
 
@@ -255,7 +255,7 @@ class ResultMissingError(PipelineError):
 
 
 class InvalidResultError(PipelineError):
-    """The rows that a view gave cannot be written as its header asks."""
+    """The rows of a view cannot be written the way its header asks."""
 
     code = "INVALID_RESULT"
 
@@ -265,7 +265,7 @@ class InvalidResultError(PipelineError):
 
 
 class ViewUnplannedError(PipelineError):
-    """A view is to run on DataFusion, which has no plan for it."""
+    """A view should run on DataFusion, which has no plan for it."""
 
     code = "VIEW_UNPLANNED"
 
@@ -277,7 +277,7 @@ class ViewUnplannedError(PipelineError):
 
 
 class ViewRefusedError(ViewError):
-    """Views are to run on DataFusion, which would not compute what Spark does."""
+    """Views should run on DataFusion, where their results are not proven to equal Spark's."""
 
     code = "VIEW_REFUSED"
 
@@ -285,13 +285,13 @@ class ViewRefusedError(ViewError):
         self.refusals = dict(refusals)
         shown = "; ".join(f"view {view}: {reason}" for view, reason in self.refusals.items())
         super().__init__(
-            f"not proven to give Spark's rows on DataFusion, nothing was run: {shown}; it runs on "
-            "Spark: --engine spark"
+            f"not proven to give Spark's rows on DataFusion, so nothing was run: {shown}; run it "
+            "on Spark: --engine spark"
         )
 
 
 class PinnedFilesChangedError(PipelineError):
-    """Files that a run read are gone, or are not what they were."""
+    """Files that a run read are missing or have changed."""
 
     code = "PINNED_FILES_CHANGED"
 
@@ -300,13 +300,14 @@ class PinnedFilesChangedError(PipelineError):
         shown = "; ".join(self.files[:3])
         more = f" and {len(self.files) - 3} more" if len(self.files) > 3 else ""  # noqa: PLR2004
         super().__init__(
-            f"view {view} cannot be computed again: of source {source}, {shown}{more}; restore "
-            "the files (and keep those of kept runs with `headrace vacuum --keep-pins`)"
+            f"view {view} cannot be computed again: files of source {source} have changed: "
+            f"{shown}{more}; restore the files (`headrace vacuum --keep-pins` keeps those of "
+            "retained runs)"
         )
 
 
 class ReplayDiffersError(PipelineError):
-    """A replay gave something else than the run."""
+    """A replay gave a different result than the run."""
 
     code = "REPLAY_DIFFERS"
 
@@ -314,5 +315,5 @@ class ReplayDiffersError(PipelineError):
         self.run, self.differences = run, tuple(differences)
         super().__init__(
             f"the replay of {run} differs: {'; '.join(self.differences)}; "
-            "`headrace diff` tells what else is different"
+            "`headrace diff` shows what else differs"
         )

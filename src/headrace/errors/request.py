@@ -1,4 +1,4 @@
-"""What was asked for cannot be answered: an argument, a predicate, a column."""
+"""Requests that cannot be answered: a wrong argument, predicate or column."""
 
 from collections.abc import Sequence
 
@@ -6,48 +6,49 @@ from headrace.errors.root import HeadraceError
 
 
 class RequestError(HeadraceError):
-    """What was asked for cannot be answered."""
+    """The request is invalid or cannot be answered."""
 
 
 class FallbackForbiddenError(RequestError):
-    """The scan would have to take another way than the request allows."""
+    """The scan would have to fall back to a strategy that the request forbids."""
 
     code = "FALLBACK_FORBIDDEN"
 
     def __init__(self, *, table: str, reason: str) -> None:
         self.table, self.reason = table, reason
         super().__init__(
-            f"{table}: {reason}, which the strict tripwire sends the forward way, and falling "
-            "back is forbidden; allow it, or use the lenient tripwire, which is as exact"
+            f"{table}: {reason}, so the strict tripwire requires the forward strategy, and "
+            "falling back is forbidden; allow it, or use the lenient tripwire, which is just as "
+            "exact"
         )
 
 
 class FilesNotSeenError(RequestError):
-    """A Spark Connect server sees other files than those that it was told to read."""
+    """A Spark Connect server does not see all the files it has to read."""
 
     code = "FILES_NOT_SEEN"
 
     def __init__(self, *, table: str, expected: int, seen: int) -> None:
         self.table, self.expected, self.seen = table, expected, seen
         super().__init__(
-            f"{table}: Spark was told of {expected} files and sees {seen}, so rows would be "
-            "missing; it passes over names that begin with _ or a dot: read such a table with a "
-            "session that is not of Spark Connect"
+            f"{table}: Spark was given {expected} files and sees {seen}, so rows would be "
+            "missing; it ignores names that start with _ or a dot: read such a table with a "
+            "classic session instead of Spark Connect"
         )
 
 
 class IncrementRefusedError(RequestError):
-    """An older list of files cannot be brought up to date exactly."""
+    """An older list of files cannot be updated exactly."""
 
     code = "INCREMENT_REFUSED"
 
     def __init__(self, *, table: str, reason: str) -> None:
         self.table, self.reason = table, reason
-        super().__init__(f"{table}: {reason}, so the old list cannot be built upon; scan anew")
+        super().__init__(f"{table}: {reason}, so the old list cannot be updated; scan again")
 
 
 class InvalidArgumentError(RequestError):
-    """An argument is outside of what the call takes."""
+    """An argument has a value that the call does not accept."""
 
     code = "INVALID_ARGUMENT"
 
@@ -56,8 +57,29 @@ class InvalidArgumentError(RequestError):
         super().__init__(f"{argument}: {reason}")
 
 
+class UnknownStorageOptionError(RequestError):
+    """A store has no such option."""
+
+    code = "UNKNOWN_STORAGE_OPTION"
+
+    def __init__(self, *, option: str, store: str, nearest: str | None) -> None:
+        self.option, self.store, self.nearest = option, store, nearest
+        hint = "see the guide on object stores" if nearest is None else f"do you mean {nearest}?"
+        super().__init__(f"{option}: {store} has no such storage option; {hint}")
+
+
+class MalformedRequestError(RequestError):
+    """A request to a server, or to the C library, is not in the wire form."""
+
+    code = "MALFORMED_REQUEST"
+
+    def __init__(self, *, reason: str) -> None:
+        self.reason = reason
+        super().__init__(f"the request cannot be read: {reason}; see the request schema")
+
+
 class PredicateSyntaxError(RequestError):
-    """The text of a predicate is not SQL that we know."""
+    """The text of a predicate cannot be parsed, or uses SQL that is not supported."""
 
     code = "PREDICATE_SYNTAX"
 
@@ -65,7 +87,7 @@ class PredicateSyntaxError(RequestError):
         self.predicate, self.reason, self.position = predicate, reason, position
         where = "" if position is None else f" at character {position}"
         super().__init__(
-            f"cannot read the predicate {predicate!r}{where}: {reason}; write one Spark SQL "
+            f"cannot parse the predicate {predicate!r}{where}: {reason}; write one Spark SQL "
             "condition, for example \"date >= '2026-01-01' AND city IN ('Bern', 'Basel')\""
         )
 
@@ -84,34 +106,48 @@ class PredicateTypeError(RequestError):
 
 
 class ReaderClosedError(RequestError):
-    """A reader was closed before its end, and is read on."""
+    """A reader was read after it had been closed early."""
 
     code = "READER_CLOSED"
 
     def __init__(self) -> None:
-        super().__init__("the reader was closed before its end; ask for what is to be read again")
+        super().__init__("the reader was closed before its end; open a new one")
 
 
 class UnknownColumnError(RequestError):
-    """A predicate or a list of columns names one that the table does not have."""
+    """A predicate or a list of columns names a column that does not exist."""
 
     code = "UNKNOWN_COLUMN"
 
     def __init__(self, *, column: str, known: Sequence[str]) -> None:
         self.column, self.known = column, tuple(known)
         listed = ", ".join(self.known)
-        beside = f"the table has {listed}" if listed else "what should hold it has no columns"
-        super().__init__(f"no column {column}; {beside}")
+        known_columns = f"the table has {listed}" if listed else "its parent has no columns"
+        super().__init__(f"no column {column}; {known_columns}")
 
 
 class UnsupportedPredicateError(RequestError):
-    """A predicate that can leave out files cannot be evaluated row by row."""
+    """A predicate that can skip files cannot be evaluated row by row."""
 
     code = "UNSUPPORTED_PREDICATE"
 
     def __init__(self, *, part: str) -> None:
         self.part = part
         super().__init__(
-            f"{part}: rows are not filtered by this; compare columns with literals, and leave the "
-            "rest to the engine that takes the rows"
+            f"{part}: rows cannot be filtered by this; compare columns with literals, and leave "
+            "the rest to the engine that consumes the rows"
+        )
+
+
+class StatementSyntaxError(RequestError):
+    """A SQL statement about a state is not written as the grammar has it."""
+
+    code = "STATEMENT_SYNTAX"
+
+    def __init__(self, *, statement: str, expected: str, found: str, position: int) -> None:
+        self.statement, self.expected, self.found = statement, expected, found
+        self.position = position
+        super().__init__(
+            f"cannot read {statement!r} at character {position}: {found} stands where {expected} "
+            "should; see the guide to SQL for the grammar"
         )

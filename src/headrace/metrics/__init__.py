@@ -1,4 +1,4 @@
-"""What happened on the way: events, and where they are reported.
+"""Counters and events of snapshots and scans, and the reporters they go to.
 
-Phases and scans hand over events; reporters turn them into log lines, or numbers.
+Phases and scans emit events; reporters turn them into log lines or metrics.
 """

@@ -1,59 +1,63 @@
-"""What one replay has counted. Counts of several replays add up; sizes and times do not."""
+"""The counters of one replay. Counters of several replays add up; sizes and times do not."""
 
 import msgspec
 
 
 class Counts(msgspec.Struct, kw_only=True):
-    """How much was looked at, dropped and given out, and what reading it took."""
+    """How much a replay read, filtered out and emitted, and what the reads cost."""
 
     total_metadata_rows: int = 0
-    """Action rows that were processed: those of commits, and those of checkpoints."""
+    """Action rows processed, from commits and from checkpoints."""
     rows_from_json: int = 0
-    """Rows of commits, compaction files and JSON checkpoints that were replayed; each once, though
-    a forward scan reads commits twice. A manifest that only names sidecars is not replayed: its
-    rows, be they JSON or Parquet, are not counted."""
+    """Replayed rows of commits, compaction files and JSON checkpoints. Each row counts once, even
+    though a forward scan reads commits twice. The rows of a manifest that only lists sidecars are
+    not replayed and not counted."""
     rows_from_checkpoint: int = 0
-    """Rows of Parquet checkpoints and sidecars, by row groups: a row group counts when it is taken
-    for reading, or when it is ruled out in its turn. Threads take some ahead of the caller."""
+    """Rows of Parquet checkpoints and sidecars, counted by row group when the row group is read or
+    skipped. Worker threads read ahead of the caller."""
     non_file_action_rows: int = 0
-    """Counted rows that are neither an add nor a remove."""
+    """Rows that are neither an add nor a remove."""
     rows_filtered_by_partition_pruning: int = 0
-    """Adds that their partition values rule out."""
+    """Adds skipped by their partition values."""
     rows_filtered_by_data_skipping: int = 0
-    """Adds that their statistics rule out. Where the statistics of a whole row group rule it out,
-    all its adds count here: their partition values are then not read."""
+    """Adds skipped by their statistics. When the statistics of a row group skip it as a whole, all
+    its adds count here, because their partition values are not read."""
     adds_emitted: int = 0
-    """Adds that were given to the caller."""
+    """Adds emitted to the caller."""
     removes_processed: int = 0
-    """Removes of commits that entered the seen set; once, as the rows that hold them."""
+    """Removes of commits added to the seen set; each counts once, like the row that holds it."""
     commits_scanned: int = 0
-    """Commits and compaction files that were opened, as often as they were."""
+    """Commits and compaction files opened, counted each time they are opened."""
     files_read: int = 0
-    """Files of the log that were read, each once; of a checkpoint file the footer is enough, also
-    one that is remembered."""
+    """Files of the log that were read, each counted once. A checkpoint file counts when its footer
+    is used, even a cached one."""
     requests: int = 0
-    """Reads that were asked of the store."""
+    """Requests sent to the store."""
     bytes_read: int = 0
-    """Bytes that came from the store."""
+    """Bytes read from the store."""
     footer_cache_hits: int = 0
-    """Footers of checkpoint files that were remembered, and not read again."""
+    """Checkpoint footers found in the cache."""
+    commit_cache_hits: int = 0
+    """Commits of a remote store found in the cache."""
     listing_cache_hits: int = 0
-    """Listings that were remembered: nothing of the log was read for them."""
+    """File listings found in the cache: nothing of the log was read for them."""
     row_groups_skipped: int = 0
-    """Row groups that were ruled out without reading an add."""
+    """Row groups skipped without reading an add."""
     retries: int = 0
-    """Reads that were tried again."""
+    """Reads that were retried."""
+    throttles: int = 0
+    """Reads that were tried again because the store asked to slow down."""
     fallbacks: int = 0
-    """Times that another way had to be taken: an older base, another strategy."""
+    """How often a replay fell back to an older base or to another strategy."""
     spilled_keys: int = 0
-    """Keys of the seen set that went to disk; once, though a forward scan fills the set twice."""
+    """Keys of the seen set spilled to disk; each once, although a forward scan fills it twice."""
 
     def add(self, other: "Counts") -> None:
-        """Take in the counts of another replay, such as a worker's."""
+        """Add the counts of another replay, such as a worker's."""
         for name in self.__struct_fields__:
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
 
 def counted(count: int, noun: str) -> str:
-    """So many of something, for people: "1 file", "2,000 files"."""
+    """Format a count with its noun: "1 file", "2,000 files"."""
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

@@ -1,7 +1,7 @@
-"""Things that its user may want to hear of: what a careful reader survived, and what it did.
+"""Events: log anomalies that were tolerated, and replays that completed.
 
-Each is a past participle and a plain value. None of them changes an answer: what would is
-an error.
+Each event is a plain value named by a past participle. No event changes an answer; anything
+that would is an error.
 """
 
 from enum import Enum
@@ -13,13 +13,13 @@ from headrace.metrics.counts import Counts
 
 
 class TableEvent(msgspec.Struct, frozen=True, kw_only=True):
-    """What every event says: the table it is of. Other paths are relative to it."""
+    """The table that an event is about. Other paths of the event are relative to it."""
 
     table: str
 
 
 class HintIgnored(TableEvent, frozen=True, kw_only=True):
-    """`_last_checkpoint` was of no use, so the whole log was listed."""
+    """`_last_checkpoint` was missing or unusable, so the whole log was listed."""
 
     reason: str
 
@@ -28,7 +28,7 @@ class HintIgnored(TableEvent, frozen=True, kw_only=True):
 
 
 class ChecksumIgnored(TableEvent, frozen=True, kw_only=True):
-    """A `.crc` file could not be decoded, or believed, so the log itself was read."""
+    """A `.crc` file could not be decoded or is inconsistent, so the log itself was read."""
 
     path: str
     reason: str
@@ -38,7 +38,7 @@ class ChecksumIgnored(TableEvent, frozen=True, kw_only=True):
 
 
 class ChecksumMismatched(TableEvent, frozen=True, kw_only=True):
-    """A `.crc` file claims another content than the log has; the log is right."""
+    """A `.crc` file contradicts the log; the log is right."""
 
     path: str
     field: str
@@ -58,11 +58,11 @@ class CheckpointAbandoned(TableEvent, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         unread = f"{self.path} cannot be read ({self.reason})"
-        return f"{self.table}: {unread}; going on from an older base"
+        return f"{self.table}: {unread}; continuing from an older base"
 
 
 class CompactionAbandoned(TableEvent, frozen=True, kw_only=True):
-    """A log-compaction file could not be read, so the commits it sums up were used instead."""
+    """A log-compaction file could not be read, so the commits it covers were read instead."""
 
     path: str
     reason: str
@@ -72,17 +72,39 @@ class CompactionAbandoned(TableEvent, frozen=True, kw_only=True):
         return f"{self.table}: {unread}; reading its commits one by one"
 
 
+class StateAbandoned(TableEvent, frozen=True, kw_only=True):
+    """A state beside the log could not be used, so the log itself was read."""
+
+    path: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.table}: {self.path} is not used: {self.reason}; reading the log instead"
+
+
+class LegacyCheckpointRead(TableEvent, frozen=True, kw_only=True):
+    """A JSON checkpoint of an IndexTables log was read, which takes longer than a state."""
+
+    path: str
+
+    def __str__(self) -> str:
+        return (
+            f"{self.table}: {self.path} is a JSON checkpoint; CHECKPOINT INDEXTABLES writes a "
+            "state, which is read faster"
+        )
+
+
 class RefreshRestarted(TableEvent, frozen=True, kw_only=True):
-    """An incremental refresh was not possible, so the snapshot was taken anew."""
+    """An incremental refresh was not possible, so a new snapshot was taken."""
 
     reason: str
 
     def __str__(self) -> str:
-        return f"{self.table}: the snapshot was taken anew: {self.reason}"
+        return f"{self.table}: a new snapshot was taken instead of a refresh: {self.reason}"
 
 
 class ReplayPhase(Enum):
-    """What a replay was: one of the two halves, or a whole scan."""
+    """Which part of a scan a replay covered: one of its two halves, or all of it."""
 
     SEQUENTIAL = "sequential"
     PARALLEL = "parallel"
@@ -90,7 +112,7 @@ class ReplayPhase(Enum):
 
 
 class LogReplayCompleted(TableEvent, frozen=True, kw_only=True):
-    """A replay came to its end, or was closed before it; said once."""
+    """A replay ended or was closed early; emitted once per replay."""
 
     version: int
     phase: ReplayPhase
@@ -103,13 +125,13 @@ class LogReplayCompleted(TableEvent, frozen=True, kw_only=True):
 
     def __str__(self) -> str:
         return (
-            f"{self.table}: {self.phase.value} of version {self.version} gave "
+            f"{self.table}: {self.phase.value} of version {self.version} emitted "
             f"{self.counts.adds_emitted} files in {self.duration_ns / 1e6:.1f} ms"
         )
 
 
 class FellBack(TableEvent, frozen=True, kw_only=True):
-    """A scan took the forward way, because the policy asks for it here."""
+    """A scan fell back to the forward strategy because its policy requires it."""
 
     reason: str
 
@@ -123,9 +145,52 @@ Warned: TypeAlias = (
     | ChecksumMismatched
     | CheckpointAbandoned
     | CompactionAbandoned
+    | StateAbandoned
+    | LegacyCheckpointRead
     | RefreshRestarted
     | FellBack
 )
-"""What deserves a warning."""
+"""Events that are logged as warnings."""
 
-Event: TypeAlias = Warned | LogReplayCompleted
+
+class StateRead(TableEvent, frozen=True, kw_only=True):
+    """A state was read, or the part of it that a scan needs."""
+
+    version: int
+    duration_ns: int
+    manifest_count: int
+    """The manifests that were read, after pruning."""
+    file_count: int
+    """The entries that were read."""
+    tombstone_count: int = 0
+    num_files: int = 0
+    """The live files of the whole state."""
+
+    def __str__(self) -> str:
+        return (
+            f"{self.table}: read {self.file_count} entries of {self.manifest_count} manifests of "
+            f"state {self.version} in {self.duration_ns / 1e6:.1f} ms"
+        )
+
+
+class StateWritten(TableEvent, frozen=True, kw_only=True):
+    """A state was committed."""
+
+    version: int
+    duration_ns: int
+    compacted: bool
+    tombstone_count: int
+    num_files: int
+
+    def __str__(self) -> str:
+        how = "compacted state" if self.compacted else "state"
+        return (
+            f"{self.table}: wrote {how} {self.version} of {self.num_files} files in "
+            f"{self.duration_ns / 1e6:.1f} ms"
+        )
+
+
+Measured: TypeAlias = LogReplayCompleted | StateRead | StateWritten
+"""Events that say what was done, and how long it took."""
+
+Event: TypeAlias = Warned | Measured

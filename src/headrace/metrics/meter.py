@@ -1,4 +1,4 @@
-"""A meter: counts that several threads fill while others look."""
+"""The live counters and the clock of one replay, shared by its threads."""
 
 import threading
 import time
@@ -8,7 +8,7 @@ from headrace.metrics.counts import Counts
 
 
 class Meter:
-    """The counts of one run, its clock, and the size of what it remembers."""
+    """The counts of one replay, its clock, and the size of its seen set. Thread-safe."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -17,17 +17,18 @@ class Meter:
         self._first_file_ns: int | None = None
         self._ended_ns: int | None = None
         self.dedup_hashmap_size = 0
-        """The keys in the seen set: a size, shared by all workers, so it is never added up.
-        A forward scan fills the set twice with the same keys: it is full from the first time on."""
+        """The number of keys in the seen set. All workers share the set, so sizes are not added
+        up. A forward scan fills the set twice with the same keys, so the size is final after the
+        first pass."""
         self.files_given = 0
-        """The files that have reached the caller, set by the one thread that gives them."""
+        """The number of files emitted to the caller; set only by the emitting thread."""
         self.fell_back: str | None = None
-        """Why the scan took the forward way, where it had meant to go the other."""
+        """Why the scan fell back to the forward strategy, if it did."""
         self._has_given_all = False
 
     @property
     def counts(self) -> Counts:
-        """The counts as they are now."""
+        """A copy of the current counts."""
         with self._lock:
             counts = copy(self._counts)
         counts.adds_emitted += self.files_given
@@ -35,38 +36,38 @@ class Meter:
 
     @property
     def duration_ns(self) -> int:
-        """How long the run has taken, or has taken so far."""
+        """The duration of the replay, up to now if it is still running."""
         return (self._ended_ns or time.monotonic_ns()) - self._started_ns
 
     @property
     def time_to_first_file_ns(self) -> int | None:
-        """How long the caller waited for the first file; None: there is none yet."""
+        """How long the caller waited for the first file; None if there is none yet."""
         return None if self._first_file_ns is None else self._first_file_ns - self._started_ns
 
     def count(self, **more: int) -> None:
-        """Add to some counts, by name."""
+        """Increase counters, given by name."""
         with self._lock:
             for name, number in more.items():
                 setattr(self._counts, name, getattr(self._counts, name) + number)
 
     def merge(self, other: Counts) -> None:
-        """Take in what a worker has counted, from zero."""
+        """Add the counts of a worker, which started from zero."""
         with self._lock:
             self._counts.add(other)
 
     def start(self) -> None:
-        """Let the clock begin here."""
+        """Restart the clock."""
         self._started_ns = time.monotonic_ns()
 
     def give(self, files: int) -> None:
-        """Count files that a thread hands to the caller, while another one makes more."""
+        """Count files emitted to the caller while the replay continues."""
         self.first_file()
         with self._lock:
             if not self._has_given_all:
                 self.files_given += files
 
     def give_all(self, files: int) -> None:
-        """Count all files: the caller may not have taken the last of them yet, but will."""
+        """Set the final number of files, including those the caller has not fetched yet."""
         if files:
             self.first_file()
         with self._lock:
@@ -74,12 +75,12 @@ class Meter:
             self.files_given = files
 
     def first_file(self) -> None:
-        """Note that a file is about to reach the caller; only the first time counts."""
+        """Record when the first file reaches the caller; later calls do nothing."""
         if self._first_file_ns is None:
             self._first_file_ns = time.monotonic_ns()
 
     def end(self) -> bool:
-        """Stop the clock; True the first time."""
+        """Stop the clock; return True only on the first call."""
         with self._lock:
             if self._ended_ns is not None:
                 return False

@@ -1,4 +1,4 @@
-"""A bar for work that takes long: drawn where a person looks on, and nothing anywhere else."""
+"""A progress bar for long work, drawn only on an interactive terminal."""
 
 import sys
 from typing import Self
@@ -15,7 +15,7 @@ from rich.progress import (
 
 
 class ProgressBar:
-    """How far some work is, on a terminal; it is gone when the work is done.
+    """Shows the progress of some work on a terminal, and disappears when it is done.
 
     with ProgressBar("reading files") as bar:
         for number, file in enumerate(files):
@@ -23,8 +23,8 @@ class ProgressBar:
     """
 
     def __init__(self, title: str, *, console: Console | None = None) -> None:
-        """Name the work; by default it is shown on standard error, if that is a terminal."""
-        shown_on = console or Console(stderr=True)
+        """Create the bar; by default it is drawn on standard error if that is a terminal."""
+        console = console or Console(stderr=True)
         self._progress = Progress(
             SpinnerColumn(),
             TextColumn("{task.description}"),
@@ -32,11 +32,11 @@ class ProgressBar:
             MofNCompleteColumn(),
             TextColumn("{task.fields[note]}"),
             TimeElapsedColumn(),
-            console=shown_on,
+            console=console,
             transient=True,
-            # What is printed beside the bar stays where it goes, unless that is the same terminal.
+            # Redirect standard output only if it shares the terminal with the bar.
             redirect_stdout=sys.stdout.isatty(),
-            disable=not shown_on.is_interactive,
+            disable=not console.is_interactive,
         )
         self._task = self._progress.add_task(title, total=None, note="")
 
@@ -49,9 +49,9 @@ class ProgressBar:
 
     @property
     def is_shown(self) -> bool:
-        """Whether anybody sees it: otherwise there is no need to ask how far the work is."""
+        """Whether the bar is visible; if not, progress need not be computed."""
         return not self._progress.disable
 
     def update(self, done: int, *, total: int | None = None, note: str = "") -> None:
-        """Tell how far the work is; `total` may grow, or be unknown."""
+        """Set the progress; `total` may grow, or be unknown."""
         self._progress.update(self._task, completed=done, total=total, note=note)

@@ -3,13 +3,14 @@
 import msgspec
 
 from headrace.metrics.counts import Counts
-from headrace.metrics.event import Event, LogReplayCompleted
+from headrace.metrics.event import Event, LogReplayCompleted, StateRead, StateWritten
 from headrace.metrics.requirement import require_prometheus
+from headrace.metrics.state_metric import COUNTERS, DURATIONS, GAUGES, state_metrics
 
 require_prometheus()
 
 # isort: split
-from prometheus_client import (  # noqa: E402  (only now it is known to be there)
+from prometheus_client import (  # noqa: E402  (checked above)
     CollectorRegistry,
     Counter,
     Gauge,
@@ -18,11 +19,12 @@ from prometheus_client import (  # noqa: E402  (only now it is known to be there
 )
 
 _SECONDS = (0.001, 0.005, 0.02, 0.1, 0.5, 2.0, 10.0, 60.0)
+_MILLISECONDS = (1, 5, 20, 100, 500, 2_000, 10_000, 60_000)
 _LABELS = ("table", "phase")
 
 
 class PrometheusReporter:
-    """A reporter that counts into a registry; `text()` is what a scrape gets."""
+    """A reporter that counts into a registry; `text()` returns what a scrape reads."""
 
     def __init__(self, registry: CollectorRegistry | None = None) -> None:
         """Register the metrics, by default in a registry of their own."""
@@ -38,7 +40,7 @@ class PrometheusReporter:
             for name, text in (
                 ("commits_scanned", "Commits read before completing"),
                 ("files_emitted", "Files returned to the caller"),
-                ("fallback_triggered", "Times that another way was taken"),
+                ("fallback_triggered", "Fallbacks to an older base or another strategy"),
             )
         }
         self._seen = Gauge(
@@ -60,19 +62,45 @@ class PrometheusReporter:
         )
         self._scans = Counter(
             "headrace_scans",
-            "Scans, by the strategy that they took",
+            "Scans by strategy",
             ("table", "strategy"),
             registry=self.registry,
         )
         self._events = Counter(
             "headrace_events",
-            "What a careful reader survived",
+            "Log anomalies that were tolerated",
             ("table", "event"),
             registry=self.registry,
         )
 
+        self._state_durations = {
+            name: Histogram(
+                name.replace(".", "_"),
+                f"State: {name}",
+                ("table",),
+                buckets=_MILLISECONDS,
+                registry=self.registry,
+            )
+            for name in DURATIONS
+        }
+        self._state_gauges = {
+            name: Gauge(
+                name.replace(".", "_"), f"State: {name}", ("table",), registry=self.registry
+            )
+            for name in GAUGES
+        }
+        self._state_counters = {
+            name: Counter(
+                name.replace(".", "_"), f"State: {name}", ("table",), registry=self.registry
+            )
+            for name in COUNTERS
+        }
+
     def __call__(self, event: Event) -> None:
         """Count an event."""
+        if isinstance(event, StateRead | StateWritten):
+            self._count_state(event)
+            return
         if not isinstance(event, LogReplayCompleted):
             self._events.labels(event.table, type(event).__name__).inc()
             return
@@ -88,6 +116,15 @@ class PrometheusReporter:
             self._scans.labels(table, event.strategy).inc()
         if event.time_to_first_file_ns is not None:
             self._first.labels(table).observe(event.time_to_first_file_ns / 1e9)
+
+    def _count_state(self, event: StateRead | StateWritten) -> None:
+        for name, value in state_metrics(event).items():
+            if name in self._state_durations:
+                self._state_durations[name].labels(event.table).observe(value)
+            elif name in self._state_gauges:
+                self._state_gauges[name].labels(event.table).set(value)
+            else:
+                self._state_counters[name].labels(event.table).inc(value)
 
     def text(self) -> str:
         """All metrics in Prometheus' text format."""

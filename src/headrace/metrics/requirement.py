@@ -1,4 +1,4 @@
-"""What a reporter needs before it can be used: checked first, importing none of it."""
+"""Checks that a reporter's client library is installed, without importing it."""
 
 from importlib.util import find_spec
 
@@ -6,21 +6,21 @@ from headrace.errors import MissingExtraError
 
 
 def require_prometheus() -> None:
-    """Say how to install the client of Prometheus where it is not.
+    """Check that the Prometheus client is installed.
 
     Raises:
-        MissingExtraError: it is not.
+        MissingExtraError: It is not installed.
     """
     if find_spec("prometheus_client") is None:
         raise MissingExtraError(module="prometheus_client", extra="prometheus")
 
 
 def require_opentelemetry() -> None:
-    """Say how to install OpenTelemetry where it is not.
+    """Check that OpenTelemetry is installed.
 
     Raises:
-        MissingExtraError: it is not.
+        MissingExtraError: It is not installed.
     """
-    # Other packages share its name, so that the folder alone proves nothing.
+    # Other packages share its namespace, so the top-level package alone proves nothing.
     if find_spec("opentelemetry") is None or find_spec("opentelemetry.metrics") is None:
         raise MissingExtraError(module="opentelemetry", extra="otel")

@@ -1,4 +1,4 @@
-"""What phases decide with: the seen set (who hides whom) and skipping (who cannot matter).
+"""What replay decides with: the seen set, and file skipping by a predicate.
 
-Keys and columns of a batch enter; answers about each of its files leave.
+The keys and columns of a batch of files enter; a mask of the files to keep leaves.
 """

@@ -1,8 +1,8 @@
-"""The statistics of a batch of files, wherever the log keeps them.
+"""Reads the statistics of a batch of files from typed columns, from JSON, or from both.
 
-A checkpoint may have them as typed columns, as JSON text, or both, and its typed columns may
-lag behind the table's schema. Per file and leaf, the typed value counts if there is one, else
-the JSON; the text is decoded only for the files that need it.
+A checkpoint may store statistics as typed columns (`stats_parsed`), as JSON text (`stats`), or
+both, and its typed columns may be older than the table's schema. For each file and statistic the
+typed value wins if there is one; JSON is decoded only for files that need it.
 """
 
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headrace.protocol.statistics import (
+from headrace.protocol.statistics.decode import (
     ColumnStatistics,
     FileStatistics,
     StatisticsColumn,
@@ -20,23 +20,23 @@ from headrace.protocol.statistics import (
     decode_statistics,
     extreme_type,
 )
-from headrace.protocol.statistics_json import statistics_decoder
+from headrace.protocol.statistics.decoder import statistics_decoder
 
 _RECORDS = ("numRecords",)
 _KINDS = ("minValues", "maxValues", "nullCount")
 
 
 class StatisticsSource(Protocol):
-    """A batch of files, as far as their statistics are concerned."""
+    """The statistics columns of a batch of files."""
 
     def __len__(self) -> int:
         """The number of files."""
 
     def stats_json(self) -> pa.StringArray | None:
-        """The statistics as text; None if the source has no such column."""
+        """Return the statistics as JSON text; None if there is no such column."""
 
     def stats_parsed(self, leaf: tuple[str, ...]) -> pa.Array | None:
-        """A typed leaf, such as `("minValues", "a", "b")`; None if it is not there."""
+        """Return a typed column, such as `("minValues", "a", "b")`; None if there is none."""
 
 
 def read_statistics(
@@ -45,7 +45,7 @@ def read_statistics(
     *,
     selection: pa.BooleanArray | None,
 ) -> FileStatistics:
-    """Collect what is known about these columns, for the selected files or for all."""
+    """Read the statistics of some columns, for the selected files or for all."""
     source = _Selected(files, selection)
     texts = source.json()
     if texts is not None and not source.has_parsed(columns):
@@ -64,7 +64,7 @@ def read_statistics(
 
 
 def record_counts(files: StatisticsSource) -> pa.Int64Array:
-    """The number of rows of each file, deleted ones included; null where nothing says it."""
+    """Return the row count of each file, including deleted rows; null where it is unknown."""
     parsed = files.stats_parsed(_RECORDS)
     counts = None if parsed is None else _widened(parsed, pa.int64())
     texts = files.stats_json()
@@ -84,7 +84,7 @@ class _Selected(msgspec.Struct, frozen=True):
         return self._select(self.files.stats_json())
 
     def has_parsed(self, columns: Sequence[StatisticsColumn]) -> bool:
-        """Whether there is any typed statistic of these columns."""
+        """Whether any of these columns has a typed statistic."""
         leaves: list[tuple[str, ...]] = [("numRecords",)]
         leaves += [(kind, *c.path) for c in columns for kind in _KINDS]
         return any(self.files.stats_parsed(leaf) is not None for leaf in leaves)
@@ -103,25 +103,25 @@ class _Selected(msgspec.Struct, frozen=True):
         )
 
     def _leaf(self, leaf: tuple[str, ...], target: pa.DataType) -> pa.Array:
-        found = None if pa.types.is_null(target) else self.files.stats_parsed(leaf)
-        array = self._select(found)
+        stored = None if pa.types.is_null(target) else self.files.stats_parsed(leaf)
+        array = self._select(stored)
         if array is not None:
             array = _widened(array, target)
         if array is not None:
             return array
-        kept = self.selection
-        return pa.nulls(len(self.files) if kept is None else pc.sum(kept).as_py(), target)
+        selection = self.selection
+        return pa.nulls(len(self.files) if selection is None else pc.sum(selection).as_py(), target)
 
     def _select(self, array: pa.Array | None) -> pa.Array | None:
         return array if array is None or self.selection is None else array.filter(self.selection)
 
 
 def _widened(array: pa.Array, target: pa.DataType) -> pa.Array | None:
-    """A typed leaf in the column's type of today; None if the one does not lead to the other."""
+    """Cast a typed column to the current type of its column; None if that is not a widening."""
     if array.type == target:
         return array
     if _is_text(array.type) != _is_text(target):
-        return None  # a cast would read or write the text, and nobody widens like that
+        return None  # a cast would parse or format text, which is not a type widening
     try:
         return array.cast(target, safe=not pa.types.is_timestamp(target))
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
@@ -134,7 +134,7 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _incomplete(parsed: FileStatistics, columns: Sequence[StatisticsColumn]) -> pa.BooleanArray:
-    """The files of which the typed columns do not tell all that they could."""
+    """Return a mask of the files that lack a wanted typed statistic."""
     uncounted = parsed.num_records.is_null()
     incomplete = pa.repeat(False, len(uncounted))
     for column in columns:
@@ -143,7 +143,7 @@ def _incomplete(parsed: FileStatistics, columns: Sequence[StatisticsColumn]) -> 
             incomplete = pc.or_(incomplete, pc.or_(uncounted, known.null_count.is_null()))
         if Wanted.EXTREMES in column.wanted:
             lacking = pc.or_(known.minimum.is_null(), known.maximum.is_null())
-            # A column of nulls has no extremes, here or in the text.
+            # A column of nulls has no minimum or maximum, in JSON either.
             all_null = pc.fill_null(pc.equal(known.null_count, parsed.num_records), False)
             incomplete = pc.or_(incomplete, pc.and_not(lacking, all_null))
     return incomplete

@@ -1,4 +1,4 @@
-"""Packed keys that several sets hold together: some in memory, some on disk, none twice."""
+"""Immutable sets of packed keys, in memory and on disk, that several seen sets share."""
 
 from collections.abc import Collection, Iterable, Iterator
 from itertools import chain
@@ -9,16 +9,16 @@ from headrace.replay.spill import Spill
 
 
 class Layer(msgspec.Struct, frozen=True):
-    """What may be seen of a spill: it never changes, though the spill may grow."""
+    """An immutable view of a spill, which may grow meanwhile."""
 
     spill: Spill
     stop: int
-    """The first round that was written too late."""
+    """Rounds from this one on are not part of the view."""
     without: frozenset[int] = frozenset()
-    """Rounds before it that are left out all the same."""
+    """Earlier rounds that are excluded as well."""
 
     def held(self, keys: Iterable[bytes]) -> set[bytes]:
-        """Those of the keys that are here."""
+        """Return the given keys that are in this view."""
         return {key for key, number in self.spill.find(keys).items() if self._shows(number)}
 
     def __iter__(self) -> Iterator[bytes]:
@@ -32,19 +32,19 @@ class Layer(msgspec.Struct, frozen=True):
 
 
 class Holdings(msgspec.Struct, frozen=True):
-    """Keys that never change: whoever wants to add to a set in memory copies it before."""
+    """Immutable keys: to add to a set in memory, copy it first. No key is in two parts."""
 
     memory: tuple[set[bytes], ...] = ()
     layers: tuple[Layer, ...] = ()
 
     def held(self, keys: Collection[bytes]) -> set[bytes]:
-        """Those of the keys that are here; a disk is asked for many at once."""
-        found: set[bytes] = set()
+        """Return the given keys that are held here; the disk is queried in bulk."""
+        held: set[bytes] = set()
         for part in self.memory:
-            found |= part.intersection(keys)
+            held |= part.intersection(keys)
         for layer in self.layers:
-            found |= layer.held(set(keys) - found)
-        return found
+            held |= layer.held(set(keys) - held)
+        return held
 
     def __iter__(self) -> Iterator[bytes]:
         return chain(*self.memory, *self.layers)

@@ -1,8 +1,8 @@
-"""Probing a frozen seen set with whole columns.
+"""Probes a frozen seen set with whole columns of paths.
 
-Making a Python text of every path would cost more than reading it. So a row is first looked
-up by eight bytes near the end of its path, where file names differ, in a bitmap of bounded size,
-and only the few candidates are compared exactly. The bitmap never decides by itself.
+Creating a Python string for every path would cost more than reading it. So each row is first
+looked up in a bitmap of bounded size by eight bytes near the end of its path, where file names
+differ; only the few candidates are compared exactly. The bitmap never decides by itself.
 """
 
 from itertools import islice
@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 
 from headrace.compiled.paths import paths_in_doubt
 from headrace.plan.seen import FrozenSeen
+from headrace.protocol.action import vector_id
 from headrace.protocol.key import FileKey, canonical_path
 from headrace.replay.path_column import TAIL_BYTES, WINDOW_START, PathColumn
 
@@ -26,18 +27,18 @@ _KEYS_AT_ONCE = 1 << 16
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _SECOND_MULTIPLIER = np.uint64(0xC2B2AE3D27D4EB4F)
 _SURE_BYTES = TAIL_BYTES + 3 * len("file:")
-"""A path as long as this has its window in its key, unless it is a scheme, be it escaped, and a
-run of slashes that reaches into the window."""
+"""A path of at least this length has its window in its key, unless the path is little more than a
+scheme (possibly escaped) and slashes that reach into the window."""
 _FIRST_BYTE, _SLASH = np.uint64(0xFF), np.uint64(ord("/"))
 
 Rows: TypeAlias = npt.NDArray[np.intp]
-"""The places of some rows of a batch."""
+"""Row indices of a batch."""
 _Spots: TypeAlias = tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]
-"""A byte of the bitmap for each hash, and the bit in it."""
+"""For each hash, the index of its byte in the bitmap, and the bit in that byte."""
 
 
 def all_but(rows: Rows, size: int) -> pa.BooleanArray:
-    """A mask of so many rows that leaves out some."""
+    """Return a mask of `size` rows that is false for `rows`."""
     mask = np.ones(size, dtype=np.bool_)
     mask[rows] = False
     return pa.array(mask)
@@ -46,20 +47,21 @@ def all_but(rows: Rows, size: int) -> pa.BooleanArray:
 class SeenMatcher:
     """Finds the rows of a batch whose key is in the set.
 
-    The bitmap takes about sixteen bytes a key, and never more than its limit: a set that outgrows
-    it has more of its rows compared exactly, and no other answer. It is made when so many rows
-    have been compared that it would have paid; who asks for few rows never waits for it.
+    The bitmap takes about sixteen bytes per key, up to a limit: beyond it more rows are compared
+    exactly, with the same answer. It is built only after enough rows have been compared for it to
+    pay off, so a scan of few rows never waits for it.
     """
 
     def __init__(self, seen: FrozenSeen, *, bitmap_limit_bytes: int = BITMAP_LIMIT_BYTES) -> None:
         self._seen = seen
         self._limit_bits = bitmap_limit_bytes * 8
-        self._without_bitmap = len(seen)  # to compare a row takes as long as to add a key
+        # Comparing a row costs about as much as adding a key to the bitmap.
+        self._without_bitmap = len(seen)
         self._lock = Lock()
         self._bitmap: Bitmap | None = None
 
     def seen_rows(self, paths: pa.StringArray, vectors: pa.StructArray | None) -> Rows:
-        """The rows whose key is in the set, in order."""
+        """Return the indices of the rows whose key is in the set, in order."""
         if not len(paths):
             return np.empty(0, dtype=np.intp)
         candidates = self._rows_to_compare(paths)
@@ -92,7 +94,7 @@ class SeenMatcher:
 
 
 class Bitmap:
-    """Two bits for each number that was added; it takes as much memory at the end as at first."""
+    """A bitmap of constant size with two bits set for each added number."""
 
     def __init__(self, most_bits: int) -> None:
         exponent = max(most_bits, 8).bit_length() - 1
@@ -100,7 +102,7 @@ class Bitmap:
         self.shift = 64 - exponent
 
     def add(self, numbers: npt.NDArray[np.uint64]) -> None:
-        """Let these numbers through from now on."""
+        """Add numbers."""
         hashes = numbers * _MULTIPLIER
         for mixed in (hashes, _mixed_again(hashes)):
             np.bitwise_or.at(self.bytes, *self._spots(mixed))
@@ -108,15 +110,15 @@ class Bitmap:
     def may_hold(self, numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
         """Whether each number may have been added: true for all that were, and for a few more."""
         hashes = numbers * _MULTIPLIER
-        found = self._holds(hashes)
-        passed = np.flatnonzero(found)  # few, so that their second bit costs next to nothing
-        found[passed] = self._holds(_mixed_again(hashes[passed]))
-        return found
+        may_hold = self._holds(hashes)
+        passed = np.flatnonzero(may_hold)  # few, so testing their second bit costs little
+        may_hold[passed] = self._holds(_mixed_again(hashes[passed]))
+        return may_hold
 
     def _holds(self, hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
         places, bits = self._spots(hashes)
-        found: npt.NDArray[np.bool_] = (self.bytes[places] & bits) != 0
-        return found
+        is_set: npt.NDArray[np.bool_] = (self.bytes[places] & bits) != 0
+        return is_set
 
     def _spots(self, hashes: npt.NDArray[np.uint64]) -> _Spots:
         number = (hashes >> np.uint64(self.shift)).view(np.int64)
@@ -124,11 +126,11 @@ class Bitmap:
 
 
 def _rows_in_doubt(paths: pa.StringArray, bitmap: Bitmap) -> Rows:
-    """The rows whose key may be in the set.
+    """Return the rows whose key may be in the set.
 
-    The key of a path is the path itself, but for escapes and for a local scheme. Where the tail
-    has no escape, it is the tail of the key too, unless the key is shorter than that: then the
-    path is short or all but a scheme and slashes, which reach into the window.
+    The key of a path is the path itself, except for escapes and a local scheme. A tail without
+    escapes is also the tail of the key, unless the key is shorter than the tail: then the path is
+    short, or consists of little more than a scheme and slashes that reach into the window.
     """
     column = PathColumn(paths)
     in_doubt: npt.NDArray[np.bool_] = column.lengths < TAIL_BYTES
@@ -142,31 +144,28 @@ def _rows_in_doubt(paths: pa.StringArray, bitmap: Bitmap) -> Rows:
 
 
 def _begin_with_slash(windows: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
-    found: npt.NDArray[np.bool_] = (windows & _FIRST_BYTE) == _SLASH
-    return found
+    is_slash: npt.NDArray[np.bool_] = (windows & _FIRST_BYTE) == _SLASH
+    return is_slash
 
 
 def _differ_from_key(paths: pa.StringArray) -> npt.NDArray[np.bool_]:
-    """Whether each path may not be its own key."""
-    found = pc.or_(pc.starts_with(paths, "file:"), pc.match_substring(paths, "%"))
-    return np.asarray(found.to_numpy(zero_copy_only=False))
+    """Whether each path may differ from its key."""
+    may_differ = pc.or_(pc.starts_with(paths, "file:"), pc.match_substring(paths, "%"))
+    return np.asarray(may_differ.to_numpy(zero_copy_only=False))
 
 
 def _mixed_again(hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """Another hash, for the second bit."""
+    """Derive a second hash, for the second bit."""
     mixed = hashes ^ (hashes >> np.uint64(32))
     mixed *= _SECOND_MULTIPLIER
     return mixed
 
 
 def _ids(vectors: pa.StructArray) -> list[str | None]:
-    """The ids of a few deletion vectors."""
-    found: list[str | None] = []
-    for vector in vectors.to_pylist():
-        if vector is None or vector["storageType"] is None:
-            found.append(None)
-            continue
-        offset = vector.get("offset")
-        base = vector["storageType"] + vector["pathOrInlineDv"]
-        found.append(base if offset is None else f"{base}@{offset}")
-    return found
+    """Return the ids of a few deletion vectors."""
+    return [
+        None
+        if vector is None or vector["storageType"] is None
+        else vector_id(vector["storageType"], vector["pathOrInlineDv"], vector.get("offset"))
+        for vector in vectors.to_pylist()
+    ]

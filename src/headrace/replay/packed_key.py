@@ -1,7 +1,8 @@
-"""Keys as bytes: the form in which the seen set keeps them, in memory and on disk.
+"""Packs file keys into bytes, the form in which the seen set stores them.
 
-A packed key is the UTF-8 of its path; where there is a deletion vector, a separator and the id
-follow. The separators are bytes that UTF-8 never has, so two keys never give the same bytes.
+A packed key is the path in UTF-8, followed by a separator and the vector id if the file has a
+deletion vector. The separators are bytes that never occur in UTF-8, so different keys always
+pack to different bytes.
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,14 +12,14 @@ from headrace.protocol.key import FileKey, key_of
 
 _VECTOR_FOLLOWS = b"\xff"
 _KEY_FOLLOWS = b"\xfe"
-# What a path had percent-encoded need not be UTF-8: such bytes stand in its text as lone
-# surrogates, which must stay apart from the characters that they would make up together.
+# Percent-encoded bytes of a path need not be valid UTF-8. They are decoded to lone surrogates,
+# which must not be merged into the characters that they would form together.
 _ODD_TEXT = "surrogatepass"
 _SURROGATE_BEGINS = b"\xed"
 
 
 def pack(key: FileKey) -> bytes:
-    """The bytes of one key."""
+    """Pack one key."""
     path = key.path.encode("utf-8", _ODD_TEXT)
     if key.dv_id is None:
         return path
@@ -26,35 +27,35 @@ def pack(key: FileKey) -> bytes:
 
 
 def pack_all(keys: Iterable[FileKey]) -> list[bytes]:
-    """The bytes of each key; a call a key would cost more than the packing."""
+    """Pack many keys, without a function call for each."""
     return [key.path.encode("utf-8", _ODD_TEXT) if key.dv_id is None else pack(key) for key in keys]
 
 
 def pack_keys_of(files: Iterable[Add | Remove]) -> list[bytes]:
-    """The bytes of each file's key; nearly all have a plain path, no vector, and need no key."""
-    every = list(files)
+    """Pack the key of each file, without creating a key for plain paths without a vector."""
+    files = list(files)
     try:
         return [
             path.encode()
             if "%" not in (path := file.path) and ":" not in path and file.deletion_vector is None
             else pack(key_of(file))
-            for file in every
+            for file in files
         ]
     except UnicodeEncodeError:
-        return [pack(key_of(file)) for file in every]
+        return [pack(key_of(file)) for file in files]
 
 
 def unpack(packed: bytes) -> FileKey:
-    """The key that was packed."""
+    """Unpack one key."""
     path, has_vector, dv_id = packed.partition(_VECTOR_FOLLOWS)
     text = path.decode("utf-8", _ODD_TEXT)
     return FileKey(text, dv_id.decode("utf-8", _ODD_TEXT)) if has_vector else FileKey(text)
 
 
 def paths_of(packed: Sequence[bytes]) -> Sequence[bytes]:
-    """The paths of packed keys as they were before they became texts."""
-    together = b"".join(packed)  # nearly always the keys are the paths, and this says so at once
-    if _VECTOR_FOLLOWS not in together and _SURROGATE_BEGINS not in together:
+    """Return the paths of packed keys as the bytes that a column of paths has."""
+    joined = b"".join(packed)  # one search for all keys: nearly always they are plain paths
+    if _VECTOR_FOLLOWS not in joined and _SURROGATE_BEGINS not in joined:
         return packed
     return [_path_of(key) for key in packed]
 
@@ -67,10 +68,10 @@ def _path_of(packed: bytes) -> bytes:
 
 
 def join(packed: Iterable[bytes]) -> bytes:
-    """Many keys, at least one, as one piece: that pickles quicker than as many small ones."""
+    """Join one or more keys into one bytes object, which pickles faster than many small ones."""
     return _KEY_FOLLOWS.join(packed)
 
 
 def split(joined: bytes) -> list[bytes]:
-    """The keys that were joined."""
+    """Split joined keys."""
     return joined.split(_KEY_FOLLOWS)

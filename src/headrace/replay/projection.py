@@ -1,4 +1,4 @@
-"""Which columns of a log a scan needs, and no more."""
+"""Chooses the columns of commits and checkpoints that a scan has to read."""
 
 from headrace.expr.node import BoundPredicate
 from headrace.expr.reference import evaluated_columns, statistics_leaves
@@ -16,13 +16,13 @@ ADD_FIELDS = (
 
 
 KEY_COLUMNS = ("add.path", "add.deletionVector", "remove.path", "remove.deletionVector")
-"""What tells the files of a commit apart."""
+"""The columns that make up the keys of files."""
 
 
 def commit_columns(
     projection: tuple[str, ...], *, predicate: BoundPredicate | None
 ) -> tuple[str, ...]:
-    """The columns of commits: keys, these fields of an add, and what the predicate looks at."""
+    """Return the columns to read of commits: keys, the projection, and the predicate's inputs."""
     if set(ADD_FIELDS).issubset(projection):
         return ("add", "remove")
     fields = _fields(projection, predicate)
@@ -32,7 +32,7 @@ def commit_columns(
 def add_columns(
     projection: tuple[str, ...], *, predicate: BoundPredicate | None
 ) -> tuple[str, ...]:
-    """The columns of a checkpoint: the same without removes, and statistics also as parsed."""
+    """Return the columns to read of a checkpoint: no removes, but also parsed statistics."""
     fields = _fields(projection, predicate)
     leaves = () if predicate is None else statistics_leaves(predicate)
     if leaves:
@@ -52,7 +52,7 @@ def _fields(projection: tuple[str, ...], predicate: BoundPredicate | None) -> li
 
 def _parsed_statistics(leaves: tuple[tuple[str, ...], ...]) -> list[str]:
     if any("." in name for leaf in leaves for name in leaf):
-        return ["stats_parsed"]  # a dotted path cannot say which dot is a name's own
+        return ["stats_parsed"]  # a dotted path would be ambiguous if a name contains a dot
     kinds = ("minValues", "maxValues", "nullCount")
     return [
         "stats_parsed.numRecords",

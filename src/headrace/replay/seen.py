@@ -1,10 +1,10 @@
-"""The seen set: which keys newer commits have already spoken of.
+"""The seen set: the keys of files that newer commits have added or removed.
 
-Replay goes newest first, so the first word about a key is the last one that was written.
-Adds and removes are both recorded: a re-add hides the older add as well as a remove does.
+Replay goes newest first, so the first action on a key is the one that counts. Adds and removes
+are both recorded: a re-add hides the older add just as a remove does.
 
-The set is exact whatever its size. Keys stay in memory up to a limit and then go to disk, again
-and again; a filter in front of the disk saves look-ups, and never answers by itself.
+The set is exact at any size. Keys stay in memory up to a limit and are then spilled to disk,
+repeatedly; a Bloom filter in front of the disk saves look-ups and never decides by itself.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -27,25 +27,25 @@ from headrace.replay.spill import Spill
 
 DEFAULT_MEMORY_LIMIT_BYTES = 64 << 20
 _KEY_OVERHEAD_BYTES = 144
-"""What a key takes beside its text: an object, and a place in a table that has just grown."""
+"""The memory of a key besides its bytes: the object, and its slot in a hash table."""
 _FILTER_SHARE = 8
 _LARGEST_FILTER_BYTES = 128 << 20
 _LARGEST_CHUNK = 4096
-_SHIPPED_KEYS = 1 << 16
+_PICKLED_KEYS = 1 << 16
 _KEYS_AT_ONCE = 1 << 14
 _NOTHING = Holdings()
 
 
 class SeenSet:
-    """Keys met so far, filled by one reader that goes newest first.
+    """The keys seen so far, filled by one reader that goes newest first.
 
-    The keys of the source that is being read stay apart from those of newer ones: an add is
-    tested against strictly newer sources only, because in one commit add(P, dv2) and
-    remove(P, dv1) are legal in any order.
+    The keys of the current source (a commit) are kept apart from those of newer sources: an add
+    is tested against strictly newer sources only, because one commit may contain add(P, dv2) and
+    remove(P, dv1) in any order.
 
-    `memory_limit_bytes` bounds what the keys and the filter in front of the disk take. Beside
-    it there are a few megabytes that do not grow: a page cache, and the keys that are on their
-    way. What goes to disk is gone with the last set that needs it.
+    `memory_limit_bytes` bounds the memory of the keys and of the filter in front of the disk.
+    A page cache and the keys in transit take a few constant megabytes more. Spilled keys are
+    deleted with the last set that needs them.
     """
 
     def __init__(
@@ -59,13 +59,13 @@ class SeenSet:
         self._filter_bytes = min(memory_limit_bytes // _FILTER_SHARE, _LARGEST_FILTER_BYTES)
         filters = self._filter_bytes + sum(layer.spill.filter_bytes for layer in base.layers)
         self._room_bytes = max(memory_limit_bytes - filters, memory_limit_bytes >> 1)
-        # Packed at once: so few that they do not matter beside the limit.
+        # Keys packed at a time: few enough to be negligible against the limit.
         self._chunk_keys = min(max(memory_limit_bytes >> 10, 1), _LARGEST_CHUNK)
         self._source: str | None = None
-        # No key is in two of these, nor in one of them and on disk.
+        # These are disjoint from each other and from what is on disk.
         self._hidden: set[bytes] = set().union(*base.memory)
         self._fresh: set[bytes] = set()
-        # Keys of the current source that newer ones have named: they only tell what is twice.
+        # Keys of the current source that are already hidden, kept to detect duplicates.
         self._repeated: set[bytes] = set()
         self._shared = False
         self._memory_bytes = _weight(self._hidden)
@@ -79,22 +79,24 @@ class SeenSet:
             new = set(packed) - self.holdings().held(packed)
             self._fresh |= new
             self._grow_by(_weight(new))
-        self._turn_to(None)
+        self._start_source(None)
 
     def admit(
         self, source: str, *, adds: Sequence[Add | Remove], removes: Iterable[Add | Remove]
     ) -> Sequence[bool]:
-        """Tell which adds no newer source has named, and record the key of every file.
+        """Record the key of every file, and return which adds are visible.
+
+        An add is visible if no newer source has its key.
 
         Raises:
-            ValueError: a key stands twice in one source. A part of the source is then recorded:
-                go on with `without(source)`, if at all.
-            SpillFailedError: the disk did not take the keys. The set is then of no more use.
+            ValueError: A key occurs twice in one source. Part of the source is then recorded:
+                continue with `without(source)`, if at all.
+            SpillFailedError: The keys could not be spilled. The set is unusable afterwards.
         """
         if self._shared:
             self._hidden, self._fresh, self._shared = set(self._hidden), set(self._fresh), False
         if source != self._source:
-            self._turn_to(source)
+            self._start_source(source)
         visible: list[bool] = []
         remaining = chain(adds, removes)
         while packed := pack_keys_of(islice(remaining, self._chunk_keys)):
@@ -104,28 +106,28 @@ class SeenSet:
         return visible
 
     def without(self, source: str) -> "SeenSet":
-        """The same set as if that source, the last one, had never been met."""
+        """Return the set as it was before the given source, which must be the current one."""
         base = self.holdings()
         if source == self._source:
             base = Holdings((self._hidden,), self._layers(frozenset(self._rounds_of_source)))
         return SeenSet(base=base, memory_limit_bytes=self._limit_bytes)
 
     def freeze(self) -> "FrozenSeenSet":
-        """The keys as they are now, for phases that only probe.
+        """Return the current keys as an immutable set, for phases that only probe.
 
-        Nothing is copied: both sets look at the same memory and disk. The frozen one stays as
-        it is even if this one goes on, which then copies the table of its keys in memory.
+        Nothing is copied: both sets share memory and disk. If this set grows afterwards, it first
+        copies its keys in memory, so the frozen set never changes.
         """
         self._shared = True
         return FrozenSeenSet(base=self.holdings(), memory_limit_bytes=self._limit_bytes)
 
     def holdings(self) -> Holdings:
-        """Every key, as it is kept; in memory only until the next `admit`."""
+        """Return all keys; the part in memory is valid until the next `admit`."""
         return Holdings((self._hidden, self._fresh), self._layers())
 
     @property
     def spilled_keys(self) -> int:
-        """How many keys this set has written to disk; not those of the set it stems from."""
+        """The number of keys this set has spilled, without those of the set it started from."""
         return self._spilled_keys
 
     def __len__(self) -> int:
@@ -134,8 +136,8 @@ class SeenSet:
     def __reduce__(self) -> tuple[object, ...]:
         raise NotFrozenError
 
-    def _turn_to(self, source: str | None) -> None:
-        """Let the keys of the source that has been read hide those that follow."""
+    def _start_source(self, source: str | None) -> None:
+        """Begin the next source: the keys of the previous one hide older adds from now on."""
         if self._hidden:
             self._hidden |= self._fresh
         else:
@@ -148,15 +150,15 @@ class SeenSet:
             self._repeated_spill, self._rounds_of_source = None, set()
 
     def _record(self, packed: list[bytes]) -> set[bytes]:
-        """Take in keys of the current source, and tell which of them newer ones have named."""
+        """Record keys of the current source, and return those that newer sources hide."""
         keys = set(packed)
         hidden = keys & self._hidden
-        twice = keys & self._fresh or keys & self._repeated
+        duplicates = keys & self._fresh or keys & self._repeated
         if self._spill is not None or self._below:
-            twice = twice or self._look_on_disk(keys, hidden)
-        if twice or len(keys) < len(packed):
-            path = unpack(_first_repetition(packed, twice)).path
-            raise ValueError(f"the file {path} stands twice in one commit")
+            duplicates = duplicates or self._look_on_disk(keys, hidden)
+        if duplicates or len(keys) < len(packed):
+            path = unpack(_first_duplicate(packed, duplicates)).path
+            raise ValueError(f"the file {path} occurs twice in one commit")
         if hidden:
             self._repeated |= hidden
             keys -= hidden
@@ -168,16 +170,16 @@ class SeenSet:
         return hidden
 
     def _look_on_disk(self, keys: set[bytes], hidden: set[bytes]) -> set[bytes]:
-        """Add to the hidden keys; give back those that the current source has named before."""
+        """Extend the hidden keys; return those that occurred in the current source before."""
         for layer in self._below:
             hidden |= layer.held(keys - hidden)
-        twice: set[bytes] = set()
+        duplicates: set[bytes] = set()
         if self._spill is not None:
             for key, number in self._spill.find(keys - hidden).items():
-                (twice if number in self._rounds_of_source else hidden).add(key)
+                (duplicates if number in self._rounds_of_source else hidden).add(key)
         if self._repeated_spill is not None:
-            twice.update(self._repeated_spill.find(hidden))
-        return twice
+            duplicates.update(self._repeated_spill.find(hidden))
+        return duplicates
 
     def _grow_by(self, more_bytes: int) -> None:
         self._memory_bytes += more_bytes
@@ -185,7 +187,7 @@ class SeenSet:
             self._move_to_disk()
 
     def _move_to_disk(self) -> None:
-        """Write what is in memory, and let go of it."""
+        """Spill the keys in memory, and release them."""
         spill = self._spill or Spill(filter_bytes=self._filter_bytes)
         try:
             self._spill = spill
@@ -201,7 +203,7 @@ class SeenSet:
             self._hidden, self._fresh, self._repeated = set(), set(), set()
             self._shared, self._memory_bytes = False, 0
         except BaseException:
-            # Half of it is in memory and on disk: rather no answer from now on than a wrong one.
+            # The state is inconsistent: no answer from now on is better than a wrong one.
             spill.close()
             raise
 
@@ -212,10 +214,10 @@ class SeenSet:
 
 
 class FrozenSeenSet:
-    """Keys that hide older adds; it never changes, several threads may ask it, and it pickles.
+    """An immutable set of keys that hide older adds; safe for several threads, and it pickles.
 
-    A pickle ships every key, also those on disk; where it arrives, the same limit of memory
-    holds.
+    A pickle contains every key, including those on disk; unpickling applies the same memory
+    limit.
     """
 
     __slots__ = ("_holdings", "_limit_bytes")
@@ -233,14 +235,14 @@ class FrozenSeenSet:
         self._holdings = base
 
     def thaw(self) -> SeenSet:
-        """A set that starts from these keys and can be filled further."""
+        """Return a set that starts with these keys and can grow."""
         return SeenSet(base=self._holdings, memory_limit_bytes=self._limit_bytes)
 
     def contains_many(self, keys: Iterable[FileKey]) -> list[bool]:
-        """Whether each key is here. Of a set on disk it is far quicker than to ask one by one."""
+        """Whether each key is in the set; much faster than single tests if it is on disk."""
         packed = pack_all(keys)
-        found = self._holdings.held(packed)
-        return [key in found for key in packed]
+        held = self._holdings.held(packed)
+        return [key in held for key in packed]
 
     def __contains__(self, key: object) -> bool:
         if not isinstance(key, FileKey):
@@ -255,7 +257,7 @@ class FrozenSeenSet:
         return map(unpack, self._holdings)
 
     def paths(self) -> Iterator[bytes]:
-        """The path of every key, as the bytes that a column of plain paths would have."""
+        """Yield the path of every key, as the bytes that a column of paths has."""
         keys = iter(self._holdings)
         while some := list(islice(keys, _KEYS_AT_ONCE)):
             yield from paths_of(some)
@@ -265,26 +267,26 @@ class FrozenSeenSet:
 
     def __reduce__(self) -> tuple[object, ...]:
         keys = iter(self._holdings)
-        shipped = []
-        while some := list(islice(keys, _SHIPPED_KEYS)):
-            shipped.append(join(some))
-        return _arrived, (shipped, self._limit_bytes)
+        chunks = []
+        while some := list(islice(keys, _PICKLED_KEYS)):
+            chunks.append(join(some))
+        return _unpickle, (chunks, self._limit_bytes)
 
 
-def _arrived(shipped: list[bytes], memory_limit_bytes: int) -> FrozenSeenSet:
-    keys = (unpack(key) for joined in shipped for key in split(joined))
+def _unpickle(chunks: list[bytes], memory_limit_bytes: int) -> FrozenSeenSet:
+    keys = (unpack(key) for chunk in chunks for key in split(chunk))
     return FrozenSeenSet(keys, memory_limit_bytes=memory_limit_bytes)
 
 
-def _first_repetition(packed: list[bytes], met_before: set[bytes]) -> bytes:
-    met = set(met_before)
+def _first_duplicate(packed: list[bytes], seen_before: set[bytes]) -> bytes:
+    seen = set(seen_before)
     for key in packed:
-        if key in met:
+        if key in seen:
             return key
-        met.add(key)
-    raise AssertionError("every key is there once")
+        seen.add(key)
+    raise AssertionError("there is no duplicate")
 
 
 def _weight(keys: Collection[bytes]) -> int:
-    """About what keys take in memory."""
+    """Estimate the memory that keys take, in bytes."""
     return sum(map(len, keys)) + _KEY_OVERHEAD_BYTES * len(keys)

@@ -1,8 +1,8 @@
-"""Skipping: which files are proven to hold no row for which a predicate is true.
+"""File skipping: finds the files that provably have no row for which a predicate is true.
 
-Partition values are exact. Of data columns only bounds are known, from `stats_parsed` where a
-checkpoint has it, else from the JSON. What is missing, damaged or of the wrong type is
-unknown, and keeps the file.
+Partition values are exact. For data columns only bounds are known, from `stats_parsed` where a
+checkpoint has it, otherwise from JSON. Statistics that are missing, damaged or of the wrong type
+are unknown, and an unknown keeps the file.
 """
 
 from typing import Protocol
@@ -24,7 +24,7 @@ from headrace.expr.reference import (
 from headrace.protocol.arrow_value import typed_array
 from headrace.protocol.bound import lower_bound, upper_bound
 from headrace.protocol.schema import PrimitiveType
-from headrace.protocol.statistics import (
+from headrace.protocol.statistics.decode import (
     ColumnStatistics,
     FileStatistics,
     StatisticsColumn,
@@ -37,21 +37,21 @@ __all__ = ["FileColumns", "certain_mask", "keep_mask", "needs_statistics", "stat
 
 
 class FileColumns(StatisticsSource, Protocol):
-    """A batch of files, by column."""
+    """The columns of a batch of files."""
 
     def partition_text(self, physical_name: str) -> pa.StringArray:
-        """The text of one partition value of each file; null where it is absent."""
+        """Return one partition value of each file as text; null where it is absent."""
 
 
 def keep_mask(predicate: BoundPredicate, files: FileColumns) -> pa.BooleanArray:
-    """Whether each file may hold a row for which the predicate is true."""
+    """Whether each file may have a row for which the predicate is true."""
     split = split_predicate(predicate)
     keep = pa.repeat(True, len(files))
     if split.by_partition is not None and len(files):
         keep = evaluate(split.by_partition, _FileEvidence(files)).can_be_true
     if split.rest is None:
         return keep
-    # Statistics are dear: only those of the files that partition values leave are decoded.
+    # Decoding statistics is expensive: only those of files that partition values keep are decoded.
     count = pc.sum(keep, min_count=0).as_py()
     if not count:
         return keep
@@ -61,16 +61,17 @@ def keep_mask(predicate: BoundPredicate, files: FileColumns) -> pa.BooleanArray:
 
 
 class SplitPredicate(msgspec.Struct, frozen=True, kw_only=True):
-    """A predicate, and its conjuncts by what they look at."""
+    """A predicate, and its conjuncts divided by their inputs."""
 
     whole: BoundPredicate
     by_partition: BoundPredicate | None
-    """What partition values alone decide."""
+    """The conjuncts that need only partition values."""
     rest: BoundPredicate | None
+    """The conjuncts that need statistics."""
 
 
 def split_predicate(predicate: BoundPredicate) -> SplitPredicate:
-    """Split a predicate into what partition values decide and what needs statistics."""
+    """Split a predicate into conjuncts over partition values and those that need statistics."""
     conjuncts = predicate.parts if isinstance(predicate, And) else (predicate,)
     by_partition = tuple(part for part in conjuncts if not needs_statistics(part))
     rest = tuple(part for part in conjuncts if needs_statistics(part))
@@ -82,18 +83,18 @@ def split_predicate(predicate: BoundPredicate) -> SplitPredicate:
 
 
 def certain_mask(predicate: BoundPredicate, files: FileColumns) -> pa.BooleanArray:
-    """Whether each file is proven to hold only rows for which the predicate is true."""
+    """Whether the predicate is provably true for every row of each file."""
     return always_true(predicate, _FileEvidence(files, predicate, also=Wanted.NULL_COUNT))
 
 
 class _FileEvidence(msgspec.Struct):
-    """What the log says about the columns of some files."""
+    """The bounds that the log implies for the columns of some files."""
 
     files: FileColumns
     predicate: BoundPredicate | None = None
     selection: pa.BooleanArray | None = None
     also: Wanted = Wanted.NOTHING
-    """What to ask about every column, besides what the predicate looks at."""
+    """Statistics to read of every column, besides those the predicate needs."""
     _statistics: FileStatistics | None = None
     _bounds: dict[BoundColumn, Bounds] = msgspec.field(default_factory=dict)
 
@@ -103,11 +104,11 @@ class _FileEvidence(msgspec.Struct):
         return int(pc.sum(self.selection, min_count=0).as_py())
 
     def bounds(self, column: BoundColumn) -> Bounds:
-        found = self._bounds.get(column)
-        if found is None:
-            found = self._partition(column) if column.is_partition else self._data(column)
-            self._bounds[column] = found
-        return found
+        bounds = self._bounds.get(column)
+        if bounds is None:
+            bounds = self._partition(column) if column.is_partition else self._data(column)
+            self._bounds[column] = bounds
+        return bounds
 
     def _partition(self, column: BoundColumn) -> Bounds:
         texts = self.files.partition_text(column.physical_path[0])
@@ -123,7 +124,7 @@ class _FileEvidence(msgspec.Struct):
         return Bounds(
             lower=exact.lower,
             upper=exact.upper,
-            may_be_null=exact.may_be_null,  # a text that stands for no value is null here
+            may_be_null=exact.may_be_null,  # text that cannot be cast is null here
             may_be_value=pc.or_(exact.may_be_value, uncastable),
             may_be_nan=None if may_be_nan is None else pc.or_(may_be_nan, uncastable),
         )
@@ -159,11 +160,11 @@ def _recorded_bounds(
     may_be_value = pc.fill_null(pc.not_equal(recorded.null_count, num_records), True)
     lower, upper = recorded.minimum, recorded.maximum
     if not pa.types.is_null(lower.type):
-        # Extremes are values: counts are asked, if at all, where there are none.
+        # A minimum and a maximum prove that there is a value, whatever the counts say.
         may_be_value = pc.or_(may_be_value, pc.and_(lower.is_valid(), upper.is_valid()))
         minimum, maximum = _consistent(lower, upper)
         lower, upper = lower_bound(minimum, column.type), upper_bound(maximum, column.type)
-    # Writers differ on whether NaN counts, so that a maximum can never exclude it.
+    # Writers differ on whether NaN takes part in a maximum, so a maximum never excludes it.
     has_nan = column.type in (PrimitiveType("float"), PrimitiveType("double"))
     return Bounds(
         lower=lower,
@@ -175,7 +176,7 @@ def _recorded_bounds(
 
 
 def _consistent(minimum: pa.Array, maximum: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """Forget extremes that contradict each other: one of them, at least, is wrong."""
+    """Discard minimums and maximums that contradict each other: at least one is wrong."""
     contradict = pc.fill_null(pc.greater(minimum, maximum), False)
     if not pc.any(contradict, min_count=0).as_py():
         return minimum, maximum

@@ -1,7 +1,7 @@
-"""Keys on disk: where the seen set goes when its memory is used up.
+"""Keys on disk: the seen set spills here when it exceeds its memory limit.
 
-A spill is a private database that nobody else opens and nothing outlives. One set writes it, in
-rounds; other sets may share it, each seeing the rounds that had been written when they parted.
+A spill is a private SQLite database that is deleted with the last set that uses it. One set
+writes it, in numbered rounds; other sets may share it, each with a view of the earlier rounds.
 """
 
 import shutil
@@ -17,7 +17,7 @@ from headrace.replay.bloom import BloomFilter
 
 _SETTINGS = (
     "page_size = 8192",
-    # Nothing is ever rolled back or recovered: what fails half-way is closed, and gone.
+    # Nothing is ever rolled back or recovered: a spill that fails is closed and discarded.
     "journal_mode = OFF",
     "synchronous = OFF",
     "locking_mode = EXCLUSIVE",
@@ -60,28 +60,28 @@ class Spill:
             self.close()
             raise
         if journal == "off":
-            # No second file will be asked for. Where the system lets an open file lose its name,
-            # not even a kill leaves anything behind.
+            # SQLite needs no second file. Where the system allows deleting an open file, nothing
+            # remains on disk even if the process is killed.
             shutil.rmtree(self._folder, ignore_errors=True)
 
     @property
     def filter_bytes(self) -> int:
-        """How much memory the filter in front of the disk takes."""
+        """The memory of the filter in front of the disk."""
         return self._filter.size_bytes
 
     @property
     def rounds(self) -> int:
-        """How many rounds have been written: the number of the next one."""
+        """The number of rounds written so far, which is the number of the next round."""
         return len(self._round_lengths)
 
     def length(self, rounds: Iterable[int]) -> int:
-        """How many keys those rounds have."""
+        """Return the number of keys in the given rounds."""
         return sum(self._round_lengths[number] for number in rounds)
 
     def add(self, keys: Collection[bytes]) -> int:
-        """Write keys that are not there yet, and tell the number of their round.
+        """Write new keys as one round, and return its number.
 
-        If that fails, or is interrupted, the spill is closed: from then on it answers nothing.
+        If writing fails or is interrupted, the spill is closed and raises from then on.
         """
         number = self.rounds
         with self._lock, self._as_headrace_errors():
@@ -99,20 +99,20 @@ class Spill:
         return number
 
     def find(self, keys: Iterable[bytes]) -> dict[bytes, int]:
-        """Those of the keys that are there, each with its round."""
-        # In the order of the table, neighbours share a page.
-        asked = sorted(self._filter.candidates(keys))
-        found: dict[bytes, int] = {}
-        for start in range(0, len(asked), _PROBE_KEYS):
-            some = asked[start : start + _PROBE_KEYS]
+        """Return the given keys that were spilled, each with its round."""
+        # Sorted like the table, so that neighbouring keys share a page.
+        candidates = sorted(self._filter.candidates(keys))
+        rounds: dict[bytes, int] = {}
+        for start in range(0, len(candidates), _PROBE_KEYS):
+            some = candidates[start : start + _PROBE_KEYS]
             marks = ",".join("?" * len(some))
             # Only question marks enter the text of the statement.
             query = f"SELECT key, round FROM seen WHERE key IN ({marks})"  # noqa: S608
-            found.update(self._fetch(query, some))
-        return found
+            rounds.update(self._fetch(query, some))
+        return rounds
 
     def scan(self) -> Iterator[tuple[bytes, int]]:
-        """Every key with its round. The writer may go on meanwhile."""
+        """Yield every key with its round; the writer may continue meanwhile."""
         rows = self._fetch("SELECT key, round FROM seen ORDER BY key LIMIT ?", [_SCAN_KEYS])
         while rows:
             yield from rows

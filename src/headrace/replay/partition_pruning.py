@@ -1,0 +1,101 @@
+"""Which manifests and blocks of a state may hold a wanted file, by the bounds of their partitions.
+
+Bounds are compared by the declared types. Writers other than Headrace compare texts, in the order
+of UTF-16: of those, only bounds that mean the same in both orders are used.
+"""
+
+from collections.abc import Mapping, Sequence
+
+import msgspec
+import pyarrow as pa
+
+from headrace.errors import PartitionValueError
+from headrace.expr.evaluate import Bounds, evaluate
+from headrace.expr.node import BoundColumn, BoundPredicate
+from headrace.protocol.arrow_schema import arrow_type
+from headrace.protocol.schema import DataType, PrimitiveType
+from headrace.protocol.state import PartitionBounds
+from headrace.protocol.value import PartitionValue, is_ordered, typed_value
+from headrace.replay.skipping import split_predicate
+
+_FIRST_SURROGATE = "\ud800"
+_DATE_LETTERS = 10
+_FLOATS = (PrimitiveType("float"), PrimitiveType("double"))
+
+
+def parts_to_read(
+    predicate: BoundPredicate | None, parts: Sequence[Mapping[str, PartitionBounds] | None]
+) -> list[bool]:
+    """Return whether each part may hold a file that the predicate does not rule out."""
+    by_partition = None if predicate is None else split_predicate(predicate).by_partition
+    if by_partition is None or not parts:
+        return [True] * len(parts)
+    kept: list[bool] = evaluate(by_partition, _PartEvidence(parts)).can_be_true.to_pylist()
+    return kept
+
+
+class _PartEvidence(msgspec.Struct, frozen=True):
+    """What the bounds of parts say of partition columns."""
+
+    parts: Sequence[Mapping[str, PartitionBounds] | None]
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    def bounds(self, column: BoundColumn) -> Bounds:
+        name, kind = column.physical_path[0], column.type
+        known = [_usable(None if part is None else part.get(name), kind) for part in self.parts]
+        target = arrow_type(kind) if is_ordered(kind) else pa.string()
+        return Bounds(
+            lower=pa.array([bounds.lower for bounds in known], target),
+            upper=pa.array([bounds.upper for bounds in known], target),
+            may_be_null=pa.array([bounds.may_be_null for bounds in known], pa.bool_()),
+            may_be_value=pa.array([bounds.may_be_value for bounds in known], pa.bool_()),
+            may_be_nan=pa.array([bounds.may_be_nan for bounds in known], pa.bool_())
+            if kind in _FLOATS
+            else None,
+        )
+
+
+class _Usable(msgspec.Struct, frozen=True, kw_only=True):
+    """What is certain of one column in one part."""
+
+    lower: PartitionValue = None
+    upper: PartitionValue = None
+    may_be_null: bool = True
+    may_be_value: bool = True
+    may_be_nan: bool = True
+
+
+def _usable(bounds: PartitionBounds | None, kind: DataType) -> _Usable:
+    if bounds is None or not is_ordered(kind):
+        return _Usable()
+    may_be_null = bounds.contains_null is not False
+    may_be_nan = bounds.contains_nan is not False
+    if bounds.min is None or bounds.max is None:
+        # Both are missing where all values are null, or NaN.
+        has_none = bounds.min is None and bounds.max is None and bounds.contains_null is True
+        return _Usable(may_be_null=may_be_null, may_be_value=not has_none, may_be_nan=may_be_nan)
+    if bounds.contains_null is None and not _is_ordered_as_text(bounds.min, bounds.max, kind):
+        return _Usable(may_be_nan=may_be_nan)
+    try:
+        lower = typed_value(bounds.min, kind, column="")
+        upper = typed_value(bounds.max, kind, column="")
+    except PartitionValueError:
+        return _Usable()
+    if lower is None or upper is None or lower > upper:  # type: ignore[operator]
+        return _Usable()
+    return _Usable(lower=lower, upper=upper, may_be_null=may_be_null, may_be_nan=may_be_nan)
+
+
+def _is_ordered_as_text(least: str, greatest: str, kind: DataType) -> bool:
+    """Whether bounds that were found by comparing texts hold for the values, too."""
+    if least == greatest:
+        return True
+    match kind:
+        case PrimitiveType("string"):
+            return all(letter < _FIRST_SURROGATE for letter in least + greatest)
+        case PrimitiveType("date"):
+            return len(least) == len(greatest) == _DATE_LETTERS
+        case _:
+            return False
