@@ -6,7 +6,7 @@ READY  := $(VENV)/.ready
 PEERS  := $(VENV)/.peers
 
 .DEFAULT_GOAL := help
-.PHONY: help setup test lint format types unit soak fault-soak kill-soak spark-soak demo docs bench bench-full bench-spark bench-rows bench-everyday bench-history bench-pipeline spark-delta tpcds constraints clean
+.PHONY: help setup test lint format types unit conformance-remote race-remote soak fault-soak kill-soak spark-soak demo docs bench bench-full bench-spark bench-rows bench-everyday bench-remote bench-history bench-pipeline bench-state state-soak spark-delta tpcds constraints clean spark-remote
 
 help:  ## list the verbs
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -37,14 +37,30 @@ unit: $(READY)  ## the tests
 soak: $(READY)  ## the property tests with many more examples (long)
 	HEADRACE_EXAMPLES=20000 $(BIN)/pytest -n 2 -q -m property --timeout 7200
 
+# On DataFusion each operation fails in every way; on Spark in one way a turn, and in every way after
+# turns 0 to 3. `make fault-soak SPARK_FAULTS=all` takes hours.
+SPARK_FAULTS ?= turn $(shell expr `date +%j` % 4)
+
 fault-soak: $(READY)  ## fail every store operation and every step of a run, on both runners (long)
-	HEADRACE_FAULT_STEP=1 HEADRACE_SPARK_FAULT_STEP=1 $(BIN)/pytest -q tests/pipeline/faults --log-cli-level INFO
+	HEADRACE_FAULTS=all HEADRACE_SPARK_FAULTS="$(SPARK_FAULTS)" $(BIN)/pytest -q tests/pipeline/faults --log-cli-level INFO
 
 kill-soak: $(READY)  ## kill a pipeline run 20 times on each runner and compare its tables (long)
 	HEADRACE_KILLS=20 $(BIN)/pytest -q tests/pipeline/running/test_kill.py --log-cli-level INFO
 
+conformance-remote: $(READY)  ## the rows and files of real tables on S3 and Azure emulators (many minutes)
+	HEADRACE_CONFORMANCE_STEP=1 $(BIN)/pytest -n 2 -q tests/conformance/test_remote.py
+
+spark-remote: $(READY)  ## Spark's own file system for S3 over an emulator (downloads 700 MB; minutes)
+	HEADRACE_HADOOP_AWS=org.apache.hadoop:hadoop-aws:3.5.0 $(BIN)/pytest -q tests/spark_remote
+
+race-remote: $(READY)  ## 8 processes, 300 objects: one creates each, on disk, S3 and Azure (minutes)
+	HEADRACE_RACERS=8 HEADRACE_RACE_ROUNDS=300 $(BIN)/pytest -q tests/storage/test_race.py
+
 spark-soak: $(READY)  ## kill a Spark stream 20 times and count its rows (long)
 	$(BIN)/python -m tests.spark.soak --kills 20
+
+state-soak: $(READY)  ## states: eight processes with 100 commits each, kill -9 at every operation, long histories (long)
+	HEADRACE_SOAK=1 HEADRACE_EXAMPLES=4000 $(BIN)/pytest -q tests/maintain --timeout 7200
 
 # The newest Spark that Delta is built for, and that Delta. It is behind our own Spark, so that
 # it lives in an environment of its own.
@@ -99,8 +115,22 @@ bench-rows: $(PEERS)  ## the time to the first rows, 1 M files; whole and filter
 	$(BIN)/python -m benchmarks.row_read
 	$(BIN)/python -m benchmarks.first_row --repeats 5
 
+bench-remote: $(PEERS)  ## a slow object store, 1 M files and the first two cases at 10 M (many minutes)
+	$(BIN)/python -m benchmarks.remote --files 1000000
+	$(BIN)/python -m benchmarks.remote --files 10000000 --repeats 2 --case snapshot --case first
+
 bench-history: $(PEERS)  ## a run after 10 runs and after 10,000 (many minutes, most of them preparation)
 	$(BIN)/python -m benchmarks.pipeline_history
+
+.PHONY: bench-serve serve-fuzz
+bench-serve: $(PEERS)  ## a server against deltalake behind Flight, 1 M files (minutes)
+	$(BIN)/python -m benchmarks.serve
+
+serve-fuzz: $(READY)  ## fuzz the HTTP interface and the predicates of a server (minutes; downloads schemathesis and atheris)
+	$(PYTHON) -m venv $(VENV)/fuzz
+	$(VENV)/fuzz/bin/python -m pip install --quiet --constraint constraints.txt --editable '.[serve]'
+	$(VENV)/fuzz/bin/python -m pip install --quiet schemathesis atheris
+	$(VENV)/fuzz/bin/python -m tests.serve.fuzz
 
 bench-everyday: $(PEERS)  ## counting small files, and the start of the command line (a minute)
 	$(BIN)/python -m benchmarks.everyday
@@ -108,6 +138,10 @@ bench-everyday: $(PEERS)  ## counting small files, and the start of the command 
 bench-pipeline: $(PEERS)  ## planning, and runs against handwritten PySpark, TPC-H (most of an hour)
 	$(BIN)/python -m benchmarks.pipeline_plan
 	$(BIN)/python -m benchmarks.pipeline_overhead
+
+bench-state: $(PEERS)  ## states: reads, appends and compaction, against fastavro (minutes)
+	$(BIN)/python -m benchmarks.state_read
+	$(BIN)/python -m benchmarks.state_write
 
 constraints: $(READY)  ## record the exact versions in use
 	{ echo "# Exact versions that the tests were run with; refresh with 'make constraints'."; \

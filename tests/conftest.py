@@ -12,6 +12,8 @@ from hypothesis.internal.conjecture import engine
 
 from tests.effort import EXAMPLES
 
+pytest_plugins = ["tests.emulator.fixture"]
+
 # Shrinking must end, and show what it has found, well before pytest's own timeout.
 engine.MAX_SHRINKING_SECONDS = 60
 

@@ -11,6 +11,7 @@ from headrace.errors import HeadraceError
 from headrace.scan.live_file import LiveFile
 from headrace.scan.options import ScanOptions
 from headrace.scan.scan import Scan
+from headrace.serve.wiring import connect
 from headrace.table import Snapshot, Table
 from headrace.wiring import use_lean_memory
 
@@ -24,5 +25,6 @@ __all__ = [
     "Snapshot",
     "Table",
     "__version__",
+    "connect",
     "use_lean_memory",
 ]

@@ -14,6 +14,7 @@ from itertools import chain
 from typing import Any, TypeVar
 
 from headrace.engines.arrow.executor import ArrowExecutor, Columnar
+from headrace.engines.log_bytes import LogBytes, LogCache
 from headrace.errors import MissingExtraError, UnsupportedStoreError
 from headrace.expr.node import Basis, BoundPredicate
 from headrace.phases.changes import ChangeRequest
@@ -24,6 +25,7 @@ from headrace.plan.context import ExecutionContext
 from headrace.plan.executor import Executor
 from headrace.protocol.column_mapping import MappingMode
 from headrace.protocol.schema import StructType
+from headrace.protocol.state import StateManifest
 from headrace.rows.option import RowOptions
 from headrace.rows.row_count import RowCount
 from headrace.scan.changes import FileChange
@@ -32,42 +34,72 @@ from headrace.scan.live_file import FileContext
 from headrace.scan.pipeline import Pipeline
 from headrace.scan.run import Run
 from headrace.scan.scan import Scan
+from headrace.storage.address import SCHEMES, Service, parse_address
 from headrace.storage.local import LocalStore
 from headrace.storage.location import local_root, scheme_of
+from headrace.storage.option import HiddenOptions, parse_options
 from headrace.storage.reaching import ReachingStore
+from headrace.storage.retrying_write import RetryingWritableStore
 from headrace.storage.store import Store, WritableStore
 
 T = TypeVar("T")
+
+_ADDRESSES = ("s3://", "az://", "abfss://", "gs://", "https://")
 
 DEFAULT_CACHE_BYTES = 32 << 20
 """How much a table may remember of each, footers and listings."""
 
 
-def open_store(uri: str, *, options: Mapping[str, str] | None = None) -> Store:  # noqa: ARG001
-    """The store that an address belongs to, rooted there.
+def open_store(uri: str, *, options: Mapping[str, Any] | None = None) -> Store:
+    """Open the store of an address, rooted there.
 
     Raises:
         UnsupportedStoreError: no store is known for the scheme.
+        MissingExtraError: it is a remote store, and its client is not installed.
+        UnknownStorageOptionError, InvalidArgumentError: the address or an option is wrong.
     """
     if scheme_of(uri) == "file":
         return LocalStore(local_root(uri))
-    raise UnsupportedStoreError(uri=uri, known=("local paths", "file://"))
+    return _open_remote(uri, options)
 
 
-def open_writable_store(uri: str) -> WritableStore:
-    """The store that an address belongs to, to be written to.
+def open_writable_store(uri: str, *, options: Mapping[str, Any] | None = None) -> WritableStore:
+    """Open the store of an address for reading and writing; transient failures are retried.
 
     Raises:
-        UnsupportedStoreError: no store that can be written to is known for the scheme.
+        UnsupportedStoreError, MissingExtraError, UnknownStorageOptionError, InvalidArgumentError:
+            as for `open_store`.
     """
     if scheme_of(uri) == "file":
         return LocalStore(local_root(uri))
-    raise UnsupportedStoreError(uri=uri, known=("local paths", "file://"))
+    return RetryingWritableStore(_open_remote(uri, options))
 
 
-def open_files(store: Store, *, options: Mapping[str, str] | None = None) -> Store:
+def _open_remote(uri: str, options: Mapping[str, Any] | None) -> WritableStore:
+    """Open S3, Azure, Google Cloud Storage or a web server."""
+    if scheme_of(uri) not in SCHEMES:
+        raise UnsupportedStoreError(uri=uri, known=("local paths", "file://", *_ADDRESSES))
+    address = parse_address(uri)
+    chosen = parse_options(address.service, options)
+    require("obstore", extra="cloud")
+    from headrace.storage.cloud import CloudStore  # noqa: PLC0415
+    from headrace.storage.web import WebStore  # noqa: PLC0415
+
+    kind = WebStore if address.service is Service.HTTP else CloudStore
+    return kind(address, chosen)
+
+
+def open_files(store: Store, *, options: Mapping[str, Any] | None = None) -> Store:
     """The same store for what the log names: absolute addresses are opened where they are."""
-    return ReachingStore(store, open_other=partial(open_store, options=options))
+    home = SCHEMES.get(scheme_of(store.root))
+    options = None if options is None else HiddenOptions(options)
+    return ReachingStore(store, open_other=partial(_open_other, home=home, options=options))
+
+
+def _open_other(uri: str, *, home: Service | None, options: Mapping[str, Any] | None) -> Store:
+    """Open a store that a log names; options are for the service of the table itself."""
+    is_alike = home is None or SCHEMES.get(scheme_of(uri)) is home
+    return open_store(uri, options=options if is_alike else None)
 
 
 class ColumnarLoader:
@@ -82,17 +114,27 @@ class ColumnarLoader:
         self._cache_bytes = cache_bytes
         self._footers: Any = None
 
-    def __call__(self, store: Store, context: ExecutionContext) -> Columnar:
+    def __call__(self, log: LogBytes, context: ExecutionContext) -> Columnar:
         """Import the columnar half and bind it to a run."""
         from headrace.engines.arrow.columnar import ArrowColumnar  # noqa: PLC0415
         from headrace.engines.arrow.parquet_source import FooterCache  # noqa: PLC0415
 
         if self._footers is None:
             self._footers = FooterCache(self._cache_bytes)
-        return ArrowColumnar(store, footers=self._footers, context=context)
+        return ArrowColumnar(log, footers=self._footers, context=context)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return ColumnarLoader, (self._cache_bytes,)
+
+    def decode_state(self, content: bytes, *, path: str) -> StateManifest:
+        """The state that a file holds.
+
+        Raises:
+            CorruptStateError, UnsupportedStateError: it cannot be read.
+        """
+        from headrace.avro.state_file import decode_state  # noqa: PLC0415
+
+        return decode_state(content, path=path)
 
     def clear(self) -> None:
         """Forget the footers, also for the runs that have them."""
@@ -102,7 +144,9 @@ class ColumnarLoader:
 
 def open_executor(store: Store, *, cache_bytes: int = DEFAULT_CACHE_BYTES) -> ArrowExecutor:
     """The default engine over a store."""
-    return ArrowExecutor(store, load_columnar=ColumnarLoader(cache_bytes))
+    return ArrowExecutor(
+        store, load_columnar=ColumnarLoader(cache_bytes), cache=LogCache(cache_bytes)
+    )
 
 
 def use_lean_memory() -> None:
@@ -290,7 +334,7 @@ def open_change_rows(  # noqa: PLR0913  (a range, and how it is read)
     return open_reader(plan, store=store, request=row_request, options=options)
 
 
-def require(module: str) -> Any:
+def require(module: str, *, extra: str | None = None) -> Any:
     """Import a library that only some need.
 
     Raises:
@@ -299,7 +343,7 @@ def require(module: str) -> Any:
     try:
         return import_module(module)
     except ModuleNotFoundError as error:
-        raise MissingExtraError(module=module, extra=module) from error
+        raise MissingExtraError(module=module, extra=extra or module) from error
 
 
 def open_dataset(scan: Scan, *, store: Store, context: FileContext, request: Any) -> Any:
@@ -330,3 +374,48 @@ def open_relation(dataset: Any, connection: Any) -> Any:
     """A relation of DuckDB over a dataset."""
     duckdb = require("duckdb")
     return duckdb.from_arrow(dataset, connection=connection or duckdb.default_connection())
+
+
+def open_state_keeper(table: Any, *, settings: Any = None) -> Any:
+    """A `headrace.maintain.keeper.StateKeeper` of a table."""
+    from headrace.maintain.delta_sync import DeltaVersion  # noqa: PLC0415
+    from headrace.maintain.home import DELTA_HOME, Home, HomeKind  # noqa: PLC0415
+    from headrace.maintain.keeper import StateKeeper  # noqa: PLC0415
+    from headrace.maintain.live_version import delta_version  # noqa: PLC0415
+
+    def newest() -> DeltaVersion:
+        return delta_version(table.snapshot())
+
+    place: str = getattr(table, "state_root", None) or ""
+    folder, _, name = place.rpartition("/")
+    options = table.storage_options
+    if folder:  # the states are elsewhere
+        home = Home(kind=HomeKind.DELTA, root=name)
+        store = open_writable_store(folder, options=options)
+    else:
+        own = hasattr(table.store, "put")
+        home = DELTA_HOME
+        store = table.store if own else open_writable_store(table.uri, options=options)
+    return StateKeeper(
+        table.store,
+        store,
+        delta_home=home,
+        newest=newest,
+        settings=settings,
+        reporter=table.reporter,
+    )
+
+
+def run_state_sql(
+    text: str, *, settings: Any = None, options: Mapping[str, Any] | None = None
+) -> Any:
+    """Carry out a statement about a state: its `ResultTable`; None where it is not such a one."""
+    from headrace.maintain.command import run_statement  # noqa: PLC0415
+    from headrace.maintain.statement import parse_statement  # noqa: PLC0415
+
+    statement = parse_statement(text)
+    if statement is None:
+        return None
+    return run_statement(
+        statement, open_store=partial(open_writable_store, options=options), settings=settings
+    )

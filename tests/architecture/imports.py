@@ -9,7 +9,8 @@ STEPS: tuple[frozenset[str], ...] = tuple(
     frozenset(step.split())
     for step in (
         "__main__",
-        "cli serve",
+        "cli",
+        "serve",
         "pipeline",
         "spark",
         "table",
@@ -31,7 +32,37 @@ STEPS: tuple[frozenset[str], ...] = tuple(
 )
 """Imports go down this list; the rooms of one step do not import each other."""
 
+PIPELINE_STEPS: tuple[frozenset[str], ...] = tuple(
+    frozenset(step.split())
+    for step in (
+        "page.project",
+        "api",
+        "page",
+        "execution",
+        "wiring",
+        "runners",
+        "planner",
+        "output",
+        "runs",
+        "bundle",
+        "analysis",
+        "sources translation",
+        "project engine",
+        "functions",
+        "contract",
+        "arrow_ddl widening requirement parquet_statistics",
+    )
+)
+"""The same for the rooms and modules of `pipeline`; a module that is named has its own place."""
+
+PIPELINE_EXCEPTIONS = frozenset(
+    {
+        ("pipeline.bundle.bundle", "page"),  # a bundle shows its graph in a notebook
+    }
+)
+
 HEAVY: dict[str, tuple[str, ...]] = {
+    "cffi": ("serve",),
     "datafusion": ("pipeline", "state"),
     "deltalake": ("pipeline", "maintain", "commit"),
     "duckdb": ("handover",),
@@ -43,6 +74,8 @@ HEAVY: dict[str, tuple[str, ...]] = {
     "pyarrow.parquet": ("engines", "rows", "pipeline"),
     "pyspark": ("spark", "engines.spark", "pipeline.runners"),
     "sqlglot": ("expr.parse", "pipeline"),
+    "starlette": ("serve",),
+    "uvicorn": ("serve",),
 }
 """Where a heavy library may be imported: room, or module below one."""
 
@@ -53,7 +86,7 @@ PURE = frozenset({"phases", "log", "plan"})
 IMPURE_MODULES = frozenset(
     {"os", "io", "pathlib", "shutil", "socket", "subprocess", "tempfile", "urllib.request"}
 )
-MAY_IMPORT_LATE = ("wiring", "cli", "pipeline.wiring")
+MAY_IMPORT_LATE = ("wiring", "cli", "pipeline.wiring", "serve.wiring")
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +149,37 @@ def _direction(module: Module, found: Import) -> Iterator[str]:
     if not found.module.startswith("headrace.") or module.name == "headrace":
         return
     target = found.module.split(".")[1]
+    if target == module.room == "pipeline":
+        yield from _pipeline_direction(module, found)
     if target.startswith("__") or target == module.room:
         return
     if step_of(target) <= step_of(module.room):
         yield f"{module.name}:{found.line} imports upwards or sideways: {found.module}"
+
+
+def _pipeline_direction(module: Module, found: Import) -> Iterator[str]:
+    own = pipeline_room(module.name)
+    target = pipeline_room(found.module.removeprefix("headrace."))
+    if own is None or target is None or (module.name, target) in PIPELINE_EXCEPTIONS:
+        return
+    if target.partition(".")[0] == own.partition(".")[0]:
+        return
+    if _pipeline_step(target) <= _pipeline_step(own):
+        yield f"{module.name}:{found.line} imports upwards or sideways: {found.module}"
+
+
+def pipeline_room(name: str) -> str | None:
+    """The room of `pipeline` that a module is in, or the module if it has a place of its own."""
+    parts = name.split(".")[1:3]
+    if not parts:
+        return None
+    placed = {room for step in PIPELINE_STEPS for room in step}
+    named = (room for room in (".".join(parts), parts[0]) if room in placed)
+    return next(named, None)
+
+
+def _pipeline_step(room: str) -> int:
+    return next(i for i, rooms in enumerate(PIPELINE_STEPS) if room in rooms)
 
 
 def _weight(module: Module, found: Import) -> Iterator[str]:

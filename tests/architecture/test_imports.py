@@ -11,6 +11,7 @@ from tests.architecture.imports import (
     STEPS,
     Module,
     modules,
+    pipeline_room,
     violations,
 )
 
@@ -28,6 +29,11 @@ def test_every_import_goes_down_and_every_heavy_library_stays_at_home() -> None:
 def test_every_room_has_its_place() -> None:
     placed = {room for step in STEPS for room in step}
     assert {module.room for module in modules(PACKAGE)} - {"headrace"} <= placed
+
+
+def test_every_room_and_module_of_a_pipeline_has_its_place() -> None:
+    names = {path.stem for path in (PACKAGE / "pipeline").iterdir() if path.name[0] != "_"}
+    assert {name for name in names if pipeline_room(f"pipeline.{name}") is None} == set()
 
 
 def test_every_room_says_what_enters_and_what_leaves() -> None:
@@ -51,6 +57,10 @@ def test_every_room_says_what_enters_and_what_leaves() -> None:
         ("protocol.key", "from headrace.expr.node import Column"),
         ("engines.arrow.executor", "import pyspark"),
         ("engines.arrow.executor", "import sqlglot"),
+        ("pipeline.sources.delta", "from headrace.pipeline.execution.run import run_project"),
+        ("pipeline.runs.store", "from headrace.pipeline.output.note import last_note"),
+        ("pipeline.bundle.key", "from headrace.pipeline.page.graph import Graph"),
+        ("pipeline.page.graph", "from headrace.pipeline.api import Project"),
         ("scan.run", "def f():\n    import json"),
         ("scan.run", "from . import scan"),
         ("scan.run", "from typing import TYPE_CHECKING"),
@@ -66,6 +76,8 @@ def test_the_check_itself_notices_a_breach(name: str, source: str) -> None:
         ("wiring", "def f():\n    from headrace.expr.parse import parse_predicate"),
         ("engines.arrow.columnar", "import pyarrow.parquet as pq"),
         ("scan.run", "from headrace.phases.phase import Phase"),
+        ("pipeline.execution.run", "from headrace.pipeline.output.note import last_note"),
+        ("pipeline.page.project", "from headrace.pipeline.api import Project"),
     ],
 )
 def test_the_check_itself_lets_honest_code_pass(name: str, source: str) -> None:

@@ -174,7 +174,7 @@ def test_an_interrupt_ends_it_quietly_with_its_own_status(large_table: str) -> N
         (("files", "{table}", "--where", "nobody = 1"), 2, "UNKNOWN_COLUMN"),
         (("files", "{table}", "--as-of", "some day"), 2, "INVALID_ARGUMENT"),
         (("files", "{table}", "--as-of", "2000-01-01"), 3, "TIMESTAMP_NOT_FOUND"),
-        (("files", "s3://bucket/table"), 5, "UNSUPPORTED_STORE"),
+        (("files", "hdfs://host/table"), 5, "UNSUPPORTED_STORE"),
         (("files", ""), 2, "INVALID_ARGUMENT"),
         (("files", "file://elsewhere/data"), 2, "INVALID_ARGUMENT"),
         (("files", "{table}", "--limit", "9" * 20), 2, "INVALID_ARGUMENT"),

@@ -27,6 +27,7 @@ from headrace.protocol.log_file import LogFile
 from headrace.storage.local import LocalStore
 from tests.effort import examples
 from tests.engines.damage import Damaged
+from tests.engines.source import log_bytes
 
 ADD = pa.struct(
     [
@@ -47,7 +48,9 @@ def small_columns_are_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def opened(path: Path) -> tuple[ParquetSource, LogFile]:
-    source = ParquetSource(LocalStore(str(path.parent)), footers=FooterCache(0), meter=Meter())
+    source = ParquetSource(
+        log_bytes(LocalStore(str(path.parent))), footers=FooterCache(0), meter=Meter()
+    )
     return source, LogFile(path=path.name, size_bytes=path.stat().st_size, modified_ms=0)
 
 
@@ -59,7 +62,7 @@ def written(path: Path, adds: list[Any], kind: pa.DataType = ADD, **options: Any
 def quick(path: Path, columns: tuple[str, ...] = COLUMNS, *, batch_rows: int = 3) -> pa.Table:
     source, file = opened(path)
     with AddReader.open(source, file, codes=(), batch_rows=batch_rows) as reader:
-        groups = range(reader.parquet().metadata.num_row_groups)
+        groups = range(reader.opened.parquet.metadata.num_row_groups)
         return joined(batch for group in groups for batch in all_of(reader, group, columns))
 
 
@@ -74,12 +77,12 @@ def all_of(
 
 def by_arrow(path: Path, columns: tuple[str, ...] = COLUMNS) -> pa.Table:
     source, file = opened(path)
-    with source.open(file) as parquet:
-        groups = range(parquet.metadata.num_row_groups)
+    with source.open(file) as own:
+        groups = range(own.parquet.metadata.num_row_groups)
         return joined(
             batch
             for group in groups
-            for batch in source.batches(file, parquet, group, columns=columns, batch_rows=3)
+            for batch in source.batches(own, group, columns=columns, batch_rows=3)
         )
 
 
@@ -167,7 +170,7 @@ def test_only_the_rows_that_were_chosen_are_decoded(
         size = options["row_group_size"]
         batches = [
             batch
-            for group in range(reader.parquet().metadata.num_row_groups)
+            for group in range(reader.opened.parquet.metadata.num_row_groups)
             for batch in reader.batches(
                 group,
                 Wanted(

@@ -10,6 +10,7 @@ from headrace.engines.arrow import json_lines
 from headrace.errors import CorruptLogError
 from headrace.protocol.log_file import LogFile
 from headrace.storage.local import LocalStore
+from tests.engines.source import log_bytes
 from tests.lake.action import add, opening, vector
 
 LINES = [*opening(), *(add(f"Zürich-{n}") for n in range(9))]
@@ -21,7 +22,7 @@ SIZES = [1, 2, 3, 4, 50, 1000, len(TEXT) - 1, len(TEXT), 1 << 20]
 def adds(folder: Path, content: bytes, columns: tuple[str, ...] = ("add", "remove")) -> list[Any]:
     (folder / "commit").write_bytes(content)
     file = LogFile(path="commit", size_bytes=len(content), version=0)
-    batches = json_lines.scan_json(LocalStore(str(folder)), file, columns=columns)
+    batches = json_lines.scan_json(log_bytes(LocalStore(str(folder))), file, columns=columns)
     return [found for batch in batches for found in batch.actions("add")]
 
 
@@ -34,7 +35,7 @@ def paths(folder: Path, content: bytes) -> list[str]:
 def test_every_line_is_read_wherever_pieces_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int, content: bytes
 ) -> None:
-    monkeypatch.setattr(json_lines, "CHUNK_BYTES", size)
+    monkeypatch.setattr("headrace.engines.log_bytes.CHUNK_BYTES", size)
     expected = [f"Zürich-{n}" for n in range(9)] if TEXT in content else []
     assert paths(tmp_path, content) == expected
 
@@ -43,7 +44,7 @@ def test_every_line_is_read_wherever_pieces_end(
 def test_a_damaged_line_has_its_number_in_the_whole_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
-    monkeypatch.setattr(json_lines, "CHUNK_BYTES", size)
+    monkeypatch.setattr("headrace.engines.log_bytes.CHUNK_BYTES", size)
     with pytest.raises(CorruptLogError) as caught:
         paths(tmp_path, TEXT + b"\n\n{" + b"\n" + TEXT)
     assert caught.value.line == len(LINES) + 2
@@ -55,8 +56,8 @@ def test_only_the_lines_that_are_wanted_are_kept(tmp_path: Path, version: int | 
     content = TEXT + b"\n" + json.dumps(named).encode()
     (tmp_path / "manifest.json").write_bytes(content)
     file = LogFile(path="manifest.json", size_bytes=len(content), version=version)
-    store = LocalStore(str(tmp_path))
-    batches = list(json_lines.scan_json(store, file, columns=("sidecar",)))
+    log = log_bytes(LocalStore(str(tmp_path)))
+    batches = list(json_lines.scan_json(log, file, columns=("sidecar",)))
     assert [found.path for batch in batches for found in batch.actions("sidecar")] == ["x"]
     assert sum(map(len, batches)) == 1
 

@@ -23,6 +23,7 @@ from headrace.engines.arrow.lite.action import read_actions
 from headrace.engines.arrow.text_column import TextColumn
 from headrace.errors import CorruptCheckpointError
 from tests.engines.damage import flipped, page_bodies
+from tests.engines.source import Content
 from tests.engines.test_add_batches import by_arrow, many, written
 from tests.engines.test_coded_map import written as written_maps
 from tests.engines.test_lite import METADATA, NAMES, PROTOCOL
@@ -172,8 +173,8 @@ def test_protocol_and_metadata_are_not_taken_from_a_changed_page(
             write_page_checksum=has_sums,
         )
     sound = summed.getvalue()
-    expected = read_actions(plain, len(plain.getvalue()), NAMES)
+    expected = read_actions(Content(plain), NAMES)
     assert expected is not None
-    assert read_actions(summed, len(sound), NAMES) == expected
+    assert read_actions(Content(summed), NAMES) == expected
     for place in places([*chain.from_iterable(page_bodies(sound).values())]):
-        assert read_actions(BytesIO(flipped(sound, place)), len(sound), NAMES) is None
+        assert read_actions(Content(bytes(flipped(sound, place))), NAMES) is None

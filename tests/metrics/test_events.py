@@ -109,7 +109,9 @@ def test_a_refresh_that_starts_again_names_its_table_once(tmp_path: Path) -> Non
     with pytest.raises(LogGapError):
         snapshot.refresh()
     [event] = events
-    assert str(event).startswith(f"{table.uri}: the snapshot was taken anew: commit 1 is missing")
+    assert str(event).startswith(
+        f"{table.uri}: a new snapshot was taken instead of a refresh: commit 1 is missing"
+    )
 
 
 def test_every_event_says_of_which_table_it_is() -> None:

@@ -23,7 +23,7 @@ from headrace.phases import (
     Terminus,
     plan_scan,
 )
-from headrace.plan import Document, ListFiles, ReadDocument, ScanJson, explain_plan
+from headrace.plan import Chain, Document, ListFiles, ReadDocument, ScanJson, explain_plan
 from headrace.protocol.key import FileKey
 from headrace.protocol.schema import StructType
 from headrace.replay.projection import ADD_FIELDS
@@ -101,7 +101,7 @@ def test_the_plans_of_a_whole_scan_can_be_recorded_without_any_io() -> None:
     executor = MemoryExecutor(v2_log())
     snapshot = headrace.Table("/nowhere", executor=executor).snapshot()
     asked = [type(plan) for plan in executor.asked]
-    assert asked[:2] == [ReadDocument, ListFiles]
+    assert asked[:4] == [Chain, ReadDocument, ReadDocument, ListFiles]
     assert ScanJson in asked
     explained = snapshot.scan().explain()
     for word in ("CommitReplay", "RecordSeen", "CheckpointManifest", "SidecarReplay", "leaf-1"):

@@ -9,21 +9,24 @@ from headrace import wiring
 from headrace.plan.executor import Executor
 from headrace.storage.local import LocalStore
 from headrace.storage.ranged import RangedFile, as_binary
-from headrace.storage.store import ObjectMeta
+from headrace.storage.store import ObjectMeta, Store
 
 
-class CountingLocalStore:
+class CountingLocalStore(Store):
     """A folder, seen as a remote store would be: everything goes through here."""
 
     def __init__(self, root: Path) -> None:
         self._inner = LocalStore(str(root))
-        self.root = self._inner.root
         self.opened: list[str] = []
         self.listings = 0
         self.ranges: list[range] = []
         """What was read of files that were opened to seek in."""
 
-    def list(self, directory: str, *, start_from: str = "") -> list[ObjectMeta]:
+    @property
+    def root(self) -> str:
+        return self._inner.root
+
+    def list(self, directory: str, *, start_from: str = "") -> Iterator[ObjectMeta]:
         self.listings += 1
         return self._inner.list(directory, start_from=start_from)
 
@@ -35,12 +38,9 @@ class CountingLocalStore:
         self.opened.append(path)
         return self._inner.read_chunks(path, chunk_bytes=chunk_bytes)
 
-    def open(self, path: str) -> BinaryIO:
+    def open(self, path: str, *, size_bytes: int | None = None) -> BinaryIO:  # noqa: ARG002
         self.opened.append(path)
         return as_binary(_RememberingFile(self._inner.open(path), self.ranges))
-
-    def local_path(self, path: str) -> None:
-        """There is none."""
 
 
 class _RememberingFile(RangedFile):

@@ -37,7 +37,9 @@ def test_the_end_is_the_newest_version_by_default(table: Path) -> None:
 
 def test_each_commit_is_read_once(table: Path) -> None:
     executor, opened = counting_executor(table)
-    changes = Table(table, executor=executor).changes(0)
+    source = Table(table, executor=executor)
+    changes = source.changes(0)
+    source.clear_cache()
     opened.clear()
     list(changes)
     assert len(opened) == len(set(opened)) == 3

@@ -44,6 +44,7 @@ def test_only_the_commits_in_between_are_read(table: Path) -> None:
     source = Table(table, executor=executor)
     old = list(source.snapshot(version=1).scan().batches())
     new = source.snapshot()
+    source.clear_cache()
     opened.clear()
     listed = list(new.scan().since(old, version=1))
     assert {Path(path).name for path in opened} == {f"{2:020}.json"}

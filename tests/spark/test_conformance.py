@@ -53,7 +53,9 @@ def test_rows_on_spark_equal_those_that_are_stored_or_that_the_kernel_reads(
     if unreadable and unreadable["code"] == ONLY_SPARK:
         assert frame.collect()
     elif unreadable:
-        with pytest.raises(PySparkException, match="the log names this file, but it is not there"):
+        with pytest.raises(
+            PySparkException, match="the log references this file, but it does not exist"
+        ):
             frame.collect()
     else:
         different = fixture.name in EXCEPTIONS["different"]

@@ -106,7 +106,9 @@ def test_only_the_vectors_of_files_that_a_query_needs_are_read(
     write_commit(table, 1, [line])
     frame = headrace.spark.read(spark, table)
     assert frame.where("p <> 'lost'").count() == 10_025
-    with pytest.raises(PySparkException, match="the log names this file, but it is not there"):
+    with pytest.raises(
+        PySparkException, match="the log references this file, but it does not exist"
+    ):
         frame.count()
 
 

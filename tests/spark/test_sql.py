@@ -8,7 +8,7 @@ from pyspark.sql import SparkSession
 
 import headrace
 import headrace.spark
-from headrace.spark.sql import FILE_COLUMNS
+from headrace.spark.table_function import FILE_COLUMNS
 from tests.docs.lake import write_demo_lake
 from tests.listing import batch_rows
 

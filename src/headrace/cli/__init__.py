@@ -1,4 +1,4 @@
-"""The command line: one file a command, which parses, calls and renders.
+"""The command line: one module per command, which parses, calls and renders.
 
-Words of a user enter; lines on standard output, and an exit status, leave.
+Command-line arguments enter; text on standard output and an exit status leave.
 """

@@ -1,4 +1,4 @@
-"""The whole command line for Typer: every command, its help, its completion, its mistakes."""
+"""The complete Typer application: every command with its help, completion and usage errors."""
 
 import typer
 

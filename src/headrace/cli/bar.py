@@ -1,7 +1,6 @@
-"""A bar while a long answer goes elsewhere: into a file or a pipe, with a person looking on.
+"""A progress bar for output that goes to a file or a pipe while a person watches the terminal.
 
-Where the answer itself is on the terminal it tells how far it is, and where nobody looks on
-nothing is drawn.
+Nothing is drawn if the output itself is on the terminal, or if there is no terminal.
 """
 
 import sys
@@ -9,12 +8,12 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-_LOOK_EVERY_S = 0.2
+_REFRESH_S = 0.2
 
 
 @contextmanager
 def reading_shown(title: str, files_read: Callable[[], int]) -> Iterator[None]:
-    """Show how many files have been read, while something else reads them."""
+    """Show how many files have been read while the body of the `with` block reads them."""
     if sys.stdout.isatty() or not sys.stderr.isatty():
         yield
         return
@@ -23,14 +22,14 @@ def reading_shown(title: str, files_read: Callable[[], int]) -> Iterator[None]:
     finished = threading.Event()
     with ProgressBar(title) as bar:
 
-        def look() -> None:
-            while not finished.wait(_LOOK_EVERY_S):
+        def refresh() -> None:
+            while not finished.wait(_REFRESH_S):
                 bar.update(files_read(), note="files")
 
-        watcher = threading.Thread(target=look, name="headrace-bar", daemon=True)
-        watcher.start()
+        refresher = threading.Thread(target=refresh, name="headrace-bar", daemon=True)
+        refresher.start()
         try:
             yield
         finally:
             finished.set()
-            watcher.join()
+            refresher.join()

@@ -1,4 +1,4 @@
-"""`headrace changes`: the files, or the rows, that commits changed, now and as they are made."""
+"""`headrace changes`: prints the files or rows that commits changed, and follows new commits."""
 
 from collections.abc import Iterator
 from typing import Annotated, Any
@@ -6,7 +6,14 @@ from typing import Annotated, Any
 import pyarrow as pa
 import typer
 
-from headrace.cli.option import LogTail, RowOptionsOption, TableUri, parse_options
+from headrace.cli.option import (
+    LogTail,
+    RowOptionsOption,
+    StorageOption,
+    TableUri,
+    open_table,
+    parse_options,
+)
 from headrace.cli.path import shown_path
 from headrace.cli.rows import Format, choose_format, split_names, write_rows
 from headrace.errors import InvalidArgumentError, SchemaChangedError
@@ -34,11 +41,13 @@ def changes(  # noqa: PLR0913  (one parameter an option)
         typer.Option("--until", metavar="WHEN", help="Up to this version or time."),
     ] = None,
     rows: Annotated[
-        bool, typer.Option("--rows", help="The changed rows, instead of the changed files.")
+        bool, typer.Option("--rows", help="List changed rows instead of changed files.")
     ] = False,
     where: Annotated[
         str | None,
-        typer.Option("--where", metavar="SQL", help="With --rows: those for which this is true."),
+        typer.Option(
+            "--where", metavar="SQL", help="With --rows: only rows for which this is true."
+        ),
     ] = None,
     columns: Annotated[
         list[str] | None,
@@ -46,19 +55,21 @@ def changes(  # noqa: PLR0913  (one parameter an option)
             "--columns",
             "-c",
             metavar="NAMES",
-            help="With --rows: the columns wanted, with commas between; may be repeated.",
+            help="With --rows: the columns to read, separated by commas; repeatable.",
         ),
     ] = None,
     follow: Annotated[
-        bool, typer.Option("--follow", help="Go on with the changes of new commits, until Ctrl-C.")
+        bool,
+        typer.Option("--follow", help="Continue with the changes of new commits until Ctrl-C."),
     ] = False,
     every: Annotated[
         float,
         typer.Option(
-            "--every", min=0.0, metavar="SECONDS", help="With --follow: how often to look."
+            "--every", min=0.0, metavar="SECONDS", help="With --follow: how often to check."
         ),
     ] = 1.0,
     log_tail: LogTail = None,
+    storage_option: StorageOption = None,
     option: RowOptionsOption = None,
     output: Annotated[
         Format | None,
@@ -70,7 +81,7 @@ def changes(  # noqa: PLR0913  (one parameter an option)
         ),
     ] = None,
 ) -> None:
-    """List what commits changed, oldest first: files, or rows with what became of them.
+    """List the files or rows that commits changed, oldest first.
 
     [dim]headrace changes /data/events --since yesterday --rows[/]
     """
@@ -83,7 +94,7 @@ def changes(  # noqa: PLR0913  (one parameter an option)
     if follow and (until is not None or log_tail is not None):
         reason = "new commits are followed by listing the log, without an end"
         raise InvalidArgumentError(argument="--follow", reason=reason)
-    source = Table(table)
+    source = open_table(table, storage_option)
     asked: dict[str, Any] = {}
     if rows:
         asked = {
@@ -111,7 +122,7 @@ def _moment(text: str) -> int | str:
 
 
 def _files(changes: Changes, output: Format) -> RecordBatchReader:
-    """The changed files as rows; those that people look at have less to say."""
+    """Return the changed files as rows, with fewer columns in the format for people."""
     reader = pa.RecordBatchReader.from_stream(changes)
     if output is not Format.TABLE:
         return reader
@@ -128,7 +139,7 @@ def _for_people(batch: pa.RecordBatch) -> pa.RecordBatch:
 def _followed(
     table: Table, ranges: Iterator[Changes], asked: dict[str, Any] | None, output: Format
 ) -> RecordBatchReader:
-    """All ranges as one stream, whose schema is that of the table now."""
+    """Chain the ranges into one stream with the current schema of the table."""
 
     def read(changes: Changes) -> RecordBatchReader:
         if asked is None:

@@ -1,4 +1,4 @@
-"""`headrace check`: whether the views of a project are right, for a pipeline of CI."""
+"""`headrace check`: checks the views of a project, for CI."""
 
 from typing import Annotated
 
@@ -14,14 +14,14 @@ def check(
     engine: EngineName = "spark",
     with_spark: Annotated[
         bool,
-        typer.Option("--with-spark", help="Start Spark, and have its analyser look at each view."),
+        typer.Option("--with-spark", help="Start Spark, and have its analyser check each view."),
     ] = False,
 ) -> None:
-    """Check every view: syntax, tables, columns, functions, types, contracts; nothing is run.
+    """Check the syntax, tables, columns, functions, types and contracts of every view.
 
-    The first mistake is shown with its file, line and column, and the exit status is 1. For
-    `--engine datafusion`, so are the views that DataFusion would not compute as Spark does. No
-    JVM is started, except by `--with-spark`.
+    The first mistake is printed with its file, line and column, and the exit status is 1. With
+    `--engine datafusion`, views that DataFusion would not compute like Spark are mistakes, too.
+    Only `--with-spark` starts a JVM.
 
     [dim]headrace check shop --engine datafusion[/]
     """
@@ -35,6 +35,6 @@ def check(
     if engine == "datafusion" and refusals:
         raise ViewRefusedError(refusals=refusals)
     judges = f"{bundle.engine}, also by its own analyser" if with_spark else bundle.engine
-    typer.echo(f"{len(bundle.views)} views are right, for {judges}")
+    typer.echo(f"{len(bundle.views)} views are correct for {judges}")
     for name, reason in refusals.items():
         typer.echo(f"on Spark only: {name}: {reason}")

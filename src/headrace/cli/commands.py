@@ -1,4 +1,4 @@
-"""The commands by name, each in a module of its own that is imported when it is needed."""
+"""The commands by name; the module of each is imported on demand."""
 
 from collections.abc import Callable
 from importlib import import_module
@@ -14,6 +14,12 @@ PANELS: dict[str, dict[str, str]] = {
         "schema": "schema",
         "snapshot": "snapshot",
         "explain": "explain",
+        "state": "state",
+        "sql": "sql",
+    },
+    "Servers": {
+        "serve": "serve",
+        "build-cabi": "build_cabi",
     },
     "Projects": {
         "init": "init",
@@ -34,14 +40,16 @@ PANELS: dict[str, dict[str, str]] = {
         "vacuum": "runs",
     },
 }
-"""The panels of the help: each command, and the module of this room that has it."""
+"""The panels of the help: each command, and the module that implements it."""
 
 
 def load_command(name: str) -> Callable[..., None] | None:
-    """The function behind a command; None: there is no such command."""
+    """Import and return the function of a command; None if there is no such command."""
     for modules in PANELS.values():
         if name in modules:
-            command: Any = getattr(import_module(f"headrace.cli.{modules[name]}"), name)
+            command: Any = getattr(
+                import_module(f"headrace.cli.{modules[name]}"), name.replace("-", "_")
+            )
             loaded: Callable[..., None] = command
             return loaded
     return None

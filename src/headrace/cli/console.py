@@ -1,4 +1,4 @@
-"""Text for people, on a terminal or elsewhere; JSON for tools."""
+"""Prints text for people and JSON for tools."""
 
 from typing import Any
 
@@ -13,20 +13,20 @@ _BOUNDLESS = 100_000
 
 
 class Console(rich.console.Console):
-    """A console that leaves a reader who went away to the command, as all other output does."""
+    """A console that lets the command handle a closed pipe, like all other output."""
 
     def on_broken_pipe(self) -> None:
-        """Go on raising, where Rich would end the process as if something had failed."""
+        """Raise again, where Rich would exit with a failure."""
         raise  # noqa: PLE0704  (it is called while the error is handled)
 
 
 def plain_console() -> Console:
-    """A console that shows text as it is, and breaks no line of it."""
+    """Return a console that prints text literally, without wrapping."""
     return Console(highlight=False, markup=False, soft_wrap=True)
 
 
 def make_grid(*names: str) -> Grid:
-    """A table in which nothing is cut; what stands first, a name or an id, is not broken either."""
+    """Return a table that truncates nothing and never wraps its first column."""
     grid = Grid()
     for number, name in enumerate(names):
         grid.add_column(name, overflow="fold", no_wrap=number == 0)
@@ -34,7 +34,7 @@ def make_grid(*names: str) -> Grid:
 
 
 def print_grid(grid: Grid) -> None:
-    """Show a table: as wide as the terminal, or, where there is none, as wide as it has to be."""
+    """Print a table as wide as the terminal, or as wide as needed without one."""
     console = plain_console()
     if not console.is_terminal:
         boundless = console.options.update(max_width=_BOUNDLESS)
@@ -43,12 +43,12 @@ def print_grid(grid: Grid) -> None:
 
 
 def print_tree(tree: Tree) -> None:
-    """Show a tree with its lines whole, which a terminal wraps by itself."""
+    """Print a tree without breaking lines."""
     console = plain_console()
     console.width = _BOUNDLESS
     console.print(tree)
 
 
 def print_json(value: Any) -> None:
-    """Write a value for tools, indented for people."""
+    """Print a value as indented JSON."""
     typer.echo(msgspec.json.format(msgspec.json.encode(value)).decode())

@@ -1,4 +1,4 @@
-"""`headrace count`: the exact number of rows, and how it was found."""
+"""`headrace count`: prints the exact number of rows, and how it was determined."""
 
 import sys
 from typing import Annotated
@@ -10,12 +10,13 @@ from headrace.cli.option import (
     AsOf,
     LogTail,
     RowOptionsOption,
+    StorageOption,
     TableUri,
     Version,
+    open_table,
     parse_options,
 )
 from headrace.rows.option import RowOptions
-from headrace.table import Table
 
 
 def count(  # noqa: PLR0913  (one parameter an option)
@@ -32,16 +33,19 @@ def count(  # noqa: PLR0913  (one parameter an option)
     version: Version = None,
     as_of: AsOf = None,
     log_tail: LogTail = None,
+    storage_option: StorageOption = None,
     option: RowOptionsOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """Count a table's rows: by its statistics, and by reading files that they say too little of.
+    """Count a table's rows, from statistics where they suffice and by reading other files.
 
-    The number goes to standard output, and how it was found to standard error.
+    The number goes to standard output; how it was determined goes to standard error.
 
     [dim]headrace count /data/events --where "city = 'Bern'"[/]
     """
-    snapshot = Table(table).snapshot(version=version, as_of=as_of, log_tail=log_tail)
+    snapshot = open_table(table, storage_option).snapshot(
+        version=version, as_of=as_of, log_tail=log_tail
+    )
     rows = snapshot.count(where, **parse_options(option, defaults=RowOptions()))
     if as_json:
         from headrace.cli.console import print_json  # noqa: PLC0415

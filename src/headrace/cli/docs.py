@@ -1,4 +1,4 @@
-"""`headrace docs`: a project as one page, to open in a browser."""
+"""`headrace docs`: writes one page about a project."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -10,7 +10,7 @@ from headrace.cli.option import ProjectFolder
 
 
 class Format(StrEnum):
-    """How a project is drawn."""
+    """The output formats of a project page."""
 
     HTML = "html"
     MERMAID = "mermaid"
@@ -31,7 +31,7 @@ def docs(
         Format, typer.Option("--format", "-f", help="html for a browser, mermaid for a README.")
     ] = Format.HTML,
 ) -> None:
-    """Write one page about a project: its graph, and of each view text, columns, files and runs.
+    """Write one page about a project: its graph, and the SQL, columns, files and runs of each view.
 
     The page needs no network. Mermaid goes to standard output unless there is --out.
 

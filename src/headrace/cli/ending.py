@@ -1,4 +1,4 @@
-"""How a command ends: a typed error with its status, a reader that went away, Ctrl-C."""
+"""How a command ends: exit statuses for typed errors, closed pipes and Ctrl-C."""
 
 import contextlib
 import functools
@@ -16,6 +16,7 @@ from headrace.errors import (
     OutputFailedError,
     PipelineError,
     RequestError,
+    ServiceError,
     SetupError,
     StorageError,
     TableError,
@@ -25,26 +26,27 @@ from headrace.errors import (
 P = ParamSpec("P")
 
 STATUSES: tuple[tuple[type[HeadraceError], int, str], ...] = (
-    (ViewError, 1, "a view is wrong, or not for this engine"),
+    (ViewError, 1, "a view is wrong, or cannot run on the chosen engine"),
     (RequestError, 2, "the request is wrong"),
-    (TableError, 3, "the table cannot give it"),
-    (DamageError, 4, "the log, or a data file, is damaged"),
-    (StorageError, 5, "the store failed, or the output"),
-    (SetupError, 6, "this machine or session lacks something"),
+    (TableError, 3, "the table is absent, unsupported, or has changed"),
+    (DamageError, 4, "the log or a data file is damaged"),
+    (StorageError, 5, "the store failed, or the output could not be written"),
+    (SetupError, 6, "the machine or the session lacks something"),
     (EngineError, 7, "an engine failed"),
     (PipelineError, 8, "the project cannot be planned or run"),
-    (HeadraceError, 70, "a part was used against its contract"),
+    (ServiceError, 9, "a server refused the request, or its answer was incomplete"),
+    (HeadraceError, 70, "an internal contract was violated"),
 )
-"""The exit status of each family of errors, most special first."""
+"""The exit status of each family of errors, most specific first."""
 
 INTERRUPTED = 130
 
 Ending: TypeAlias = HeadraceError | OSError | KeyboardInterrupt
-"""What may end a command before its time; anything else is a fault of ours."""
+"""What may end a command early; anything else is a bug."""
 
 
 def ends_well(command: Callable[P, None]) -> Callable[P, None]:
-    """Give a command its exit statuses; nothing but the message reaches the terminal."""
+    """Wrap a command so that errors end it with a message and an exit status."""
 
     @functools.wraps(command)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> None:
@@ -58,45 +60,45 @@ def ends_well(command: Callable[P, None]) -> Callable[P, None]:
 
 
 def end(error: Ending, *, table: object = None) -> int:
-    """Tell of an error, if anyone should hear of it, and give the exit status.
+    """Print an error, unless it needs no message, and return the exit status.
 
-    `table` is what the command reads: damage may name a file by its path below it alone.
+    `table` is the table the command reads: damage may name a file only by its relative path.
     """
     match error:
         case KeyboardInterrupt():
             return INTERRUPTED
         case BrokenPipeError():
-            # The reader has gone away, as `head` does: that is its right, and no error of ours.
-            _forget_output()
+            # The reader of the pipe has exited, as `head` does: not an error.
+            _discard_output()
             return 0
         case HeadraceError():
-            return _tell(error, table=table)
+            return _print_error(error, table=table)
         case OSError():
-            # What is read comes with typed errors, so this is about what is written.
-            _forget_output()
-            reason = error.strerror or str(error)
-            return _tell(OutputFailedError(target=error.filename or "the output", reason=reason))
+            # Reads raise typed errors, so this is a failed write.
+            _discard_output()
+            target, reason = error.filename or "the output", error.strerror or str(error)
+            return _print_error(OutputFailedError(target=target, reason=reason))
 
 
 def status_of(error: HeadraceError) -> int:
-    """The exit status that tells of an error."""
+    """Return the exit status of an error."""
     return next(status for family, status, _ in STATUSES if isinstance(error, family))
 
 
-def _tell(error: HeadraceError, *, table: object = None) -> int:
+def _print_error(error: HeadraceError, *, table: object = None) -> int:
     unnamed = table and isinstance(error, DamageError) and "table" not in error.fields
     text = f"{table}: {error}" if unnamed else str(error)
     from rich.markup import escape  # noqa: PLC0415  (it takes long to import)
 
     from headrace.cli.console import Console  # noqa: PLC0415
 
-    # Where standard error cannot be written to either, the status still tells.
+    # If standard error cannot be written to either, the exit status still reports the failure.
     with contextlib.suppress(OSError):
         console = Console(stderr=True, soft_wrap=True, highlight=False)
         console.print(f"[bold red]error[/] [bold]{error.code}[/]: {escape(text)}")
     return status_of(error)
 
 
-def _forget_output() -> None:
-    """Let go of what is still buffered: it would fail again when the interpreter ends."""
+def _discard_output() -> None:
+    """Discard buffered output, which would fail again when the interpreter exits."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

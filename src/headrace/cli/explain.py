@@ -1,4 +1,4 @@
-"""`headrace explain`: the phases and plans behind an answer, without computing it."""
+"""`headrace explain`: prints the phases and plans of a scan without computing its result."""
 
 import typer
 
@@ -7,13 +7,14 @@ from headrace.cli.option import (
     Limit,
     LogTail,
     Options,
+    StorageOption,
     TableUri,
     Version,
     Where,
+    open_table,
     parse_options,
 )
 from headrace.metrics.counts import counted
-from headrace.table import Table
 
 
 def explain(  # noqa: PLR0913  (one parameter an option)
@@ -24,6 +25,7 @@ def explain(  # noqa: PLR0913  (one parameter an option)
     version: Version = None,
     as_of: AsOf = None,
     log_tail: LogTail = None,
+    storage_option: StorageOption = None,
     option: Options = None,
 ) -> None:
     """Print the phases that find a table's live files, and the plan of each.
@@ -32,7 +34,7 @@ def explain(  # noqa: PLR0913  (one parameter an option)
 
     [dim]headrace explain /data/events --where "city = 'Bern'"[/]
     """
-    source = Table(table)
+    source = open_table(table, storage_option)
     snapshot = source.snapshot(version=version, as_of=as_of, log_tail=log_tail)
     typer.echo(source.explain(version=snapshot.version, log_tail=log_tail))
     typer.echo(snapshot.scan(where=where, limit=limit, **parse_options(option)).explain())

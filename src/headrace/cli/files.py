@@ -1,4 +1,4 @@
-"""`headrace files`: the live files of a table, one a line, as they are found."""
+"""`headrace files`: prints the live files of a table as they are found."""
 
 import sys
 import time
@@ -17,22 +17,23 @@ from headrace.cli.option import (
     Limit,
     LogTail,
     Options,
+    StorageOption,
     TableUri,
     Version,
     Where,
+    open_table,
     parse_options,
 )
 from headrace.cli.path import shown_path
 from headrace.errors import InvalidArgumentError
 from headrace.scan.live_file import LiveFile
 from headrace.scan.scan import Scan
-from headrace.table import Table
 
 _FLUSH_SECONDS = 0.05
 
 
 class Format(StrEnum):
-    """How files are written."""
+    """The output formats of files."""
 
     TABLE = "table"
     JSONL = "jsonl"
@@ -48,6 +49,7 @@ def files(  # noqa: PLR0913  (one parameter an option)
     version: Version = None,
     as_of: AsOf = None,
     log_tail: LogTail = None,
+    storage_option: StorageOption = None,
     option: Options = None,
     metrics: MetricsOption = None,
     output: Annotated[
@@ -58,20 +60,20 @@ def files(  # noqa: PLR0913  (one parameter an option)
             help="table for people, paths for xargs, jsonl for jq, arrow (IPC stream) for engines.",
         ),
     ] = Format.TABLE,
-    count: Annotated[
-        bool, typer.Option("--count", help="Write the number of files, and nothing else.")
-    ] = False,
+    count: Annotated[bool, typer.Option("--count", help="Print only the number of files.")] = False,
 ) -> None:
     """Stream a table's live files as they are found, newest commit first.
 
-    The first line appears before the log has been read to its end, and a limit stops the reading.
+    The first line is printed before the whole log has been read, and a limit stops reading.
 
     [dim]headrace files /data/events --where "date = '2026-03-01'" --limit 10[/]
     """
-    snapshot = Table(table).snapshot(version=version, as_of=as_of, log_tail=log_tail)
+    snapshot = open_table(table, storage_option).snapshot(
+        version=version, as_of=as_of, log_tail=log_tail
+    )
     scan = snapshot.scan(where=where, limit=limit, **parse_options(option))
     for part in scan.not_evaluated:
-        sys.stderr.write(f"note: {part} is not evaluated, and rules out no file\n")
+        sys.stderr.write(f"note: {part} is not evaluated and skips no file\n")
     try:
         with reading_shown("listing files", lambda: scan.metrics.counts.adds_emitted):
             if count:
@@ -97,7 +99,7 @@ def _write(scan: Scan, output: Format) -> None:
 
 
 def _write_lines(lines: Iterable[str]) -> None:
-    """Write line by line, and flush by the clock: at once first, then at a reader's pace."""
+    """Write lines; flush the first at once, and later ones at most every few milliseconds."""
     flushed = 0.0
     for line in lines:
         sys.stdout.write(line + "\n")
@@ -118,7 +120,7 @@ def _write_arrow(scan: Scan) -> None:
     for batch in scan.batches():
         writer.write_batch(batch)
         sys.stdout.buffer.flush()
-    writer.close()  # only here: a stream that breaks off must not look whole
+    writer.close()  # not in a finally block: an incomplete stream must not look complete
 
 
 def _table_line(file: LiveFile) -> str:

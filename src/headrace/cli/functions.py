@@ -1,4 +1,4 @@
-"""`headrace functions`: what views may call besides Spark's own functions."""
+"""`headrace functions`: lists the functions that views may call besides Spark's own."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from headrace.cli.option import AsJson, ProjectFolder
 
 
 def functions(project: ProjectFolder = ".", *, as_json: AsJson = False) -> None:
-    """List the functions of a project: the standard ones, and its own.
+    """List the functions of a project: the standard ones and its own.
 
     Where there is no project, the standard ones are listed.
 

@@ -1,7 +1,7 @@
-"""Rows for people: columns of equal width, written as they come.
+"""Prints rows as a text table, as they arrive.
 
-The first batch decides on the widths; what is longer later on is cut, so that the columns stay
-where they are.
+The first batch determines the column widths; longer values in later rows are truncated, so that
+columns stay aligned.
 """
 
 from typing import Any, BinaryIO
@@ -15,11 +15,11 @@ from headrace.rows.sink import plain_rows
 
 _WIDEST = 40
 _LOOKED_AT = 100
-"""How many rows decide on the widths."""
+"""The number of rows that determine the column widths."""
 
 
 def write_table(rows: pa.RecordBatchReader, sink: BinaryIO) -> None:
-    """Write a head, a line, and a line a row."""
+    """Write a header, a rule, and one line per row."""
     names = rows.schema.names
     to_the_right = [_is_number(field.type) for field in rows.schema]
     widths: list[int] | None = None
@@ -63,7 +63,7 @@ def _is_number(kind: pa.DataType) -> bool:
 
 
 def _text(value: Any) -> str:
-    """A value on one line; text stands for itself, unless it would look like a null."""
+    """Format a value on one line; text is printed as it is unless it would look like a null."""
     if isinstance(value, str):
         stands_alone = value.isprintable() and value != "null"
         return value if stands_alone else msgspec.json.encode(value).decode()

@@ -1,4 +1,4 @@
-"""`headrace history`: what was done to a table, newest first."""
+"""`headrace history`: lists the commits of a table, newest first."""
 
 from typing import Annotated, Any
 
@@ -6,8 +6,7 @@ import typer
 
 from headrace.cli.console import make_grid, print_grid, print_json
 from headrace.cli.moment import shown_time
-from headrace.cli.option import AsJson, TableUri
-from headrace.table import Table
+from headrace.cli.option import AsJson, StorageOption, TableUri, open_table
 
 
 def history(
@@ -15,15 +14,16 @@ def history(
     *,
     limit: Annotated[
         int | None,
-        typer.Option("--limit", "-n", min=0, metavar="COUNT", help="At most that many commits."),
+        typer.Option("--limit", "-n", min=0, metavar="COUNT", help="List at most COUNT commits."),
     ] = None,
+    storage_option: StorageOption = None,
     as_json: AsJson = False,
 ) -> None:
-    """List the commits of a table, newest first: when, what, how much, by whom, with what.
+    """List the commits of a table, newest first: time, operation, metrics, user, engine.
 
     [dim]headrace history /data/events --limit 10[/]
     """
-    entries = Table(table).history(limit)
+    entries = open_table(table, storage_option).history(limit)
     if as_json:
         print_json(entries)
         return

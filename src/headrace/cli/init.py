@@ -1,4 +1,4 @@
-"""`headrace init`: a new project, small and working."""
+"""`headrace init`: creates a small working project."""
 
 from pathlib import Path
 from shlex import quote
@@ -10,9 +10,11 @@ from headrace.errors import InvalidArgumentError
 
 
 def init(
-    folder: Annotated[str, typer.Argument(metavar="FOLDER", help="Where to write it.")] = ".",
+    folder: Annotated[
+        str, typer.Argument(metavar="FOLDER", help="The folder to create the project in.")
+    ] = ".",
 ) -> None:
-    """Write a small project that works, with small tables: a start for one's own.
+    """Create a small working project, with small tables, to start from.
 
     [dim]headrace init shop && headrace plan shop[/]
     """

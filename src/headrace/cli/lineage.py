@@ -1,4 +1,4 @@
-"""`headrace lineage`: where the columns of a view come from."""
+"""`headrace lineage`: shows where the columns of a view come from."""
 
 from collections.abc import Iterator
 from typing import Annotated, Any
@@ -13,12 +13,12 @@ from headrace.errors import InvalidArgumentError
 
 
 def lineage(
-    view: Annotated[str, typer.Argument(metavar="VIEW", help="The view to ask about.")],
+    view: Annotated[str, typer.Argument(metavar="VIEW", help="The name of the view.")],
     project: ProjectFolder = ".",
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Show which columns each column of a view is made of, and what decides its rows.
+    """Show which columns each column of a view is computed from, and what selects its rows.
 
     With them come its scans, joins, filters, aggregates, windows and all of its expressions. A view
     that DataFusion cannot plan is read from its text, and says so.

@@ -1,7 +1,7 @@
-"""The `headrace` command: runs what its words say.
+"""The entry point of the `headrace` command.
 
-A plain call of one command imports that command alone. Whatever is not plain, such as help or a
-mistake, goes to the whole command line in `headrace.cli.app`.
+A plain call of one command imports only that command. Everything else, such as help or a usage
+error, goes to the complete Typer application in `headrace.cli.app`.
 """
 
 import io
@@ -18,7 +18,7 @@ from headrace.errors import HeadraceError, OutputFailedError
 
 
 def __getattr__(name: str) -> Any:
-    """Give `app`, the whole command line, to those who ask for it here."""
+    """Return the complete Typer application as `app`, imported on first access."""
     if name == "app":
         from headrace.cli.app import app  # noqa: PLC0415  (plain calls do without it)
 
@@ -28,8 +28,8 @@ def __getattr__(name: str) -> Any:
 
 def run() -> None:
     """Run the command line."""
-    # Arrow's default allocator keeps tens of megabytes for later; this process has no later.
-    # It is told by the environment, since most commands never import Arrow.
+    # Arrow's default allocator keeps tens of megabytes for reuse, which a short process does not
+    # need. It is set through the environment because most commands never import Arrow.
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     try:
         _open_streams()
@@ -37,7 +37,7 @@ def run() -> None:
     except (HeadraceError, OSError) as error:  # outside of any command, as help is
         sys.exit(end(error))
     except SystemExit as leaving:
-        # Typer and Rich take a reader of help who went away for a failure.
+        # Typer and Rich treat a closed pipe while printing help as a failure.
         if isinstance(leaving.__context__, BrokenPipeError):
             sys.exit(end(leaving.__context__))
         raise
@@ -58,10 +58,10 @@ def _run_words(words: list[str]) -> None:
 
 
 def _open_streams() -> None:
-    """What is written is UTF-8 wherever it goes: paths and rows are, whatever the locale says.
+    """Make the standard streams write UTF-8 in every locale.
 
     Raises:
-        OutputFailedError: there is no standard output.
+        OutputFailedError: Standard output is closed.
     """
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123, SIM115

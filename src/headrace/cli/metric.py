@@ -1,4 +1,4 @@
-"""How a command tells what it took."""
+"""Prints the metrics of a command."""
 
 import sys
 from enum import StrEnum
@@ -9,7 +9,7 @@ import typer
 
 
 class Metrics(StrEnum):
-    """How metrics are written."""
+    """The output formats of metrics."""
 
     TABLE = "table"
     JSON = "json"
@@ -17,12 +17,12 @@ class Metrics(StrEnum):
 
 MetricsOption: TypeAlias = Annotated[
     Metrics | None,
-    typer.Option("--metrics", help="Say on standard error what it took, at the end."),
+    typer.Option("--metrics", help="Print metrics to standard error at the end."),
 ]
 
 
 def write_metrics(numbers: dict[str, Any], form: Metrics | None, *, title: str) -> None:
-    """Write numbers to standard error, if a form was asked for."""
+    """Write metrics to standard error if a format was requested."""
     if form is None:
         return
     if form is Metrics.JSON:

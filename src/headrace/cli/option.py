@@ -1,4 +1,4 @@
-"""The options that several commands share, each explained once."""
+"""The options that several commands share, each defined once."""
 
 from typing import Annotated, Any, TypeAlias
 
@@ -7,21 +7,23 @@ import typer
 from headrace.errors import InvalidArgumentError
 from headrace.rows.option import RowOptions
 from headrace.scan.options import ScanOptions
+from headrace.table import Table
 
 TableUri: TypeAlias = Annotated[
-    str, typer.Argument(metavar="TABLE", help="The folder that holds _delta_log.")
+    str,
+    typer.Argument(metavar="TABLE", help="The folder that contains _delta_log, or its address."),
 ]
 Where: TypeAlias = Annotated[
     str | None,
     typer.Option(
         "--where",
         metavar="SQL",
-        help="Leave out files that cannot hold a matching row, e.g. \"date >= '2026-03-01'\".",
+        help="Skip files that cannot contain a matching row, e.g. \"date >= '2026-03-01'\".",
     ),
 ]
 Limit: TypeAlias = Annotated[
     int | None,
-    typer.Option("--limit", "-n", min=0, metavar="COUNT", help="Stop after so many files."),
+    typer.Option("--limit", "-n", min=0, metavar="COUNT", help="Stop after COUNT files."),
 ]
 Version: TypeAlias = Annotated[
     int | None,
@@ -35,7 +37,7 @@ Options: TypeAlias = Annotated[
         "--option",
         "-o",
         metavar="NAME=VALUE",
-        help="How to go about it, e.g. -o strategy=forward; may be repeated. "
+        help="A scan option, e.g. -o strategy=forward; repeatable. "
         f"Names: {', '.join(ScanOptions.__struct_fields__)}.",
     ),
 ]
@@ -45,7 +47,7 @@ RowOptionsOption: TypeAlias = Annotated[
         "--option",
         "-o",
         metavar="NAME=VALUE",
-        help="How to go about it, e.g. -o files_at_once=8; may be repeated. "
+        help="A read option, e.g. -o files_at_once=8; repeatable. "
         f"Names: {', '.join(RowOptions.__struct_fields__)}.",
     ),
 ]
@@ -54,7 +56,16 @@ LogTail: TypeAlias = Annotated[
     typer.Option(
         "--log-tail",
         metavar="PATH",
-        help="A commit that the table's catalog has ratified, below _delta_log; may be repeated.",
+        help="A commit ratified by the table's catalog, relative to _delta_log; repeatable.",
+    ),
+]
+StorageOption: TypeAlias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--storage-option",
+        metavar="NAME=VALUE",
+        help="A setting of the table's store, e.g. --storage-option region=eu-west-1; repeatable. "
+        "Keep secrets in the environment: other users can see command lines.",
     ),
 ]
 AsOf: TypeAlias = Annotated[
@@ -62,26 +73,24 @@ AsOf: TypeAlias = Annotated[
     typer.Option(
         "--as-of",
         metavar="TIME",
-        help="Read the version of a time: ISO 8601 (UTC unless it says otherwise), now, "
-        "yesterday, '2 hours ago'.",
+        help="Read the version at a time: ISO 8601 (UTC by default), now, yesterday, "
+        "'2 hours ago'.",
     ),
 ]
 
 ProjectFolder: TypeAlias = Annotated[
-    str, typer.Argument(metavar="PROJECT", help="The folder that holds headrace.toml.")
+    str, typer.Argument(metavar="PROJECT", help="The folder that contains headrace.toml.")
 ]
 RunName: TypeAlias = Annotated[
-    str, typer.Argument(metavar="RUN", help="The run: an id, its beginning, or latest.")
+    str, typer.Argument(metavar="RUN", help="The run: an id, a unique prefix, or latest.")
 ]
 Pin: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option(
-        "--pin", metavar="SOURCE=VERSION", help="Read a source at a version; may be repeated."
-    ),
+    typer.Option("--pin", metavar="SOURCE=VERSION", help="Read a source at a version; repeatable."),
 ]
 Variable: TypeAlias = Annotated[
     list[str] | None,
-    typer.Option("--var", metavar="NAME=VALUE", help="Set a variable; may be repeated."),
+    typer.Option("--var", metavar="NAME=VALUE", help="Set a variable; repeatable."),
 ]
 EngineName: TypeAlias = Annotated[
     str, typer.Option("--engine", metavar="ENGINE", help="The runner: spark or datafusion.")
@@ -89,16 +98,41 @@ EngineName: TypeAlias = Annotated[
 AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Write JSON, for tools.")]
 
 
-def parse_words(argument: str, given: list[str] | None) -> dict[str, str]:
-    """Turn `name=value` words into a mapping.
+def open_table(table: str, storage_option: list[str] | None) -> Table:
+    """Open a table with the settings that the command line gives for its store.
 
     Raises:
-        InvalidArgumentError: a word has another form, or a name is given twice.
+        InvalidArgumentError: as for `store_settings`.
+    """
+    return Table(table, storage_options=store_settings(storage_option))
+
+
+def store_settings(storage_option: list[str] | None) -> dict[str, str] | None:
+    """The settings that the command line gives for a store; None: none.
+
+    Raises:
+        InvalidArgumentError: A setting is not of the form NAME=VALUE. The message does not
+            contain it, because it may be a secret.
+    """
+    settings: dict[str, str] = {}
+    for word in storage_option or ():
+        name, separator, value = word.partition("=")
+        if not separator or not name:
+            raise InvalidArgumentError(argument="--storage-option", reason="write NAME=VALUE")
+        settings[name] = value
+    return settings or None
+
+
+def parse_words(argument: str, given: list[str] | None) -> dict[str, str]:
+    """Parse `name=value` arguments into a mapping.
+
+    Raises:
+        InvalidArgumentError: An argument is malformed, or a name is given twice.
     """
     values: dict[str, str] = {}
     for word in given or ():
-        name, found, value = word.partition("=")
-        if not found or not name:
+        name, separator, value = word.partition("=")
+        if not separator or not name:
             raise InvalidArgumentError(argument=argument, reason=f"{word!r} is not NAME=VALUE")
         if values.setdefault(name, value) != value:
             raise InvalidArgumentError(argument=argument, reason=f"{name} is given twice")
@@ -108,16 +142,16 @@ def parse_words(argument: str, given: list[str] | None) -> dict[str, str]:
 def parse_options(
     given: list[str] | None, *, defaults: ScanOptions | None = None
 ) -> dict[str, Any]:
-    """Turn `name=value` words into the overrides of a scan.
+    """Parse `name=value` arguments into overrides of scan options.
 
     Raises:
-        InvalidArgumentError: a word has another form, or a number is none.
+        InvalidArgumentError: An argument is malformed, or is not a number where one is needed.
     """
     overrides: dict[str, Any] = {}
     defaults = defaults or ScanOptions()
     for word in given or ():
-        name, found, value = word.partition("=")
-        if not found:
+        name, separator, value = word.partition("=")
+        if not separator:
             raise InvalidArgumentError(argument="--option", reason=f"{word!r} is not NAME=VALUE")
         is_number = type(getattr(defaults, name, None)) is int
         if is_number and not value.removeprefix("-").isdecimal():

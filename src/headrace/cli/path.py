@@ -1,4 +1,4 @@
-"""Paths of the log for people: decoded. Tools get them as the log has them, or as addresses."""
+"""Formats the paths of a log for people: decoded. Tools get encoded paths or URIs."""
 
 from urllib.parse import unquote
 
@@ -6,7 +6,7 @@ import msgspec
 
 
 def shown_path(path: str) -> str:
-    """A path of the log as people write it; as JSON text where it cannot be shown otherwise."""
+    """Return a decoded path; as a JSON string if it contains characters that cannot be printed."""
     try:
         decoded = unquote(path, errors="strict")
     except UnicodeDecodeError:

@@ -1,4 +1,4 @@
-"""`headrace plan`: what a run would compute and read, without reading any data."""
+"""`headrace plan`: shows what a run would compute and read, without reading data."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""How a run is shown: a line a view, and in a terminal a bar while it goes on."""
+"""Shows a pipeline run: one line per view, and progress bars on a terminal."""
 
 from collections.abc import Mapping
 from threading import Lock
@@ -24,10 +24,10 @@ _QUIET = frozenset({ViewStatus.INLINED, ViewStatus.LEFT_OUT})
 
 
 class Shown:
-    """Shows a run on a console; what ends is told at once, what goes on only in a terminal."""
+    """Prints each view when it ends, and draws running views as bars on a terminal."""
 
     def __init__(self, console: Console) -> None:
-        """Take the console."""
+        """Draw on the given console."""
         self._console = console
         self._bars = Progress(
             SpinnerColumn(),
@@ -50,7 +50,7 @@ class Shown:
         self._bars.stop()
 
     def run_started(self, record: RunRecord, decisions: Mapping[str, Decision]) -> None:
-        """Say what is to be done."""
+        """Print what the run will do."""
         running = sum(made.action is Action.RUN for made in decisions.values())
         self._console.print(
             f"[bold]{record.kind} {record.id}[/] on {record.engine}: "
@@ -58,12 +58,12 @@ class Shown:
         )
 
     def view_started(self, view: str) -> None:
-        """Draw a bar."""
+        """Add the bar of a view."""
         with self._lock:
             self._tasks[view] = self._bars.add_task(view, total=None, told="")
 
     def tasks_counted(self, view: str, *, done: int, known: int) -> None:
-        """Move a bar."""
+        """Update the bar of a view."""
         with self._lock:
             if view in self._tasks and known:
                 self._bars.update(
@@ -71,7 +71,7 @@ class Shown:
                 )
 
     def view_finished(self, view: ViewRun) -> None:
-        """Replace a bar by a line."""
+        """Replace the bar of a view by a line."""
         with self._lock:
             if view.view in self._tasks:
                 self._bars.remove_task(self._tasks.pop(view.view))
@@ -87,19 +87,19 @@ class Shown:
         self._console.print(f"  {told}", markup=False, soft_wrap=True)
 
     def run_finished(self, record: RunRecord) -> None:
-        """Sum it up."""
+        """Print a summary."""
         counts = [f"{record.count(s)} {s}" for s in ViewStatus if record.count(s)]
         took = (record.duration_ms or 0) / 1000
         self._console.print(f"[bold]{record.status}[/] in {took:.1f} s: {', '.join(counts)}")
 
 
 class _Silent(Shown):
-    """Shows nothing: a program reads what is written."""
+    """Shows nothing, for output that a program reads."""
 
     def __init__(self) -> None:
         super().__init__(Console(quiet=True))
 
 
 def progress_for(*, as_json: bool) -> Shown:
-    """Who shows a run: nobody, if JSON is asked for."""
+    """Return the observer that shows a run; a silent one for JSON output."""
     return _Silent() if as_json else Shown(Console(highlight=False))

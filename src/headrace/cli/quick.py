@@ -1,8 +1,8 @@
-"""Plain words of a command line, understood without Typer's machinery, which takes long to load.
+"""Parses plain command lines without Typer, which takes long to import.
 
-The declarations are Typer's own, read from the signature of a command. Only what leaves no doubt is
-taken: known options with values that are well-formed, and as many arguments as there must be. For
-all else, help and mistakes above all, the answer is None, and Typer decides.
+It reads Typer's own declarations from the signature of a command, and accepts only unambiguous
+input: known options with well-formed values, and the expected number of arguments. For anything
+else, such as help and usage errors, it returns None and Typer takes over.
 """
 
 import inspect
@@ -16,21 +16,21 @@ from typer.models import ArgumentInfo, OptionInfo
 
 
 class _Doubt(Exception):  # noqa: N818  (it never leaves this module)
-    """Something that Typer must decide."""
+    """Raised for arguments that Typer has to parse."""
 
 
 class _Parameter(msgspec.Struct, frozen=True, kw_only=True):
-    """A parameter of a command, as far as plain words go."""
+    """A parameter of a command that plain arguments can set."""
 
     name: str
     info: ArgumentInfo | OptionInfo
     kind: Any
-    """What a single value is."""
+    """The type of a single value."""
     is_list: bool
     is_required: bool
 
     def value(self, text: str) -> Any:
-        """The value that a word stands for."""
+        """Convert an argument to a value."""
         if self.kind is str:
             return text
         if self.kind is int and text.isascii() and text.isdecimal():
@@ -45,7 +45,7 @@ class _Parameter(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def parse_words(command: Callable[..., Any], words: Sequence[str]) -> dict[str, Any] | None:
-    """The arguments that words give a command; None where Typer must decide."""
+    """Return the arguments of a command; None if Typer has to parse them."""
     try:
         return _Words(_parameters(command), words).parse()
     except _Doubt:
@@ -55,6 +55,7 @@ def parse_words(command: Callable[..., Any], words: Sequence[str]) -> dict[str, 
 class _Words:
     def __init__(self, parameters: Sequence[_Parameter], words: Sequence[str]) -> None:
         self._words = iter(words)
+        self._required = {p.name for p in parameters if p.is_required}
         self._arguments = [p for p in parameters if isinstance(p.info, ArgumentInfo)]
         self._options = {
             spelling: parameter
@@ -74,7 +75,7 @@ class _Words:
             if argument is None:
                 raise _Doubt
             self._given[argument.name] = argument.value(word)
-        if any(argument.is_required for argument in arguments):
+        if not self._required.issubset(self._given):
             raise _Doubt
         return self._given
 
@@ -96,7 +97,7 @@ class _Words:
 
 
 def _spellings(info: OptionInfo) -> Iterator[str]:
-    """The spellings of an option; inside `Annotated`, what Typer calls its default is the first."""
+    """Return the spellings of an option; Typer stores the first one as its default."""
     spellings: tuple[Any, ...] = (info.default, *(info.param_decls or ()))
     yield from (spelling for spelling in spellings if "/" not in str(spelling))
 

@@ -1,4 +1,4 @@
-"""`headrace rows`: the rows of a table, as they are read."""
+"""`headrace rows`: prints the rows of a table as they are read."""
 
 import csv
 import sys
@@ -13,17 +13,19 @@ from headrace.cli.option import (
     AsOf,
     LogTail,
     RowOptionsOption,
+    StorageOption,
     TableUri,
     Version,
+    open_table,
     parse_options,
 )
 from headrace.errors import InvalidArgumentError
 from headrace.rows.option import RowOptions
-from headrace.table import RecordBatchReader, Table
+from headrace.table import RecordBatchReader
 
 
 class Format(StrEnum):
-    """How rows are written."""
+    """The output formats of rows."""
 
     TABLE = "table"
     JSONL = "jsonl"
@@ -40,7 +42,7 @@ def rows(  # noqa: PLR0913  (one parameter an option)
         typer.Option(
             "--where",
             metavar="SQL",
-            help="Give the rows for which this is true, e.g. \"date >= '2026-03-01'\".",
+            help="Only rows for which this is true, e.g. \"date >= '2026-03-01'\".",
         ),
     ] = None,
     columns: Annotated[
@@ -49,16 +51,17 @@ def rows(  # noqa: PLR0913  (one parameter an option)
             "--columns",
             "-c",
             metavar="NAMES",
-            help="The columns wanted, with commas between; may be repeated.",
+            help="The columns to read, separated by commas; repeatable.",
         ),
     ] = None,
     limit: Annotated[
         int | None,
-        typer.Option("--limit", "-n", min=0, metavar="COUNT", help="Stop after so many rows."),
+        typer.Option("--limit", "-n", min=0, metavar="COUNT", help="Stop after COUNT rows."),
     ] = None,
     version: Version = None,
     as_of: AsOf = None,
     log_tail: LogTail = None,
+    storage_option: StorageOption = None,
     option: RowOptionsOption = None,
     metrics: MetricsOption = None,
     output: Annotated[
@@ -71,14 +74,16 @@ def rows(  # noqa: PLR0913  (one parameter an option)
         ),
     ] = None,
 ) -> None:
-    """Stream a table's rows; data files are read while the log still is.
+    """Stream a table's rows, starting while the log is still being read.
 
-    Exactly the rows for which the condition is true are given, and a limit stops the reading.
+    Prints exactly the rows for which the condition is true; a limit stops reading.
 
     [dim]headrace rows /data/events --where "city = 'Bern'" --columns id,amount --limit 10[/]
     """
     chosen = choose_format(output)
-    snapshot = Table(table).snapshot(version=version, as_of=as_of, log_tail=log_tail)
+    snapshot = open_table(table, storage_option).snapshot(
+        version=version, as_of=as_of, log_tail=log_tail
+    )
     reader = snapshot.rows(
         where=where,
         columns=None if columns is None else split_names(columns),
@@ -95,23 +100,23 @@ def rows(  # noqa: PLR0913  (one parameter an option)
 
 
 def split_names(given: list[str]) -> list[str]:
-    """The names that lists with commas between hold; a name in backticks may have commas.
+    """Split comma-separated lists of names; a name in backticks may contain commas.
 
     Raises:
-        InvalidArgumentError: there are none.
+        InvalidArgumentError: There are no names.
     """
     lists = csv.reader(given, quotechar="`", skipinitialspace=True)
-    found = [name for names in lists for name in names if name]
-    if not found:
+    column_names = [name for names in lists for name in names if name]
+    if not column_names:
         raise InvalidArgumentError(argument="--columns", reason="it names no column")
-    return found
+    return column_names
 
 
 def choose_format(output: Format | None) -> Format:
-    """The format asked for, or the one that suits where the output goes.
+    """Return the requested format, or the default for a terminal or a pipe.
 
     Raises:
-        InvalidArgumentError: it is binary, and the output is a terminal.
+        InvalidArgumentError: The format is binary and the output is a terminal.
     """
     chosen = output or (Format.TABLE if sys.stdout.isatty() else Format.JSONL)
     if chosen in (Format.ARROW, Format.PARQUET) and sys.stdout.isatty():

@@ -21,18 +21,18 @@ Select = Annotated[
         "--select",
         "-s",
         metavar="VIEW",
-        help="Run these: a name, a pattern, +name with what it reads, name+ with what reads it; "
+        help="Run these views: a name, a pattern, +name with its inputs, name+ with its readers; "
         "may be repeated.",
     ),
 ]
 Exclude = Annotated[
     list[str] | None,
-    typer.Option("--exclude", "-x", metavar="VIEW", help="Do not run these, likewise."),
+    typer.Option("--exclude", "-x", metavar="VIEW", help="Do not run these views; same forms."),
 ]
 ProfileName = Annotated[
     str,
     typer.Option(
-        "--profile", metavar="NAME", help="A profile of headrace.toml: how much machine to take."
+        "--profile", metavar="NAME", help="A profile of headrace.toml, which sets resources."
     ),
 ]
 RunEngine = Annotated[
@@ -48,7 +48,7 @@ OtherEngine = Annotated[
     typer.Option(
         "--engine",
         metavar="ENGINE",
-        help="Another runner than that of the run: spark or datafusion.",
+        help="Replay on a different runner: spark or datafusion.",
     ),
 ]
 
@@ -60,17 +60,20 @@ def run(  # noqa: PLR0913  (one parameter an option)
     exclude: Exclude = None,
     full_refresh: Annotated[
         bool,
-        typer.Option("--full-refresh", help="Run all that is selected, and write outputs anew."),
+        typer.Option("--full-refresh", help="Run every selected view, and rewrite outputs."),
     ] = False,
     var: Variable = None,
     pin: Pin = None,
     profile: ProfileName = "default",
     engine: RunEngine = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what would run, and why.")
+        bool, typer.Option("--dry-run", help="Only print what would run, and why.")
     ] = False,
     analyse: Annotated[
-        bool, typer.Option("--analyse", help="Keep what each part of the physical plans did.")
+        bool,
+        typer.Option(
+            "--analyse", help="Record the metrics of each operator of the physical plans."
+        ),
     ] = False,
     bundle: Annotated[
         str | None,
@@ -147,7 +150,7 @@ def verify(  # noqa: PLR0913  (one parameter an option)
     engine: EngineName = "spark",
     as_json: AsJson = False,
 ) -> None:
-    """Compute views that a run would skip, and compare them with the results that stand.
+    """Compute views that a run would skip, and compare them with the stored results.
 
     [dim]headrace verify shop --sample 5[/]
     """
@@ -168,13 +171,13 @@ def verify(  # noqa: PLR0913  (one parameter an option)
 
 
 def why(
-    view: Annotated[str, typer.Argument(metavar="VIEW", help="The view to ask about.")],
+    view: Annotated[str, typer.Argument(metavar="VIEW", help="The name of the view.")],
     project: ProjectFolder = ".",
     *,
     engine: OtherEngine = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say why a view would run, or would not: what changed since its last run.
+    """Explain why a view would run or be skipped: what changed since its last run.
 
     [dim]headrace why revenue_by_city shop[/]
     """
@@ -191,7 +194,7 @@ def why(
 
 
 def _end(record: Any, *, as_json: bool) -> None:
-    """Give the record out, and fail if a view did."""
+    """Print the record, and fail if a view failed."""
     if as_json:
         print_json(record)
     record.check()

@@ -14,7 +14,7 @@ def runs(
     project: ProjectFolder = ".",
     *,
     limit: Annotated[
-        int, typer.Option("--limit", "-n", min=1, metavar="COUNT", help="List at most so many.")
+        int, typer.Option("--limit", "-n", min=1, metavar="COUNT", help="List at most COUNT runs.")
     ] = 20,
     as_json: AsJson = False,
 ) -> None:
@@ -51,7 +51,7 @@ def show(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show a run: what became of each view, and why.
+    """Show a run: the outcome of each view, and why.
 
     [dim]headrace show latest shop --plans revenue_by_city[/]
     """
@@ -100,14 +100,12 @@ def show(
 
 def diff(
     run: RunName,
-    other: Annotated[
-        str, typer.Argument(metavar="OTHER", help="The run to compare it with, likewise.")
-    ],
+    other: Annotated[str, typer.Argument(metavar="OTHER", help="The run to compare with.")],
     project: ProjectFolder = ".",
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Show what is different between two runs: versions, settings, code, results.
+    """Show the differences between two runs: versions, settings, code, results.
 
     [dim]headrace diff 20260301 latest shop[/]
     """
@@ -134,7 +132,9 @@ def vacuum(  # noqa: PLR0913  (one parameter an option)
     *,
     keep_pins: Annotated[
         bool,
-        typer.Option("--keep-pins/--no-keep-pins", help="Keep every file that a kept run needs."),
+        typer.Option(
+            "--keep-pins/--no-keep-pins", help="Keep every file that a retained run needs."
+        ),
     ] = True,
     keep_runs: Annotated[
         int | None,
@@ -154,15 +154,15 @@ def vacuum(  # noqa: PLR0913  (one parameter an option)
             "--retention-hours",
             min=0,
             metavar="HOURS",
-            help="Keep removed files so long; by default as each table says, or a week.",
+            help="Keep removed files this long; by default the setting of each table, or a week.",
         ),
     ] = None,
     apply: Annotated[
-        bool, typer.Option("--apply", help="Remove the files; by default they are only named.")
+        bool, typer.Option("--apply", help="Delete the files; by default they are only listed.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Remove files that nobody needs, and none that a kept run would need to be replayed.
+    """Delete unused files, but none that a retained run needs for a replay.
 
     [dim]headrace vacuum shop --keep-pins --apply[/]
     """

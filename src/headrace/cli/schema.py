@@ -1,4 +1,4 @@
-"""`headrace schema`: the columns of a table at one version."""
+"""`headrace schema`: prints the columns of a table at one version."""
 
 from enum import StrEnum
 from typing import Annotated
@@ -6,42 +6,44 @@ from typing import Annotated
 import msgspec
 import typer
 
-from headrace.cli.option import AsOf, LogTail, TableUri, Version
+from headrace.cli.option import AsOf, LogTail, StorageOption, TableUri, Version, open_table
 from headrace.protocol.schema import StructType
-from headrace.table import Table
 
 
 class Format(StrEnum):
-    """How a schema is written."""
+    """The output formats of a schema."""
 
     TEXT = "text"
     JSON = "json"
     ARROW = "arrow"
 
 
-def schema(
+def schema(  # noqa: PLR0913  (one parameter an option)
     table: TableUri,
     *,
     version: Version = None,
     as_of: AsOf = None,
     log_tail: LogTail = None,
+    storage_option: StorageOption = None,
     output: Annotated[
         Format,
         typer.Option(
             "--format",
             "-f",
-            help="text for people, json as the log has it, arrow as Arrow says it.",
+            help="text for people, json as in the log, arrow as an Arrow schema.",
         ),
     ] = Format.TEXT,
 ) -> None:
-    """Show a table's columns at one version, members of structs below them.
+    """Show a table's columns at one version, with struct members indented.
 
     [dim]headrace schema /data/events --as-of "2 weeks ago"[/]
     """
-    snapshot = Table(table).snapshot(version=version, as_of=as_of, log_tail=log_tail)
+    snapshot = open_table(table, storage_option).snapshot(
+        version=version, as_of=as_of, log_tail=log_tail
+    )
     match output:
         case Format.JSON:
-            snapshot.logical_schema  # noqa: B018  (text that is no schema is refused)
+            snapshot.logical_schema  # noqa: B018  (raises if the text is not a schema)
             text = (snapshot.metadata.schema_string or "{}").encode()
             typer.echo(msgspec.json.format(text).decode())
         case Format.ARROW:

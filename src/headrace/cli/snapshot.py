@@ -1,4 +1,4 @@
-"""`headrace snapshot`: what a table is at one version, and how healthy its log is."""
+"""`headrace snapshot`: shows a table at one version, and the health of its log."""
 
 from enum import StrEnum
 from typing import Annotated, Any
@@ -8,24 +8,25 @@ from rich.table import Table as Grid
 
 from headrace.cli.console import plain_console, print_json
 from headrace.cli.moment import moment_of
-from headrace.cli.option import AsOf, LogTail, TableUri, Version
+from headrace.cli.option import AsOf, LogTail, StorageOption, TableUri, Version, open_table
 from headrace.metrics.counts import counted
-from headrace.table import Snapshot, Table
+from headrace.table import Snapshot
 
 
 class Format(StrEnum):
-    """How a snapshot is written."""
+    """The output formats of a snapshot."""
 
     TEXT = "text"
     JSON = "json"
 
 
-def snapshot(
+def snapshot(  # noqa: PLR0913  (one parameter an option)
     table: TableUri,
     *,
     version: Version = None,
     as_of: AsOf = None,
     log_tail: LogTail = None,
+    storage_option: StorageOption = None,
     output: Annotated[
         Format, typer.Option("--format", "-f", help="text for people, json for tools.")
     ] = Format.TEXT,
@@ -34,7 +35,9 @@ def snapshot(
 
     [dim]headrace snapshot /data/events --as-of 2026-03-01T00:00:00Z[/]
     """
-    facts = describe(Table(table).snapshot(version=version, as_of=as_of, log_tail=log_tail))
+    facts = describe(
+        open_table(table, storage_option).snapshot(version=version, as_of=as_of, log_tail=log_tail)
+    )
     if output is Format.JSON:
         print_json(facts)
     else:
@@ -42,7 +45,7 @@ def snapshot(
 
 
 def describe(taken: Snapshot) -> dict[str, Any]:
-    """The facts, as plain values."""
+    """Return the facts as plain values."""
     segment, protocol = taken.segment, taken.protocol
     base = segment.checkpoint
     return {

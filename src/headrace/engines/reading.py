@@ -1,5 +1,9 @@
 """A store as one run reads it."""
 
+from functools import partial
+
+from headrace.errors import StoreFailedError, StoreThrottledError
+from headrace.metrics.meter import Meter
 from headrace.plan.context import ExecutionContext
 from headrace.storage.counting import CountingStore
 from headrace.storage.retry import Retrier, RetryPolicy
@@ -14,10 +18,16 @@ def reading_store(store: Store, context: ExecutionContext) -> Store:
         attempts=settings.retry_attempts,
         backoff_ms=settings.retry_backoff_ms,
         deadline_ms=settings.retry_deadline_ms,
+        timeout_ms=settings.request_timeout_ms,
     )
     retrier = Retrier(
         policy=policy,
-        on_retry=lambda *_: meter.count(retries=1),
+        on_retry=partial(_count_retry, meter),
+        stop=context.cancellation,
         sleep=context.cancellation.sleep,
     )
     return RetryingStore(CountingStore(store, meter=meter), retrier=retrier)
+
+
+def _count_retry(meter: Meter, _path: str, _attempt: int, error: StoreFailedError) -> None:
+    meter.count(retries=1, throttles=int(isinstance(error, StoreThrottledError)))

@@ -85,11 +85,18 @@ def _on_words(values: pa.Array, answer: Callable[[pa.Array], pa.BooleanArray]) -
     if len(values.dictionary) > len(values):
         return answer(values.dictionary_decode())
     if values.null_count == 0 or not values.indices.null_count:
-        return answer(values.dictionary).take(values.indices)
+        return _for_each_code(values.indices, answer(values.dictionary))
     # A null has no word. Of `<=>` alone the answer for it is not null.
     asked = pa.concat_arrays([values.dictionary, pa.nulls(1, values.dictionary.type)])
     places = pc.fill_null(values.indices, len(values.dictionary))
     return answer(asked).take(places)
+
+
+def _for_each_code(codes: pa.Array, answers: pa.BooleanArray) -> pa.BooleanArray:
+    """The answer for each code, given the answers for all words; no code is null."""
+    if answers.null_count == 0 and answers.true_count == 1:
+        return pc.equal(codes, pa.scalar(answers.index(True).as_py(), codes.type))
+    return answers.take(codes)
 
 
 def _leaf(

@@ -1,7 +1,7 @@
 """Calling off work that other threads do."""
 
 import threading
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -25,6 +25,7 @@ class Cancellation:
         # Re-entrant, unlike an event: what requests it may be collected while its thread waits.
         self._changed = threading.Condition(threading.RLock())
         self._is_requested = False
+        self._actions: list[Callable[[], object]] = []
 
     @property
     def is_requested(self) -> bool:
@@ -36,6 +37,27 @@ class Cancellation:
         with self._changed:
             self._is_requested = True
             self._changed.notify_all()
+            actions, self._actions = self._actions, []
+        for action in actions:
+            action()
+
+    def on_request(self, action: Callable[[], object]) -> Callable[[], None]:
+        """Call `action` once, when the end is requested, or at once if it has been.
+
+        Returns:
+            A function that takes this back.
+        """
+        with self._changed:
+            if not self._is_requested:
+                self._actions.append(action)
+                return lambda: self._forget(action)
+        action()
+        return lambda: None
+
+    def _forget(self, action: Callable[[], object]) -> None:
+        with self._changed:
+            if action in self._actions:
+                self._actions.remove(action)
 
     def check(self) -> None:
         """Go on, if the work is still wanted.

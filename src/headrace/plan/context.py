@@ -9,8 +9,8 @@ from headrace.plan.cancellation import Cancellation
 class ExecutionSettings(msgspec.Struct, frozen=True, kw_only=True):
     """How an engine reads. None of it changes an answer."""
 
-    commit_parallelism: int = 4
-    """How many commits may be fetched ahead of the one that is replayed."""
+    commit_parallelism: int = 64
+    """How many commits of a remote store are fetched ahead of the one that is replayed, at most."""
     leaf_parallelism: int = 2
     """How many row groups of a checkpoint are decoded at once."""
     batch_rows: int = 16_384
@@ -22,7 +22,9 @@ class ExecutionSettings(msgspec.Struct, frozen=True, kw_only=True):
     retry_backoff_ms: int = 50
     """How long to wait before the second try; it doubles from there."""
     retry_deadline_ms: int = 30_000
-    """No try of a read starts later than this after the first; one that hangs is not broken off."""
+    """No try of a read starts later than this after the first, and one that hangs is broken off."""
+    request_timeout_ms: int = 20_000
+    """The longest that a request may go without an answer, or without the next part of one."""
 
 
 class ExecutionContext(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,12 +2,10 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
 
 from headrace.plan.batch import Batch
 from headrace.plan.context import ExecutionContext
 from headrace.plan.node import Node
-from headrace.protocol.log_file import LogFile
 
 
 class Executor(ABC):
@@ -37,13 +35,20 @@ class Executor(ABC):
     def forget(self) -> None:  # noqa: B027  (most engines remember nothing)
         """Let go of all that is remembered from one run to the next, such as footers."""
 
-    def expect(self, files: Sequence[LogFile]) -> AbstractContextManager[None]:  # noqa: ARG002
-        """While this is open, the engine may look at files that are going to be read.
+    def begin(self, plan: Node) -> None:  # noqa: B027  (most engines have no use for it)
+        """Prepare to execute a plan to its end: what it reads may be asked for all at once.
 
-        It is a hint: what cannot be had now fails when it is asked for. Most engines have no use
-        for it.
+        It is a hint: what cannot be read now fails when the plan is executed.
         """
-        return nullcontext()
+
+    def expect(self, plans: Sequence[Node]) -> None:  # noqa: B027  (likewise)
+        """Prepare for plans that are likely to be executed later in the run. It is a hint, too."""
+
+    def finish(self) -> None:  # noqa: B027  (likewise)
+        """End what `begin` and `expect` have started: the run that this engine is bound to is over.
+
+        What has not started is dropped. Returns when nothing is under way any more.
+        """
 
     def execute_leaves(self, leaves: Sequence[Node]) -> Iterator[Batch]:
         """Execute independent plans, in any order and on any thread or machine.

@@ -10,9 +10,11 @@ from headrace.plan.node import (
     DropSeen,
     FirstOfEach,
     ListFiles,
+    ListTree,
     Node,
     ReadDocument,
     RecordSeen,
+    ScanAvro,
     ScanJson,
     ScanParquet,
     SkipFiles,
@@ -33,14 +35,19 @@ def _lines(node: Node, depth: int) -> Iterator[str]:
         yield from _lines(child, depth + 1)
 
 
-def _head(node: Node) -> str:
+def _head(node: Node) -> str:  # noqa: C901  (one case a node)
     match node:
         case ListFiles(directory=directory, start_from=start):
             return f"ListFiles {directory}" + (f" from {start}" if start else "")
+        case ListTree(directory=directory):
+            return f"ListTree {directory}"
         case ReadDocument(path=path):
             return f"ReadDocument {path}"
         case ScanJson(files=files, columns=columns) | ScanParquet(files=files, columns=columns):
             return f"{type(node).__name__} {_files(files)} [{', '.join(columns)}]{_groups(node)}"
+        case ScanAvro(files=files, columns=columns, tombstones=tombstones):
+            hidden = f" less {counted(len(tombstones), 'tombstone')}" if tombstones else ""
+            return f"ScanAvro {_files(files)} [{', '.join(columns)}]{hidden}"
         case Chain():
             return "Chain"
         case FirstOfEach(columns=columns):
@@ -61,7 +68,7 @@ def _inputs(node: Node) -> Sequence[Node]:
             return inputs
         case FirstOfEach() | RecordSeen() | CollectKeys() | DropSeen() | SkipFiles():
             return (node.input,)
-        case ListFiles() | ReadDocument() | ScanJson() | ScanParquet():
+        case ListFiles() | ListTree() | ReadDocument() | ScanJson() | ScanParquet() | ScanAvro():
             return ()
         case _:
             assert_never(node)

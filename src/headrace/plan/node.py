@@ -12,6 +12,8 @@ import msgspec
 from headrace.expr.node import BoundPredicate
 from headrace.plan.seen import FrozenSeen, RecordingSeen
 from headrace.protocol.log_file import LogFile
+from headrace.protocol.schema import StructType
+from headrace.protocol.state import AddedAfter, ManifestInfo, Tombstones
 
 
 class ListFiles(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,6 +25,15 @@ class ListFiles(msgspec.Struct, frozen=True, kw_only=True):
 
     directory: str
     start_from: str = ""
+
+
+class ListTree(msgspec.Struct, frozen=True, kw_only=True):
+    """Lists a directory and everything below it.
+
+    Output: one `FileListing`, sorted by path. A directory that is not there is empty.
+    """
+
+    directory: str
 
 
 class ReadDocument(msgspec.Struct, frozen=True, kw_only=True):
@@ -57,6 +68,26 @@ class ScanParquet(msgspec.Struct, frozen=True, kw_only=True):
     columns: tuple[str, ...]
     row_groups: tuple[int, ...] | None = None
     """Only these row groups, of a plan with one file; None: all of them."""
+
+
+class ScanAvro(msgspec.Struct, frozen=True, kw_only=True):
+    """Reads files of a state: the state itself, or its manifests.
+
+    The column `state` gives each file's record as an action of that name. Other columns are those
+    of adds (`add.path`), made of the entries of manifests. `manifests` has what the state says of
+    each file; entries that are not there as it says are damage. Entries that tombstones hide are
+    left out, and manifests and blocks that the predicate rules out by their bounds are not read:
+    rows of others may remain, so `SkipFiles` follows. Output: action batches, in any order.
+    """
+
+    files: tuple[LogFile, ...]
+    columns: tuple[str, ...]
+    manifests: tuple[ManifestInfo, ...] = ()
+    tombstones: Tombstones = Tombstones()
+    predicate: BoundPredicate | None = None
+    added_after: AddedAfter | None = None
+    statistics_schema: StructType | None = None
+    """Given where entries keep statistics as maps of texts: the columns that these are of."""
 
 
 class Chain(msgspec.Struct, frozen=True, kw_only=True):
@@ -120,9 +151,11 @@ class SkipFiles(msgspec.Struct, frozen=True, kw_only=True):
 
 Node: TypeAlias = (
     ListFiles
+    | ListTree
     | ReadDocument
     | ScanJson
     | ScanParquet
+    | ScanAvro
     | Chain
     | FirstOfEach
     | RecordSeen

@@ -19,10 +19,20 @@ def explain_machine(phase: Phase[T], *, executor: Executor) -> Generator[str, No
     are not: what follows them depends on the log's shape alone.
     """
     engine = executor.bound(ExecutionContext())
+    try:
+        value: T = yield from _explain(phase, engine)
+    finally:
+        engine.finish()
+    return value
+
+
+def _explain(phase: Phase[T], engine: Executor) -> Generator[str, None, T]:
     while not isinstance(phase, Terminus):
         plan = phase.plan()
         yield f"{type(phase).__name__} ({_kind(phase)})\n{_indent(explain_plan(plan))}"
         if isinstance(phase, Consume):
+            engine.begin(plan)
+            engine.expect(phase.expects())
             try:
                 data = list(engine.execute(plan))
             except HeadraceError as error:

@@ -81,13 +81,13 @@ class SnapshotListings:
 
     def _key(self, shape: ListingShape) -> ListingKey | None:
         segment = self._segment
-        log = segment.files
+        log = segment.log.files
         if not all(file.modified_ms for file in log):
             return None
         return ListingKey(table_id=self.table_id, version=segment.version, log=log, shape=shape)
 
     def _log_bytes(self) -> int:
-        base = self._segment.checkpoint
+        base = self._segment.base
         commits = sum(file.size_bytes for file in self._segment.replay_newest_first)
         return commits + (0 if base is None else base.size_bytes)
 

@@ -99,6 +99,7 @@ class PhaseRun:
                 phase, executor=self._executor, cancellation=self._context.cancellation
             )
         finally:
+            self._executor.finish()
             self._end()
 
     def _end(self) -> None:

@@ -5,11 +5,17 @@ holds the terminal value at the end, and can be closed at any point.
 """
 
 from collections.abc import Callable, Generator, Iterator
-from contextlib import ExitStack
+from contextlib import closing
 from typing import Generic, Self, TypeVar
 
 from headrace.errors import HeadraceError, NotTerminalError
-from headrace.metrics.event import CheckpointAbandoned, CompactionAbandoned, Event, FellBack
+from headrace.metrics.event import (
+    CheckpointAbandoned,
+    CompactionAbandoned,
+    Event,
+    FellBack,
+    StateAbandoned,
+)
 from headrace.metrics.reporter import Reporter, log_event
 from headrace.phases.phase import Consume, Parallel, PartialResult, Phase, Terminus
 from headrace.plan.batch import ActionBatch, Batch
@@ -18,6 +24,8 @@ from headrace.plan.context import ExecutionContext
 from headrace.plan.executor import Executor
 
 T = TypeVar("T")
+
+_FALLBACKS = (CheckpointAbandoned, CompactionAbandoned, FellBack, StateAbandoned)
 
 
 class Run(Generic[T]):
@@ -42,6 +50,7 @@ class Run(Generic[T]):
             completed: Makes the event that says, once, that the run has ended or was closed, and
                 how many files it gave. Without it the caller counts, and stops the meter's clock.
         """
+        self._is_bound = context is not None
         self._executor = executor if context is None else executor.bound(context)
         context = context or ExecutionContext()
         self.meter = context.meter
@@ -100,19 +109,25 @@ class Run(Generic[T]):
 
     def _drive(self) -> Generator[ActionBatch, None, None]:
         self._report()
-        while not isinstance(self._phase, Terminus):
-            phase = self._phase
-            if isinstance(phase, Consume):
-                self._phase = self._consume(phase)
-            else:
-                self._phase = yield from stream_phase(
-                    phase, executor=self._executor, cancellation=self.cancellation
-                )
-            self._report()
+        try:
+            while not isinstance(self._phase, Terminus):
+                phase = self._phase
+                if isinstance(phase, Consume):
+                    self._phase = self._consume(phase)
+                else:
+                    self._phase = yield from stream_phase(
+                        phase, executor=self._executor, cancellation=self.cancellation
+                    )
+                self._report()
+        finally:
+            if self._is_bound:  # else the caller may use the engine for something else as well
+                self._executor.finish()
         self._end()
 
     def _consume(self, phase: Consume[T]) -> Phase[T]:
         try:
+            self._executor.begin(phase.plan())
+            self._executor.expect(phase.expects())
             data = list(self.cancellation.watched(self._executor.execute(phase.plan())))
         except HeadraceError as error:
             return phase.failed(error)
@@ -120,7 +135,7 @@ class Run(Generic[T]):
 
     def _report(self) -> None:
         for event in self._phase.events:
-            if isinstance(event, CheckpointAbandoned | CompactionAbandoned | FellBack):
+            if isinstance(event, _FALLBACKS):
                 self.meter.count(fallbacks=1)
             if isinstance(event, FellBack):
                 self.meter.fell_back = event.reason
@@ -140,16 +155,14 @@ def stream_phase(
         Cancelled: it was called off, perhaps while there was nothing but empty batches.
     """
     given = 0
-    batches = cancellation.watched(_execute(phase, executor))
-    with ExitStack() as opened:
-        opened.callback(batches.close)
+    with closing(cancellation.watched(_execute(phase, executor))) as batches:
         try:
             for batch in batches:
                 if len(batch):
                     given += 1
                     yield batch  # type: ignore[misc]
-                    if given == 1:  # who wants one file only has been served
-                        opened.enter_context(executor.expect(phase.expects()))
+                    if given == 1:  # a caller that wants one file has been served
+                        executor.expect(phase.expects())
         except HeadraceError as error:
             return phase.failed(error, given=given)
     return phase.next()

@@ -26,14 +26,23 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
     checkpoint_files: int
     checkpoint_bytes: int
     """The size of those files: of a V2 checkpoint that of the manifest, without its sidecars."""
+    state_version: int | None = None
+    """The version of the state that is read in place of a checkpoint; None: there is none."""
+    state_manifests: int = 0
+    state_bytes: int = 0
+    """The size of all its manifests, as far as the state says."""
 
     def __str__(self) -> str:
         commits = counted(self.commit_files, "commit")
         checkpoint = counted(self.checkpoint_files, "checkpoint file")
+        size_bytes = self.checkpoint_bytes
+        if self.state_version is not None:
+            manifests = counted(self.state_manifests, "manifest")
+            checkpoint, size_bytes = f"state {self.state_version}, {manifests}", self.state_bytes
         return (
             f"{self.strategy.value} by rule {self.rule}: {self.because} "
             f"({commits} of {self.commit_bytes:,} bytes, "
-            f"{checkpoint} of {self.checkpoint_bytes:,} bytes)"
+            f"{checkpoint} of {size_bytes:,} bytes)"
         )
 
 
@@ -42,7 +51,7 @@ def decide(
 ) -> Decision:
     """Choose a strategy by the first rule that fits."""
     strategy, rule, because = _rule(options, segment=segment, limit=limit, request=request)
-    base = segment.checkpoint
+    base, state = segment.checkpoint, segment.state
     commits = _commits_to_read(strategy, options.tripwire, segment=segment)
     return Decision(
         strategy=strategy,
@@ -52,6 +61,9 @@ def decide(
         commit_bytes=sum(file.size_bytes for file in commits),
         checkpoint_files=0 if base is None else len(base.files),
         checkpoint_bytes=0 if base is None else base.size_bytes,
+        state_version=None if state is None else state.version,
+        state_manifests=0 if state is None else len(state.manifest.manifests),
+        state_bytes=0 if state is None else state.size_bytes,
     )
 
 
@@ -94,11 +106,12 @@ def _rule(
     options: ScanOptions, *, segment: Segment, limit: int | None, request: ScanRequest
 ) -> tuple[Strategy, str, str]:
     if options.strategy is not Strategy.AUTO:
-        return options.strategy, "asked", "it was asked for"
-    if segment.checkpoint is None:
+        return options.strategy, "asked", "it was requested"
+    if segment.base is None:
         return Strategy.REVERSE, "no-checkpoint", "the commits are all there is"
     if not segment.commits_newest_first:
-        return Strategy.FORWARD, "no-commits", "nothing is newer than the checkpoint"
+        base = "checkpoint" if segment.state is None else "state"
+        return Strategy.FORWARD, "no-commits", f"nothing is newer than the {base}"
     if limit is not None:
         return Strategy.REVERSE, "limit", "the newest commits may satisfy it"
     if request.predicate is not None:

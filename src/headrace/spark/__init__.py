@@ -16,6 +16,7 @@ from headrace.spark.progress import progress  # noqa: E402
 from headrace.spark.read import read  # noqa: E402
 from headrace.spark.session import attach, local, open_session  # noqa: E402
 from headrace.spark.source import register  # noqa: E402
+from headrace.spark.state_sql import sql  # noqa: E402
 
 __all__ = [
     "attach",
@@ -27,4 +28,5 @@ __all__ = [
     "progress",
     "read",
     "register",
+    "sql",
 ]

@@ -11,7 +11,6 @@ dropped for want of a match: a path that is not known raises an error inside of 
 
 import re
 from contextlib import suppress
-from pathlib import Path
 from urllib.parse import quote
 
 import pyarrow as pa
@@ -23,6 +22,7 @@ from pyspark.sql.types import StructType
 from headrace.errors import (
     CorruptDataFileError,
     FilesNotSeenError,
+    ObjectNotFoundError,
     RequestError,
     SessionError,
 )
@@ -32,7 +32,9 @@ from headrace.protocol.schema import PrimitiveType
 from headrace.rows.deletion_vector import read_deletion_vector
 from headrace.rows.resolve import MatchBy
 from headrace.spark.column import ScanColumns, quoted
+from headrace.spark.file_system import remote_address, spark_addresses
 from headrace.spark.pin import FILE_COLUMNS, READ_OPTIONS
+from headrace.storage.store import RequestCost
 from headrace.table import Snapshot
 
 _PATH = "__headrace_path"
@@ -95,7 +97,12 @@ class _Files:
         self._spark = spark
         self._snapshot = snapshot
         self._columns = columns
-        self._files = files
+        # The server reads them through its own file systems, and with its own settings.
+        table = snapshot.table
+        address = remote_address(table.uri, table.storage_options)
+        self._files = files.set_column(
+            files.column_names.index("uri"), "uri", spark_addresses(files["uri"], address)
+        )
 
     def rows(self) -> DataFrame:
         """Their rows under logical names."""
@@ -141,11 +148,12 @@ class _Files:
 
     def _check_not_empty(self, paths: list[str]) -> None:
         """Look at local files: Spark passes over those without a byte, which have lost theirs."""
-        locate = self._snapshot.table.files.local_path
+        store = self._snapshot.table.files
+        if store.request_cost is not RequestCost.LOCAL:
+            return
         for path in paths:
-            local = locate(path)
-            with suppress(FileNotFoundError):  # which the server tells
-                if local is not None and not Path(local).stat().st_size:
+            with suppress(ObjectNotFoundError):  # which the server tells
+                if not store.head(path).size_bytes:
                     raise CorruptDataFileError(path=path, reason="it is empty")
 
     def _known(self) -> pa.Table:

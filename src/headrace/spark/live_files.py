@@ -23,6 +23,7 @@ from headrace.metrics.reporter import Reporter, log_event
 from headrace.scan.argument import address
 from headrace.scan.arrow_files import add_fields, arrow_files
 from headrace.scan.live_file import FileContext
+from headrace.spark.given import open_given
 from headrace.table import Table
 
 
@@ -30,7 +31,7 @@ def open_table(
     spark: SparkSession,
     uri: str | PathLike[str],
     *,
-    storage_options: Mapping[str, str] | None = None,
+    storage_options: Mapping[str, Any] | None = None,
     reporter: Reporter = log_event,
     wave_bytes: int = WAVE_BYTES,
 ) -> Table:
@@ -66,6 +67,7 @@ def files(  # noqa: PLR0913  (what a scan takes, and where it goes)
     version: int | None = None,
     as_of: datetime | date | str | None = None,
     columns: Sequence[str] | None = None,
+    storage_options: Mapping[str, Any] | None = None,
     task_bytes: int = TASK_BYTES,
 ) -> DataFrame:
     """The live files as a DataFrame, with the columns of `scan.batches()`.
@@ -80,15 +82,16 @@ def files(  # noqa: PLR0913  (what a scan takes, and where it goes)
         version: The version to read; by default the newest.
         as_of: The time whose version to read.
         columns: The columns wanted, by name; by default all.
+        storage_options: Settings of the table's store, as for `Table`; they travel to the workers.
         task_bytes: How much of the checkpoint one task reads.
 
     Raises:
         InvalidArgumentError: the table has an executor of the caller's own, which the workers
             cannot run.
     """
-    opened = table if isinstance(table, Table) else Table(table)
+    opened = open_given(table, storage_options)
     keeping = KeepingExecutor(_embedded(opened), task_bytes=task_bytes)
-    pinned = Table(opened.uri, executor=keeping, reporter=opened.reporter)
+    pinned = Table(opened.uri, store=opened.store, executor=keeping, reporter=opened.reporter)
     scan = pinned.snapshot(version=version, as_of=as_of).scan(where=where)
     schema = scan.arrow_schema(columns=columns)
     projection = None if columns is None else add_fields(schema.names)

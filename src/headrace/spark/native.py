@@ -13,6 +13,12 @@ from pyspark.sql import DataFrame, SparkSession
 from headrace.rows.resolve import MatchBy
 from headrace.scan.scan import Scan
 from headrace.spark.column import ScanColumns
+from headrace.spark.file_system import (
+    check_file_system,
+    hadoop_settings,
+    remote_address,
+    spark_address,
+)
 from headrace.spark.jvm import java_session, java_type, load_frames
 from headrace.spark.pin import READ_OPTIONS, write_files
 from headrace.spark.predicate import decode_predicate
@@ -41,13 +47,18 @@ class _NativeTable:
         self._snapshot = snapshot
         self._columns = ScanColumns.of(snapshot)
         self._java = load_frames(spark)
+        table = snapshot.table
+        self._address = remote_address(table.uri, table.storage_options)
+        check_file_system(spark, self._address)
+        self._options = READ_OPTIONS | hadoop_settings(self._address, table.storage_options)
 
     def frame(self, scan: Scan) -> DataFrame:
         """The rows of the files of a scan, under logical names."""
-        columns, root = self._columns, self._snapshot.table.uri
+        columns = self._columns
+        root = spark_address(self._snapshot.table.uri, self._address)
         with tempfile.TemporaryDirectory(prefix="headrace-") as folder:
             stream = Path(folder) / "files.arrow"
-            found = write_files(scan, stream)
+            found = write_files(scan, stream, address=self._address)
             partitions = java_type(self._spark, columns.partition_schema())
             files = self._java.files(str(stream), partitions, len(found.vectors) > 0)
         index = self._java.index(
@@ -55,7 +66,7 @@ class _NativeTable:
             str(found.pin),
             root,
             files,
-            KeptFiles(self._snapshot, columns),
+            KeptFiles(self._snapshot, columns, self._address),
             VectorReader(found, self._snapshot.table.files),
         )
         rows = self._java.scan(
@@ -63,7 +74,7 @@ class _NativeTable:
             index,
             java_type(self._spark, columns.data_schema()),
             columns.match_by is MatchBy.ID,
-            READ_OPTIONS,
+            self._options,
         )
         return DataFrame(rows, self._spark).select(columns.projection())
 

@@ -12,6 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headrace.scan.scan import Scan
+from headrace.spark.file_system import spark_addresses
+from headrace.storage.address import Address
 
 FILE_COLUMNS = (
     "path",
@@ -66,7 +68,7 @@ class PinnedFiles(msgspec.Struct, frozen=True, kw_only=True):
     vectors: pa.StructArray
 
 
-def write_files(scan: Scan, path: Path) -> PinnedFiles:
+def write_files(scan: Scan, path: Path, *, address: Address | None = None) -> PinnedFiles:
     """Write the files of a scan as an Arrow stream, as `jvm_source/FileList.java` reads it.
 
     Raises:
@@ -77,7 +79,11 @@ def write_files(scan: Scan, path: Path) -> PinnedFiles:
     tally = _Tally(schema)
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_stream(sink, _stream(schema)) as writer:
         for batch in scan.batches(columns=FILE_COLUMNS):
-            own = [batch["uri"], batch["size_bytes"], batch["modified_ms"]]
+            own = [
+                spark_addresses(batch["uri"], address),
+                batch["size_bytes"],
+                batch["modified_ms"],
+            ]
             partitions = batch["typed_partition_values"].flatten()
             columns = [*own, batch["dv_id"].is_valid(), *partitions]
             writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=_stream(schema)))

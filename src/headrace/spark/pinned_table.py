@@ -13,6 +13,7 @@ from headrace.spark.file_group import GroupReader
 from headrace.spark.schema import spark_schema
 from headrace.spark.source_option import SourceOptions
 from headrace.spark.time_zone import ZonedCondition
+from headrace.storage.option import HiddenOptions
 from headrace.table import Snapshot, Table
 
 
@@ -20,7 +21,7 @@ class PinnedTable(msgspec.Struct, frozen=True, kw_only=True):
     """What all processes must agree on. It pickles, and is small."""
 
     uri: str
-    storage: dict[str, str]
+    storage: HiddenOptions
     version: int
     protocol: Protocol
     metadata: Metadata

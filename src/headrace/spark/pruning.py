@@ -16,8 +16,10 @@ from headrace.errors import HeadraceError, RequestError
 from headrace.protocol.action import DeletionVector
 from headrace.rows.deletion_vector import read_deletion_vector
 from headrace.spark.column import ScanColumns
+from headrace.spark.file_system import spark_addresses
 from headrace.spark.pin import PinnedFiles, text_of
 from headrace.spark.predicate import decode_predicate
+from headrace.storage.address import Address
 from headrace.storage.store import Store
 from headrace.table import Snapshot
 
@@ -40,8 +42,9 @@ class _JavaFunction:
 class KeptFiles(_JavaFunction):
     """Given a predicate, the paths of the files that may hold a matching row."""
 
-    def __init__(self, snapshot: Snapshot, columns: ScanColumns) -> None:
+    def __init__(self, snapshot: Snapshot, columns: ScanColumns, address: Address | None) -> None:
         self._snapshot = snapshot
+        self._address = address
         self._columns = columns
 
     def apply(self, predicate: str) -> bytes | None:
@@ -57,7 +60,8 @@ class KeptFiles(_JavaFunction):
     def _paths(self, where: str) -> bytes:
         kept = []
         for batch in self._snapshot.scan(where=where).batches(columns=("uri",)):
-            lines = pc.binary_join_element_wise(batch["uri"], "\n", "")
+            uris = spark_addresses(batch["uri"], self._address)
+            lines = pc.binary_join_element_wise(uris, "\n", "")
             kept.append(bytes(text_of(lines.cast(pa.large_string()))))
         return b"".join(kept)
 

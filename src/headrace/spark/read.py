@@ -1,8 +1,9 @@
 """Reading a table at one version as a DataFrame: natively, or by path through Spark Connect."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 from os import PathLike
+from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -11,6 +12,7 @@ from headrace.errors import InvalidArgumentError
 from headrace.rows.request import choose_columns
 from headrace.spark.column import quoted
 from headrace.spark.connect import read_by_path
+from headrace.spark.given import open_given
 from headrace.spark.native import read_native
 from headrace.spark.session import attach
 from headrace.table import Snapshot, Table
@@ -24,6 +26,7 @@ def read(  # noqa: PLR0913  (what to read, of which version, and how much of it)
     as_of: datetime | date | str | None = None,
     where: str | None = None,
     columns: Sequence[str] | None = None,
+    storage_options: Mapping[str, Any] | None = None,
 ) -> DataFrame:
     """A table at one version as a DataFrame: pinned, so that later commits do not change it.
 
@@ -36,13 +39,16 @@ def read(  # noqa: PLR0913  (what to read, of which version, and how much of it)
             matching row are not even listed. Filters that are added to the DataFrame later leave
             files out as well, when Spark plans the query.
         columns: The columns wanted, by name; by default all, in the table's order.
+        storage_options: Settings of the table's store, as for `Table`. Spark reads the data files
+            through its own file systems, to which they are passed as settings of this DataFrame.
 
     Raises:
         TableError: there is no such table or version, or it cannot be read.
         UnknownColumnError: there is no such column.
+        FileSystemMissingError: Spark lacks the file system of the table's store.
         FilesNotSeenError, SessionError: under Spark Connect, the server cannot do it.
     """
-    snapshot = _snapshot(table, version=version, as_of=as_of)
+    snapshot = _snapshot(table, storage_options, version=version, as_of=as_of)
     chosen = choose_columns(snapshot.logical_schema, columns)
     way = read_by_path if is_connect(attach(spark)) else read_native
     rows = way(spark, snapshot, where=where)
@@ -51,14 +57,14 @@ def read(  # noqa: PLR0913  (what to read, of which version, and how much of it)
 
 def _snapshot(
     table: str | PathLike[str] | Table | Snapshot,
+    storage_options: Mapping[str, Any] | None,
     *,
     version: int | None,
     as_of: datetime | date | str | None,
 ) -> Snapshot:
     if isinstance(table, Snapshot):
-        if version is not None or as_of is not None:
+        if version is not None or as_of is not None or storage_options is not None:
             reason = "the snapshot is of a version already"
             raise InvalidArgumentError(argument="version", reason=reason)
         return table
-    opened = table if isinstance(table, Table) else Table(table)
-    return opened.snapshot(version=version, as_of=as_of)
+    return open_given(table, storage_options).snapshot(version=version, as_of=as_of)

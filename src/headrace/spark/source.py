@@ -9,6 +9,7 @@ would apply the filter of one to the others. Use the option `where`.
 """
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -17,6 +18,7 @@ from pyspark.sql.datasource import (
     DataSource,
     DataSourceReader,
     DataSourceStreamReader,
+    DataSourceWriter,
     InputPartition,
 )
 from pyspark.sql.types import StructType
@@ -26,10 +28,12 @@ from headrace.spark.file_group import FILE_COLUMNS, group_files
 from headrace.spark.message import message_first, messages_first
 from headrace.spark.pinned_table import PinnedTable, pin_table
 from headrace.spark.source_option import SourceOptions, parse_options
-from headrace.spark.sql import register_functions
+from headrace.spark.state_sql import register_state_functions
+from headrace.spark.state_write import IndexTablesWriter
 from headrace.spark.stream import TableStream
 from headrace.spark.stream_offset import Offset, Part
 from headrace.spark.stream_plan import StreamPlan
+from headrace.spark.table_function import register_functions
 
 NAME = "headrace"
 
@@ -40,8 +44,12 @@ class HeadraceSource(DataSource):
     @message_first
     def __init__(self, options: Any) -> None:
         super().__init__(options)
-        self._options = parse_options(options)
         self._pin: PinnedTable | None = None
+
+    @cached_property
+    def _options(self) -> SourceOptions:
+        """What the options of a read say; those of a write are another matter."""
+        return parse_options(self.options)
 
     @classmethod
     def name(cls) -> str:
@@ -58,6 +66,11 @@ class HeadraceSource(DataSource):
         """A reader of the pinned version, or of the changes up to it."""
         reader = ChangeReader if self._options.read_change_feed else SnapshotReader
         return reader(self._checked(schema), self._options)
+
+    @message_first
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:  # noqa: FBT001
+        """A writer that appends to an IndexTables table."""
+        return IndexTablesWriter(self.options, schema, overwrite=overwrite)
 
     @message_first
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
@@ -136,3 +149,4 @@ def register(spark: SparkSession) -> None:
     """Make the data source `headrace`, and the functions of SQL, known to a session."""
     spark.dataSource.register(HeadraceSource)
     register_functions(spark)
+    register_state_functions(spark)

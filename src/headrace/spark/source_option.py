@@ -12,6 +12,7 @@ from typing import Literal
 import msgspec
 
 from headrace.errors import InvalidArgumentError
+from headrace.storage.option import HiddenOptions
 
 _SIZE = re.compile(r"(\d+)\s*([kmgt]?)b?", re.IGNORECASE)
 _POWERS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
@@ -68,7 +69,7 @@ class SourceOptions(msgspec.Struct, frozen=True, kw_only=True):
     columns: tuple[str, ...] | None = None
     partition_bytes: int = PARTITION_BYTES
     """How many bytes of data files one task reads, if it has more than one of them."""
-    storage: dict[str, str] = {}
+    storage: HiddenOptions = msgspec.field(default_factory=HiddenOptions)
     read_change_feed: bool = False
     ending_version: int | None = None
     stream: StreamOptions = StreamOptions()
@@ -89,7 +90,7 @@ def parse_options(given: Mapping[str, str]) -> SourceOptions:
         time_zone=options.text("timeZone"),
         columns=options.names("columns"),
         partition_bytes=options.size("partitionBytes") or PARTITION_BYTES,
-        storage=options.below(_STORAGE),
+        storage=HiddenOptions(options.below(_STORAGE)),
         read_change_feed=options.flag("readChangeFeed"),
         ending_version=options.number("endingVersion"),
         stream=StreamOptions(

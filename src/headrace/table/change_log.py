@@ -13,11 +13,14 @@ from headrace.errors import (
     TimestampNotFoundError,
     VersionNotFoundError,
 )
+from headrace.log.dialect import INDEXTABLES
 from headrace.metrics.counts import Counts
 from headrace.phases.changes import ChangeRequest
 from headrace.phases.history import ListHistory
 from headrace.phases.refresh import RefreshLog
+from headrace.phases.snapshot import TableVersion
 from headrace.phases.time_travel import ListCommitTimes
+from headrace.plan.context import ExecutionContext
 from headrace.rows.option import RowOptions
 from headrace.scan.argument import chosen_options, ratified_tail, seconds, whole_number
 from headrace.scan.changes import Changes
@@ -25,6 +28,7 @@ from headrace.scan.history import HistoryEntry, history_entries
 from headrace.scan.late import RecordBatchReader
 from headrace.scan.moment import milliseconds
 from headrace.scan.run import Run
+from headrace.scan.state_changes import StateChanges
 from headrace.table.source import TableSource
 from headrace.table.version import PinnedVersion
 
@@ -57,8 +61,9 @@ class ChangeLog(TableSource):
             LogGapError: a commit of the range is no longer there (when the changes are read).
             TableError, DamageError: as for `snapshot`.
         """
-        request, _ = self._range(start, end, log_tail)
-        return Changes(
+        request, last = self._range(start, end, log_tail)
+        kind = StateChanges if last.state.dialect is INDEXTABLES else Changes
+        return kind(
             request, executor=self.executor, reporter=self.reporter, late=wiring.ScanParts()
         )
 
@@ -129,7 +134,7 @@ class ChangeLog(TableSource):
                 yield changes
         while True:
             time.sleep(poll_s)
-            newer = self.run(RefreshLog(old=state, tail=None), Counts())
+            newer = self._refreshed(state)
             if newer is state:
                 continue
             if newer.metadata.id != state.metadata.id:
@@ -138,6 +143,13 @@ class ChangeLog(TableSource):
                 )
             first, state = state.segment.version + 1, newer
             yield self.changes(first, state.segment.version)
+
+    def _refreshed(self, state: TableVersion) -> TableVersion:
+        if state.dialect is INDEXTABLES:
+            newest = self.pin(counts=Counts())
+            return state if newest.segment.version == state.segment.version else newest
+        newer: TableVersion = self.run(RefreshLog(old=state, tail=None), Counts())
+        return newer
 
     def history(self, limit: int | None = None) -> list[HistoryEntry]:
         """What was done to the table, newest commit first, as far back as its commits go.
@@ -150,7 +162,8 @@ class ChangeLog(TableSource):
         """
         limit = None if limit is None else whole_number("limit", limit)
         phase = ListHistory(newest=self.pin(counts=Counts()), limit=limit)
-        with Run(phase, executor=self.executor, reporter=self.reporter) as run:
+        reading = ExecutionContext()
+        with Run(phase, executor=self.executor, reporter=self.reporter, context=reading) as run:
             batches, times = run.collect()
         return list(history_entries(batches, times=times))
 
@@ -177,6 +190,11 @@ class ChangeLog(TableSource):
     def _first_since(self, timestamp_ms: int, last: PinnedVersion) -> int:
         """The first version committed at a time or later; the one after the last: none was."""
         counts = Counts()
+        if last.state.dialect is INDEXTABLES:
+            try:
+                return self.pin(counts=counts, as_of_ms=timestamp_ms - 1).segment.version + 1
+            except TimestampNotFoundError:  # every version is later
+                return 0
         earlier = ListCommitTimes(newest=last.state, timestamp_ms=timestamp_ms - 1)
         try:
             version: int = self.run(earlier, counts)

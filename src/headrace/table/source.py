@@ -5,11 +5,14 @@ from os import PathLike
 from typing import Any
 
 from headrace import wiring
+from headrace.errors import InvalidArgumentError, TableNotFoundError
+from headrace.log.dialect import DELTA, INDEXTABLES
 from headrace.metrics.counts import Counts
 from headrace.metrics.reporter import Reporter, log_event
 from headrace.phases.phase import Phase
 from headrace.phases.snapshot import ReadHint, SnapshotRequest, TableVersion
-from headrace.phases.time_travel import ListCommitTimes
+from headrace.phases.time_travel import ListLogAsOf
+from headrace.phases.transaction_log import ListTransactionLog
 from headrace.plan.context import ExecutionContext
 from headrace.plan.executor import Executor
 from headrace.protocol.log_file import LogFile
@@ -18,29 +21,38 @@ from headrace.scan.html import facts_html
 from headrace.scan.listing import ListingCache
 from headrace.scan.run import Run
 from headrace.storage.cache import BoundedCache
+from headrace.storage.option import HiddenOptions
+from headrace.storage.store import Store
 
 
 class TableSource:
     """A Delta table at an address, as far as its log can be run through an engine."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  (each of its parts can be given)
         self,
         uri: str | PathLike[str],
         *,
-        storage_options: Mapping[str, str] | None = None,
+        storage_options: Mapping[str, Any] | None = None,
+        store: Store | None = None,
         executor: Executor | None = None,
         reporter: Reporter = log_event,
         cache_bytes: int = wiring.DEFAULT_CACHE_BYTES,
+        state: str | PathLike[str] | None = None,
     ) -> None:
         """Name a table.
 
         Args:
-            uri: The folder that holds `_delta_log`: a local path or a `file://` address.
-            storage_options: Settings of the store; local disk has none.
+            uri: The folder that holds `_delta_log`: a local path, or an address such as
+                `s3://bucket/events`, `abfss://container@account/events` or `gs://bucket/events`.
+            storage_options: Settings of a remote store, such as `region` or `account_key`, by the
+                names that deltalake, polars and obstore have for them. The environment counts too.
+            store: A store of your own whose root is the table; `uri` then only names it.
             executor: An engine of your own; by default the embedded one.
             reporter: Takes the events of which one should hear; by default they are logged.
             cache_bytes: How much memory listings that were read may take, and the footers of
                 checkpoints again. The ones used last are kept; 0 keeps no listing.
+            state: The folder that holds the states of a Delta table, where that is not its own
+                folder `_headrace`; an empty text looks for none.
 
         Raises:
             UnsupportedStoreError: no store is known for the address.
@@ -48,10 +60,23 @@ class TableSource:
                 `cache_bytes` is no size.
         """
         cache_bytes = whole_number("cache_bytes", cache_bytes)
-        store = wiring.open_store(address(uri), options=storage_options)
+        uri = address(uri)
+        if store is None:
+            store = wiring.open_store(uri, options=storage_options)
+        elif storage_options is not None:
+            reason = "give them or a store, not both"
+            raise InvalidArgumentError(argument="storage_options", reason=reason)
         self.uri = store.root
+        self.store = store
+        self.storage_options = HiddenOptions(storage_options or {})
         self.files = wiring.open_files(store, options=storage_options)
-        self.executor = executor or wiring.open_executor(store, cache_bytes=cache_bytes)
+        self.state_root: str | None = DELTA.state_root
+        """The folder of the table's states; None: none is looked for."""
+        if state is not None:
+            self.state_root = str(state).rstrip("/") or None
+        log_store = self.files if state else store
+        self.executor = executor or wiring.open_executor(log_store, cache_bytes=cache_bytes)
+        self._dialect = DELTA
         self.reporter = reporter
         self.listings: ListingCache = BoundedCache(cache_bytes)
         """The listings of files that are remembered."""
@@ -80,11 +105,37 @@ class TableSource:
         Raises:
             TableError, DamageError: it cannot be found, or cannot be read.
         """
-        if as_of_ms is not None:
-            newest = self.run(ReadHint(request=SnapshotRequest(table=self.uri, tail=tail)), counts)
-            version = self.run(ListCommitTimes(newest=newest, timestamp_ms=as_of_ms), counts)
-        request = SnapshotRequest(table=self.uri, version=version, tail=tail)
-        state: TableVersion = self.run(ReadHint(request=request), counts)
+        try:
+            if self._dialect is INDEXTABLES and tail is None:
+                return self._pin_transaction_log(counts, version=version, as_of_ms=as_of_ms)
+            request = self.request(version=version, tail=tail)
+            phase: Phase[TableVersion] = ReadHint(request=request)
+            if as_of_ms is not None:
+                phase = ListLogAsOf(request=request, timestamp_ms=as_of_ms)
+            state: TableVersion = self.run(phase, counts)
+        except TableNotFoundError as error:
+            # Most tables are Delta tables, so that only those of the other kind pay for the search.
+            if tail is not None or self._dialect is INDEXTABLES:
+                raise
+            try:
+                return self._pin_transaction_log(counts, version=version, as_of_ms=as_of_ms)
+            except TableNotFoundError:
+                raise error from None
+        return state
+
+    def request(
+        self, *, version: int | None = None, tail: tuple[LogFile, ...] | None = None
+    ) -> SnapshotRequest:
+        """A request for a version, which a state may answer in part."""
+        root = None if tail is not None else self.state_root
+        return SnapshotRequest(table=self.uri, version=version, tail=tail, state_root=root)
+
+    def _pin_transaction_log(
+        self, counts: Counts, *, version: int | None, as_of_ms: int | None
+    ) -> TableVersion:
+        phase = ListTransactionLog(request=self.request(version=version), as_of_ms=as_of_ms)
+        state: TableVersion = self.run(phase, counts)
+        self._dialect = INDEXTABLES
         return state
 
     def run(self, phase: "Phase[Any]", counts: Counts) -> Any:

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 from datetime import date, datetime
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 from headrace import wiring
-from headrace.errors import InvalidArgumentError
+from headrace.errors import InvalidArgumentError, TableNotFoundError
 from headrace.expr.node import Basis
+from headrace.log.dialect import INDEXTABLES
 from headrace.metrics.counts import Counts
 from headrace.metrics.reporter import Reporter
 from headrace.phases.refresh import RefreshLog
@@ -15,6 +16,7 @@ from headrace.phases.scan import ScanRequest
 from headrace.phases.snapshot import ReadHint, SnapshotRequest, TableVersion
 from headrace.phases.table_state import ReadTableState, TableState
 from headrace.phases.time_travel import ReadCommitTime
+from headrace.phases.transaction_log import ListTransactionLog
 from headrace.protocol.action import DomainMetadata, Txn
 from headrace.protocol.schema import physical_schema
 from headrace.protocol.timestamp import in_commit_timestamps
@@ -35,6 +37,9 @@ from headrace.scan.options import ScanOptions
 from headrace.scan.scan import Scan
 from headrace.table.change_log import ChangeLog
 from headrace.table.handover import ArrowDataset, RowHandover
+
+StateKeeper: TypeAlias = Any
+"""A `headrace.maintain.keeper.StateKeeper`, named so that importing Headrace stays light."""
 
 _COLUMNS_SHOWN = 50
 
@@ -78,6 +83,14 @@ class Table(ChangeLog):
         )
         return Snapshot(self, state, counts)
 
+    @property
+    def state(self) -> StateKeeper:
+        """The states of the table: `sync`, `describe`, `compact`, `clean`, `verify`, `commit`.
+
+        A `headrace.maintain.keeper.StateKeeper`, with the default settings.
+        """
+        return wiring.open_state_keeper(self)
+
     def explain(self, *, version: int | None = None, log_tail: Sequence[str] | None = None) -> str:
         """The phases that take a snapshot, and their plans.
 
@@ -85,8 +98,12 @@ class Table(ChangeLog):
             TableError, DamageError, InvalidArgumentError: as for `snapshot`.
         """
         tail = None if log_tail is None else ratified_tail(log_tail)
-        phase = ReadHint(request=SnapshotRequest(table=self.uri, version=version, tail=tail))
-        return "\n".join(explain_machine(phase, executor=self.executor))
+        request = self.request(version=version, tail=tail)
+        try:
+            return "\n".join(explain_machine(ReadHint(request=request), executor=self.executor))
+        except TableNotFoundError:
+            phase = ListTransactionLog(request=request)
+            return "\n".join(explain_machine(phase, executor=self.executor))
 
 
 class Snapshot(RowHandover):
@@ -177,6 +194,7 @@ class Snapshot(RowHandover):
                 projection=ADD_FIELDS,
                 memory_limit_bytes=chosen.memory_limit_bytes,
                 tail=self.state.tail,
+                dialect=self.state.dialect,
             ),
             segment=self.segment,
             context=self.context,
@@ -301,12 +319,15 @@ class Snapshot(RowHandover):
         """
         tail = self.state.tail if log_tail is None else ratified_tail(log_tail)
         counts = Counts()
+        if self.state.dialect is INDEXTABLES:
+            newest = self.table.pin(counts=counts)
+            return self if newest == self.state else Snapshot(self.table, newest, counts)
         state = self.table.run(RefreshLog(old=self.state, tail=tail), counts)
         return self if state is self.state else Snapshot(self.table, state, counts)
 
     @cached_property
     def _beside(self) -> TableState:
         request = SnapshotRequest(table=self.table.uri, version=self.version, tail=self.state.tail)
-        phase = ReadTableState(request=request, segment=self.segment)
+        phase = ReadTableState(request=request, segment=self.segment.log)
         found: TableState = self.table.run(phase, self.counts)
         return found

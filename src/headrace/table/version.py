@@ -5,8 +5,9 @@ from functools import cached_property
 from typing import Any, TypeAlias
 
 from headrace import wiring
-from headrace.errors import InvalidTableError
+from headrace.errors import InvalidTableError, UnsupportedFeatureError
 from headrace.expr.node import Basis, BoundPredicate
+from headrace.log.dialect import INDEXTABLES
 from headrace.log.segment import Segment
 from headrace.phases.snapshot import TableVersion
 from headrace.protocol.action import Metadata, Protocol
@@ -121,6 +122,8 @@ class PinnedVersion:
             PredicateSyntaxError, UnknownColumnError, PredicateTypeError: `where` is wrong.
             UnsupportedPredicateError, UnsupportedFeatureError: as for `rows`.
         """
+        if self.state.dialect is INDEXTABLES:
+            raise UnsupportedFeatureError(table=self.state.table, features=["rows of splits"])
         request = wiring.row_request(
             self.readable_schema,
             context=self.context,

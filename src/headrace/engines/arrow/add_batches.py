@@ -6,19 +6,18 @@ what is wrong with them if something is.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import BinaryIO, TypeAlias, TypeVar
+from typing import TypeAlias, TypeVar
 
 import msgspec
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from headrace.compiled.library import is_built
 from headrace.compiled.memory import Memory
 from headrace.compiled.text_copies import Mask, kept_texts
 from headrace.engines.arrow.column_batch import ColumnBatch
 from headrace.engines.arrow.footer import Footer
-from headrace.engines.arrow.parquet_source import ParquetSource
+from headrace.engines.arrow.parquet_source import OpenParquet, ParquetSource
 from headrace.engines.arrow.text_column import TextColumn, Texts
 from headrace.protocol.log_file import LogFile
 
@@ -64,10 +63,7 @@ class AddReader(msgspec.Struct, frozen=True, kw_only=True):
     """Reads row groups of one file that is open."""
 
     source: ParquetSource
-    file: LogFile
-    raw: BinaryIO
-    parquet: Callable[[], pq.ParquetFile]
-    """The same file for Arrow, which is not always needed."""
+    opened: OpenParquet
     batch_rows: int
     memory: Memory = msgspec.field(default_factory=Memory)
     """Where its columns are put. Who takes its batches asks for memory here, too."""
@@ -78,12 +74,17 @@ class AddReader(msgspec.Struct, frozen=True, kw_only=True):
         cls, source: ParquetSource, file: LogFile, *, codes: Sequence[str], batch_rows: int
     ) -> Iterator["AddReader"]:
         """Open a file; the columns named in `codes` are read as dictionary codes."""
-        with source.open_bytes(file, codes=codes) as (raw, parquet):
-            opened = cls(source=source, file=file, parquet=parquet, raw=raw, batch_rows=batch_rows)
+        with source.open(file, codes=codes) as opened:
+            reader = cls(source=source, opened=opened, batch_rows=batch_rows)
             try:
-                yield opened
+                yield reader
             finally:
-                opened.memory.retire()
+                reader.memory.retire()
+
+    @property
+    def file(self) -> LogFile:
+        """The file."""
+        return self.opened.file
 
     def batches(self, group: int, wanted: Wanted) -> Iterator[ColumnBatch]:
         """What is wanted of the adds of a row group, piece by piece."""
@@ -106,9 +107,7 @@ class AddReader(msgspec.Struct, frozen=True, kw_only=True):
         return self.source.footer(self.file)
 
     def _arrow_batches(self, group: int, columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
-        return self.source.batches(
-            self.file, self.parquet(), group, columns=columns, batch_rows=self.batch_rows
-        )
+        return self.source.batches(self.opened, group, columns=columns, batch_rows=self.batch_rows)
 
     def _quick_batches(self, group: int, wanted: Wanted) -> Iterator[tuple[int, ColumnBatch]]:
         """The same, each with how many rows it was chosen from; none where it is not quicker.
@@ -122,7 +121,7 @@ class AddReader(msgspec.Struct, frozen=True, kw_only=True):
         if not is_built() or _PATH not in texts:
             return
         others = tuple(leaf for leaf in leaves if leaf not in texts)
-        self.source.count_read(self.file, group, texts)
+        self.source.count_read(self.opened, group, texts)
         readers = {leaf: self._reader(group, leaf) for leaf in texts}
         # With a mask few rows are decoded at all: what is late comes with the others.
         late = {leaf: readers.pop(leaf) for leaf in wanted.late if leaf in texts and mask is None}
@@ -138,7 +137,7 @@ class AddReader(msgspec.Struct, frozen=True, kw_only=True):
     def _reader(self, group: int, leaf: str) -> TextColumn:
         footer = self._footer
         chunk, depth = footer.chunk(group, leaf), footer.depth(leaf)
-        return TextColumn(self.raw, chunk, depth=depth, memory=self.memory)
+        return TextColumn(self.opened.raw, chunk, depth=depth, memory=self.memory)
 
     def _others(
         self, group: int, leaves: tuple[str, ...]

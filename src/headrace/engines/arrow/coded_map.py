@@ -27,6 +27,7 @@ from headrace.engines.arrow.lite.page import (
     plain_values,
     read_pages,
 )
+from headrace.storage.byte_range import ByteRange
 from headrace.storage.ranged import read_into
 
 _LARGEST_KEYS_BYTES = 256 << 10
@@ -197,20 +198,31 @@ class MapChunks(msgspec.Struct, frozen=True):
         except _UNUSUAL:
             return None
 
+    def head_ranges(self) -> list[ByteRange]:
+        """What `read` reads: the chunk of the keys, and the dictionary of the values.
+
+        Nothing where the maps are not to be had in this way.
+        """
+        try:
+            _check_chunk(self.keys, _LARGEST_KEYS_BYTES)
+            _check_chunk(self.values, _LARGEST_VALUES_BYTES)
+            start, other = _start(self.keys), _start(self.values)
+            size = min(self.values.data_page_offset - other, self.values.total_compressed_size)
+            if min(start, other, size) < 0:
+                raise ValueError("the chunk is nowhere")
+        except _UNUSUAL:
+            return []
+        return [ByteRange(start, self.keys.total_compressed_size), ByteRange(other, size)]
+
     def _read_heads(self, file: BinaryIO) -> tuple[bytes, bytes]:
-        """The chunk of the keys, and the beginning of that of the values: its dictionary."""
-        _check_chunk(self.keys, _LARGEST_KEYS_BYTES)
-        _check_chunk(self.values, _LARGEST_VALUES_BYTES)
-        size = self.keys.total_compressed_size
-        start, other = _start(self.keys), _start(self.values)
-        wanted = min(self.values.data_page_offset - other, self.values.total_compressed_size)
-        file.seek(start)
-        if other == start + size:  # as nearly always
-            both = file.read(size + wanted)
-            return both[:size], both[size:]
-        keys = file.read(size)
-        file.seek(other)
-        return keys, file.read(wanted)
+        keys, values = self.head_ranges()
+        file.seek(keys.start)
+        if values.start == keys.stop:  # as nearly always
+            both = bytes(file.read(keys.length + values.length))
+            return both[: keys.length], both[keys.length :]
+        content = bytes(file.read(keys.length))
+        file.seek(values.start)
+        return content, bytes(file.read(values.length))
 
 
 @lru_cache(maxsize=8)

@@ -1,11 +1,12 @@
 """The half of the engine that needs Arrow: Parquet, skipping, and probing by column."""
 
 import threading
+from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import reduce
 from itertools import groupby, islice
-from typing import Any
+from typing import Any, TypeAlias
 
 import msgspec
 import pyarrow.compute as pc
@@ -15,11 +16,14 @@ from headrace.engines.arrow.footer import Footer
 from headrace.engines.arrow.group_judge import GroupJudge, PossibleGroup
 from headrace.engines.arrow.json_lines import count_json_rows
 from headrace.engines.arrow.leaf import LeafPiece, LeafScan
+from headrace.engines.arrow.manifest_scan import ManifestScan, manifest_leaf
 from headrace.engines.arrow.parquet_source import FooterCache, ParquetSource
 from headrace.engines.arrow.partition_verdicts import JudgedPredicate
 from headrace.engines.arrow.plain import plain_batch
 from headrace.engines.arrow.row_skipping import RowSkipping, growing_groups
 from headrace.engines.arrow.workers import in_parallel
+from headrace.engines.log_bytes import LogBytes
+from headrace.engines.window import Windows
 from headrace.errors import HeadraceError
 from headrace.expr.node import BoundPredicate
 from headrace.plan.batch import ActionBatch, AddBatch, RowBatch
@@ -30,18 +34,23 @@ from headrace.protocol.key import keys_of
 from headrace.protocol.log_file import LogFile
 from headrace.replay.match import SeenMatcher
 from headrace.replay.skipping import keep_mask
-from headrace.storage.store import Store
 
 _MOST_EXPECTED = 4
 """Footers that are read before they are asked for; of more, some would be forgotten until then."""
 
 
+LeafFile: TypeAlias = tuple[LogFile, tuple[int, ...] | None]
+"""A file, and those of its row groups that are to be read; None: all of them."""
+
+
 class ArrowColumnar:
     """Reads Parquet files of one store, for one run."""
 
-    def __init__(self, store: Store, *, footers: FooterCache, context: ExecutionContext) -> None:
+    def __init__(self, log: LogBytes, *, footers: FooterCache, context: ExecutionContext) -> None:
         self._context = context
-        self._source = ParquetSource(store, footers=footers, meter=context.meter)
+        self._source = ParquetSource(log, footers=footers, meter=context.meter)
+        self._store = log.store
+        self._reading: threading.Thread | None = None
         self._judging: JudgedPredicate | None = None
 
     def footer(self, file: LogFile) -> Footer:
@@ -52,25 +61,28 @@ class ArrowColumnar:
         """Take a footer that another process has read."""
         self._source.remember(file, footer)
 
-    @contextmanager
-    def expect(self, files: Sequence[LogFile]) -> Iterator[None]:
-        """While this is open, read the footers of some files in a thread of its own.
+    def expect(self, files: Sequence[LogFile]) -> None:
+        """Start to read the footers of some files.
 
-        Only those of local files, which takes milliseconds: nobody who closes a scan is to wait
-        for a request. And not for who wants one thread: it takes memory that no other one gets.
+        Those of local files are read in one thread, which takes milliseconds; but not if the scan
+        should use one thread, since a second one takes memory of its own.
         """
-        local = [file for file in files[:_MOST_EXPECTED] if self._source.is_local(file)]
-        if not local or self._context.settings.leaf_parallelism <= 1:
-            yield
-            return
-        reading = threading.Thread(
-            target=self._read_footers, args=(local,), name="headrace-footer", daemon=True
-        )
-        reading.start()
-        try:
-            yield
-        finally:
-            reading.join()
+        if self._source.is_remote:
+            for file in files:
+                self._source.expect(file)
+        elif files and self._reading is None and self._context.settings.leaf_parallelism > 1:
+            self._reading = threading.Thread(
+                target=self._read_footers,
+                args=(files[:_MOST_EXPECTED],),
+                name="headrace-footer",
+                daemon=True,
+            )
+            self._reading.start()
+
+    def finish(self) -> None:
+        """Wait for that thread."""
+        if self._reading is not None:
+            self._reading.join()
 
     def _read_footers(self, files: Sequence[LogFile]) -> None:
         with suppress(HeadraceError):  # it is told when the file is read
@@ -82,24 +94,36 @@ class ArrowColumnar:
     ) -> Iterator[ColumnBatch]:
         """The rows in which at least one of the wanted actions is there."""
         actions = tuple(dict.fromkeys(column.partition(".")[0] for column in columns))
-        with self._source.open(file) as parquet:
-            footer = self._source.footer(file)
-            for group in range(parquet.num_row_groups) if row_groups is None else row_groups:
-                if not any(footer.holds(group, action) for action in actions):
-                    continue
+        footer = self._source.footer(file)
+        every = range(footer.metadata.num_row_groups) if row_groups is None else row_groups
+        groups = [g for g in every if any(footer.holds(g, action) for action in actions)]
+        batch_rows = self._context.settings.batch_rows
+        with (
+            self._source.open(file) as opened,
+            opened.following(self._windows(footer, file, groups, columns)),
+        ):
+            for group in groups:
                 batches = self._source.batches(
-                    file,
-                    parquet,
-                    group,
-                    columns=columns,
-                    batch_rows=self._context.settings.batch_rows,
+                    opened, group, columns=columns, batch_rows=batch_rows
                 )
                 for batch in map(plain_batch, batches):
                     there = reduce(pc.or_, (pc.is_valid(column) for column in batch.columns))
                     yield ColumnBatch(file, batch).filter(there)
 
+    def _windows(
+        self, footer: Footer, file: LogFile, groups: Sequence[int], columns: tuple[str, ...]
+    ) -> Windows | None:
+        """Columns of several row groups, asked for together; None: the file is local."""
+        if not self._source.is_remote:
+            return None
+        leaves = footer.leaves(columns)
+        ranges = [wanted for group in groups for wanted in footer.ranges(group, leaves)]
+        return self._source.windows(file, ranges)
+
     def scan_leaves(self, leaves: Sequence[Node]) -> Iterator[ActionBatch] | None:
         """The adds of all leaves, several row groups at a time; None: these are other plans."""
+        if (manifests := self.scan_manifests(leaves)) is not None:
+            return manifests
         shapes = [shape for leaf in leaves if (shape := _leaf_shape(leaf)) is not None]
         if not shapes or len(shapes) != len(leaves):
             return None
@@ -107,9 +131,18 @@ class ArrowColumnar:
             return None
         return self._scan_leaves(shapes)
 
+    def scan_manifests(self, leaves: Sequence[Node]) -> Iterator[ActionBatch] | None:
+        """The adds of the manifests of a state; None: these are other plans."""
+        parts = [part for leaf in leaves if (part := manifest_leaf(leaf)) is not None]
+        if not parts or len(parts) != len(leaves):
+            return None
+        return ManifestScan(self._store, parts, context=self._context).batches()
+
     def _scan_leaves(self, shapes: "list[_LeafShape]") -> Iterator[ActionBatch]:
         settings = self._context.settings
         files = [(file, shape.scan.row_groups) for shape in shapes for file in shape.scan.files]
+        if self._source.is_remote:
+            self.expect([file for file, _ in files])
         for file, _ in files:
             self._context.cancellation.check()
             self._source.footer(file)  # a damaged leaf must fail before the first batch
@@ -134,13 +167,28 @@ class ArrowColumnar:
             context=self._context,
         )
 
-        def pieces() -> Iterator[LeafPiece]:
-            for file, some in files:
-                self._context.cancellation.check()
-                for groups in _batched(judge.groups(file, some), settings.row_groups_per_batch):
-                    yield file, groups
+        pieces = self._remote_pieces if self._source.is_remote else self._local_pieces
+        yield from in_parallel(leaf.read, pieces(files, leaf), threads=settings.leaf_parallelism)
 
-        yield from in_parallel(leaf.read, pieces(), threads=settings.leaf_parallelism)
+    def _local_pieces(self, files: Sequence[LeafFile], leaf: LeafScan) -> Iterator[LeafPiece]:
+        size = self._context.settings.row_groups_per_batch
+        for file, some in files:
+            self._context.cancellation.check()
+            with self._source.open(file) as opened:
+                for groups in _batched(leaf.judge.groups(opened, some), size):
+                    yield LeafPiece(file=file, groups=groups)
+
+    def _remote_pieces(self, files: Sequence[LeafFile], leaf: LeafScan) -> Iterator[LeafPiece]:
+        """The row groups with their bytes under way: as many ahead as there is room for."""
+        ahead: deque[LeafPiece] = deque()
+        for file, some in files:
+            self._context.cancellation.check()
+            for wanted in leaf.judge.wanted(file, some):
+                windows = self._source.windows(file, leaf.ranges(file, wanted.group))
+                ahead.append(LeafPiece(file=file, groups=[], read_ahead=((wanted, windows),)))
+                while ahead and self._source.is_full:
+                    yield ahead.popleft()
+        yield from ahead
 
     def skip_files(
         self, batches: Iterator[ActionBatch], predicate: BoundPredicate

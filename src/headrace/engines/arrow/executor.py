@@ -1,7 +1,6 @@
 """Lowers plan nodes to the embedded engine. This module itself needs no Arrow."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, closing, nullcontext
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, partial
 from itertools import compress
 from types import SimpleNamespace
@@ -9,7 +8,7 @@ from typing import Any, Protocol, TypeAlias, assert_never
 
 from headrace.engines.arrow.json_lines import count_json_rows, scan_json
 from headrace.engines.arrow.lite.action import READABLE, read_actions
-from headrace.engines.arrow.prefetch import fetched_ahead
+from headrace.engines.log_bytes import LogBytes, LogCache
 from headrace.engines.reading import reading_store
 from headrace.errors import CorruptLogError, ObjectNotFoundError, UnexpectedBatchError
 from headrace.expr.node import BoundPredicate
@@ -23,16 +22,19 @@ from headrace.plan.node import (
     DropSeen,
     FirstOfEach,
     ListFiles,
+    ListTree,
     Node,
     ReadDocument,
     RecordSeen,
+    ScanAvro,
     ScanJson,
     ScanParquet,
     SkipFiles,
 )
 from headrace.plan.seen import FrozenSeen, RecordingSeen
 from headrace.protocol.log_file import LogFile
-from headrace.storage.store import Store
+from headrace.protocol.state import StateManifest
+from headrace.storage.store import ObjectMeta, Store
 from headrace.storage.unchanged import check_unchanged
 
 Footer: TypeAlias = Any
@@ -48,8 +50,11 @@ class Columnar(Protocol):
     def remember(self, file: LogFile, footer: Footer) -> None:
         """Take a footer that another process has read: the file is not asked for it again."""
 
-    def expect(self, files: Sequence[LogFile]) -> AbstractContextManager[None]:
-        """While this is open, read the footers of some files in a thread of its own."""
+    def expect(self, files: Sequence[LogFile]) -> None:
+        """Read the footers of some files in a thread of their own."""
+
+    def finish(self) -> None:
+        """Wait for that thread."""
 
     def scan_parquet(
         self, file: LogFile, *, columns: tuple[str, ...], row_groups: tuple[int, ...] | None
@@ -58,6 +63,9 @@ class Columnar(Protocol):
 
     def scan_leaves(self, leaves: Sequence[Node]) -> Iterator[ActionBatch] | None:
         """The adds of independent leaves, several at a time; None: these are other plans."""
+
+    def scan_manifests(self, leaves: Sequence[Node]) -> Iterator[ActionBatch] | None:
+        """The adds of the manifests of a state; None: these are other plans."""
 
     def skip_files(
         self, batches: Iterator[ActionBatch], predicate: BoundPredicate
@@ -71,11 +79,14 @@ class Columnar(Protocol):
 class LoadColumnar(Protocol):
     """Makes the half that needs Arrow, and keeps what its runs share."""
 
-    def __call__(self, store: Store, context: ExecutionContext) -> Columnar:
+    def __call__(self, log: LogBytes, context: ExecutionContext) -> Columnar:
         """The half that needs Arrow, for one run."""
 
     def clear(self) -> None:
         """Let go of what the runs share."""
+
+    def decode_state(self, content: bytes, *, path: str) -> StateManifest:
+        """The state that a file holds."""
 
 
 class ArrowExecutor(Executor):
@@ -86,39 +97,52 @@ class ArrowExecutor(Executor):
         store: Store,
         *,
         load_columnar: LoadColumnar,
+        cache: LogCache,
         context: ExecutionContext | None = None,
     ) -> None:
         self._store = store
         self._load_columnar = load_columnar
+        self._cache = cache
         self._context = context or ExecutionContext()
+        self._commits_to_ask = 0
+        """How many commits of the plan under way have not been asked for."""
+        self._expected: list[Node] = []
+        """The plans whose reads start when all commits have been asked for."""
         self._collected: set[str] = set()
         """The files whose keys this run has collected: they are read again for their adds."""
 
     def bound(self, context: ExecutionContext) -> "ArrowExecutor":
         """The same store for one run, with its settings and its meter."""
-        return ArrowExecutor(self._store, load_columnar=self._load_columnar, context=context)
+        return ArrowExecutor(
+            self._store, load_columnar=self._load_columnar, cache=self._cache, context=context
+        )
 
     def forget(self) -> None:
-        """Let go of the footers."""
+        """Forget the footers, and the commits that were read."""
         self._load_columnar.clear()
+        self._cache.clear()
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle the engine, not the run that it is bound to."""
-        return partial(ArrowExecutor, load_columnar=self._load_columnar), (self._store,)
+        make = partial(ArrowExecutor, load_columnar=self._load_columnar, cache=self._cache)
+        return make, (self._store,)
 
     @cached_property
-    def _reading(self) -> Store:
-        return reading_store(self._store, self._context)
+    def _log(self) -> LogBytes:
+        store = reading_store(self._store, self._context)
+        return LogBytes(store, cache=self._cache, meter=self._context.meter)
 
     @cached_property
     def _columnar(self) -> Columnar:
-        return self._load_columnar(self._reading, self._context)
+        return self._load_columnar(self._log, self._context)
 
     def execute(self, plan: Node) -> Iterator[Batch]:  # noqa: C901, PLR0912  (one case a node)
         """Execute one plan, lazily and in order."""
         match plan:
             case ListFiles(directory=directory, start_from=start_from):
                 yield self._list(directory, start_from)
+            case ListTree(directory=directory):
+                yield _listing(self._log.store.list_tree(directory))
             case ReadDocument(path=path):
                 yield from self._read(path)
             case ScanJson(files=files, columns=columns):
@@ -126,6 +150,10 @@ class ArrowExecutor(Executor):
             case ScanParquet(files=files, columns=columns, row_groups=groups):
                 for file in files:
                     yield from self._scan_parquet(file, columns, groups)
+            case ScanAvro(columns=("state",), files=files):
+                yield from map(self._read_state, files)
+            case ScanAvro():
+                yield from self._columnar.scan_manifests((plan,)) or ()
             case Chain(inputs=inputs):
                 for part in inputs:
                     yield from self.execute(part)
@@ -144,14 +172,54 @@ class ArrowExecutor(Executor):
             case _:
                 assert_never(plan)
 
-    def expect(self, files: Sequence[LogFile]) -> AbstractContextManager[None]:
-        """Read the footers of Parquet files beside what is done meanwhile.
+    def begin(self, plan: Node) -> None:
+        """Ask a remote store for the first commits of a plan, its documents and its footers."""
+        if self._log.is_remote:
+            for node in _leaves(plan):
+                self._ask(node)
 
-        Not where Arrow has not been asked for yet: perhaps it never is.
+    def expect(self, plans: Sequence[Node]) -> None:
+        """Do the same for later plans; on a local disk read footers in a thread of their own.
+
+        Not where Arrow has not been needed yet: it may never be. And not before all commits that
+        are being replayed have been asked for: a limit may end the scan before the last one.
         """
-        if "_columnar" not in self.__dict__:
-            return nullcontext()
-        return self._columnar.expect(files)
+        if self._log.is_remote:
+            self._expected += plans
+            if not self._commits_to_ask:
+                self._ask_expected()
+        elif "_columnar" in self.__dict__:
+            nodes = (node for plan in plans for node in _leaves(plan))
+            scans = [node for node in nodes if isinstance(node, ScanParquet)]
+            self._columnar.expect([file for scan in scans for file in scan.files])
+
+    def finish(self) -> None:
+        """Drop the reads that have not started, and wait for the others."""
+        if "_columnar" in self.__dict__:
+            self._columnar.finish()
+        if "_log" in self.__dict__:
+            self._log.close()
+
+    def _ask_expected(self) -> None:
+        plans, self._expected = self._expected, []
+        for plan in plans:
+            self.begin(plan)
+
+    def _ask(self, node: Node) -> None:
+        match node:
+            case ListFiles(directory=directory):
+                self._log.expect_listing(directory)
+            case ReadDocument(path=path):
+                self._log.expect(LogFile(path=path))
+            case ScanJson(files=files):
+                self._expect_commits(files[: self._context.settings.commit_parallelism])
+            case ScanParquet(files=files) if "_columnar" in self.__dict__:
+                self._columnar.expect(files)  # it remembers footers
+            case ScanParquet(files=files):
+                for file in files:
+                    self._log.expect_tail(file)
+            case _:
+                pass
 
     def execute_leaves(self, leaves: Sequence[Node]) -> Iterator[Batch]:
         """Execute the leaves of a checkpoint several at a time, others in turn."""
@@ -166,11 +234,22 @@ class ArrowExecutor(Executor):
         self, files: tuple[LogFile, ...], columns: tuple[str, ...]
     ) -> Iterator[ActionBatch]:
         ahead = self._context.settings.commit_parallelism
-        with closing(fetched_ahead(self._reading, files, parallelism=ahead)) as fetched:
-            for file, content in fetched:
-                check_unchanged(self._reading, file)
-                self._context.meter.count(commits_scanned=_is_commit(file))
-                yield from scan_json(self._reading, file, columns=columns, content=content)
+        asked = 1  # a caller that wants one file is content with the first
+        for position, file in enumerate(files):
+            if position and self._log.is_remote:
+                self._expect_commits(files[max(position, asked) : position + ahead])
+                asked = position + ahead
+            self._commits_to_ask = max(0, len(files) - asked)
+            if position and not self._commits_to_ask:
+                self._ask_expected()
+            check_unchanged(self._log.store, file)
+            self._context.meter.count(commits_scanned=_is_commit(file))
+            yield from scan_json(self._log, file, columns=columns)
+
+    def _expect_commits(self, files: Sequence[LogFile]) -> None:
+        for file in files:
+            if self._log.is_small(file):
+                self._log.expect(file)
 
     def footer(self, file: LogFile) -> Footer:
         """What the footer of a Parquet file tells, read now unless it is remembered.
@@ -190,27 +269,25 @@ class ArrowExecutor(Executor):
     ) -> Iterator[ActionBatch]:
         """A few small columns without Arrow where that is possible, everything else with it."""
         if row_groups is None and READABLE.issuperset(columns):
-            check_unchanged(self._reading, file)
-            with self._reading.open(file.path) as handle:
-                found = read_actions(handle, file.size_bytes, columns)
+            check_unchanged(self._log.store, file)
+            found = read_actions(self._log.parquet(file), columns)
             if found is not None:
                 self._context.meter.count(files_read=1)
                 yield RowBatch(file, [SimpleNamespace(**found)])
                 return
         yield from self._columnar.scan_parquet(file, columns=columns, row_groups=row_groups)
 
+    def _read_state(self, file: LogFile) -> RowBatch:
+        content = self._log.read(file)
+        state = self._load_columnar.decode_state(content, path=file.path)
+        return RowBatch(file, [SimpleNamespace(state=state)])
+
     def _list(self, directory: str, start_from: str) -> FileListing:
-        found = self._reading.list(directory, start_from=start_from)
-        return FileListing(
-            tuple(
-                LogFile(path=o.path, size_bytes=o.size_bytes, modified_ms=o.modified_ms)
-                for o in found
-            )
-        )
+        return _listing(self._log.list(directory, start_from=start_from))
 
     def _read(self, path: str) -> Iterator[Document]:
         try:
-            content = self._reading.read(path)
+            content = self._log.read(LogFile(path=path))
         except ObjectNotFoundError:
             return
         yield Document(path, content)
@@ -232,6 +309,15 @@ class ArrowExecutor(Executor):
             yield batch
 
 
+def _listing(objects: Iterable[ObjectMeta]) -> FileListing:
+    return FileListing(
+        tuple(
+            LogFile(path=o.path, size_bytes=o.size_bytes, modified_ms=o.modified_ms, etag=o.etag)
+            for o in objects
+        )
+    )
+
+
 def _record(batch: ActionBatch, seen: RecordingSeen, meter: Meter) -> AddBatch:
     adds, removes = batch.actions("add"), batch.actions("remove")
     spilled_before = seen.spilled_keys
@@ -243,6 +329,20 @@ def _record(batch: ActionBatch, seen: RecordingSeen, meter: Meter) -> AddBatch:
     meter.count(removes_processed=len(removes), spilled_keys=seen.spilled_keys - spilled_before)
     count_json_rows(len(batch), files=len(adds) + len(removes), meter=meter)
     return AddBatch(batch.source, list(compress(adds, keep)))
+
+
+def _leaves(plan: Node) -> Iterator[Node]:
+    """The nodes of a plan that read something."""
+    match plan:
+        case ListFiles() | ListTree() | ReadDocument() | ScanJson() | ScanParquet() | ScanAvro():
+            yield plan
+        case Chain(inputs=inputs):
+            for part in inputs:
+                yield from _leaves(part)
+        case FirstOfEach() | RecordSeen() | CollectKeys() | DropSeen() | SkipFiles():
+            yield from _leaves(plan.input)
+        case _:
+            assert_never(plan)
 
 
 def _is_commit(file: LogFile) -> bool:

@@ -8,6 +8,8 @@ import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from headrace.storage.byte_range import ByteRange
+
 WITNESS = {
     "add": "add.path",
     "remove": "remove.path",
@@ -33,6 +35,8 @@ class Footer(msgspec.Struct, frozen=True, dict=True):
     """A footer, with its leaf columns by path."""
 
     metadata: pq.FileMetaData
+    file_bytes: int = 0
+    """The size of the whole file; 0: it is not known."""
 
     @cached_property
     def positions(self) -> dict[str, int]:
@@ -67,6 +71,21 @@ class Footer(msgspec.Struct, frozen=True, dict=True):
         """The metadata of one column chunk; None where the file has no such column."""
         position = self.positions.get(leaf)
         return None if position is None else self.metadata.row_group(group).column(position)
+
+    def range(self, group: int, leaf: str) -> ByteRange | None:
+        """Where the pages of a column chunk are; None where the file has no such column."""
+        chunk = self.chunk(group, leaf)
+        if chunk is None:
+            return None
+        start = chunk.data_page_offset
+        if chunk.has_dictionary_page:
+            start = min(start, chunk.dictionary_page_offset)
+        return ByteRange(max(start, 0), max(chunk.total_compressed_size, 0))
+
+    def ranges(self, group: int, leaves: Sequence[str]) -> list[ByteRange]:
+        """The same for several columns, those that the file has."""
+        found = (self.range(group, leaf) for leaf in leaves)
+        return [wanted for wanted in found if wanted is not None]
 
     def depth(self, leaf: str) -> int:
         """How many parts of the path of a leaf may be null, itself included."""

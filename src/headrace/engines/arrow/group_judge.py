@@ -5,7 +5,7 @@ partition values, then by the values themselves. All of it is quick beside decod
 """
 
 from collections.abc import Iterator, Sequence
-from typing import BinaryIO
+from contextlib import nullcontext
 
 import msgspec
 import numpy as np
@@ -16,7 +16,7 @@ from headrace.compiled.memory import Memory
 from headrace.engines.arrow.coded_map import CodedMaps, MapChunks, MapPages
 from headrace.engines.arrow.column_batch import child
 from headrace.engines.arrow.footer import Footer
-from headrace.engines.arrow.parquet_source import ParquetSource
+from headrace.engines.arrow.parquet_source import OpenParquet, ParquetSource
 from headrace.engines.arrow.partition_map import coded_rows_that_may_match, rows_that_may_match
 from headrace.engines.arrow.partition_verdicts import PartitionVerdicts
 from headrace.engines.arrow.row_group import groups_to_read
@@ -28,6 +28,8 @@ from headrace.replay.skipping import SplitPredicate
 PARTITION_VALUES = "add.partitionValues"
 _MASK_BATCH_ROWS = 1 << 15
 _FIRST_READ, _MOST_READ_AT_ONCE = 4, 32
+_MOST_BYTES_AT_ONCE = 16 << 20
+"""Of the partition values of a remote file."""
 
 
 class PossibleGroup(msgspec.Struct, frozen=True):
@@ -56,17 +58,37 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
     """Those of its conjuncts that partition values alone decide."""
     meter: Meter
 
-    def groups(self, file: LogFile, some: tuple[int, ...] | None = None) -> Iterator[PossibleGroup]:
+    def wanted(self, file: LogFile, some: tuple[int, ...] | None = None) -> Iterator[WantedGroup]:
+        """The row groups of a remote file, or those of some, that hold a wanted add.
+
+        Their partition values are requested together, and looked at here: so nothing else is
+        requested of a row group before it is known to be wanted.
+        """
+        leaves = self.source.footer(file).leaves((PARTITION_VALUES,)) if self.verdicts else []
+        memory = Memory()
+        try:
+            with self.source.open(file, codes=leaves) as opened:
+                for possible in self.groups(opened, some):
+                    wanted = self.judged(opened, possible, memory=memory)
+                    if wanted is not None:
+                        yield wanted
+        finally:
+            memory.retire()
+
+    def groups(
+        self, opened: OpenParquet, some: tuple[int, ...] | None = None
+    ) -> Iterator[PossibleGroup]:
         """The row groups, or those of some, that may hold a wanted add.
 
         The others are counted when their turn comes, and forgotten.
         """
+        file = opened.file
         footer = self.source.footer(file)
         every = range(footer.metadata.num_row_groups) if some is None else some
         held = [group for group in every if footer.holds(group, "add")]
         by_partition = self._left_by_partition(footer, held)
         by_statistics = self._left_by_statistics(footer, by_partition)
-        possible = self._possible(file, by_statistics)
+        possible = self._possible(opened, by_statistics)
         left, kept = set(by_partition), set(by_statistics)
         for group in every:
             if group in kept:
@@ -91,20 +113,32 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
             return groups
         return groups_to_read(predicate, footer=footer, groups=groups)
 
-    def _possible(self, file: LogFile, groups: list[int]) -> Iterator[PossibleGroup]:
+    def _possible(self, opened: OpenParquet, groups: list[int]) -> Iterator[PossibleGroup]:
         """Each of these groups, with its partition values if they are still to be looked at."""
-        if not self.verdicts or not self.source.footer(file).leaves((PARTITION_VALUES,)):
+        footer = self.source.footer(opened.file)
+        leaves = footer.leaves((PARTITION_VALUES,))
+        if not self.verdicts or not leaves:
             yield from map(PossibleGroup, groups)
-            return
-        start, size = 0, _FIRST_READ
-        while start < len(groups):
-            yield from self._with_values(file, groups[start : start + size])
-            start, size = start + size, min(size * 4, _MOST_READ_AT_ONCE)
+        elif opened.is_local:
+            start, size = 0, _FIRST_READ
+            while start < len(groups):
+                yield from self._with_values(opened, footer, groups[start : start + size])
+                start, size = start + size, min(size * 4, _MOST_READ_AT_ONCE)
+        else:
+            for some in _cut(groups, [footer.compressed_bytes(g, leaves) for g in groups]):
+                opened.drop()
+                opened.fetch([own for group in some for own in footer.ranges(group, leaves)])
+                yield from self._with_values(opened, footer, some)
 
-    def _with_values(self, file: LogFile, groups: list[int]) -> Iterator[PossibleGroup]:
+    def _with_values(
+        self, opened: OpenParquet, footer: Footer, groups: list[int]
+    ) -> Iterator[PossibleGroup]:
         """Some groups with their partition values; what is said of those is found out at once."""
-        with self.source.open_raw(file) as raw:
-            maps = [self._coded_maps(file, raw, group) for group in groups]
+        chunks = [MapChunks.of(footer, group, PARTITION_VALUES) for group in groups]
+        maps = [
+            self._coded_maps(opened, own, adds=footer.actions(group, "add"))
+            for own, group in zip(chunks, groups, strict=True)
+        ]
         texts = {text for coded in maps if coded is not None for text in coded.texts}
         for part in self.verdicts:
             part.learn({*texts, None})
@@ -112,26 +146,27 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
             yield PossibleGroup(group, is_judged=False, maps=coded)
 
     def judged(
-        self, file: LogFile, possible: PossibleGroup, *, raw: BinaryIO, memory: Memory
+        self, opened: OpenParquet, possible: PossibleGroup, *, memory: Memory
     ) -> WantedGroup | None:
         """What is left to read of a group when its partition values have been looked at.
 
         Now it is taken, and so its rows are counted. It holds no lock for most of the time, so that
         several threads can do it, each with the file open and memory of its own.
         """
+        file = opened.file
         self._count_rows(file, possible.group)
         if possible.is_judged:
             return WantedGroup(possible.group)
 
         def read(maps: CodedMaps) -> MapPages:
-            pages = maps.pages(raw, memory)
-            self.source.count_bytes(file, maps.size)
+            pages = maps.pages(opened.raw, memory)
+            self.source.count_bytes(opened, maps.size)
             return pages
 
         maps = possible.maps
         mask = None if maps is None else coded_rows_that_may_match(maps, self.verdicts, read)
         if maps is None or mask is None:
-            mask, adds = self._decoded_mask(file, possible.group)
+            mask, adds = self._decoded_mask(opened, possible.group)
         else:
             adds = maps.keys.count
         found = int(np.count_nonzero(mask))
@@ -140,19 +175,25 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
         )
         return WantedGroup(possible.group, mask) if found else None
 
-    def _coded_maps(self, file: LogFile, raw: BinaryIO, group: int) -> CodedMaps | None:
-        """The partition values of a group by code, if just its adds have some."""
-        footer = self.source.footer(file)
-        chunks = MapChunks.of(footer, group, PARTITION_VALUES)
-        maps = None if chunks is None else chunks.read(raw)
-        return maps if maps is None or maps.keys.count == footer.actions(group, "add") else None
+    def _coded_maps(
+        self, opened: OpenParquet, chunks: MapChunks | None, *, adds: int | None
+    ) -> CodedMaps | None:
+        """The partition values of a group by code, if exactly its adds have some."""
+        if chunks is None:
+            return None
+        self.source.count_bytes(opened, sum(head.length for head in chunks.head_ranges()))
+        maps = chunks.read(opened.raw)
+        return maps if maps is None or maps.keys.count == adds else None
 
-    def _decoded_mask(self, file: LogFile, group: int) -> tuple[npt.NDArray[np.bool_], int]:
+    def _decoded_mask(self, opened: OpenParquet, group: int) -> tuple[npt.NDArray[np.bool_], int]:
         """The same mask from maps that Arrow has built, and the number of adds."""
-        footer = self.source.footer(file)
-        with self.source.open(file, codes=footer.leaves((PARTITION_VALUES,))) as parquet:
+        file = opened.file
+        leaves = self.source.footer(file).leaves((PARTITION_VALUES,))
+        with (
+            self.source.open(file, codes=leaves) if opened.is_local else nullcontext(opened) as own
+        ):
             batches = self.source.batches(
-                file, parquet, group, columns=(PARTITION_VALUES,), batch_rows=_MASK_BATCH_ROWS
+                own, group, columns=(PARTITION_VALUES,), batch_rows=_MASK_BATCH_ROWS
             )
             try:
                 found = [_evaluated(batch, self.verdicts) for batch in batches]
@@ -190,11 +231,25 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
         leaf = min(
             footer.leaves((action,)), key=lambda leaf: footer.compressed_bytes(group, [leaf])
         )
-        with self.source.open(file) as parquet:
+        with self.source.open(file) as opened:
+            opened.fetch(footer.ranges(group, [leaf]))
             batches = self.source.batches(
-                file, parquet, group, columns=(leaf,), batch_rows=_MASK_BATCH_ROWS
+                opened, group, columns=(leaf,), batch_rows=_MASK_BATCH_ROWS
             )
             return sum(len(batch) - batch.column(action).null_count for batch in batches)
+
+
+def _cut(groups: Sequence[int], sizes_bytes: Sequence[int]) -> Iterator[list[int]]:
+    """Groups in order, as many at once as are not too large together."""
+    some, total_bytes = list[int](), 0
+    for group, size_bytes in zip(groups, sizes_bytes, strict=True):
+        if some and total_bytes + size_bytes > _MOST_BYTES_AT_ONCE:
+            yield some
+            some, total_bytes = [], 0
+        some.append(group)
+        total_bytes += size_bytes
+    if some:
+        yield some
 
 
 def _evaluated(

@@ -6,31 +6,29 @@ from functools import cache
 
 import msgspec
 
+from headrace.engines.log_bytes import LogBytes
 from headrace.errors import CorruptLogError
 from headrace.metrics.meter import Meter
 from headrace.plan.batch import RowBatch
 from headrace.protocol.action import ACTION_TYPES, Action, ActionRow, narrowed
 from headrace.protocol.log_file import LogFile
-from headrace.storage.store import Store
+from headrace.protocol.version_file import inflate
 
-CHUNK_BYTES = 1 << 20
-"""How much of a commit is held at once; a batch is what such a piece decodes to."""
-
+_MAY_BE_COMPRESSED = "_transaction_log/"
+"""Files of IndexTables logs; those of Delta logs are plain."""
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _UNDECODABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
-def scan_json(
-    store: Store, file: LogFile, *, columns: tuple[str, ...], content: bytes | None = None
-) -> Iterator[RowBatch]:
-    """The actions of one file, piece by piece; `content` where it has been fetched already.
+def scan_json(log: LogBytes, file: LogFile, *, columns: tuple[str, ...]) -> Iterator[RowBatch]:
+    """The actions of one file, piece by piece; a batch is what a piece decodes to.
 
     Raises:
         CorruptLogError: a line is not an action, by its number.
     """
     before = b""
     first_line = 1
-    for lines in _whole_lines(store, file, content):
+    for lines in _whole_lines(log, file):
         first_line += before.count(b"\n")
         before = lines
         # Summaries of commits are decoded to the last line, since a damaged one can be replaced
@@ -62,18 +60,20 @@ def count_json_rows(rows: int, *, files: int, meter: Meter) -> None:
     meter.count(total_metadata_rows=rows, rows_from_json=rows, non_file_action_rows=rows - files)
 
 
-def _whole_lines(store: Store, file: LogFile, content: bytes | None) -> Iterator[bytes]:
+def _whole_lines(log: LogBytes, file: LogFile) -> Iterator[bytes]:
     """Pieces of the file that end where a line ends."""
-    if content is None and (file.sums_up is not None or 0 < file.size_bytes <= CHUNK_BYTES):
+    may_be_compressed = file.path.startswith(_MAY_BE_COMPRESSED)
+    if file.sums_up is not None or log.is_small(file) or may_be_compressed:
         # A summary of commits may turn out to contradict itself, and must then be replaced as a
         # whole: so nothing of it may be given out before all of it has been read.
-        content = store.read(file.path)
-    if content is not None:
+        content = log.read(file)
+        if may_be_compressed:
+            content = _inflated(file, content)
         yield content.removeprefix(_BYTE_ORDER_MARK)
         return
     pieces: list[bytes] = []  # of a line that has not ended; joined once, however long it is
     mark = _BYTE_ORDER_MARK
-    for chunk in store.read_chunks(file.path, chunk_bytes=CHUNK_BYTES):
+    for chunk in log.chunks(file):
         end = chunk.rfind(b"\n") + 1
         if end:
             yield b"".join((*pieces, chunk[:end])).removeprefix(mark)
@@ -81,6 +81,13 @@ def _whole_lines(store: Store, file: LogFile, content: bytes | None) -> Iterator
         pieces.append(chunk[end:])
     if rest := b"".join(pieces).removeprefix(mark):
         yield rest
+
+
+def _inflated(file: LogFile, content: bytes) -> bytes:
+    try:
+        return inflate(content)
+    except ValueError as error:
+        raise CorruptLogError(path=file.path, line=None, reason=str(error)) from error
 
 
 def _may_hold(lines: bytes, columns: tuple[str, ...]) -> bool:

@@ -2,33 +2,43 @@
 
 from collections.abc import Iterator
 from functools import partial
-from itertools import chain, groupby
-from operator import itemgetter
-from typing import TypeAlias
+from itertools import groupby
+from operator import attrgetter
 
 import msgspec
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from headrace.engines.arrow.add_batches import AddReader, Wanted
 from headrace.engines.arrow.column_batch import ColumnBatch, child
-from headrace.engines.arrow.group_judge import PARTITION_VALUES, GroupJudge, PossibleGroup
+from headrace.engines.arrow.group_judge import (
+    PARTITION_VALUES,
+    GroupJudge,
+    PossibleGroup,
+    WantedGroup,
+)
 from headrace.engines.arrow.parquet_source import ParquetSource
 from headrace.engines.arrow.plain import plain_batch
+from headrace.engines.window import Windows
 from headrace.errors import CorruptCheckpointError
 from headrace.plan.context import ExecutionContext
 from headrace.protocol.log_file import LogFile
 from headrace.replay.match import SeenMatcher
 from headrace.replay.skipping import SplitPredicate, keep_mask
+from headrace.storage.byte_range import ByteRange
 
 _OFTEN_NULL = frozenset({"add.deletionVector", "add.tags"})
 _LATE = ("add.stats",)
 
 
-LeafPiece: TypeAlias = tuple[LogFile, list[PossibleGroup]]
-"""Row groups of one file: what one thread takes at a time."""
+class LeafPiece(msgspec.Struct, frozen=True, kw_only=True):
+    """Row groups of one file: what one thread takes at a time."""
+
+    file: LogFile
+    groups: list[PossibleGroup]
+    """Those of a local file, to be judged by the thread."""
+    read_ahead: tuple[tuple[WantedGroup, Windows], ...] = ()
+    """Those of a remote file, each with its bytes."""
 
 
 class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
@@ -46,20 +56,28 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
 
     def read(self, pieces: Iterator[LeafPiece]) -> Iterator[ColumnBatch]:
         """The wanted adds of some pieces; a file stays open as long as they are of it."""
-        for file, of_file in groupby(pieces, key=itemgetter(0)):
+        for file, of_file in groupby(pieces, key=attrgetter("file")):
             codes = self._map_leaves(file)
             opened = AddReader.open(self.source, file, codes=codes, batch_rows=self._batch_rows)
             with opened as reader:
-                for possible in chain.from_iterable(map(itemgetter(1), of_file)):
-                    self.context.cancellation.check()
-                    wanted = self.judge.judged(file, possible, raw=reader.raw, memory=reader.memory)
-                    if wanted is not None:
-                        yield from self._read_group(reader, wanted.group, wanted.mask)
+                for piece in of_file:
+                    for possible in piece.groups:
+                        self.context.cancellation.check()
+                        wanted = self.judge.judged(reader.opened, possible, memory=reader.memory)
+                        if wanted is not None:
+                            yield from self._read_group(reader, wanted)
+                    for wanted, windows in piece.read_ahead:
+                        self.context.cancellation.check()
+                        with reader.opened.following(windows):
+                            yield from self._read_group(reader, wanted)
 
-    def _read_group(
-        self, reader: AddReader, group: int, mask: npt.NDArray[np.bool_] | None
-    ) -> Iterator[ColumnBatch]:
-        file = reader.file
+    def ranges(self, file: LogFile, group: int) -> list[ByteRange]:
+        """What is read of a wanted row group."""
+        footer = self.source.footer(file)
+        return footer.ranges(group, footer.leaves(self._columns_of(file, group)))
+
+    def _read_group(self, reader: AddReader, found: WantedGroup) -> Iterator[ColumnBatch]:
+        file, group, mask = reader.file, found.group, found.mask
         columns = self._columns_of(file, group)
         try:
             if mask is None:

@@ -1,8 +1,12 @@
-"""Opening Parquet files of a store, remembering their footers, counting what is read."""
+"""Opening the Parquet files of a log, remembering their footers, counting what is read.
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager, nullcontext
-from functools import cache
+This is the one place of the engine that knows whether a file is local. Arrow opens a local file by
+its path. Of a remote one, the wanted ranges are fetched together and read from memory.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO, cast
 
@@ -11,12 +15,16 @@ import pyarrow.parquet as pq
 
 from headrace.engines.arrow.add_schema import check_adds
 from headrace.engines.arrow.footer import Footer
+from headrace.engines.fetched_file import FetchedFile
+from headrace.engines.log_bytes import LogBytes
+from headrace.engines.window import Windows
 from headrace.errors import CorruptCheckpointError, StorageError
 from headrace.metrics.meter import Meter
 from headrace.protocol.log_file import LogFile
+from headrace.storage.byte_range import ByteRange
 from headrace.storage.cache import BoundedCache
-from headrace.storage.failure import storage_error
-from headrace.storage.store import Store
+from headrace.storage.failure import storage_error, storage_errors
+from headrace.storage.ranged import as_binary
 from headrace.storage.unchanged import check_unchanged
 
 _BUFFER_BYTES = 1 << 18
@@ -26,6 +34,7 @@ _FOOTERS_IN_USE = 16
 _DECODED_SIZE = 4
 """How much larger a footer is in memory than in its file, about."""
 _UNDECODABLE = (pa.ArrowException, OSError, ValueError)
+_LENGTH_AND_MAGIC = 8
 
 
 class FooterCache:
@@ -51,25 +60,145 @@ class FooterCache:
         self._footers.clear()
 
 
-class ParquetSource:
-    """Parquet files of one store, for one run."""
+class OpenParquet:
+    """A Parquet file that is open: its bytes, and Arrow's reader of them, each once it is used."""
 
-    def __init__(self, store: Store, *, footers: FooterCache, meter: Meter) -> None:
-        self._store = store
+    def __init__(
+        self,
+        log: LogBytes,
+        file: LogFile,
+        *,
+        known: Footer | None,
+        codes: Sequence[str],
+        opened: ExitStack,
+    ) -> None:
+        self.file = file
+        self._log = log
+        self._known = known
+        self._codes = codes
+        self._opened = opened
+        self._local = log.store.local_path(file.path)
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it is read from a disk of this machine, past the store."""
+        return self._local is not None
+
+    @cached_property
+    def raw(self) -> BinaryIO:
+        """Its bytes, to seek in."""
+        if self._local is None:
+            return as_binary(self._fetched)
+        with storage_errors(self.file.path):
+            raw = self._opened.enter_context(
+                Path(self._local).open("rb", buffering=0)  # noqa: SIM115  (it stays open)
+            )
+        return cast("BinaryIO", raw)
+
+    @cached_property
+    def _fetched(self) -> FetchedFile:
+        """The same for a remote file; its end is there if the footer is yet to be read."""
+        known, file, log = self._known, self.file, self._log
+        if known is not None:
+            size_bytes = known.file_bytes or file.size_bytes
+            fetched = FetchedFile(log.store, file.path, size_bytes=size_bytes)
+        else:
+            tail = log.tail(file)
+            fetched = FetchedFile(log.store, file.path, size_bytes=tail.object_size)
+            content = memoryview(tail.content)
+            fetched.hold([(tail.object_size - len(content), content)])
+            footer_bytes = int.from_bytes(content[-8:-4], "little") + _LENGTH_AND_MAGIC
+            log.tail_size.learn(footer_bytes, file_bytes=tail.object_size)
+        return self._opened.enter_context(fetched)
+
+    @property
+    def size_bytes(self) -> int:
+        """The size of the file, as the store says where it was asked."""
+        return self.file.size_bytes if self.is_local else self._fetched.size_bytes()
+
+    @cached_property
+    def parquet(self) -> pq.ParquetFile:
+        """Arrow's reader; to make it takes half a millisecond.
+
+        Raises:
+            ObjectNotFoundError: the file is not there.
+            CorruptCheckpointError: it is not a Parquet file, or its footer is damaged.
+        """
+        known = self._known
+        try:
+            # Small buffers keep memory flat, whatever the size of a row group.
+            parquet = pq.ParquetFile(
+                self.raw if self._local is None else self._local,
+                metadata=None if known is None else known.metadata,
+                read_dictionary=None if known is None else known.codable(self._codes) or None,
+                pre_buffer=False,
+                coerce_int96_timestamp_unit="us",  # nanoseconds end in the year 2262
+                buffer_size=_LOCAL_BUFFER_BYTES if self.is_local else _BUFFER_BYTES,
+                page_checksum_verification=True,
+            )
+        except StorageError:
+            raise
+        except _UNDECODABLE as error:
+            raise _failure(self.file, error) from error
+        return self._opened.enter_context(parquet)
+
+    def fetch(self, ranges: Sequence[ByteRange]) -> None:
+        """Request ranges of a remote file, all at once; of a local one nothing is gained by it."""
+        if not self.is_local:
+            self._fetched.fetch(ranges)
+
+    def drop(self) -> None:
+        """Forget the ranges that were requested."""
+        if not self.is_local:
+            self._fetched.drop()
+
+    @contextmanager
+    def following(self, windows: Windows | None) -> Iterator[None]:
+        """While this is open, read from windows that were fetched ahead."""
+        if windows is None:
+            yield
+            return
+        self._fetched.follow(windows)
+        try:
+            yield
+        finally:
+            self._fetched.drop()
+
+
+class ParquetSource:
+    """Parquet files of one log, for one run."""
+
+    def __init__(self, log: LogBytes, *, footers: FooterCache, meter: Meter) -> None:
+        self._log = log
         self._footers = footers
         self._meter = meter
         self._met: set[tuple[str, int, int]] = set()
 
-    def is_local(self, file: LogFile) -> bool:
-        """Whether a file is read from a disk of this machine."""
-        return self._store.local_path(file.path) is not None
+    @property
+    def is_remote(self) -> bool:
+        """Whether reads should be few and early."""
+        return self._log.is_remote
+
+    def expect(self, file: LogFile) -> None:
+        """Start to read the footer of a remote file, unless it is remembered."""
+        if self._footers.get(file) is None:
+            self._log.expect_tail(file)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether enough is read ahead."""
+        return self._log.ahead.is_full
+
+    def windows(self, file: LogFile, ranges: Sequence[ByteRange]) -> Windows:
+        """Start to read ranges of a remote file."""
+        return Windows(self._log.store, file.path, ranges, ahead=self._log.ahead)
 
     def footer(self, file: LogFile) -> Footer:
         """What the file's footer tells."""
         footer = self._known(file)
         if footer is None:
-            with self.open(file) as parquet:
-                footer = Footer(parquet.metadata)
+            with self.open(file) as opened:
+                footer = self._read_footer(opened)
         return footer
 
     def remember(self, file: LogFile, footer: Footer) -> None:
@@ -78,7 +207,7 @@ class ParquetSource:
         self._footers.put(file, footer)
 
     @contextmanager
-    def open(self, file: LogFile, *, codes: Sequence[str] = ()) -> Iterator[pq.ParquetFile]:
+    def open(self, file: LogFile, *, codes: Sequence[str] = ()) -> Iterator[OpenParquet]:
         """Open a file; the columns named in `codes` are read as dictionary codes.
 
         Raises:
@@ -87,82 +216,31 @@ class ParquetSource:
             CorruptCheckpointError: it is not a Parquet file, its footer is damaged, or its adds
                 are not what the protocol says.
         """
-        check_unchanged(self._store, file)
-        local = self._store.local_path(file.path)
-        with (
-            nullcontext(local) if local else self._store.open(file.path) as source,
-            self._parquet(file, source, codes) as parquet,
-        ):
-            yield parquet
-
-    @contextmanager
-    def open_bytes(
-        self, file: LogFile, *, codes: Sequence[str] = ()
-    ) -> Iterator[tuple[BinaryIO, Callable[[], pq.ParquetFile]]]:
-        """Its bytes, and the same when it is asked for, which takes half a millisecond.
-
-        Both seek before they read, so that one may be the other.
-        """
-        check_unchanged(self._store, file)
-        local = self._store.local_path(file.path)
+        check_unchanged(self._log.store, file)
         with ExitStack() as opened:
-            raw = opened.enter_context(
-                _open_local(local, file) if local else self._store.open(file.path)
-            )
-            yield raw, cache(lambda: opened.enter_context(self._parquet(file, local or raw, codes)))
+            known = self._known(file)
+            yield OpenParquet(self._log, file, known=known, codes=codes, opened=opened)
 
-    @contextmanager
-    def _parquet(
-        self, file: LogFile, source: str | BinaryIO, codes: Sequence[str]
-    ) -> Iterator[pq.ParquetFile]:
-        known = self._known(file)
-        is_local = isinstance(source, str)
-        try:
-            # Small buffers keep memory flat, whatever the size of a row group.
-            parquet = pq.ParquetFile(
-                source,
-                metadata=None if known is None else known.metadata,
-                read_dictionary=None if known is None else known.codable(codes) or None,
-                pre_buffer=False,
-                coerce_int96_timestamp_unit="us",  # nanoseconds end in the year 2262
-                buffer_size=_LOCAL_BUFFER_BYTES if is_local else _BUFFER_BYTES,
-                page_checksum_verification=True,
-            )
-        except StorageError:
-            raise
-        except _UNDECODABLE as error:
-            raise _failure(file, error) from error
-        with parquet:
-            if known is None:
-                self._footers.put(file, _checked(Footer(parquet.metadata), file))
-                self.count_bytes(file, parquet.metadata.serialized_size)
-                self._meet(file)
-            yield parquet
+    def _read_footer(self, opened: OpenParquet) -> Footer:
+        file = opened.file
+        metadata = opened.parquet.metadata
+        footer = _checked(Footer(metadata, opened.size_bytes), file)
+        self._footers.put(file, footer)
+        self.count_bytes(opened, metadata.serialized_size)
+        self._meet(file)
+        return footer
 
-    @contextmanager
-    def open_raw(self, file: LogFile) -> Iterator[BinaryIO]:
-        """Open a file as bytes."""
-        check_unchanged(self._store, file)
-        with self._store.open(file.path) as raw:
-            yield raw
-
-    def count_bytes(self, file: LogFile, size_bytes: int) -> None:
-        """Count a read. Local files are read behind the store's back; others it counts itself."""
-        if self.is_local(file):
+    def count_bytes(self, opened: OpenParquet, size_bytes: int) -> None:
+        """Count a read of a local file, which the store does not see; others it counts itself."""
+        if opened.is_local:
             self._meter.count(bytes_read=size_bytes, requests=1)
 
-    def count_read(self, file: LogFile, group: int, leaves: Sequence[str]) -> None:
+    def count_read(self, opened: OpenParquet, group: int, leaves: Sequence[str]) -> None:
         """Count the reading of some columns of a row group, unless the store does."""
-        self.count_bytes(file, self.footer(file).compressed_bytes(group, leaves))
+        self.count_bytes(opened, self.footer(opened.file).compressed_bytes(group, leaves))
 
     def batches(
-        self,
-        file: LogFile,
-        parquet: pq.ParquetFile,
-        group: int,
-        *,
-        columns: tuple[str, ...],
-        batch_rows: int,
+        self, opened: OpenParquet, group: int, *, columns: tuple[str, ...], batch_rows: int
     ) -> Iterator[pa.RecordBatch]:
         """Some columns of a row group, piece by piece; none where the file has none of them.
 
@@ -170,12 +248,13 @@ class ParquetSource:
             CorruptCheckpointError: they cannot be decoded, or have another number of rows than
                 the footer says: Arrow compares columns, but does not count the rows of one.
         """
-        footer = self._footers.get(file) or Footer(parquet.metadata)
+        file = opened.file
+        footer = self._footers.get(file) or self._read_footer(opened)
         leaves = footer.leaves(columns)
         if not leaves:
             return
-        self.count_read(file, group, leaves)
-        found = parquet.iter_batches(
+        self.count_read(opened, group, leaves)
+        found = opened.parquet.iter_batches(
             batch_size=batch_rows, row_groups=[group], columns=leaves, use_threads=False
         )
         missing = footer.rows(group)
@@ -214,13 +293,6 @@ def _failure(file: LogFile, error: Exception) -> StorageError | CorruptCheckpoin
     if isinstance(error, OSError) and error.errno is not None:
         return storage_error(file.path, error)
     return CorruptCheckpointError(path=file.path, reason=str(error))
-
-
-def _open_local(path: str, file: LogFile) -> BinaryIO:
-    try:
-        return cast("BinaryIO", Path(path).open("rb", buffering=0))
-    except OSError as error:
-        raise storage_error(file.path, error) from error
 
 
 def _checked(footer: Footer, file: LogFile) -> Footer:

@@ -265,7 +265,7 @@ public final class FileList {
       throw new IllegalArgumentException(
           "[DATA_FILE_NOT_FOUND] "
               + address
-              + ": the log names this file, but it is not there; it may have been vacuumed away:"
+              + ": the log references this file, but it does not exist; it may have been vacuumed:"
               + " read a newer version, or restore the file");
     } catch (java.io.IOException error) {
       throw new java.io.UncheckedIOException(error);
@@ -274,7 +274,7 @@ public final class FileList {
       throw new IllegalArgumentException(
           "[CORRUPT_DATA_FILE] "
               + address
-              + ": it is empty; restore the file from a backup, or have its writer write it anew");
+              + ": it is empty; restore the file from a backup, or have its writer rewrite it");
     }
     return size;
   }

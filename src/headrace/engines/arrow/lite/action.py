@@ -1,54 +1,91 @@
 """The protocol and the metadata of a checkpoint, put together from their leaf columns."""
 
 import zlib
-from typing import Any, BinaryIO
+from typing import Any
 
 import msgspec
 
-from headrace.engines.arrow.lite.chunk import Entry, is_empty, read_chunk
-from headrace.engines.arrow.lite.footer import Leaf, LiteFooter, read_footer
+from headrace.engines.arrow.lite.chunk import VALUES, Entry, chunk_range, is_empty, read_chunk
+from headrace.engines.arrow.lite.footer import Leaf, LiteFooter, Source, read_footer
+from headrace.errors import ObjectTooShortError
 from headrace.protocol.action import ACTION_TYPES
 
 READABLE = frozenset({"protocol", "metaData"})
 """The actions of which a checkpoint has one: one row to find, and a few small columns."""
 
-_WITNESS = {"protocol": "minReaderVersion", "metaData": "id"}
+_WITNESSES = {
+    "protocol": ("minReaderVersion", "minWriterVersion"),
+    "metaData": ("id", "schemaString"),
+}
+"""Two fields that every such action has: they must agree on where it is."""
 _UNUSUAL = (
     *(ValueError, IndexError, KeyError, TypeError, AttributeError, RecursionError),
-    *(msgspec.MsgspecError, zlib.error),
+    *(msgspec.MsgspecError, zlib.error, ObjectTooShortError),
 )
 
 
-def read_actions(file: BinaryIO, size_bytes: int, names: tuple[str, ...]) -> dict[str, Any] | None:
-    """The one action of each name, where the file has it; None: ask another reader."""
+def read_actions(source: Source, names: tuple[str, ...]) -> dict[str, Any] | None:
+    """The one action of each name, where the file has it; None: ask another reader.
+
+    Two reads: the footer, then all the column chunks of the actions at once.
+    """
     try:
-        footer = read_footer(file, size_bytes)
-        found = {name: _read_action(file, footer, name) for name in names}
+        footer = read_footer(source)
+        chunks = {name: _chunks(footer, name) for name in names}
+        wanted = [(leaf, chunk) for of_name in chunks.values() for leaf, chunk in of_name.items()]
+        data = source.ranges([chunk_range(chunk) for _, chunk in wanted]) if wanted else []
+        columns = {
+            leaf: read_chunk(pages, chunk, leaf)
+            for (leaf, chunk), pages in zip(wanted, data, strict=True)
+        }
         return {
-            name: msgspec.convert(fields, ACTION_TYPES[name])
-            for name, fields in found.items()
-            if fields
+            name: msgspec.convert(_assembled({leaf: columns[leaf] for leaf in of_name}), kind)
+            for name, of_name in chunks.items()
+            if of_name and (kind := ACTION_TYPES[name])
         }
     except _UNUSUAL:
         return None
 
 
-def _read_action(file: BinaryIO, footer: LiteFooter, name: str) -> dict[str, Any]:
+def _chunks(footer: LiteFooter, name: str) -> dict[Leaf, dict[int, Any]]:
+    """The column chunks of the row group that holds an action; none: no row group does."""
     leaves = [leaf for leaf in footer.leaves if leaf.path[0] == name]
-    witness = next((leaf for leaf in leaves if leaf.path == (name, _WITNESS[name])), None)
-    if witness is None:
+    if not leaves:
         return {}
+    witness, other = (_leaf(leaves, (name, field)) for field in _WITNESSES[name])
     places = footer.places(witness)
+    counts = [footer.chunk_at(place)[VALUES] for place in places]
+    if sum(counts) != footer.rows or min(counts, default=0) < 0:
+        raise ValueError("the column chunks do not have as many values as there are rows")
     for group, place in enumerate(places):
+        beside = footer.chunk_at(footer.place_beside(other, witness, places, group))
         empty = is_empty(footer.chunk_at(place))
-        if empty is None:
+        if empty is None or empty != is_empty(beside):
             raise ValueError("the footer does not say where the action is")
         if not empty:
-            found = {leaf: footer.place_beside(leaf, witness, places, group) for leaf in leaves}
-            return _assembled(
-                {leaf: read_chunk(file, footer.chunk_at(at), leaf) for leaf, at in found.items()}
-            )
+            return {
+                leaf: _checked(
+                    footer.chunk_at(footer.place_beside(leaf, witness, places, group)),
+                    leaf,
+                    rows=counts[group],
+                )
+                for leaf in leaves
+            }
     return {}
+
+
+def _leaf(leaves: list[Leaf], path: tuple[str, ...]) -> Leaf:
+    found = [leaf for leaf in leaves if leaf.path == path]
+    if len(found) != 1 or found[0].max_repetition:
+        raise ValueError(f"there should be one column {'.'.join(path)}")
+    return found[0]
+
+
+def _checked(chunk: dict[int, Any], leaf: Leaf, *, rows: int) -> dict[int, Any]:
+    """The chunk, if it has as many values as there are rows in its row group."""
+    if chunk[VALUES] < rows or (chunk[VALUES] != rows and not leaf.max_repetition):
+        raise ValueError(f"{leaf.path} does not have a value for each row")
+    return chunk
 
 
 def _assembled(columns: dict[Leaf, list[Entry]]) -> dict[str, Any]:

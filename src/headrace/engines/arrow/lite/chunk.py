@@ -5,12 +5,13 @@ taken run by run, and only what is there is given.
 """
 
 from collections.abc import Iterator
-from typing import Any, BinaryIO, TypeAlias
+from typing import Any, TypeAlias
 
-from headrace.engines.arrow.lite.codec import Codec
+from headrace.engines.arrow.lite.codec import Bytes, Codec
 from headrace.engines.arrow.lite.footer import Leaf
 from headrace.engines.arrow.lite.page import Page, plain_values, read_pages
 from headrace.engines.arrow.lite.varint import read_varint
+from headrace.storage.byte_range import ByteRange
 
 LARGEST_CHUNK_BYTES = 1 << 20
 
@@ -28,31 +29,45 @@ def is_empty(chunk: dict[int, Any]) -> bool | None:
     return None if nulls is None else bool(nulls == chunk[VALUES])
 
 
-def read_chunk(file: BinaryIO, chunk: dict[int, Any], leaf: Leaf) -> list[Entry]:
-    """Every entry of the chunk that is not null at the top.
+def chunk_range(chunk: dict[int, Any]) -> ByteRange:
+    """Where the pages of a chunk are.
+
+    Raises:
+        ValueError: the chunk is too large for this reader, or nowhere.
+    """
+    start = min(chunk.get(DICTIONARY_OFFSET) or chunk[DATA_OFFSET], chunk[DATA_OFFSET])
+    if not 0 <= chunk[COMPRESSED_SIZE] <= LARGEST_CHUNK_BYTES or start < 0:
+        raise ValueError("the chunk is too large for this reader")
+    return ByteRange(start, chunk[COMPRESSED_SIZE])
+
+
+def read_chunk(data: Bytes, chunk: dict[int, Any], leaf: Leaf) -> list[Entry]:
+    """Every entry of the chunk, whose pages these are, that is not null at the top.
 
     Raises:
         ValueError: it uses what this reader does not know.
     """
-    size = chunk[COMPRESSED_SIZE]
-    if size > LARGEST_CHUNK_BYTES:
-        raise ValueError("the chunk is too large for this reader")
-    file.seek(min(chunk.get(DICTIONARY_OFFSET) or chunk[DATA_OFFSET], chunk[DATA_OFFSET]))
     dictionary: list[Any] = []
     entries: list[Entry] = []
+    count = 0
     decompress = Codec.numbered(chunk[CODEC]).decompress
-    pages = read_pages(file.read(size), is_repeated=leaf.max_repetition > 0, decompress=decompress)
+    pages = read_pages(data, is_repeated=leaf.max_repetition > 0, decompress=decompress)
     for page in pages:
         if page.is_dictionary:
             dictionary = plain_values(page.values, page.count, leaf.physical_type)
         else:
             entries += _entries(page, leaf, dictionary)
+            count += page.count
+    if count != chunk[VALUES]:
+        raise ValueError(f"the pages have {count} values, not {chunk[VALUES]}")
     return entries
 
 
 def _entries(page: Page, leaf: Leaf, dictionary: list[Any]) -> Iterator[Entry]:
     levels = _runs(page.definitions, leaf.max_definition.bit_length(), page.count)
     runs = [(level, length) for level, length in levels if level]
+    if any(level > leaf.max_definition for level, _ in runs):
+        raise ValueError("a value is defined deeper than its column")
     wanted = sum(length for level, length in runs if level == leaf.max_definition)
     found: Iterator[Any]
     if page.is_coded:

@@ -1,20 +1,36 @@
 """The footer of a Parquet file: its leaf columns, and where their chunks lie."""
 
-from typing import Any, BinaryIO
+from collections.abc import Sequence
+from typing import Any, Protocol
 
 import msgspec
 
 from headrace.engines.arrow.lite.thrift import list_of_texts, read_list_head, read_struct
+from headrace.storage.byte_range import ByteRange
 
 MAGIC = b"PAR1"
-_TAIL_BYTES = 64 << 10
 _LARGEST_FOOTER_BYTES = 16 << 20
 _REQUIRED, _REPEATED = 0, 2
 
 # Field ids of Parquet's metadata, where they are used.
-_SCHEMA, _ROW_GROUPS = 2, 4
+_SCHEMA, _ROWS, _ROW_GROUPS = 2, 3, 4
 _ELEMENT_TYPE, _ELEMENT_REPETITION, _ELEMENT_NAME, _ELEMENT_CHILDREN = 1, 3, 4, 5
+_ELEMENT_CONVERTED = 6
+_MAP, _LIST = 1, 3
 _CHUNK_PATH = 3
+
+
+class Source(Protocol):
+    """The bytes of a Parquet file."""
+
+    def tail(self) -> tuple[bytes, int]:
+        """Some bytes from its end, and its size."""
+
+    def ranges(self, ranges: Sequence[ByteRange]) -> Sequence[memoryview]:
+        """The bytes of some ranges, all at once."""
+
+    def learn(self, footer_bytes: int, *, file_bytes: int) -> None:
+        """Hear how large the footer is, so that the next tail has all of it."""
 
 
 class Leaf(msgspec.Struct, frozen=True):
@@ -40,6 +56,7 @@ class LiteFooter(msgspec.Struct, frozen=True):
     """
 
     leaves: list[Leaf]
+    rows: int
     group_count: int
     _row_groups: bytes
 
@@ -80,25 +97,25 @@ class LiteFooter(msgspec.Struct, frozen=True):
         return read_struct(self._row_groups, place, after=_CHUNK_PATH)[0]
 
 
-def read_footer(file: BinaryIO, size_bytes: int) -> LiteFooter:
+def read_footer(source: Source) -> LiteFooter:
     """Read and decode the footer.
 
     Raises:
         ValueError: this is not a Parquet file, or its footer is too large for this reader.
     """
-    start = max(0, size_bytes - _TAIL_BYTES)
-    file.seek(start)
-    tail = file.read(size_bytes - start)
+    tail, size_bytes = source.tail()
     length = int.from_bytes(tail[-8:-4], "little")
     if tail[-4:] != MAGIC or length > min(_LARGEST_FOOTER_BYTES, size_bytes - 8):
         raise ValueError("no footer that this reader takes")
-    if length + 8 > len(tail):
-        file.seek(size_bytes - 8 - length)
-        tail = file.read(length + 8)
+    source.learn(length + 8, file_bytes=size_bytes)
+    missing = length + 8 - len(tail)
+    if missing > 0:
+        (before,) = source.ranges([ByteRange(size_bytes - length - 8, missing)])
+        tail = b"".join((before, tail))
     footer = tail[-8 - length : -8]
     fields, at = read_struct(footer, until=_ROW_GROUPS)
     group_count, _, at = read_list_head(footer, at)
-    return LiteFooter(_leaves(fields[_SCHEMA]), group_count, footer[at:])
+    return LiteFooter(_leaves(fields[_SCHEMA]), fields[_ROWS], group_count, footer[at:])
 
 
 def _leaves(elements: list[dict[int, Any]]) -> list[Leaf]:
@@ -114,6 +131,10 @@ def _leaves(elements: list[dict[int, Any]]) -> list[Leaf]:
             element = elements[position]
             position += 1
             kind = element.get(_ELEMENT_REPETITION, _REQUIRED)
+            within = elements[position] if element.get(_ELEMENT_CHILDREN) else {}
+            is_container = element.get(_ELEMENT_CONVERTED) in (_MAP, _LIST)
+            if is_container and within.get(_ELEMENT_REPETITION) != _REPEATED:
+                raise ValueError("a list or map without a repeated group")
             above = definitions[-1] if definitions else 0
             below = (
                 (*path, element[_ELEMENT_NAME].decode()),
@@ -126,4 +147,6 @@ def _leaves(elements: list[dict[int, Any]]) -> list[Leaf]:
                 found.append(Leaf(below[0], element[_ELEMENT_TYPE], *below[1:]))
 
     walk(elements[0][_ELEMENT_CHILDREN], (), (), 0)
+    if position != len(elements):
+        raise ValueError("the schema has columns that belong to nothing")
     return found
