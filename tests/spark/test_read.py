@@ -1,12 +1,15 @@
 """Reading pinned tables on Spark: which rows, which files, and for how long."""
 
 import gc
+import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pytest
+from py4j.java_gateway import JavaObject
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812
@@ -258,3 +261,18 @@ def test_nothing_is_left_in_python_once_a_frame_is_gone(
         time.sleep(0.2)
     assert len(pool) <= before + 10
     assert frame.where("id = 3").count() == 1
+
+
+def test_a_table_is_read_after_another_process_took_the_callbacks_of_the_jvm(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """The process has ended, so that the JVM calls a port at which nobody answers."""
+    table = numbers(tmp_path)
+    headrace.spark.read(spark, table)
+    gateway: Any = spark.sparkContext._gateway
+    with socket.socket() as ended:
+        ended.bind(("127.0.0.1", 0))
+        [_, port] = ended.getsockname()
+    server = JavaObject("GATEWAY_SERVER", gateway._gateway_client)
+    server.resetCallbackClient(server.getCallbackClient().getAddress(), port)
+    assert headrace.spark.read(spark, table).where("id = 3").count() == 1

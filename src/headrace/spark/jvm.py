@@ -9,6 +9,7 @@ from importlib.resources import files
 from threading import Lock
 from typing import Any
 
+from py4j.java_gateway import JavaObject
 from pyspark.java_gateway import ensure_callback_server_started
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
@@ -28,10 +29,25 @@ def load_frames(spark: SparkSession) -> Any:
     gateway = spark.sparkContext._gateway  # noqa: SLF001  (PySpark has no public way to it)
     assert gateway is not None
     with _LOADING:
-        ensure_callback_server_started(gateway)  # type: ignore[no-untyped-call]
+        _receive_callbacks(gateway)
         if _frames is None or _frames[0] is not gateway:
             _frames = (gateway, _compile(gateway.jvm))
         return _frames[1]
+
+
+def _receive_callbacks(gateway: Any) -> None:
+    """Have the JVM call this process.
+
+    A JVM calls one process only, and several may use it: notebook servers connect each notebook to
+    the same gateway. The last that started its callback server gets all calls, so that they fail
+    once it has ended.
+    """
+    ensure_callback_server_started(gateway)  # type: ignore[no-untyped-call]
+    server = JavaObject("GATEWAY_SERVER", gateway._gateway_client)  # noqa: SLF001  (as PySpark does)
+    client = server.getCallbackClient()
+    port = gateway.get_callback_server().get_listening_port()
+    if client.getPort() != port:
+        server.resetCallbackClient(client.getAddress(), port)
 
 
 def java_type(spark: SparkSession, schema: StructType) -> Any:
