@@ -37,6 +37,8 @@ from headrace.replay.skipping import keep_mask
 
 _MOST_EXPECTED = 4
 """Footers that are read before they are asked for; of more, some would be forgotten until then."""
+_FIRST_ROW_GROUPS = 4
+"""Row groups of remote files that are requested at first. Each one taken allows another ahead."""
 
 
 LeafFile: TypeAlias = tuple[LogFile, tuple[int, ...] | None]
@@ -179,14 +181,20 @@ class ArrowColumnar:
                     yield LeafPiece(file=file, groups=groups)
 
     def _remote_pieces(self, files: Sequence[LeafFile], leaf: LeafScan) -> Iterator[LeafPiece]:
-        """The row groups with their bytes under way: as many ahead as there is room for."""
+        """The row groups, with requests for their bytes under way.
+
+        The number requested ahead grows with the number taken: a scan that stops early has wasted
+        little, and a long one has as many under way as there is room for.
+        """
         ahead: deque[LeafPiece] = deque()
+        most_ahead = _FIRST_ROW_GROUPS
         for file, some in files:
             self._context.cancellation.check()
             for wanted in leaf.judge.wanted(file, some):
                 windows = self._source.windows(file, leaf.ranges(file, wanted.group))
                 ahead.append(LeafPiece(file=file, groups=[], read_ahead=((wanted, windows),)))
-                while ahead and self._source.is_full:
+                while ahead and (self._source.is_full or len(ahead) >= most_ahead):
+                    most_ahead += 1
                     yield ahead.popleft()
         yield from ahead
 
