@@ -29,7 +29,8 @@ _LOGGER = logging.getLogger(__name__)
 EVERY = os.environ.get("HEADRACE_FAULTS", "sample 37")
 SPARK_EVERY = os.environ.get("HEADRACE_SPARK_FAULTS", "sample 373")
 """Which faults to try: `all`; `turn N`, which fails each operation in one of the four ways, so that
-four turns are all; or `sample N`, one in N. A second number is the first operation to fail."""
+four turns are all; or `sample N`, one in N. `FIRST:END` after it restricts the operations, as in
+`all 40:80`."""
 
 RunOnce = Callable[[Path, Fault | None, str], RunEnd]
 
@@ -142,18 +143,19 @@ def _try_faults(
 
 
 def _choose(which: str, operations: int) -> list[Fault]:
-    faults = [Fault(number=n, moment=moment) for n in range(operations) for moment in Moment]
-    kind, *numbers = which.split()
-    number, first = [*map(int, numbers), 0, 0][:2]
-    match kind:
-        case "all":
+    kind, *arguments = which.split()
+    limits = arguments.pop() if arguments and ":" in arguments[-1] else ":"
+    bounds = slice(*(int(limit) if limit else None for limit in limits.split(":")))
+    numbers = range(operations)[bounds]
+    faults = [Fault(number=n, moment=moment) for n in numbers for moment in Moment]
+    match kind, [int(argument) for argument in arguments]:
+        case "all", []:
             return faults
-        case "sample":
-            return faults[4 * first :: number]
-        case "turn":
+        case "sample", [step]:
+            return faults[::step]
+        case "turn", [turn]:
             moments = list(Moment)
-            chosen = (f for f in faults if f.moment is moments[(f.number + number) % 4])
-            return [fault for fault in chosen if fault.number >= first]
+            return [f for f in faults if f.moment is moments[(f.number + turn) % 4]]
         case _:
             pytest.fail(f"{which!r} names no faults")
 
