@@ -17,7 +17,7 @@ from headrace.maintain.home import DELTA_HOME
 from headrace.maintain.live_version import delta_version
 from headrace.maintain.setting import StateSettings
 from headrace.storage.local import LocalStore
-from tests.lake.action import add, metadata, opening, remove, vector
+from tests.lake.action import add, metadata, opening, protocol, remove, vector
 from tests.lake.log import write_history
 
 Key = tuple[str, str | None]
@@ -168,6 +168,32 @@ def test_compacting_the_state_of_a_delta_table_changes_no_file(tmp_path: Path) -
     assert state_files(tmp_path) == before == scanned(tmp_path)
     assert keeper.verify().is_sound
     assert keeper.compact() is None
+
+
+def test_compaction_keeps_the_bounds_of_mapped_columns(tmp_path: Path) -> None:
+    """The columns were renamed so that each has the physical name that the other had."""
+    opened = metadata(properties={"delta.columnMapping.mode": "name"})
+    schema = json.loads(opened["metaData"]["schemaString"])
+    physical = {"id": "id", "part": "n", "n": "part"}
+    for number, field in enumerate(schema["fields"], start=1):
+        field["metadata"] = {
+            "delta.columnMapping.id": number,
+            "delta.columnMapping.physicalName": physical[field["name"]],
+        }
+    opened["metaData"]["schemaString"] = json.dumps(schema)
+    values = [(f"f{n}", {"part": text, "n": "x"}) for n, text in enumerate(("2", "30", "4", "5"))]
+    adds = [add(path, partition_values=parts) for path, parts in values]
+    first = [protocol(features=("columnMapping",)), opened, *adds[:2]]
+    write_history(tmp_path, [first])
+    keeper = Table(str(tmp_path)).state.with_settings(StateSettings(tombstone_threshold=100.0))
+    keeper.sync()
+    write_more(tmp_path, 1, adds[2:])
+    keeper = Table(str(tmp_path)).state.with_settings(StateSettings(tombstone_threshold=100.0))
+    keeper.sync()
+    assert keeper.compact() is not None
+    found = Table(str(tmp_path)).snapshot().scan("n = 30")
+    assert [file.path for file in found] == ["f1"]
+    assert "state 1" in str(found.decision)
 
 
 paths = st.sampled_from([f"f{n}" for n in range(6)])

@@ -8,6 +8,8 @@ import msgspec
 from headrace.avro.codec import Codec, CodecName
 from headrace.log.state_name import HINT_NAME, state_path
 from headrace.maintain.setting import Compression, StateSettings
+from headrace.protocol.action import Metadata, Protocol
+from headrace.protocol.column_mapping import MappingMode, mapping_mode
 from headrace.protocol.key import FileKey, canonical_path
 from headrace.protocol.schema import DataType, PrimitiveType, parse_schema
 from headrace.protocol.state import Entry, Tombstone
@@ -90,29 +92,50 @@ def codec_of(settings: StateSettings) -> Codec:
 class _Definition(msgspec.Struct, frozen=True, rename="camel"):
     schema_string: str | None = None
     partition_columns: list[str] = []
+    configuration: dict[str, str | None] | None = None
 
 
 class _Wrapped(msgspec.Struct, frozen=True):
     definition: _Definition | None = msgspec.field(default=None, name="metaData")
 
 
-def partition_types(metadata: str | None) -> dict[str, DataType]:
-    """The partition columns that a table's metadata names, in their order, with their types.
+class _WrappedProtocol(msgspec.Struct, frozen=True):
+    protocol: Protocol | None = None
 
-    A column whose type cannot be told is text. Without metadata nothing is known, and so there are
-    no columns to sort or prune by.
+
+def partition_types(metadata: str | None, *, protocol: str | None = None) -> dict[str, DataType]:
+    """Return the partition columns of a table in their order, with their types.
+
+    The names are those that partition values have in the log: physical names if `protocol` and the
+    metadata turn column mapping on. A column of unknown type is text. Without metadata nothing is
+    known, so there are no columns to sort or prune by.
     """
     if metadata is None:
         return {}
     try:
         wrapped = msgspec.json.decode(metadata, type=_Wrapped)
         definition = wrapped.definition or msgspec.json.decode(metadata, type=_Definition)
-    except (msgspec.DecodeError, msgspec.ValidationError):
+        is_mapped = _is_mapped(definition, protocol)
+    except ValueError:  # msgspec's errors are such, too
         return {}
     try:
         schema = parse_schema(definition.schema_string)
     except ValueError:
         schema = parse_schema('{"type":"struct","fields":[]}')
-    fields = {name: schema.find(name) for name in definition.partition_columns}
-    text = PrimitiveType("string")
-    return {name: text if field is None else field.type for name, field in fields.items()}
+    types: dict[str, DataType] = {}
+    for name in definition.partition_columns:
+        field = schema.find(name)
+        if field is None:
+            types[name] = PrimitiveType("string")
+        else:
+            types[field.physical_name if is_mapped else name] = field.type
+    return types
+
+
+def _is_mapped(definition: _Definition, protocol: str | None) -> bool:
+    if protocol is None:
+        return False
+    wrapped = msgspec.json.decode(protocol, type=_WrappedProtocol)
+    action = wrapped.protocol or msgspec.json.decode(protocol, type=Protocol)
+    metadata = Metadata(id="", configuration=definition.configuration or {})
+    return mapping_mode(action, metadata) is not MappingMode.NONE

@@ -153,7 +153,7 @@ class StateKeeper:
     def _compact_accelerator(self) -> CommitResult | None:
         base = self._base()
         assert base.state is not None
-        types = partition_types(base.metadata)
+        types = partition_types(base.metadata, protocol=base.protocol)
         build = Build(
             self._store,
             self.home,

@@ -23,6 +23,7 @@ from headrace.protocol.partition_bounds import sort_key
 from headrace.protocol.schema import DataType
 from headrace.protocol.state import Entry, PartitionBounds
 from headrace.protocol.state_schema import Schema
+from headrace.protocol.value import FLOATS
 
 HELD_BYTES = 256 << 20
 """Manifests of less in all are read once and held; of more, block by block."""
@@ -248,9 +249,10 @@ def corner(
         if bound is None:
             key.append((side * 9, None))
             continue
+        has_nan = kind in FLOATS and bound.contains_nan is not False
         if side == 0 and bound.contains_null is not False:
             text = None
-        elif side == 1 and bound.contains_nan is not False and bound.max is not None:
+        elif has_nan and (side == 1 or bound.min is None):
             text = "NaN"
         else:
             text = bound.max if side else bound.min

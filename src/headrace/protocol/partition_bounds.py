@@ -35,7 +35,8 @@ def merge_bounds(
 ) -> dict[str, PartitionBounds] | None:
     """Return the bounds of several blocks or manifests taken together.
 
-    None where one of the parts has none: then nothing is known of the whole.
+    None if one of the parts has no bounds: then nothing is known of the whole. A column whose
+    bounds are unknown in one part, or come from another writer, has no bounds in the whole.
     """
     merged = {name: _ColumnBounds(name, kind) for name, kind in types.items()}
     for part in parts:
@@ -98,7 +99,8 @@ class _ColumnBounds:
             self._widen(value, text)
 
     def merge(self, other: PartitionBounds | None) -> None:
-        if other is None:
+        if other is None or other.contains_null is None:
+            # Other writers order texts: their bounds need not enclose the typed values.
             self._is_known = False
             return
         for text in (other.min, other.max):

@@ -29,6 +29,9 @@ PartitionValue: TypeAlias = bool | int | float | Decimal | str | bytes | date | 
 INTEGER_BITS = {"byte": 8, "short": 16, "integer": 32, "long": 64}
 """The width of each integral type."""
 
+FLOATS = (PrimitiveType("float"), PrimitiveType("double"))
+"""The types that have NaN."""
+
 _ORDERED = frozenset(
     (
         *("byte", "short", "integer", "long", "float", "double"),

@@ -1,9 +1,10 @@
-"""Which manifests and blocks of a state may hold a wanted file, by the bounds of their partitions.
+"""Select the manifests and blocks of a state that may hold a matching file, by partition bounds.
 
-Bounds are compared by the declared types. Writers other than Headrace compare texts, in the order
-of UTF-16: of those, only bounds that mean the same in both orders are used.
+Bounds are compared by the declared types. Other writers compare texts in UTF-16 order; their bounds
+are used only where both orders agree. All known writers spell dates as `yyyy-MM-dd`.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 
 import msgspec
@@ -15,12 +16,11 @@ from headrace.expr.node import BoundColumn, BoundPredicate
 from headrace.protocol.arrow_schema import arrow_type
 from headrace.protocol.schema import DataType, PrimitiveType
 from headrace.protocol.state import PartitionBounds
-from headrace.protocol.value import PartitionValue, is_ordered, typed_value
+from headrace.protocol.value import FLOATS, PartitionValue, is_ordered, typed_value
 from headrace.replay.skipping import split_predicate
 
 _FIRST_SURROGATE = "\ud800"
-_DATE_LETTERS = 10
-_FLOATS = (PrimitiveType("float"), PrimitiveType("double"))
+_PLAIN_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 
 
 def parts_to_read(
@@ -35,7 +35,7 @@ def parts_to_read(
 
 
 class _PartEvidence(msgspec.Struct, frozen=True):
-    """What the bounds of parts say of partition columns."""
+    """The bounds of partition columns, one entry for each part."""
 
     parts: Sequence[Mapping[str, PartitionBounds] | None]
 
@@ -52,13 +52,13 @@ class _PartEvidence(msgspec.Struct, frozen=True):
             may_be_null=pa.array([bounds.may_be_null for bounds in known], pa.bool_()),
             may_be_value=pa.array([bounds.may_be_value for bounds in known], pa.bool_()),
             may_be_nan=pa.array([bounds.may_be_nan for bounds in known], pa.bool_())
-            if kind in _FLOATS
+            if kind in FLOATS
             else None,
         )
 
 
 class _Usable(msgspec.Struct, frozen=True, kw_only=True):
-    """What is certain of one column in one part."""
+    """The values that one column can have in one part."""
 
     lower: PartitionValue = None
     upper: PartitionValue = None
@@ -73,8 +73,8 @@ def _usable(bounds: PartitionBounds | None, kind: DataType) -> _Usable:
     may_be_null = bounds.contains_null is not False
     may_be_nan = bounds.contains_nan is not False
     if bounds.min is None or bounds.max is None:
-        # Both are missing where all values are null, or NaN.
-        has_none = bounds.min is None and bounds.max is None and bounds.contains_null is True
+        # A writer of null flags omits both bounds only if all values are null or NaN.
+        has_none = bounds.min is None and bounds.max is None and bounds.contains_null is not None
         return _Usable(may_be_null=may_be_null, may_be_value=not has_none, may_be_nan=may_be_nan)
     if bounds.contains_null is None and not _is_ordered_as_text(bounds.min, bounds.max, kind):
         return _Usable(may_be_nan=may_be_nan)
@@ -83,19 +83,19 @@ def _usable(bounds: PartitionBounds | None, kind: DataType) -> _Usable:
         upper = typed_value(bounds.max, kind, column="")
     except PartitionValueError:
         return _Usable()
-    if lower is None or upper is None or lower > upper:  # type: ignore[operator]
-        return _Usable()
+    if lower is None or upper is None or not lower <= upper:  # type: ignore[operator]
+        return _Usable()  # null, NaN or reversed: no such bounds are ever written
     return _Usable(lower=lower, upper=upper, may_be_null=may_be_null, may_be_nan=may_be_nan)
 
 
 def _is_ordered_as_text(least: str, greatest: str, kind: DataType) -> bool:
-    """Whether bounds that were found by comparing texts hold for the values, too."""
+    """Whether bounds of the texts are also bounds of the typed values."""
     if least == greatest:
         return True
     match kind:
         case PrimitiveType("string"):
             return all(letter < _FIRST_SURROGATE for letter in least + greatest)
         case PrimitiveType("date"):
-            return len(least) == len(greatest) == _DATE_LETTERS
+            return all(_PLAIN_DATE.fullmatch(text) for text in (least, greatest))
         case _:
             return False
