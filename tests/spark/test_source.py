@@ -172,7 +172,7 @@ def test_a_view_can_be_made_in_sql(session: SparkSession, table: Path) -> None:
         ({"readChangeFeed": "true"}, "InvalidArgumentError: startingVersion"),
         (
             {"readChangeFeed": "true", "startingVersion": 0},
-            "ChangeDataMissingError: .*version 0 are not known: delta.enableChangeDataFeed",
+            "ChangeDataMissingError: .*version 0 are unknown: delta.enableChangeDataFeed",
         ),
     ],
 )
