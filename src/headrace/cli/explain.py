@@ -14,6 +14,7 @@ from headrace.cli.option import (
     open_table,
     parse_options,
 )
+from headrace.compiled.library import is_built
 from headrace.metrics.counts import counted
 
 
@@ -40,3 +41,5 @@ def explain(  # noqa: PLR0913  (one parameter an option)
     typer.echo(snapshot.scan(where=where, limit=limit, **parse_options(option)).explain())
     if limit is not None:
         typer.echo(f"and stop after {counted(limit, 'file')}")
+    decoder = "compiled loops; Arrow decodes what they decline" if is_built() else "Arrow only"
+    typer.echo(f"rows of local files are decoded by: {decoder}")

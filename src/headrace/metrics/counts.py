@@ -43,6 +43,12 @@ class Counts(msgspec.Struct, kw_only=True):
     """File listings found in the cache: nothing of the log was read for them."""
     row_groups_skipped: int = 0
     """Row groups skipped without reading an add."""
+    chunks_decoded: int = 0
+    """Column chunks of data files that the compiled decoder handled."""
+    chunks_left_to_arrow: int = 0
+    """Column chunks of data files that Arrow decoded instead: of remote files, nested columns, row
+    groups with few rows, unusual encodings and damaged pages; all of them without the compiled
+    library."""
     retries: int = 0
     """Reads that were retried."""
     throttles: int = 0

@@ -149,7 +149,12 @@ class AppendedRows:
         if columns is None or kind is None or not files:
             return None
         size_bytes = sum(file.size_bytes for file in files)
-        self._source.meter.count(files_read=len(files), requests=len(files), bytes_read=size_bytes)
+        self._source.meter.count(
+            files_read=len(files),
+            requests=len(files),
+            bytes_read=size_bytes,
+            chunks_decoded=len(files) * len(kind.layouts),
+        )
         content = StoredRows(
             request=self._source.request,
             plan=kind.plan,

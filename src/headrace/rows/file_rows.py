@@ -98,6 +98,7 @@ class FileRows:
             How many rows of the group have been dealt with: Arrow must decode the others.
         """
         done_rows = chosen_rows = 0
+        columns = None
         try:
             columns = self._selection.columns(group.number)
             most_rows = self._request.rows_per_batch
@@ -114,8 +115,9 @@ class FileRows:
                         yield selected.slice(start, most_rows)
         except UnusualChunkError:
             pass
-        if done_rows == group.rows and not chosen_rows:
-            self._skipped += 1
+        if columns is not None and done_rows == group.rows:
+            self._meter.count(chunks_decoded=columns.decoded)
+            self._skipped += not chosen_rows
         return done_rows
 
     def _stored_rows(
@@ -132,6 +134,7 @@ class FileRows:
             self._skipped += 1
             return
         row = group.first_row
+        self._meter.count(chunks_left_to_arrow=len(self._plan.everything.leaves))
         for batch in self._stored(group.number, self._plan.everything):
             self._cancellation.check()
             yield row, batch

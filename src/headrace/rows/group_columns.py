@@ -63,6 +63,11 @@ class GroupColumns:
         self._chunks = chunks
         self._others = others
 
+    @property
+    def decoded(self) -> int:
+        """The number of chunks that the compiled loop decodes."""
+        return len(self._chunks)
+
     def next_batch(self, rows: int) -> "ColumnBatch":
         """The next rows; the batch must be finished before the next one is asked for."""
         return ColumnBatch(self._chunks, self._others, rows)

@@ -81,7 +81,7 @@ class GroupSelection:
         parquet = self._source.parquet
         metadata = parquet.metadata.row_group(group)
         size = sum(metadata.column(leaf).total_compressed_size for leaf in leaves)
-        self._meter.count(bytes_read=size, requests=1)
+        self._meter.count(bytes_read=size, requests=1, chunks_left_to_arrow=len(leaves))
         batches: Iterator[pa.RecordBatch] = parquet.reader.iter_batches(
             FEWEST_ROWS, row_groups=[group], column_indices=leaves, use_threads=False
         )

@@ -45,4 +45,6 @@ def _data_counts(data: Meter) -> dict[str, Any]:
         "data.requests": counts.requests,
         "data.retries": counts.retries,
         "data.row_groups_skipped": counts.row_groups_skipped,
+        "data.chunks_decoded": counts.chunks_decoded,
+        "data.chunks_left_to_arrow": counts.chunks_left_to_arrow,
     }
