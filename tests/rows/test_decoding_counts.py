@@ -34,8 +34,8 @@ def test_flat_columns_of_large_row_groups_are_decoded(tmp_path: Path, where: str
 
 def test_an_encoding_the_compiled_loop_declines_is_left_to_arrow(tmp_path: Path) -> None:
     data = pa.table({"n": range(ROWS)})
-    options = {"use_dictionary": False, "column_encoding": "DELTA_BINARY_PACKED"}
-    write_table(tmp_path, [LONG], [data], **options)
+    encoding = "DELTA_BINARY_PACKED"
+    write_table(tmp_path, [LONG], [data], use_dictionary=False, column_encoding=encoding)
     assert decoded_and_left(tmp_path) == (0, 1)
 
 
