@@ -65,6 +65,7 @@ def test_a_server_without_listings_says_so() -> None:
         list(open_store(f"{web.endpoint}/events").list("_delta_log"))
 
 
+@pytest.mark.timeout(1800)  # the emulator is built with Go the first time
 def test_a_table_is_read_from_google_cloud_storage(gcs: Place, lake: Path) -> None:
     uri = gcs.upload(lake / "events", "events")
     remote = Table(uri, storage_options=gcs.options)
