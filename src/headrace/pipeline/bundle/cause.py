@@ -16,8 +16,10 @@ from headrace.pipeline.bundle.key import KeyParts
 from headrace.pipeline.bundle.scan_unit import ScanUnit
 from headrace.pipeline.bundle.view_plan import ViewPlan
 from headrace.pipeline.functions.catalog import describe_change
+from headrace.pipeline.translation.provenance import KERNELS, PACKAGES, QUERY, RUNNER
 
 _FEW = 3
+_TRANSLATED = {QUERY: "translates it", KERNELS: "computes functions that it calls"}
 
 
 class CauseKind(StrEnum):
@@ -31,6 +33,7 @@ class CauseKind(StrEnum):
     SETTING = "setting"
     VARIABLE = "variable"
     ENGINE = "engine"
+    CODE = "code"
     TABLE = "table"
     COLUMN = "column"
     FILE = "file"
@@ -79,8 +82,11 @@ def explain_change(
         *_sources(old, new, old_units, new_units),
         *_upstream(old.upstream, new.upstream),
     )
-    # Where other files are asked for, whatever made the question another one is the cause.
-    return causes or tuple(_asked(old, new))
+    if old.engine == new.engine:
+        causes += tuple(_code(old.computation, new.computation))
+    # Where other files are asked for, or another query is computed, whatever made the question
+    # another one is the cause.
+    return causes or (*_translation(old.computation, new.computation), *_asked(old, new))
 
 
 def explain_upstream(old: Mapping[str, str], new: Mapping[str, str]) -> tuple[Cause, ...]:
@@ -179,6 +185,25 @@ def _settings(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Cause]
 def _engine(old: str, new: str) -> Iterator[Cause]:
     if old != new:
         yield _cause(CauseKind.ENGINE, new, f"the engine was {old} and is {new}")
+
+
+def _code(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Cause]:
+    """What of Headrace, and of the packages under it, is another one now."""
+    if not old and new:
+        yield _cause(CauseKind.CODE, "headrace", "how Headrace computed it was not recorded")
+        return
+    if old.get(RUNNER) != new.get(RUNNER):
+        yield _cause(CauseKind.CODE, "headrace", "Headrace's code that runs views has changed")
+    if old.get(PACKAGES) != new.get(PACKAGES):
+        text = f"packages were {old.get(PACKAGES)} and are {new.get(PACKAGES)}"
+        yield _cause(CauseKind.CODE, "packages", text)
+
+
+def _translation(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Cause]:
+    """What of a view's own computation is another one now, though its text is the same."""
+    for part, what in _TRANSLATED.items():
+        if old.get(part) != new.get(part):
+            yield _cause(CauseKind.CODE, part, f"Headrace {what} in another way now")
 
 
 def _sources(

@@ -58,6 +58,9 @@ class KeyParts(msgspec.Struct, frozen=True, kw_only=True):
     """The runner and its version, such as `spark 4.3.0`."""
     upstream: dict[str, str]
     """By upstream view: its skip key, or that of its definition if it is computed in place."""
+    computation: dict[str, str] = {}
+    """What computes it on DataFusion, part by part: the translated query, and Headrace's own code
+    that runs it. Empty where Spark runs the author's text."""
     volatile: tuple[str, ...] = ()
     """Why the view must run every time, if it must."""
     format: int = _FIRST_FORMAT
@@ -65,16 +68,17 @@ class KeyParts(msgspec.Struct, frozen=True, kw_only=True):
 
     def definition_key(self) -> str:
         """The key without what is read: what stands for a view that is computed in place."""
-        return digest_of(
-            {
-                "format": self.format,
-                "tokens": self.tokens,
-                "functions": {name: part.fingerprint for name, part in self.functions.items()},
-                "settings": self.settings,
-                "engine": self.engine,
-                "upstream": self.upstream,
-            }
-        )
+        parts: dict[str, Any] = {
+            "format": self.format,
+            "tokens": self.tokens,
+            "functions": {name: part.fingerprint for name, part in self.functions.items()},
+            "settings": self.settings,
+            "engine": self.engine,
+            "upstream": self.upstream,
+        }
+        if self.computation:  # so that keys for Spark stay what they were before there was any
+            parts["computation"] = self.computation
+        return digest_of(parts)
 
     def skip_key(self) -> str | None:
         """The key; None if the view must run every time."""
@@ -82,6 +86,11 @@ class KeyParts(msgspec.Struct, frozen=True, kw_only=True):
             return None
         sources = {name: part.identity(format=self.format) for name, part in self.sources.items()}
         return digest_of({"definition": self.definition_key(), "sources": sources})
+
+    def is_same_but_for_code(self, older: "KeyParts") -> bool:
+        """Whether nothing but Headrace's own code, and what it runs on, is another one now."""
+        then = msgspec.structs.replace(older, computation=self.computation)
+        return self.skip_key() is not None and self.skip_key() == then.skip_key()
 
     def is_same_by_version(self, older: "KeyParts") -> bool:
         """Whether a key of an older format stands for the same work, as far as both can tell.

@@ -194,9 +194,14 @@ class Decider:
             return _replace(made, action=Action.SKIP, reason=reason, unrecorded=unrecorded)
         if unreadable is not None:
             return _replace(made, reason=unreadable)
-        if last is not None and self._is_appended_already(plan, last):
+        if last is not None and self._is_appended_already(plan, last, key):
+            changed = (
+                "keys are made"
+                if plan.key.format != last.plan.key.format
+                else "Headrace computes it"
+            )
             reason = (
-                "keys are made in another way now, and the same result over the same versions is "
+                f"{changed} in another way now, and the same result over the same versions is "
                 "not appended twice"
             )
             return _replace(made, action=Action.SKIP, reason=reason)
@@ -225,13 +230,21 @@ class Decider:
         )
         return _replace(made, action=Action.SKIP, reason=reason)
 
-    def _is_appended_already(self, plan: ViewPlan, last: LastResult) -> bool:
-        """Whether only the format of keys has changed since a view appended its result."""
+    def _is_appended_already(self, plan: ViewPlan, last: LastResult, key: str | None) -> bool:
+        """Whether only the format of keys, or Headrace's code, has changed since it appended.
+
+        Running it again would not mend rows that are there, only add to them.
+        """
         output, older = last.record.output, last.plan.key
+        is_same = (
+            plan.key.is_same_by_version(older)
+            if plan.key.format != older.format
+            else plan.key.is_same_but_for_code(older)
+            and (plan.skip_key, last.plan.skip_key) == (key, last.record.skip_key)
+        )
         return (
             plan.header.write is WriteMode.APPEND
-            and plan.key.format != older.format
-            and plan.key.is_same_by_version(older)
+            and is_same
             and output is not None
             and why_stale(output, run=last.record.result_of or last.run, write=WriteMode.APPEND)
             is None

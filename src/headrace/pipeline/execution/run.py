@@ -30,6 +30,7 @@ from headrace.pipeline.execution.workspace import hold
 from headrace.pipeline.project.project import ProjectFiles
 from headrace.pipeline.runs.record import RunKind, RunRecord, RunStatus
 from headrace.pipeline.runs.store import ArtifactStore
+from headrace.pipeline.translation.provenance import is_current
 
 
 def run_project(
@@ -48,8 +49,7 @@ def run_project(
         last = state.last_results(project.views)
         prepared = prepare(project, request, last=last, spark=spark, store=state.store)
         decisions = decide_views(prepared.bundle, request, last=last, outputs=state.outputs)
-        if prepared.bundle.engine != engine_version(parse_engine(request.engine)):
-            decisions = _without_keys(decisions)
+        decisions = _without_foreign_keys(prepared.bundle, decisions, engine=request.engine)
         if request.engine == "datafusion":
             check_refusals(prepared.bundle, decisions)
         else:
@@ -104,14 +104,27 @@ def prepare(
     )
 
 
-def _without_keys(decisions: Mapping[str, Decision]) -> dict[str, Decision]:
-    """Views that run on another engine than their keys name: nothing may be skipped by these."""
+def _without_foreign_keys(
+    bundle: Bundle, decisions: Mapping[str, Decision], *, engine: str
+) -> dict[str, Decision]:
+    """Drop the keys of views that run on another engine, or other code, than their keys name."""
+    is_planned_for_it = bundle.engine == engine_version(parse_engine(engine))
     return {
-        name: msgspec.structs.replace(decision, skip_key=None)
-        if decision.action is Action.RUN
-        else decision
+        name: decision
+        if decision.action is not Action.RUN
+        or (is_planned_for_it and _is_computed_as_planned(bundle, name))
+        else msgspec.structs.replace(decision, skip_key=None)
         for name, decision in decisions.items()
     }
+
+
+def _is_computed_as_planned(bundle: Bundle, view: str) -> bool:
+    """Whether the code that computes a view, and those that it inlines, is what its key names."""
+    return all(
+        is_current(bundle[name].key.computation, bundle[name].datafusion_sql or "")
+        for name in (view, *bundle.inlined(view))
+        if bundle[name].key.computation
+    )
 
 
 def new_record(

@@ -11,7 +11,7 @@ import msgspec
 import pyarrow as pa
 
 from headrace.errors import AppendRepeatsError, ContractViolatedError, UnknownRelationError
-from headrace.pipeline.analysis.analyser import EVERYTHING, Analyst, RelationReads
+from headrace.pipeline.analysis.analyser import EVERYTHING, Analysis, Analyst, RelationReads
 from headrace.pipeline.analysis.depth import deep_nesting
 from headrace.pipeline.analysis.graph import topological_order
 from headrace.pipeline.analysis.lint import Hazard, is_order_free
@@ -39,6 +39,7 @@ from headrace.pipeline.planner.request import PlanRequest
 from headrace.pipeline.project.header import Header, Materialise, WriteMode
 from headrace.pipeline.project.setting import variable_text
 from headrace.pipeline.project.view import SqlView
+from headrace.pipeline.translation.provenance import computation_of
 
 _MOST_SCANS = 8
 _DEEPEST = 8
@@ -292,9 +293,16 @@ class _Planner:
                 else known.plan.key.definition_key()
                 for known in upstream
             },
+            computation=self._computation(draft.analysis),
             volatile=tuple(volatile),
             format=FORMAT,
         )
+
+    def _computation(self, analysis: Analysis) -> dict[str, str]:
+        """What computes a view on DataFusion; nothing on Spark, which runs the author's text."""
+        if not self.analyst.is_runner or analysis.datafusion_sql is None:
+            return {}
+        return computation_of(analysis.datafusion_sql)
 
     def _fingerprint(self, draft: Draft, functions: Mapping[str, FunctionPart]) -> str:
         """What is computed: the plan, and whatever is not in it by value."""

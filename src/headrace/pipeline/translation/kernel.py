@@ -72,6 +72,11 @@ def replace_kernel(name: str, compute: Compute) -> Compute:
     return before
 
 
+def module_of(kernel: str) -> str:
+    """The module that a kernel is defined in."""
+    return _COMPUTE[kernel].__module__
+
+
 def parse_kernel(sql_name: str) -> KernelCall:
     """The call that a name in SQL stands for."""
     name, parameters, takes, gives = sql_name.removeprefix(PREFIX).split("|")
