@@ -53,11 +53,14 @@ class LastResults(Mapping[str, LastResult]):
         results: Mapping[str, LastResult] | None = None,
         *,
         unreadable: Mapping[str, str] | None = None,
+        newest_ms: int = 0,
     ) -> None:
         """Take both; a view is in one of them at most."""
         self._results = results or {}
         self.unreadable = unreadable or {}
         """By view that has run, why nothing can be said about that: it runs again."""
+        self.newest_ms = newest_ms
+        """When the newest run started that has one of the results."""
 
     def __getitem__(self, view: str) -> LastResult:
         return self._results[view]

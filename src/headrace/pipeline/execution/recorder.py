@@ -92,8 +92,9 @@ class Recorder:
                 self.end_view(Finished(view=view))
         self._save()
         in_order = {name: self._ended[name] for name in self._bundle.order}
+        finished_ms = max(now_ms(), self._record.started_ms)
         record = msgspec.structs.replace(
-            self._record, status=status, finished_ms=now_ms(), views=in_order
+            self._record, status=status, finished_ms=finished_ms, views=in_order
         )
         self._store.add_run(record)
         self._progress.run_finished(record)

@@ -54,7 +54,7 @@ def run_project(
             check_refusals(prepared.bundle, decisions)
         else:
             _check_on_spark(project, request, prepared, decisions, spark)
-        record = new_record(request, prepared.bundle)
+        record = new_record(request, prepared.bundle, after_ms=last.newest_ms)
         plan = RunPlan(record=record, prepared=prepared, decisions=decisions, request=request)
         return execute(
             plan, project, workspace=workspace, spark=spark, store=state.store, progress=progress
@@ -133,9 +133,14 @@ def new_record(
     *,
     kind: RunKind = RunKind.RUN,
     replay_of: str | None = None,
+    after_ms: int = 0,
 ) -> RunRecord:
-    """The record of a run that starts now."""
-    started_ms = now_ms()
+    """The record of a run that starts now.
+
+    Results count by the time at which their run started. A run that starts after another one says
+    so even if the clock was set back in between: `after_ms` is the start of the other one.
+    """
+    started_ms = max(now_ms(), after_ms + 1)
     is_planned_for = bundle.engine.startswith(f"{request.engine} ")
     return RunRecord(
         id=request.run_id or new_run_id(started_ms),

@@ -46,7 +46,8 @@ class ProjectState(msgspec.Struct, frozen=True, kw_only=True):
         store = self.store
         bundles: dict[str, Bundle | str] = {}
         results, unreadable = {}, {}
-        for view, standing in store.last_results(views).items():
+        standing_results = store.last_results(views)
+        for view, standing in standing_results.items():
             if standing.bundle not in bundles:
                 bundles[standing.bundle] = _read_bundle(store, standing.bundle)
             bundle = bundles[standing.bundle]
@@ -56,7 +57,8 @@ class ProjectState(msgspec.Struct, frozen=True, kw_only=True):
                 results[view] = LastResult(
                     run=standing.run, record=standing.record, plan=bundle[view]
                 )
-        return LastResults(results, unreadable=unreadable)
+        newest_ms = max((found.started_ms for found in standing_results.values()), default=0)
+        return LastResults(results, unreadable=unreadable, newest_ms=newest_ms)
 
 
 def project_state(project: ProjectFiles) -> ProjectState:

@@ -15,6 +15,7 @@ from deltalake import DeltaTable
 from headrace.errors import HeadraceError, LogGapError, VersionNotFoundError
 from headrace.pipeline.execution.lock import run_lock
 from headrace.pipeline.execution.state import ProjectState
+from headrace.pipeline.output.note import is_free_or_own
 from headrace.pipeline.runs.record import RunRecord
 from headrace.pipeline.runs.store import ArtifactStore
 from headrace.pipeline.sources.vector_file import vector_place
@@ -60,7 +61,11 @@ def vacuum_project(project: str, state: ProjectState, wanted: VacuumRequest) -> 
     with run_lock(state.folder, project=project):
         runs = state.store.runs(limit=wanted.keep_runs) if wanted.keep_pins else []
         keep = _needed_versions(state.store, runs, wanted.sources)
-        tables = [state.outputs / name for name in wanted.views]
+        tables = [
+            state.outputs / name
+            for name in wanted.views
+            if is_free_or_own(state.outputs / name, view=name, project=project)
+        ]
         tables += dict.fromkeys(wanted.sources.values()) if wanted.with_sources else ()
         return [
             _vacuum_table(

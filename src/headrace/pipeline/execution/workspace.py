@@ -1,16 +1,15 @@
 """Where a run works: the project's folders, held by one run at a time."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from shutil import rmtree
 
 import msgspec
 
 from headrace import wiring
 from headrace.pipeline.execution.lock import run_lock
 from headrace.pipeline.execution.state import ProjectState
-from headrace.pipeline.output.staging import Journal
+from headrace.pipeline.output.staging import Journal, remove_temporary_table
 
 
 class Workspace(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,7 +22,10 @@ class Workspace(msgspec.Struct, frozen=True, kw_only=True):
 
     def clear_staging(self) -> None:
         """Remove staging tables, of this run or of one that died before it could."""
-        rmtree(self.staging, ignore_errors=True)
+        for table in list(self.staging.iterdir()) if self.staging.is_dir() else ():
+            remove_temporary_table(table)
+        with suppress(OSError):  # it is not empty, or gone
+            self.staging.rmdir()
 
 
 @contextmanager

@@ -62,17 +62,22 @@ def last_note(table: Path) -> NotedVersion | None:
     return None
 
 
+def is_free_or_own(table: Path, *, view: str, project: str) -> bool:
+    """Whether there is no table yet, or one that a run of the project has written for the view."""
+    try:
+        snapshot = Table(table).snapshot()
+    except TableNotFoundError:
+        return True
+    return _application(project, view) in snapshot.txns
+
+
 def refuse_foreign_table(table: Path, *, view: str, project: str) -> None:
     """Make sure that a table to be written is the view's own.
 
     Raises:
         InvalidResultError: no run of the project has written it.
     """
-    try:
-        snapshot = Table(table).snapshot()
-    except TableNotFoundError:
-        return
-    if _application(project, view) not in snapshot.txns:
+    if not is_free_or_own(table, view=view, project=project):
         reason = (
             f"{table} is a table that no run of {project} has written: move it away, or write it "
             "anew with --full-refresh"

@@ -92,8 +92,9 @@ def check_partition_values(view: str, files: Iterable[StagedFile], schema: pa.Sc
 
 
 def parquet_files(folder: Path) -> list[Path]:
-    """The Parquet files below a folder, sorted."""
-    return sorted(file for file in folder.rglob("*.parquet") if not file.name.startswith("."))
+    """The Parquet files below a folder, sorted; a partition's folder may be called like one."""
+    files = (file for file in folder.rglob("*.parquet") if file.is_file())
+    return sorted(file for file in files if not file.name.startswith("."))
 
 
 def _partition_values(path: Path, partition_by: Sequence[str]) -> dict[str, str | None]:

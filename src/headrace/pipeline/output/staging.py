@@ -8,10 +8,12 @@ for `LATE_MS` after it was first found, and its folders are emptied by each run 
 """
 
 import logging
+import re
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from shutil import rmtree
 from uuid import uuid4
 
 import msgspec
@@ -28,6 +30,9 @@ _LOGGER = logging.getLogger("headrace.pipeline")
 CHANGE_FOLDER = "_change_data"
 _FOLDER = "intents"
 _SUFFIX = ".json"
+_HALF = re.compile(r"/\.[^/]+\.json\.[0-9a-f]{32}\.tmp$")
+"""What a store calls an intent before it is whole."""
+_RUN_FOLDER = re.compile(r"run-.+-[0-9a-f]{8}")
 LATE_MS = 10 * 60 * 1000
 """How long tasks of a dead run may go on writing. Executors notice within two minutes by Spark's
 default settings (`spark.network.timeout`) that their driver is gone."""
@@ -153,7 +158,7 @@ class Journal:
             run=run,
             view=view,
             table=str(table),
-            folder=str(table / f"run-{run}-{commit_id[:8]}"),
+            folder=str(table / _run_folder(run, commit_id)),
             commit_id=commit_id,
             base_version=newest_version(store),
             home=self._store.root,
@@ -249,15 +254,35 @@ class Journal:
             _LOGGER.warning("intent %s cannot be dropped: %s", path, error)
 
     def _recorded(self) -> Iterator[tuple[str, Intent]]:
+        """The intents on record; a file that is none stays, unless it is half of one."""
         for listed in self._store.list(_FOLDER):
-            if not listed.path.endswith(_SUFFIX):  # half of one, of a process that was killed
+            if _HALF.search(listed.path):  # of a process that was killed
                 self._store.delete([listed.path])
+            if not listed.path.endswith(_SUFFIX):
                 continue
             try:
                 content = self._store.read(listed.path)
                 yield listed.path, msgspec.json.decode(content, type=Intent)
-            except msgspec.DecodeError:  # of an older release, cut short before anything was staged
-                self._store.delete([listed.path])
+            except (msgspec.DecodeError, UnicodeDecodeError):
+                continue
+
+
+def remove_temporary_table(table: Path) -> None:
+    """Remove a table that was to last as long as a run, and leave what others put there."""
+    try:
+        is_ours = last_note(table) is not None
+    except HeadraceError:
+        is_ours = False
+    for entry in list(table.iterdir()) if table.is_dir() else ():
+        if _RUN_FOLDER.fullmatch(entry.name) or (is_ours and entry.name == LOG_DIRECTORY):
+            rmtree(entry, ignore_errors=True)
+    for folder in (table / LOG_DIRECTORY, table):
+        with suppress(OSError):  # it is not empty, or gone
+            folder.rmdir()
+
+
+def _run_folder(run: str, commit_id: str) -> str:
+    return f"run-{run}-{commit_id[:8]}"
 
 
 def _now_ms() -> int:
