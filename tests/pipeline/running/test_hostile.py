@@ -100,6 +100,15 @@ def test_keys_and_partitions_are_found_in_any_case(shop: Path) -> None:
     assert Table(shop / "output" / "odd").snapshot().rows().read_all().num_rows == 2
 
 
+def test_a_partition_may_be_called_like_a_data_file(shop: Path) -> None:
+    text = "-- @materialise output\n-- @partition_by name\n"
+    query = "SELECT day, concat('a/%2F.', 'parquet') AS name FROM weather\n"
+    (shop / "views" / "odd.sql").write_text(text + query)
+    run(shop).check()
+    rows = Table(shop / "output" / "odd").snapshot().rows().read_all().to_pylist()
+    assert {row["name"] for row in rows} == {"a/%2F.parquet"}
+
+
 def test_a_view_that_only_spark_can_run_is_refused_before_anything_runs(shop: Path) -> None:
     query = "SELECT day, upper(java_method('java.lang.Math', 'abs', 1)) AS x FROM weather"
     (shop / "views" / "odd.sql").write_text(f"-- @materialise output\n{query}\n")
