@@ -35,7 +35,7 @@ STEPS: tuple[frozenset[str], ...] = tuple(
 PIPELINE_STEPS: tuple[frozenset[str], ...] = tuple(
     frozenset(step.split())
     for step in (
-        "page.project",
+        "page.project_page",
         "api",
         "page",
         "execution",
@@ -47,7 +47,7 @@ PIPELINE_STEPS: tuple[frozenset[str], ...] = tuple(
         "bundle",
         "analysis",
         "sources translation",
-        "project engine",
+        "project runner_kind",
         "functions",
         "contract",
         "arrow_ddl widening requirement parquet_statistics",

@@ -59,7 +59,7 @@ def test_every_room_says_what_enters_and_what_leaves() -> None:
         ("engines.arrow.executor", "import sqlglot"),
         ("pipeline.sources.delta", "from headrace.pipeline.execution.run import run_project"),
         ("pipeline.runs.store", "from headrace.pipeline.output.note import last_note"),
-        ("pipeline.bundle.key", "from headrace.pipeline.page.graph import Graph"),
+        ("pipeline.bundle.key", "from headrace.pipeline.page.view_graph import Graph"),
         ("pipeline.page.graph", "from headrace.pipeline.api import Project"),
         ("scan.run", "def f():\n    import json"),
         ("scan.run", "from . import scan"),
@@ -77,7 +77,7 @@ def test_the_check_itself_notices_a_breach(name: str, source: str) -> None:
         ("engines.arrow.columnar", "import pyarrow.parquet as pq"),
         ("scan.run", "from headrace.phases.phase import Phase"),
         ("pipeline.execution.run", "from headrace.pipeline.output.note import last_note"),
-        ("pipeline.page.project", "from headrace.pipeline.api import Project"),
+        ("pipeline.page.project_page", "from headrace.pipeline.api import Project"),
     ],
 )
 def test_the_check_itself_lets_honest_code_pass(name: str, source: str) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from headrace.errors import DataFileNotFoundError
 from headrace.pipeline import Project
-from headrace.pipeline.sources.content import ContentCache
+from headrace.pipeline.sources.content_cache import ContentCache
 from tests.pipeline.shop import write_shop
 
 LONG_AGO = (10**18, 10**18)
@@ -21,7 +21,7 @@ def settle(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a file be of a time that is over."""
     os.utime(file, ns=LONG_AGO)
     later = file.stat().st_ctime_ns + 10**10
-    monkeypatch.setattr("headrace.pipeline.sources.content.time.time_ns", lambda: later)
+    monkeypatch.setattr("headrace.pipeline.sources.content_cache.time.time_ns", lambda: later)
 
 
 def test_a_file_is_read_again_only_if_it_has_changed(

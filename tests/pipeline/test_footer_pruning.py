@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headrace.pipeline.sources.footer import files_that_may_match, read_footers
+from headrace.pipeline.sources.footer_pruning import files_that_may_match, read_footers
 from tests.effort import examples
 
 KINDS: dict[str, tuple[pa.DataType, st.SearchStrategy[Any], str]] = {

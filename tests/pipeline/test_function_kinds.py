@@ -255,7 +255,7 @@ def test_what_only_spark_can_run_is_refused_before_datafusion_runs(
     [
         (lambda: aggregate("ARRAY<INT>", returns="INT"), "take its parts as arguments"),
         (lambda: aggregate(returns="INT"), "at least one argument"),
-        (lambda: aggregate("NO_SUCH_TYPE", returns="INT"), "no Spark SQL type"),
+        (lambda: aggregate("NO_SUCH_TYPE", returns="INT"), "not a Spark SQL type"),
     ],
 )
 def test_a_declaration_that_no_runner_can_use_is_refused(declare: Any, told: str) -> None:

@@ -17,7 +17,7 @@ from headrace.pipeline.analysis.session import PlanningSession
 from headrace.pipeline.analysis.translate import translate
 from headrace.pipeline.functions.catalog import project_catalog, standard_catalog
 from headrace.pipeline.project.setting import Settings
-from headrace.pipeline.runners.spark.function import register_functions
+from headrace.pipeline.runners.spark.arrow_function import register_functions
 from tests.pipeline.golden import GOLDEN, plain
 from tests.pipeline.shop import edit, write_shop
 
@@ -149,7 +149,7 @@ def test_a_project_may_not_replace_a_function_of_spark() -> None:
 @pytest.mark.parametrize(
     ("arguments", "options", "told"),
     [
-        (("STRNG",), {"returns": "STRING"}, "'STRNG' is no Spark SQL type"),
+        (("STRNG",), {"returns": "STRING"}, "'STRNG' is not a Spark SQL type"),
         (("STRING",), {"returns": "STRING", "volatility": "often"}, "'often' is not a valid"),
         ((), {"returns": "STRING"}, "at least one argument"),
     ],

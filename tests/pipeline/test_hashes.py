@@ -45,7 +45,7 @@ def test_a_cause_is_followed_to_the_view_where_it_lies(tmp_path: Path) -> None:
     direct = explain_change(before["top"].key, after["top"].key)
     assert [(cause.kind, cause.text) for cause in direct] == [(K.UPSTREAM, "view revenue changed")]
     causes = explain_view(before.views, after.views, "top")
-    told = "view revenue: `2024` became `2023` behind `. year =`"
+    told = "view revenue: `2024` became `2023` after `. year =`"
     assert [(cause.kind, cause.text) for cause in causes] == [(K.TOKEN, told)]
     assert explain_view(before.views, after.views, "forecast") == ()
     assert [cause.kind for cause in explain_view({}, after.views, "top")] == [K.NEW]

@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 
 from headrace.pipeline import CauseKind, Project, explain_change
-from headrace.pipeline.bundle.key import FORMAT, KeyParts
+from headrace.pipeline.bundle.skip_key import FORMAT, KeyParts
 from headrace.pipeline.bundle.view_plan import BuilderFacts
 from headrace.pipeline.project.header import Header
 from tests.pipeline.shop import write_shop
@@ -34,7 +34,7 @@ def test_a_key_of_an_older_format_is_another_one_and_why_says_just_that(tmp_path
     assert then.skip_key() != now.skip_key()
     [cause] = explain_change(then, now)
     assert cause.kind is CauseKind.FORMAT
-    assert "keys are made in another way now (format 1 became 3)" in str(cause)
+    assert "the key format changed from 1 to 3" in str(cause)
 
 
 def test_what_else_was_stored_before_has_what_is_new_by_default() -> None:

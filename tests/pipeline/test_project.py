@@ -16,7 +16,7 @@ from headrace.errors import (
 from headrace.pipeline import Materialise, Project, Tier, WriteMode
 from headrace.pipeline.project.header import read_header
 from headrace.pipeline.project.scaffold import write_project
-from headrace.pipeline.runs.record import ViewStatus
+from headrace.pipeline.runs.run_record import ViewStatus
 from tests.pipeline.shop import edit, write_shop
 
 LEGACY = "[profiles.dev]\nspark = { 'spark.sql.legacy.timeParserPolicy' = 'LEGACY' }\n"
@@ -52,9 +52,9 @@ def test_a_folder_without_a_project_says_how_to_make_one(tmp_path: Path) -> None
         ('"lake/orders"', '"x"\noptional = true', "sources.orders.schema", "needs its columns"),
         ('"lake/orders"', '"x"\nschema = "id"', "sources.orders.schema", "list of columns"),
         ('"UTC"', '"Mars"', "settings", "time_zone: there is no zone 'Mars'"),
-        ("least = 10", "least = [1]", "variables.least", "a variable is a text"),
+        ("least = 10", "least = [1]", "variables.least", "a variable is a string"),
         ("[settings]", "[profiles.dev]\ncores = 3\n[settings]", "profiles.dev", "no key `cores`"),
-        ("[settings]", '[profiles.dev]\nmemory = "much"\n[settings]', "profiles.dev", "no size"),
+        ("[settings]", '[profiles.dev]\nmemory = "much"\n[settings]', "profiles.dev", "not a size"),
         ("[settings]", LEGACY + "[settings]", "profiles.dev", "plans rely on it"),
         ("[settings]", "[settings", "(syntax)", "line"),
     ],
@@ -215,7 +215,7 @@ def test_a_circle_is_named_with_its_path(shop: Path) -> None:
 def test_a_name_is_taken_once(shop: Path) -> None:
     (shop / "views" / "sub").mkdir()
     (shop / "views" / "sub" / "top.sql").write_text("SELECT 1 AS one")
-    with pytest.raises(InvalidViewError, match="there is a view top already"):
+    with pytest.raises(InvalidViewError, match="there is already a view top"):
         Project.load(shop)
 
 
@@ -223,7 +223,7 @@ def test_a_new_project_works(tmp_path: Path) -> None:
     write_project(tmp_path / "new")
     bundle = Project.load(tmp_path / "new").plan()
     assert {view.name: view.unplanned for view in bundle.views.values() if view.unplanned} == {}
-    with pytest.raises(InvalidArgumentError, match="there is a project in it already"):
+    with pytest.raises(InvalidArgumentError, match="it already has a project"):
         write_project(tmp_path / "new")
 
 
@@ -242,6 +242,6 @@ def test_a_new_project_runs_at_once_and_again_for_nothing(tmp_path: Path) -> Non
 
 def test_a_new_project_overwrites_nothing(tmp_path: Path) -> None:
     (tmp_path / "functions.py").write_text("mine")
-    with pytest.raises(InvalidArgumentError, match=r"functions\.py is there already"):
+    with pytest.raises(InvalidArgumentError, match=r"functions\.py already exists"):
         write_project(tmp_path)
     assert [file.name for file in tmp_path.iterdir()] == ["functions.py"]

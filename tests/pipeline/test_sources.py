@@ -19,8 +19,8 @@ from headrace.pipeline import Project
 from headrace.pipeline.arrow_ddl import schema_text
 from headrace.pipeline.sources import source as source_module
 from headrace.pipeline.sources.file_set import FILES, FileSet
-from headrace.pipeline.sources.pin import PinOrigin, SourcePin, harmless_uri, parse_pins
 from headrace.pipeline.sources.source import SourceRequest
+from headrace.pipeline.sources.source_pin import PinOrigin, SourcePin, harmless_uri, parse_pins
 from tests.pipeline.shop import append_orders, edit, write_shop
 
 

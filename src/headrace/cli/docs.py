@@ -37,7 +37,7 @@ def docs(
 
     [dim]headrace docs shop && open shop/headrace.html[/]
     """
-    from headrace.pipeline.page.project import project_mermaid, project_page  # noqa: PLC0415
+    from headrace.pipeline.page.project_page import project_mermaid, project_page  # noqa: PLC0415
 
     if output is Format.MERMAID:
         text = project_mermaid(project)

@@ -9,7 +9,6 @@ from typing import Annotated
 import msgspec
 import typer
 
-from headrace.cli.bar import reading_shown
 from headrace.cli.metric import MetricsOption, write_metrics
 from headrace.cli.moment import shown_time
 from headrace.cli.option import (
@@ -25,6 +24,7 @@ from headrace.cli.option import (
     parse_options,
 )
 from headrace.cli.path import shown_path
+from headrace.cli.progress_bar import reading_shown
 from headrace.errors import InvalidArgumentError
 from headrace.scan.live_file import LiveFile
 from headrace.scan.scan import Scan

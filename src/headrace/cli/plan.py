@@ -21,7 +21,7 @@ def plan(
     [dim]headrace plan shop --pin orders=12 --var first_day=2026-03-01[/]
     """
     from headrace.pipeline import Project  # noqa: PLC0415
-    from headrace.pipeline.sources.pin import parse_pins  # noqa: PLC0415
+    from headrace.pipeline.sources.source_pin import parse_pins  # noqa: PLC0415
 
     bundle = Project.load(project).plan(
         engine=engine, pins=parse_pins(pin or ()), variables=parse_words("--var", var)

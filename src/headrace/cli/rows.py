@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from headrace.cli.bar import reading_shown
 from headrace.cli.metric import MetricsOption, write_metrics
 from headrace.cli.option import (
     AsOf,
@@ -19,6 +18,7 @@ from headrace.cli.option import (
     open_table,
     parse_options,
 )
+from headrace.cli.progress_bar import reading_shown
 from headrace.errors import InvalidArgumentError
 from headrace.rows.option import RowOptions
 from headrace.table import RecordBatchReader

@@ -89,9 +89,9 @@ def run(  # noqa: PLR0913  (one parameter an option)
 
     [dim]headrace run shop --select +revenue_by_city --var first_day=2026-03-01[/]
     """
-    from headrace.cli.progress import progress_for  # noqa: PLC0415
+    from headrace.cli.run_display import progress_for  # noqa: PLC0415
     from headrace.pipeline import Project  # noqa: PLC0415
-    from headrace.pipeline.sources.pin import parse_pins  # noqa: PLC0415
+    from headrace.pipeline.sources.source_pin import parse_pins  # noqa: PLC0415
 
     loaded = Project.load(project)
     asked: dict[str, Any] = {
@@ -124,7 +124,7 @@ def replay(
 
     [dim]headrace replay latest shop --engine datafusion[/]
     """
-    from headrace.cli.progress import progress_for  # noqa: PLC0415
+    from headrace.cli.run_display import progress_for  # noqa: PLC0415
     from headrace.pipeline import Project  # noqa: PLC0415
 
     progress = progress_for(as_json=as_json)
@@ -154,7 +154,7 @@ def verify(  # noqa: PLR0913  (one parameter an option)
 
     [dim]headrace verify shop --sample 5[/]
     """
-    from headrace.cli.progress import progress_for  # noqa: PLC0415
+    from headrace.cli.run_display import progress_for  # noqa: PLC0415
     from headrace.pipeline import Project  # noqa: PLC0415
 
     progress = progress_for(as_json=as_json)

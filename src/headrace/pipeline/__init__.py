@@ -9,6 +9,8 @@ for view in bundle.views.values():
     print(view.name, view.skip_key)
 """
 
+import warnings
+
 from headrace.pipeline.requirement import require_planner
 
 require_planner()
@@ -18,11 +20,10 @@ require_planner()
 from headrace.pipeline.api import Project
 from headrace.pipeline.bundle.bundle import Bundle, decode_bundle
 from headrace.pipeline.bundle.cause import Cause, CauseKind, explain_change, explain_view
-from headrace.pipeline.bundle.key import KeyParts, SourcePart
 from headrace.pipeline.bundle.scan_unit import ScanUnit
+from headrace.pipeline.bundle.skip_key import KeyParts, SourcePart
 from headrace.pipeline.bundle.view_plan import ViewPlan
 from headrace.pipeline.contract import Contract, Evolution
-from headrace.pipeline.engine import Engine
 from headrace.pipeline.functions.declaration import (
     aggregate,
     function,
@@ -32,16 +33,16 @@ from headrace.pipeline.functions.declaration import (
 from headrace.pipeline.functions.definition import Function, FunctionKind, Volatility
 from headrace.pipeline.project.header import Materialise, Tier, WriteMode
 from headrace.pipeline.project.view import view
-from headrace.pipeline.runs.difference import RunDifference
-from headrace.pipeline.runs.record import RunKind, RunRecord, RunStatus, ViewRun, ViewStatus
-from headrace.pipeline.sources.pin import SourcePin
+from headrace.pipeline.runner_kind import RunnerKind
+from headrace.pipeline.runs.run_difference import RunDifference
+from headrace.pipeline.runs.run_record import RunKind, RunRecord, RunStatus, ViewRun, ViewStatus
+from headrace.pipeline.sources.source_pin import SourcePin
 
 __all__ = [
     "Bundle",
     "Cause",
     "CauseKind",
     "Contract",
-    "Engine",
     "Evolution",
     "Function",
     "FunctionKind",
@@ -52,6 +53,7 @@ __all__ = [
     "RunKind",
     "RunRecord",
     "RunStatus",
+    "RunnerKind",
     "ScanUnit",
     "SourcePart",
     "SourcePin",
@@ -70,3 +72,16 @@ __all__ = [
     "view",
     "window",
 ]
+
+
+_RENAMED = {"Engine": RunnerKind}
+"""Deprecated names, which go with the next minor release."""
+
+
+def __getattr__(name: str) -> type[RunnerKind]:
+    """Return a deprecated name's object, with a warning."""
+    if name not in _RENAMED:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    text = f"headrace.pipeline.{name} is now {_RENAMED[name].__name__}"
+    warnings.warn(text, DeprecationWarning, stacklevel=2)
+    return _RENAMED[name]

@@ -7,28 +7,29 @@ from headrace.errors import InvalidArgumentError
 from headrace.pipeline import wiring
 from headrace.pipeline.bundle.bundle import Bundle
 from headrace.pipeline.bundle.view_plan import ViewPlan
-from headrace.pipeline.engine import Engine, parse_engine
 from headrace.pipeline.execution.decision import Decision, decide_views
-from headrace.pipeline.execution.history import History
-from headrace.pipeline.execution.prepare import check_texts, doubtful_views, plan_project
-from headrace.pipeline.execution.progress import Progress, Quiet
+from headrace.pipeline.execution.lazy_spark import LazySpark
+from headrace.pipeline.execution.prepare import plan_project
+from headrace.pipeline.execution.project_state import ProjectState, project_state
 from headrace.pipeline.execution.replay import replay_run
-from headrace.pipeline.execution.request import RunRequest
 from headrace.pipeline.execution.run import prepare, run_project
-from headrace.pipeline.execution.spark import LazySpark
-from headrace.pipeline.execution.state import ProjectState, project_state
+from headrace.pipeline.execution.run_history import History
+from headrace.pipeline.execution.run_progress import Progress, Quiet
+from headrace.pipeline.execution.run_request import RunRequest
 from headrace.pipeline.execution.vacuum import Vacuumed, VacuumRequest, vacuum_project
 from headrace.pipeline.execution.verify import verify_project
-from headrace.pipeline.page.graph import written_graph
-from headrace.pipeline.page.notebook import notebook_html
-from headrace.pipeline.planner.request import BuilderAnalyst
+from headrace.pipeline.execution.view_check import analyse_on_spark, unplanned_views
+from headrace.pipeline.page.drawing import notebook_html
+from headrace.pipeline.page.view_graph import written_graph
+from headrace.pipeline.planner.plan_request import BuilderAnalyst
 from headrace.pipeline.project.project import ProjectFiles
 from headrace.pipeline.project.setting import VariableValue
-from headrace.pipeline.runs.difference import RunDifference
-from headrace.pipeline.runs.record import RunRecord
-from headrace.pipeline.runs.store import LATEST, ArtifactStore
-from headrace.pipeline.sources.pin import Pins
-from headrace.pipeline.sources.resolve import local_tables
+from headrace.pipeline.runner_kind import RunnerKind, parse_runner, runner_of
+from headrace.pipeline.runs.artifact_store import LATEST, ArtifactStore
+from headrace.pipeline.runs.run_difference import RunDifference
+from headrace.pipeline.runs.run_record import RunRecord
+from headrace.pipeline.sources.resolution import local_tables
+from headrace.pipeline.sources.source_pin import Pins
 from headrace.pipeline.wiring import SparkSession
 
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
@@ -48,7 +49,7 @@ class Project(ProjectFiles, frozen=True, kw_only=True):
     def plan(  # noqa: PLR0913  (what plans are made of)
         self,
         *,
-        engine: Engine | str = Engine.SPARK,
+        engine: RunnerKind | str = RunnerKind.SPARK,
         pins: Pins | None = None,
         variables: Mapping[str, VariableValue | str] | None = None,
         previous: Mapping[str, ViewPlan] | None = None,
@@ -73,10 +74,10 @@ class Project(ProjectFiles, frozen=True, kw_only=True):
             PipelineError: the project cannot be planned as it stands.
             TableError: a source is not there, or not at that version.
         """
-        chosen = parse_engine(engine)
+        runner = parse_runner(engine)
         prepared = plan_project(
             self,
-            engine=chosen.value,
+            runner=runner,
             pins=pins,
             variables=variables,
             previous=previous,
@@ -84,16 +85,16 @@ class Project(ProjectFiles, frozen=True, kw_only=True):
             profile=profile,
             session=session,
         )
-        at_hand = session if session is not None else wiring.running_spark()
-        views = doubtful_views(prepared.bundle, prepared.bundle.views)
-        if chosen is Engine.SPARK and at_hand is not None and views:
-            check_texts(self, prepared, views=views, session=at_hand, profile=profile)
+        running = session if session is not None else wiring.running_spark()
+        views = unplanned_views(prepared.bundle, prepared.bundle.views)
+        if runner is RunnerKind.SPARK and running is not None and views:
+            analyse_on_spark(self, prepared, views=views, session=running, profile=profile)
         return prepared.bundle
 
     def check(
         self,
         *,
-        engine: Engine | str = Engine.SPARK,
+        engine: RunnerKind | str = RunnerKind.SPARK,
         variables: Mapping[str, VariableValue | str] | None = None,
         profile: str = "default",
         session: SparkSession | None = None,
@@ -111,23 +112,23 @@ class Project(ProjectFiles, frozen=True, kw_only=True):
             TableError: a source is not there.
         """
         spark = LazySpark(self.profile(profile), session)
-        chosen = parse_engine(engine)
+        runner = parse_runner(engine)
         prepared = plan_project(
             self,
-            engine=chosen.value,
+            runner=runner,
             variables=variables,
-            builders=spark if chosen is Engine.SPARK else None,
+            builders=spark if runner is RunnerKind.SPARK else None,
             profile=profile,
             session=session,
         )
         texts = [name for name, view in prepared.bundle.views.items() if view.sql is not None]
-        check_texts(self, prepared, views=texts, session=spark.open(), profile=profile)
+        analyse_on_spark(self, prepared, views=texts, session=spark.open(), profile=profile)
         return prepared.bundle
 
     def run(  # noqa: PLR0913  (what a run may be asked)
         self,
         *,
-        engine: Engine | str | None = None,
+        engine: RunnerKind | str | None = None,
         profile: str = "default",
         select: Sequence[str] = (),
         exclude: Sequence[str] = (),
@@ -177,7 +178,7 @@ class Project(ProjectFiles, frozen=True, kw_only=True):
             reason = "a bundle has its pins and variables: give it without others"
             raise InvalidArgumentError(argument="bundle", reason=reason)
         request = RunRequest(
-            engine=self._engine(engine, bundle),
+            runner=self._runner(engine, bundle),
             profile=profile,
             select=tuple(select),
             exclude=tuple(exclude),
@@ -193,7 +194,7 @@ class Project(ProjectFiles, frozen=True, kw_only=True):
     def decide(  # noqa: PLR0913  (as for `run`)
         self,
         *,
-        engine: Engine | str | None = None,
+        engine: RunnerKind | str | None = None,
         profile: str = "default",
         select: Sequence[str] = (),
         exclude: Sequence[str] = (),
@@ -208,7 +209,7 @@ class Project(ProjectFiles, frozen=True, kw_only=True):
             PipelineError, TableError: as for `plan`.
         """
         request = RunRequest(
-            engine=self._engine(engine, bundle),
+            runner=self._runner(engine, bundle),
             profile=profile,
             select=tuple(select),
             exclude=tuple(exclude),
@@ -223,7 +224,7 @@ class Project(ProjectFiles, frozen=True, kw_only=True):
         prepared = prepare(self, request, last=last, spark=spark, store=state.store)
         return decide_views(prepared.bundle, request, last=last, outputs=state.outputs)
 
-    def why(self, view: str, *, engine: Engine | str | None = None) -> Decision:
+    def why(self, view: str, *, engine: RunnerKind | str | None = None) -> Decision:
         """Why a view would run, or would not: the token, file, column, function or setting.
 
         Args:
@@ -239,14 +240,14 @@ class Project(ProjectFiles, frozen=True, kw_only=True):
             raise InvalidArgumentError(argument="view", reason=reason)
         if engine is None:
             last = self.state.last_results([view]).get(view)
-            engine = Engine.SPARK if last is None else last.plan.key.engine.partition(" ")[0]
+            engine = RunnerKind.SPARK if last is None else runner_of(last.plan.key.engine)
         return self.decide(engine=engine)[view]
 
     def replay(
         self,
         run: str = LATEST,
         *,
-        engine: Engine | str | None = None,
+        engine: RunnerKind | str | None = None,
         profile: str = "default",
         session: SparkSession | None = None,
         progress: Progress | None = None,
@@ -271,7 +272,7 @@ class Project(ProjectFiles, frozen=True, kw_only=True):
         return replay_run(
             self,
             run,
-            engine=None if engine is None else parse_engine(engine).value,
+            runner=None if engine is None else parse_runner(engine),
             profile=profile,
             session=session,
             progress=progress or Quiet(),
@@ -281,7 +282,7 @@ class Project(ProjectFiles, frozen=True, kw_only=True):
         self,
         *,
         sample: int | None = None,
-        engine: Engine | str = Engine.SPARK,
+        engine: RunnerKind | str = RunnerKind.SPARK,
         profile: str = "default",
         select: Sequence[str] = (),
         exclude: Sequence[str] = (),
@@ -306,7 +307,7 @@ class Project(ProjectFiles, frozen=True, kw_only=True):
             PipelineError, TableError: as for `run`.
         """
         request = RunRequest(
-            engine=parse_engine(engine).value,
+            runner=parse_runner(engine),
             profile=profile,
             select=tuple(select),
             exclude=tuple(exclude),
@@ -348,12 +349,12 @@ class Project(ProjectFiles, frozen=True, kw_only=True):
         )
         return vacuum_project(self.name, self.state, wanted)
 
-    def _engine(self, engine: Engine | str | None, bundle: str | None) -> str:
+    def _runner(self, engine: RunnerKind | str | None, bundle: str | None) -> RunnerKind:
         if engine is not None:
-            return parse_engine(engine).value
+            return parse_runner(engine)
         if bundle is None:
-            return Engine.SPARK.value
-        return self.store.find_bundle(bundle).engine.partition(" ")[0]
+            return RunnerKind.SPARK
+        return runner_of(self.store.find_bundle(bundle).engine)
 
     @property
     def state(self) -> ProjectState:

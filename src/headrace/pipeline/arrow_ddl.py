@@ -1,7 +1,7 @@
-"""Arrow types and the words that Spark SQL has for them.
+"""Converts between Arrow types and Spark's DDL.
 
-The one place where a type crosses between text and Arrow. Types are compared as types; the
-text is for people, for files and for `CREATE TABLE`.
+This is the only module that does. Types are compared as Arrow types; DDL is for people, for files
+and for `CREATE TABLE`.
 """
 
 from collections.abc import Sequence
@@ -62,22 +62,22 @@ _SAME_IN_SPARK: dict[pa.DataType, pa.DataType] = {
 
 @cache
 def parse_type(text: str) -> pa.DataType:
-    """The Arrow type that a Spark type is read into.
+    """Return the Arrow type of a Spark type.
 
     Raises:
-        ValueError: the text names no type.
+        ValueError: the text is not a Spark type.
     """
     try:
         return _arrow(exp.DataType.build(_without_void(text), dialect="spark"))
     except SqlglotError as error:
-        raise ValueError(f"{text!r} is no Spark SQL type") from error
+        raise ValueError(f"{text!r} is not a Spark SQL type") from error
 
 
 def parse_schema(text: str) -> pa.Schema:
-    """The columns of a list such as `id BIGINT NOT NULL, name STRING`.
+    """Parse a list of columns such as `id BIGINT NOT NULL, name STRING`.
 
     Raises:
-        ValueError: the text is no such list.
+        ValueError: the text is not a list of columns.
     """
     try:
         table = sqlglot.parse_one(f"CREATE TABLE t ({_without_void(text, names=True)})", "spark")
@@ -96,7 +96,7 @@ def parse_schema(text: str) -> pa.Schema:
 
 
 def type_text(data_type: pa.DataType) -> str:
-    """What Spark SQL calls a type."""
+    """Return the DDL of a type."""
     data_type = spark_type(data_type)
     if data_type in _TO_SQL:
         return _TO_SQL[data_type]
@@ -115,7 +115,7 @@ def type_text(data_type: pa.DataType) -> str:
 
 
 def schema_text(schema: pa.Schema | Sequence[pa.Field]) -> str:
-    """A list of columns, as `parse_schema` reads it."""
+    """Return the DDL of columns, which `parse_schema` parses."""
     return ", ".join(
         f"{_name(field.name)} {type_text(field.type)}{'' if field.nullable else ' NOT NULL'}"
         for field in schema
@@ -124,7 +124,7 @@ def schema_text(schema: pa.Schema | Sequence[pa.Field]) -> str:
 
 @lru_cache(maxsize=4096)
 def spark_type(data_type: pa.DataType) -> pa.DataType:
-    """The Arrow type that Spark would hand out for a type that another engine has made."""
+    """Return the Arrow type in which Spark returns values of a type."""
     if data_type in _SAME_IN_SPARK:
         return _SAME_IN_SPARK[data_type]
     if pa.types.is_dictionary(data_type):
@@ -144,30 +144,30 @@ def spark_type(data_type: pa.DataType) -> pa.DataType:
 
 
 def _spark_field(field: pa.Field) -> pa.Field:
-    """A part of a nested type; what a table's log notes about it (a physical name) is not its."""
+    """Return a field of a nested type, without metadata such as its physical name."""
     return field.with_type(spark_type(field.type)).remove_metadata()
 
 
 def spark_schema(schema: pa.Schema) -> pa.Schema:
-    """The same columns in the types that Spark would hand out."""
+    """Return a schema with the types in which Spark returns its columns."""
     return pa.schema([field.with_type(spark_type(field.type)) for field in schema])
 
 
 def _without_void(text: str, *, names: bool = False) -> str:
-    """A text in which `NULL` stands for the type `VOID`: the parser does not know Spark's word.
+    """Replace the type `VOID` by `NULL`, since the parser does not know `VOID`.
 
-    With `names`, a word at the beginning or behind a comma is the name of a column.
+    With `names`, a word at the start or after a comma is the name of a column.
     """
-    depth, found = 0, text
+    depth, replaced = 0, text
     tokens = list(sqlglot.tokenize(text, "spark"))
     for place, token in reversed(list(enumerate(tokens))):
         depth += (token.token_type is TokenType.GT) - (token.token_type is TokenType.LT)
         before = tokens[place - 1].token_type if place else TokenType.COMMA
-        behind = tokens[place + 1].token_type if place + 1 < len(tokens) else TokenType.COMMA
-        is_name = behind is TokenType.COLON or (names and depth == 0 and before is TokenType.COMMA)
+        after = tokens[place + 1].token_type if place + 1 < len(tokens) else TokenType.COMMA
+        is_name = after is TokenType.COLON or (names and depth == 0 and before is TokenType.COMMA)
         if token.token_type is TokenType.VAR and token.text.upper() == "VOID" and not is_name:
-            found = f"{found[: token.start]}NULL{found[token.end + 1 :]}"
-    return found
+            replaced = f"{replaced[: token.start]}NULL{replaced[token.end + 1 :]}"
+    return replaced
 
 
 def _field(column: exp.ColumnDef) -> pa.Field:
@@ -183,17 +183,17 @@ def _field(column: exp.ColumnDef) -> pa.Field:
     return pa.field(column.name, _arrow(column.kind), nullable=not required, metadata=metadata)
 
 
-def arrow_type(found: exp.DataType) -> pa.DataType:
-    """The Arrow type of a type in a syntax tree.
+def arrow_type(data_type: exp.DataType) -> pa.DataType:
+    """Return the Arrow type of a type in a syntax tree.
 
     Raises:
-        ValueError: it has none.
+        ValueError: it has no Arrow type.
     """
-    return _arrow(found)
+    return _arrow(data_type)
 
 
-def _arrow(found: exp.DataType) -> pa.DataType:
-    kind, inner = found.this, found.expressions
+def _arrow(data_type: exp.DataType) -> pa.DataType:
+    kind, inner = data_type.this, data_type.expressions
     match kind:
         case _Kind.DECIMAL:
             precision, scale = [*(int(part.name) for part in inner), *(10, 0)[len(inner) :]][:2]
@@ -208,7 +208,7 @@ def _arrow(found: exp.DataType) -> pa.DataType:
         case _ if kind in _FROM_SQL:
             return _FROM_SQL[kind]
         case _:
-            raise ValueError(f"the type {found.sql(dialect='spark')} has no Arrow form")
+            raise ValueError(f"the type {data_type.sql(dialect='spark')} has no Arrow type")
 
 
 def _name(name: str) -> str:

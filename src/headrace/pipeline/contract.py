@@ -1,7 +1,7 @@
-"""Contracts: the columns that a view promises, and how far it may stray from them.
+"""Contracts: the columns that a view promises, and how strictly they are checked.
 
-A contract is made from an Arrow schema or from DDL, and gives both back. Types are compared as
-types; the text in which a contract is stored is only how it travels.
+A contract is made from an Arrow schema or from DDL, and converts back to both. Types are stored as
+DDL, but compared as types.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,22 +15,22 @@ from headrace.pipeline.arrow_ddl import parse_type, schema_text, spark_type, typ
 from headrace.pipeline.widening import widens
 
 FINGERPRINT_KEY = b"headrace.schema.fingerprint"
-"""Where a schema carries the fingerprint of the contract that it was made from."""
+"""The metadata key under which a schema has the fingerprint of its contract."""
 
 
 class Evolution(StrEnum):
-    """How far what a view gives may stray from its contract."""
+    """How strictly a schema is checked against a contract."""
 
     STRICT = "STRICT"
-    """Not at all: the same columns in the same order, of the same types."""
+    """The same columns in the same order, with the same types."""
     ADDITIVE = "ADDITIVE"
-    """Further columns are welcome."""
+    """Additional columns are allowed."""
     RELAXED = "RELAXED"
-    """Further columns, any order, and types that the contract's types can hold without loss."""
+    """Additional columns, any order, and types that can be widened to the promised ones."""
 
 
 class Breach(StrEnum):
-    """What is wrong with a column."""
+    """The kind of a violation."""
 
     MISSING_COLUMN = "MISSING_COLUMN"
     EXTRA_COLUMN = "EXTRA_COLUMN"
@@ -43,7 +43,7 @@ class Breach(StrEnum):
 
 
 class ColumnContract(msgspec.Struct, frozen=True, kw_only=True):
-    """One promised column; its type is in Spark's words."""
+    """A promised column; its type is Spark DDL."""
 
     name: str
     type: str
@@ -52,12 +52,12 @@ class ColumnContract(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def arrow_type(self) -> pa.DataType:
-        """The type as a type."""
+        """The Arrow type."""
         return parse_type(self.type)
 
 
 class Violation(msgspec.Struct, frozen=True, kw_only=True):
-    """One way in which a schema is not what was promised."""
+    """A difference between a schema and a contract."""
 
     table: str
     breach: Breach
@@ -73,7 +73,7 @@ class Violation(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Contract(msgspec.Struct, frozen=True, kw_only=True):
-    """The columns of a table, as promised."""
+    """The promised columns of a table."""
 
     table: str
     columns: tuple[ColumnContract, ...]
@@ -99,7 +99,7 @@ class Contract(msgspec.Struct, frozen=True, kw_only=True):
         ordering: Sequence[str] = (),
         metadata: Mapping[str, str] | None = None,
     ) -> "Contract":
-        """The contract that a schema keeps.
+        """Return the contract of a schema.
 
         Raises:
             ValueError: a partition or ordering column is not among the columns.
@@ -127,7 +127,7 @@ class Contract(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def to_arrow(self) -> pa.Schema:
-        """The promised schema, with its fingerprint in the metadata."""
+        """Return the promised schema, with the fingerprint in its metadata."""
         fields = [
             pa.field(
                 column.name,
@@ -142,7 +142,7 @@ class Contract(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def fingerprint(self) -> str:
-        """A digest of the columns, their types and nullability, and the partitioning."""
+        """A hash of the columns, their types and nullability, partitioning and order."""
         columns = [
             [column.name, type_text(column.arrow_type), column.nullable] for column in self.columns
         ]
@@ -150,12 +150,12 @@ class Contract(msgspec.Struct, frozen=True, kw_only=True):
         return sha256(msgspec.json.encode(parts)).hexdigest()
 
     def ddl(self, *, location: str | None = None) -> str:
-        """The `CREATE TABLE` of a table that keeps the contract."""
+        """Return the `CREATE TABLE` statement of the contract."""
         partitioned = ", ".join(self.partition_columns)
         properties = ", ".join(f"'{k}' = '{v}'" for k, v in sorted(self.metadata.items()))
         return "\n".join(
             line
-            for line, wanted in (
+            for line, is_needed in (
                 (f"CREATE TABLE {self.table} (", True),
                 (f"  {schema_text(self.to_arrow())}", True),
                 (") USING DELTA", True),
@@ -163,7 +163,7 @@ class Contract(msgspec.Struct, frozen=True, kw_only=True):
                 (f"LOCATION '{location}'", location is not None),
                 (f"TBLPROPERTIES ({properties})", bool(properties)),
             )
-            if wanted
+            if is_needed
         )
 
     def check(
@@ -174,13 +174,13 @@ class Contract(msgspec.Struct, frozen=True, kw_only=True):
         ordering: Sequence[str] | None = None,
         with_metadata: bool = False,
     ) -> tuple[Violation, ...]:
-        """Where a schema is not what was promised, under the contract's own policy.
+        """Return the violations of a schema, under the contract's policy.
 
         Args:
-            schema: What a table or a plan has; names are compared as Spark does, without case.
-            partition_columns: How it is partitioned, if that is to be checked.
-            ordering: How it is ordered, if that is to be checked.
-            with_metadata: Whether the promised metadata must be there too.
+            schema: The schema of a table or plan; names are compared case-insensitively.
+            partition_columns: The actual partitioning; None to skip this check.
+            ordering: The actual sort order; None to skip this check.
+            with_metadata: Whether to check the metadata, too.
         """
         return tuple(self._violations(schema, partition_columns, ordering, with_metadata))
 
@@ -191,9 +191,9 @@ class Contract(msgspec.Struct, frozen=True, kw_only=True):
         ordering: Sequence[str] | None,
         with_metadata: bool,  # noqa: FBT001
     ) -> Iterator[Violation]:
-        found = {field.name.casefold(): field for field in schema}
+        fields = {field.name.casefold(): field for field in schema}
         for column in self.columns:
-            field = found.get(column.name.casefold())
+            field = fields.get(column.name.casefold())
             if field is None:
                 breach = Breach.MISSING_COLUMN
                 yield self._violation(breach, column.name, column.type, "no such column")
@@ -201,13 +201,13 @@ class Contract(msgspec.Struct, frozen=True, kw_only=True):
                 yield from self._column(column, field)
         promised = [column.name.casefold() for column in self.columns]
         if self.evolution is Evolution.STRICT:
-            for name, field in found.items():
+            for name, field in fields.items():
                 if name not in promised:
                     breach = Breach.EXTRA_COLUMN
                     yield self._violation(breach, field.name, "no such column", str(field.type))
-        common = [name for name in found if name in promised]
+        common = [name for name in fields if name in promised]
         if self.evolution is not Evolution.RELAXED and common != [
-            n for n in promised if n in found
+            n for n in promised if n in fields
         ]:
             yield self._violation(Breach.COLUMN_ORDER, "*", ", ".join(promised), ", ".join(common))
         yield from self._same_names(
@@ -225,8 +225,8 @@ class Contract(msgspec.Struct, frozen=True, kw_only=True):
         promised, given = column.arrow_type, spark_type(field.type)
         fits = widens(given, promised) if self.evolution is Evolution.RELAXED else False
         if given != promised and not fits:
-            found = type_text(given)
-            yield self._violation(Breach.TYPE_MISMATCH, column.name, column.type, found)
+            actual = type_text(given)
+            yield self._violation(Breach.TYPE_MISMATCH, column.name, column.type, actual)
         if field.nullable and not column.nullable:
             breach = Breach.NULLABILITY_MISMATCH
             yield self._violation(breach, column.name, "NOT NULL", "nullable")
@@ -237,7 +237,7 @@ class Contract(msgspec.Struct, frozen=True, kw_only=True):
         if given is not None and [*map(str.casefold, promised)] != [*map(str.casefold, given)]:
             yield self._violation(breach, "*", ", ".join(promised) or "none", ", ".join(given))
 
-    def _violation(self, breach: Breach, column: str, expected: str, found: str) -> Violation:
+    def _violation(self, breach: Breach, column: str, expected: str, actual: str) -> Violation:
         return Violation(
-            table=self.table, breach=breach, column=column, expected=expected, found=found
+            table=self.table, breach=breach, column=column, expected=expected, found=actual
         )

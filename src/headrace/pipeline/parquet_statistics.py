@@ -1,7 +1,7 @@
-"""Statistics of data files, from the footers that their writer has left.
+"""Derives the statistics of data files for the log from their Parquet footers.
 
-Only what is sure goes into the log: a bound that could lie is left out, and a file without it is
-read more often than needed, never less.
+A bound that might be wrong is omitted: without it a file may be read unnecessarily, but is never
+skipped by mistake.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,13 +14,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 _INDEXED_COLUMNS = 32
-"""As many as Delta writers index unless a table says otherwise."""
-_LONGEST_TEXT = 64
+"""The default number of indexed columns of Delta writers."""
+_MAX_CHARACTERS = 64
 _MILLISECOND = timedelta(milliseconds=1)
 
 
 def read_statistics(metadata: pq.FileMetaData, schema: pa.Schema) -> str:
-    """The statistics of a file as the log has them, of its first columns that have an order."""
+    """Return the statistics of a file in the log's JSON, for its first orderable columns."""
     indexed = {f.name for f in list(schema)[:_INDEXED_COLUMNS] if not pa.types.is_nested(f.type)}
     bounded = {f.name for f in schema if f.name in indexed and _is_bounded(f.type)}
     least: dict[str, Any] = {}
@@ -44,11 +44,11 @@ def read_statistics(metadata: pq.FileMetaData, schema: pa.Schema) -> str:
 
 
 def _chunks(metadata: pq.FileMetaData, names: Iterable[str]) -> Mapping[str, list[Any]]:
-    wanted = set(names)
+    indexed = set(names)
     places = {
         metadata.schema.column(place).path: place
         for place in range(metadata.num_columns)
-        if metadata.schema.column(place).path in wanted
+        if metadata.schema.column(place).path in indexed
     }
     return {
         name: [
@@ -60,7 +60,7 @@ def _chunks(metadata: pq.FileMetaData, names: Iterable[str]) -> Mapping[str, lis
 
 
 def _is_bounded(kind: pa.DataType) -> bool:
-    """Whether bounds are sure: those of floats say nothing of a NaN, which is above them all."""
+    """Return whether bounds are reliable; those of floats ignore NaN, which is the greatest."""
     return bool(
         pa.types.is_integer(kind)
         or pa.types.is_date32(kind)
@@ -77,7 +77,7 @@ def _set(bounds: dict[str, Any], name: str, value: Any) -> None:
 
 def _lower(value: Any) -> Any:
     if isinstance(value, str):
-        return value[:_LONGEST_TEXT]  # what is left of a text is not above it
+        return value[:_MAX_CHARACTERS]  # a prefix is not greater than the string
     if isinstance(value, datetime):
         return _time(value.replace(microsecond=value.microsecond // 1000 * 1000))
     return _plain(value)
@@ -85,7 +85,7 @@ def _lower(value: Any) -> Any:
 
 def _upper(value: Any) -> Any:
     if isinstance(value, str):
-        return value if len(value) <= _LONGEST_TEXT else None
+        return value if len(value) <= _MAX_CHARACTERS else None
     if isinstance(value, datetime):
         whole = value.replace(microsecond=value.microsecond // 1000 * 1000)
         return _time(whole if whole == value else whole + _MILLISECOND)
@@ -93,7 +93,7 @@ def _upper(value: Any) -> Any:
 
 
 def _time(value: datetime) -> str:
-    """A time to the millisecond, as the log has it; with a Z if it has a zone."""
+    """Format a timestamp for the log, in milliseconds; with a Z if it has a zone."""
     if value.tzinfo is None:
         return value.isoformat(timespec="milliseconds")
     return value.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="milliseconds") + "Z"

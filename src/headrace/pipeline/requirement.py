@@ -1,4 +1,4 @@
-"""What pipelines need before they can be planned: checked first, importing none of it."""
+"""Checks that the packages for planning are installed, without importing them."""
 
 from importlib.util import find_spec
 
@@ -6,10 +6,10 @@ from headrace.errors import MissingExtraError
 
 
 def require_planner() -> None:
-    """Say how to install the planner where it is not.
+    """Check that the extra `pipeline` is installed.
 
     Raises:
-        MissingExtraError: it is not.
+        MissingExtraError: a package is missing; the error says how to install it.
     """
     for module in ("datafusion", "deltalake", "substrait"):
         if find_spec(module) is None:

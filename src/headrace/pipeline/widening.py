@@ -1,4 +1,4 @@
-"""Which Arrow types can hold another's every value, by the rules of Delta's type widening."""
+"""Decides whether an Arrow type widens to another, by the rules of Delta's type widening."""
 
 import pyarrow as pa
 
@@ -18,7 +18,7 @@ _DELTA_NAMES = {
 
 
 def widens(given: pa.DataType, promised: pa.DataType) -> bool:
-    """Whether every value of `given` is one of `promised`; also inside lists, maps, structs."""
+    """Return whether `promised` can represent every value of `given`, also in nested types."""
     if given == promised or pa.types.is_null(given):
         return True
     if pa.types.is_list(given) and pa.types.is_list(promised):

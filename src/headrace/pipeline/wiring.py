@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 from headrace.pipeline.functions.catalog import Catalog
-from headrace.pipeline.planner.request import BuilderAnalyst, ViewChecker
+from headrace.pipeline.planner.plan_request import BuilderAnalyst, ViewChecker
 from headrace.pipeline.project.profile import Profile
 from headrace.pipeline.project.setting import Settings
 from headrace.pipeline.runners.task import Runner, RunnerContext
@@ -23,7 +23,7 @@ def open_spark(profile: Profile) -> SparkSession:
     Raises:
         MissingExtraError, JavaNotFoundError: Spark cannot run here.
     """
-    from headrace.pipeline.runners.spark.session import open_session  # noqa: PLC0415
+    from headrace.pipeline.runners.spark.run_session import open_session  # noqa: PLC0415
 
     return open_session(profile)
 
@@ -34,7 +34,7 @@ def take_spark(session: SparkSession) -> SparkSession:
     Raises:
         SessionError: they cannot.
     """
-    from headrace.pipeline.runners.spark.session import take_session  # noqa: PLC0415
+    from headrace.pipeline.runners.spark.run_session import take_session  # noqa: PLC0415
 
     return take_session(session)
 
@@ -46,7 +46,7 @@ def session_settings(session: SparkSession | None) -> dict[str, str]:
     """
     if session is None and "pyspark" not in sys.modules:
         return {}
-    from headrace.pipeline.runners.spark.setting import changed_settings  # noqa: PLC0415
+    from headrace.pipeline.runners.spark.view_session import changed_settings  # noqa: PLC0415
 
     return changed_settings(session)
 
@@ -62,7 +62,7 @@ def running_spark() -> SparkSession | None:
     """The session that is running in this process, if there is one; none is started."""
     if "pyspark" not in sys.modules:
         return None
-    from headrace.pipeline.runners.spark.session import running_session  # noqa: PLC0415
+    from headrace.pipeline.runners.spark.run_session import running_session  # noqa: PLC0415
 
     return running_session()
 
@@ -72,7 +72,7 @@ def view_checker(
 ) -> ViewChecker:
     """Who tells what Spark's analyser thinks of the text of views."""
     from headrace.pipeline.runners.spark.checker import SparkChecker  # noqa: PLC0415
-    from headrace.pipeline.runners.spark.setting import view_session  # noqa: PLC0415
+    from headrace.pipeline.runners.spark.view_session import view_session  # noqa: PLC0415
 
     return SparkChecker(view_session(session, profile, settings), catalog)
 

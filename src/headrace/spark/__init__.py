@@ -11,8 +11,8 @@ require_pyspark()
 
 # isort: split
 from headrace.engines.spark.session import is_connect  # noqa: E402  (only now there is a Spark)
+from headrace.spark.job_progress import progress  # noqa: E402
 from headrace.spark.live_files import files, open_table  # noqa: E402
-from headrace.spark.progress import progress  # noqa: E402
 from headrace.spark.read import read  # noqa: E402
 from headrace.spark.session import attach, local, open_session  # noqa: E402
 from headrace.spark.source import register  # noqa: E402

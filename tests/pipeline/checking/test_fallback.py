@@ -9,7 +9,7 @@ from headrace.cli.app import app
 from headrace.pipeline import Project
 from headrace.pipeline.runners.datafusion import runner
 from headrace.pipeline.runs.artifact import PlanStage
-from headrace.pipeline.runs.record import RunStatus
+from headrace.pipeline.runs.run_record import RunStatus
 
 
 class UnreadablePlans:

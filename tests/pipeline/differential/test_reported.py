@@ -86,7 +86,7 @@ REFUSED = [
 @pytest.fixture(scope="module")
 def session(spark: Any) -> Any:
     from headrace.pipeline.functions.catalog import standard_catalog  # noqa: PLC0415
-    from headrace.pipeline.runners.spark.function import register_functions  # noqa: PLC0415
+    from headrace.pipeline.runners.spark.arrow_function import register_functions  # noqa: PLC0415
 
     own = spark.newSession()
     own.conf.set("spark.sql.session.timeZone", "UTC")

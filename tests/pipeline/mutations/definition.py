@@ -31,7 +31,7 @@ TEXT = [
         OTHER,
         OTHER,
         OTHER,
-        (K.TOKEN, "`points` became `score` behind `) ) as`"),
+        (K.TOKEN, "`points` became `score` after `) ) as`"),
     ),
     Mutation(
         "literal", edit_sql("2024", "2023"), OTHER, OTHER, OTHER, (K.TOKEN, "`2024` became `2023`")

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from headrace.pipeline.page.project import project_page
+from headrace.pipeline.page.project_page import project_page
 from tests.pipeline.page.browser import CHROMIUM, Browser, running_browser
 from tests.pipeline.page.project import write_project
 from tests.pipeline.page.test_page import EVIL, evil_page

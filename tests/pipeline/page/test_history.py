@@ -1,8 +1,9 @@
 from pathlib import Path
 
-from headrace.pipeline.page.history import read_stories, tell_story
 from headrace.pipeline.page.story import Status
-from headrace.pipeline.runs.record import (
+from headrace.pipeline.page.story_reader import read_stories, tell_story
+from headrace.pipeline.runs.artifact_store import ArtifactStore
+from headrace.pipeline.runs.run_record import (
     Failure,
     RunKind,
     RunRecord,
@@ -10,7 +11,6 @@ from headrace.pipeline.runs.record import (
     ViewRun,
     ViewStatus,
 )
-from headrace.pipeline.runs.store import ArtifactStore
 
 DAY_MS = 86_400_000
 

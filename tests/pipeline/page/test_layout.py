@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.pipeline.page.graph import Edge, Graph, Node
 from headrace.pipeline.page.layering import Layers, layer
 from headrace.pipeline.page.layout import HEIGHT, WIDTH, lay_out
 from headrace.pipeline.page.neighbourhood import Neighbourhoods
 from headrace.pipeline.page.ordering import crossings, order
 from headrace.pipeline.page.placing import settle
+from headrace.pipeline.page.view_graph import Edge, Graph, Node
 
 
 def graph_of(count: int, edges: set[tuple[int, int]]) -> Graph:

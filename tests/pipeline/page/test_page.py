@@ -11,11 +11,11 @@ from typer.testing import CliRunner
 from headrace.cli.main import app
 from headrace.pipeline import Project
 from headrace.pipeline.page.document import Heading, render_page
-from headrace.pipeline.page.graph import Graph, Node
 from headrace.pipeline.page.mermaid import mermaid
-from headrace.pipeline.page.project import project_page
+from headrace.pipeline.page.project_page import project_page
 from headrace.pipeline.page.sql_text import sql_element
 from headrace.pipeline.page.story import RunLine, Status, Story
+from headrace.pipeline.page.view_graph import Graph, Node
 from tests.pipeline.page.project import VIEWS, write_project
 
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"'&"
@@ -156,4 +156,4 @@ def test_the_page_tells_how_views_stand_and_what_a_run_would_do(tmp_path: Path) 
     sales = root / "views" / "sales.sql"
     sales.write_text(sales.read_text().replace("sum(amount)", "max(amount)"))
     text = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", project_page(root)))
-    assert "A run now would compute it: `sum` became `max` behind `select customer ,`" in text
+    assert "A run now would compute it: `sum` became `max` after `select customer ,`" in text

@@ -14,8 +14,8 @@ from headrace.pipeline.output.staging import Journal
 from headrace.pipeline.output.write import OutputWrite, Replacement
 from headrace.pipeline.project.header import Header, Materialise, WriteMode
 from headrace.pipeline.runners.datafusion.file import write_rows
-from headrace.pipeline.runs.digest import digest_batches
-from headrace.pipeline.runs.record import OutputVersion
+from headrace.pipeline.runs.row_digest import digest_batches
+from headrace.pipeline.runs.run_record import OutputVersion
 from headrace.storage.local import LocalStore
 
 SCHEMA = pa.schema([("k", pa.int64()), ("part", pa.string()), ("v", pa.string())])

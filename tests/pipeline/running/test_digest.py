@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from headrace.pipeline.execution.comparison import compare_results, compare_rows
 from headrace.pipeline.project.header import Tier
-from headrace.pipeline.runs.digest import RowDigest, digest_batches, merge_digests
+from headrace.pipeline.runs.row_digest import RowDigest, digest_batches, merge_digests
 
 TYPES = {
     "int": (pa.int64(), st.integers(-(2**63), 2**63 - 1)),
@@ -92,7 +92,7 @@ def test_the_names_of_columns_count() -> None:
 @pytest.mark.parametrize(
     ("tier", "expected"),
     [
-        (Tier.CANONICAL, "it gives the same rows in another order"),
+        (Tier.CANONICAL, "it returns the same rows in another order"),
         (Tier.STABLE_SET, None),
         (Tier.BEST_EFFORT, None),
     ],
@@ -120,7 +120,9 @@ def test_numbers_may_be_off_by_the_tolerance_and_nothing_else_may() -> None:
 
     assert compare(near) is None
     assert compare(far) == "column x is off by more than 1e-06"
-    assert compare(other) == "it gives other rows, also where there are no floats and decimals"
+    assert (
+        compare(other) == "it returns other rows, also in columns that are not floats or decimals"
+    )
     swapped = pa.table({"k": ["a", "b"], "x": [2.0, 1.0]})
     assert compare(swapped) == "column x is off by more than 1e-06"
     assert compare_rows(then, near, tolerance=1e-6) is None

@@ -133,7 +133,7 @@ def test_a_file_that_begins_with_a_byte_order_mark_is_a_view(shop: Path) -> None
 def test_a_runner_that_is_none_is_refused_by_every_verb(shop: Path) -> None:
     project = Project.load(shop)
     for verb in (project.plan, project.run, project.decide, project.replay):
-        with pytest.raises(InvalidArgumentError, match="'duck' is none of spark, datafusion"):
+        with pytest.raises(InvalidArgumentError, match="'duck' is not one of spark, datafusion"):
             verb(engine="duck")
 
 
@@ -151,7 +151,7 @@ def test_a_state_folder_that_cannot_be_made_is_told(shop: Path) -> None:
 
 def test_a_project_without_a_name_is_refused(shop: Path) -> None:
     edit(shop / "headrace.toml", 'name = "shop"', 'name = " "')
-    with pytest.raises(InvalidProjectError, match="a project has one"):
+    with pytest.raises(InvalidProjectError, match="it must not be empty"):
         run(shop)
 
 

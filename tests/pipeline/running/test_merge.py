@@ -13,7 +13,7 @@ from headrace import Snapshot, Table
 from headrace.errors import InvalidResultError
 from headrace.pipeline.output.write import OutputWrite, Replacement
 from headrace.pipeline.project.header import WriteMode
-from headrace.pipeline.runners.spark.merge import merge_on_spark, write_parquet
+from headrace.pipeline.runners.spark.table_merge import merge_on_spark, write_parquet
 from tests.pipeline.running.output import Output, as_rows, rows
 
 MakeOutput = Callable[..., Output]

@@ -11,7 +11,7 @@ from deltalake import write_deltalake
 
 from headrace.pipeline import Project, RunRecord
 from headrace.pipeline.output.staging import Journal
-from headrace.pipeline.runs.record import ViewStatus
+from headrace.pipeline.runs.run_record import ViewStatus
 from headrace.storage.local import LocalStore
 from headrace.table import Table
 from tests.pipeline.shop import edit

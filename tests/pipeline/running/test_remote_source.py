@@ -8,7 +8,7 @@ from deltalake import DeltaTable, write_deltalake
 
 from headrace.errors import InvalidProjectError
 from headrace.pipeline import Project
-from headrace.pipeline.runs.record import ViewStatus
+from headrace.pipeline.runs.run_record import ViewStatus
 from tests.emulator.place import SECRET_KEY, Place
 
 PROJECT = """

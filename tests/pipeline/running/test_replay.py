@@ -156,7 +156,7 @@ def test_a_volatile_view_that_gives_other_rows_is_named(shop: Path) -> None:
     assert {n: v.status.value for n, v in now.views.items() if v.status.value != "ran"} == {
         "dice": "failed"
     }
-    with pytest.raises(ReplayDiffersError, match="view dice: it gives other rows"):
+    with pytest.raises(ReplayDiffersError, match="view dice: it returns other rows"):
         now.check()
 
 

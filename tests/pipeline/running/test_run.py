@@ -20,7 +20,7 @@ from headrace.errors import (
 from headrace.pipeline import Project, RunRecord, RunStatus, ViewStatus
 from headrace.pipeline.execution.lock import run_lock
 from headrace.pipeline.runs.artifact import PlanStage
-from headrace.pipeline.runs.store import ArtifactStore
+from headrace.pipeline.runs.artifact_store import ArtifactStore
 from tests.pipeline.shop import append_orders, append_weather, compact_orders, edit, write_shop
 
 ENGINE = "datafusion"
@@ -198,7 +198,7 @@ def test_a_view_that_read_an_older_result_runs_again_once_that_is_made_anew(shop
     assert statuses(alone)["top"] == "ran"
     whole = run(shop)
     assert statuses(whole) == {"forecast": "skipped", "revenue": "ran", "top": "ran"}
-    named = "view revenue has another result than the one it read"
+    named = "view revenue has another result than the one that was read"
     assert whole.views["top"].reason == named
     assert whole.views["top"].upstream_keys == {"revenue": whole.views["revenue"].skip_key}
     (told,) = (v for v in Project.load(shop).diff(alone.id, whole.id).views if v.view == "top")
@@ -308,7 +308,7 @@ def test_why_names_the_token_that_changed(shop: Path) -> None:
     edit(shop / "views" / "top.sql", "> 100", "> 120")
     decision = Project.load(shop).why("top")
     assert decision.action.value == "run"
-    assert decision.reason == "`100` became `120` behind `where total >`"
+    assert decision.reason == "`100` became `120` after `where total >`"
 
 
 def test_an_optional_source_that_is_missing_is_empty(shop: Path) -> None:

@@ -18,12 +18,12 @@ from headrace.errors import RunCancelledError
 from headrace.pipeline import Project, RunRecord, RunStatus, ViewRun, ViewStatus
 from headrace.pipeline.execution.comparison import compare_rows
 from headrace.pipeline.execution.decision import Action, Decision
-from headrace.pipeline.execution.progress import Quiet
+from headrace.pipeline.execution.run_progress import Quiet
 from headrace.pipeline.project.header import Tier
-from headrace.pipeline.runners.spark.digest import digest_written
-from headrace.pipeline.runners.spark.execution import SparkExecutions
+from headrace.pipeline.runners.spark.job_group import SparkExecutions
+from headrace.pipeline.runners.spark.result_digest import digest_written
 from headrace.pipeline.runs.artifact import PlanStage
-from headrace.pipeline.runs.digest import digest_batches
+from headrace.pipeline.runs.row_digest import digest_batches
 from tests.pipeline.shop import append_orders, append_weather, edit, write_shop
 from tests.spark.test_columns import mapped_table
 from tests.spark.test_deletion_vectors import with_vectors

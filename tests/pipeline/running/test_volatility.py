@@ -20,7 +20,7 @@ from headrace.pipeline.project.header import Tier
 from headrace.pipeline.project.spark_setting import HARMLESS
 from headrace.pipeline.runners.spark.analyst import SparkAnalyst
 from headrace.pipeline.runners.spark.runner import SparkRunner
-from headrace.pipeline.runners.spark.setting import changed_settings
+from headrace.pipeline.runners.spark.view_session import changed_settings
 from headrace.pipeline.runners.spark.volatility import volatile_parts
 from headrace.pipeline.runners.task import ViewResult, ViewTask
 from tests.pipeline.mutations.mutation import NONE

@@ -10,19 +10,20 @@ import pytest
 
 from headrace.errors import DataFileNotFoundError
 from headrace.pipeline.runs import file_mark
-from headrace.pipeline.runs.file_mark import MARKS, FileToMark, describe_alteration, make_marks
+from headrace.pipeline.runs.file_mark import MARKS, describe_alteration, make_marks
+from headrace.pipeline.sources.source import LocalFile
 
 MIB = 1 << 20
 NO_MARKS = MARKS.empty_table()
 
 
-def file_of(folder: Path, name: str, size: int) -> FileToMark:
+def file_of(folder: Path, name: str, size: int) -> LocalFile:
     place = folder / name
     place.write_bytes(os.urandom(size))
-    return FileToMark(path=name, dv_id=None, place=place)
+    return LocalFile(path=name, dv_id=None, place=place)
 
 
-def alteration(marks: pa.Table, file: FileToMark) -> str | None:
+def alteration(marks: pa.Table, file: LocalFile) -> str | None:
     (row,) = [row for row in marks.to_pylist() if row["path"] == file.path]
     return describe_alteration(
         file.place,
@@ -70,10 +71,10 @@ def test_a_changed_head_or_footer_is_noticed_and_a_copy_is_not_a_change(
     assert alteration(marks, file) is None
     for offset in {0, size - 1}:
         flip(file.place, offset)
-        assert alteration(marks, file) == "its content is another one"
+        assert alteration(marks, file) == "its content has changed"
         flip(file.place, offset)
     file.place.write_bytes(b"x" * (size + 1))
-    assert alteration(marks, file) == f"it has {size + 1} bytes, and had {size}"
+    assert alteration(marks, file) == f"it has {size + 1} bytes and had {size}"
 
 
 def test_only_files_without_a_mark_that_holds_are_marked(tmp_path: Path) -> None:
@@ -87,7 +88,7 @@ def test_only_files_without_a_mark_that_holds_are_marked(tmp_path: Path) -> None
 
 
 def test_a_file_that_is_gone_is_named(tmp_path: Path) -> None:
-    gone = FileToMark(path="gone", dv_id=None, place=tmp_path / "gone")
+    gone = LocalFile(path="gone", dv_id=None, place=tmp_path / "gone")
     with pytest.raises(DataFileNotFoundError, match="gone"):
         make_marks("s", [gone], known=NO_MARKS)
 
@@ -99,4 +100,4 @@ def test_marks_of_earlier_releases_are_checked_by_their_own_rule(tmp_path: Path)
     marks = pa.Table.from_pylist([row], schema=MARKS)
     assert alteration(marks, file) is None
     flip(file.place, MIB + 12345)
-    assert alteration(marks, file) == "its content is another one"
+    assert alteration(marks, file) == "its content has changed"

@@ -15,8 +15,8 @@ from headrace.errors import BundleDamagedError, HeadraceError, RunNotFoundError
 from headrace.pipeline import Bundle, Project, RunKind, RunRecord, RunStatus, ViewRun, ViewStatus
 from headrace.pipeline.runs import upkeep
 from headrace.pipeline.runs.artifact import StoreTable
+from headrace.pipeline.runs.artifact_store import ArtifactStore
 from headrace.pipeline.runs.file_mark import MARKS
-from headrace.pipeline.runs.store import ArtifactStore
 from tests.effort import EXAMPLES, STANDARD, examples
 from tests.pipeline.runs.faults import Fault, Moment
 from tests.pipeline.runs.history import HOUR_MS, run_of, view_of

@@ -1,5 +1,5 @@
-"""Bundles: a plan of a whole project, frozen, with the three hashes that stand for it.
+"""Bundles: the frozen plan of a project.
 
-Plans of views, pins and scan units enter; a value leaves that can be stored, compared and run
-again elsewhere. What changed between two of them is told part by part.
+Planned views and pinned sources enter; a content-addressed value leaves that can be stored, run,
+replayed, and compared with another.
 """

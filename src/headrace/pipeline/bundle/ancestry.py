@@ -1,4 +1,4 @@
-"""The sources behind a view, through all views that it reads."""
+"""Traces a view's columns to source columns, through all views that it reads."""
 
 from collections.abc import Mapping
 
@@ -8,20 +8,20 @@ from headrace.pipeline.bundle.view_plan import ViewPlan
 
 
 class Ancestry(msgspec.Struct, frozen=True, kw_only=True):
-    """The columns of sources that a view depends on."""
+    """The source columns that a view depends on."""
 
     columns: dict[str, tuple[str, ...]]
-    """By column of the view, the `source.column` of each that it is made of."""
+    """The `source.column` names that each column of the view is computed from."""
     rows: tuple[str, ...]
-    """The `source.column` of each that decides which rows there are, in it or further up."""
+    """The `source.column` names that decide which rows exist, in this view or upstream."""
 
 
 def trace_ancestry(views: Mapping[str, ViewPlan], view: str) -> Ancestry | None:
-    """Follow the lineage of a view up to the sources; None if a view on the way has none.
+    """Trace the lineage of a view to the sources; None if a view on the way has no lineage.
 
     Args:
         views: The plans of all views.
-        view: The view to ask about.
+        view: The view to trace.
     """
     lineage = views[view].lineage
     if lineage is None:
@@ -29,10 +29,10 @@ def trace_ancestry(views: Mapping[str, ViewPlan], view: str) -> Ancestry | None:
     upstream: dict[str, Ancestry] = {}
     for name in lineage.required:
         if name in views:
-            found = trace_ancestry(views, name)
-            if found is None:
+            ancestry = trace_ancestry(views, name)
+            if ancestry is None:
                 return None
-            upstream[name] = found
+            upstream[name] = ancestry
     rows = set(_roots(lineage.rows, upstream))
     for ancestry in upstream.values():
         rows |= set(ancestry.rows)
@@ -52,7 +52,7 @@ def _roots(sources: tuple[str, ...], upstream: Mapping[str, Ancestry]) -> set[st
         if relation not in upstream:
             roots.add(source)
             continue
-        for name, found in upstream[relation].columns.items():
+        for name, source_columns in upstream[relation].columns.items():
             if name.casefold() == column:
-                roots |= set(found)
+                roots |= set(source_columns)
     return roots

@@ -1,9 +1,10 @@
-"""A bundle: the plan of a project, pinned and frozen.
+"""The bundle: the pinned, frozen plan of a project.
 
-Three hashes are kept apart: each view's plan fingerprint (what is computed), each view's skip
-key (what it depends on), and the bundle's id (all that decides a result). A fourth, the seal,
-covers every byte of the encoding: two bundles that differ in a comment have the same id and
-different seals, and a stored bundle that was altered in any way is refused.
+A bundle has four kinds of hashes. The plan fingerprint of a view covers what it computes, the skip
+key of a view covers everything that its result depends on, and the id of the bundle covers
+everything that determines a result. The seal covers every byte of the encoding: two bundles that
+differ in a comment have the same id and different seals, and a stored bundle that was altered in
+any way is rejected.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,14 +16,14 @@ import msgspec
 from headrace.errors import BundleDamagedError
 from headrace.pipeline.bundle import format_1
 from headrace.pipeline.bundle.ancestry import Ancestry, trace_ancestry
-from headrace.pipeline.bundle.digest import canonical_json, digest_of
+from headrace.pipeline.bundle.content_hash import canonical_json, content_hash
 from headrace.pipeline.bundle.file_list import FileList, FilesByDigest, no_files
 from headrace.pipeline.bundle.view_plan import ViewPlan
-from headrace.pipeline.page.graph import planned_graph
-from headrace.pipeline.page.notebook import notebook_html
+from headrace.pipeline.page.drawing import notebook_html
+from headrace.pipeline.page.view_graph import planned_graph
 from headrace.pipeline.project.header import Materialise
 from headrace.pipeline.project.setting import Settings
-from headrace.pipeline.sources.pin import SourcePin
+from headrace.pipeline.sources.source_pin import SourcePin
 
 FORMAT = 2
 
@@ -31,42 +32,42 @@ _PIN_NAMES = ("uri", "origin", "timestamp_ms", "options")
 _VIEW_NAMES = ("sql", "file", "findings", "lineage", "unplanned", "unpruned", "refused")
 _HEADER_NAMES = ("description",)
 _UNIT_NAMES = ("files_total",)
-"""The fields that decide no result, so that they are no part of the id: where things are, who chose
-them, and reports about them. The words of a view's text are in its key."""
+"""The fields that determine no result, and so are not part of the id: locations, who chose them,
+and reports. The tokens of a view's SQL are in its key."""
 
 
 class Bundle(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that a run needs to know, and a replay to do it again."""
+    """The plan of a project: everything that a run needs, and that a replay repeats."""
 
     id: str
-    """The same for all bundles that give the same results, on every machine."""
+    """Equal for all bundles that compute the same results, on every machine."""
     seal: str
-    """A digest of every other byte of the encoding."""
+    """A hash of every other byte of the encoding."""
     format: int
     project: str
     engine: str
-    """The runner that it is planned for, and its version."""
+    """The runner that the bundle is planned for, and its version."""
     planner: str
     """The planner and its version."""
     settings: Settings
     pins: dict[str, SourcePin]
     order: tuple[str, ...]
-    """The views, each behind all that it reads."""
+    """The views, each after the views that it reads."""
     views: dict[str, ViewPlan]
 
     def __getitem__(self, view: str) -> ViewPlan:
         return self.views[view]
 
     def ancestry(self, view: str) -> Ancestry | None:
-        """The columns of sources behind a view, through all that it reads; None if not known."""
+        """Return the source columns that a view depends on; None if they are not known."""
         return trace_ancestry(self.views, view)
 
     def inlined(self, view: str) -> tuple[str, ...]:
-        """The views that are computed as part of one (`materialise none`), in order."""
+        """Return the views that are computed as part of a view (`materialise none`), in order."""
         return self._reached(view)[0]
 
     def upstream(self, view: str) -> tuple[str, ...]:
-        """The materialised views that one reads, itself or through those it inlines, in order."""
+        """Return the materialised views that a view reads, directly or inlined, in order."""
         return self._reached(view)[1]
 
     def _reached(self, view: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -87,14 +88,14 @@ class Bundle(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def _repr_html_(self) -> str:
-        """The graph, in a notebook."""
+        """Return the graph, for notebooks."""
         graph = planned_graph(self.views, self.pins, {})
         return notebook_html(
             graph, title=self.project, note=f"{self.engine}, bundle {self.id[:12]}"
         )
 
     def encode(self) -> bytes:
-        """The bundle as canonical JSON."""
+        """Return the bundle as canonical JSON."""
         return canonical_json(self)
 
 
@@ -107,7 +108,7 @@ def make_bundle(  # noqa: PLR0913  (the parts of a bundle)
     pins: Mapping[str, SourcePin],
     views: Mapping[str, ViewPlan],
 ) -> Bundle:
-    """Put a bundle together; `views` are in the order in which they are to run."""
+    """Make a bundle with its id and seal; `views` are in the order in which they run."""
     unnamed = Bundle(
         id="",
         seal="",
@@ -126,17 +127,17 @@ def make_bundle(  # noqa: PLR0913  (the parts of a bundle)
 
 
 def decode_bundle(encoded: bytes, *, files: FilesByDigest = no_files) -> Bundle:
-    """Read a stored bundle, and make sure that it is what its id and its seal stand for.
+    """Decode a stored bundle, and check its id and seal.
 
-    Only stored bytes are compared with stored digests: nothing is parsed or planned again, so the
-    answer does not depend on the versions of the packages that made the bundle.
+    Stored bytes are compared with stored hashes; nothing is parsed or planned again, so the check
+    does not depend on the versions of the packages that made the bundle.
 
     Args:
-        encoded: What `Bundle.encode` gave.
-        files: Reads the files that the digest of a scan unit stands for.
+        encoded: The result of `Bundle.encode`.
+        files: Reads the file list of a scan unit, given its digest.
 
     Raises:
-        BundleDamagedError: it was altered, or is of a format that this version cannot read.
+        BundleDamagedError: the bundle was altered, or its format is not supported.
     """
     try:
         stored = msgspec.json.decode(encoded)
@@ -151,16 +152,16 @@ def decode_bundle(encoded: bytes, *, files: FilesByDigest = no_files) -> Bundle:
             _check_seal(head, encoded)
             _check(head, _id(stored))
         else:
-            reason = f"it is of format {head.format}, and this version reads {FORMAT} and older"
+            reason = f"it has format {head.format}, and this version reads {FORMAT} and older"
             raise BundleDamagedError(bundle=head.id, reason=reason)
         return msgspec.json.decode(encoded, type=Bundle, dec_hook=_list_decoder(files))
     except (msgspec.DecodeError, LookupError, TypeError, AttributeError) as error:
-        reason = f"a part of it is missing or has another form ({error})"
+        reason = f"a part of it is missing or malformed ({error})"
         raise BundleDamagedError(bundle=head.id, reason=reason) from error
 
 
 def is_intact(encoded: bytes) -> bool:
-    """Whether an encoding is as it was when it was made; its content is not looked at."""
+    """Return whether the seal of an encoded bundle is valid; the content is not decoded."""
     try:
         head = msgspec.json.decode(encoded, type=_Head)
         _check_seal(head, encoded)
@@ -170,7 +171,7 @@ def is_intact(encoded: bytes) -> bool:
 
 
 class _Head(msgspec.Struct, frozen=True, kw_only=True):
-    """What bundles of every format have."""
+    """The fields that bundles of every format have."""
 
     id: str
     format: int
@@ -179,22 +180,22 @@ class _Head(msgspec.Struct, frozen=True, kw_only=True):
 
 def _check(head: _Head, expected_id: str) -> None:
     if head.id != expected_id:
-        raise BundleDamagedError(bundle=head.id, reason="its content gives another id")
+        raise BundleDamagedError(bundle=head.id, reason="its content does not match its id")
 
 
 def _check_seal(head: _Head, encoded: bytes) -> None:
     unsealed = encoded.replace(f'"seal":"{head.seal}"'.encode(), b'"seal":""')
     if not head.seal or _seal(unsealed) != head.seal:
-        raise BundleDamagedError(bundle=head.id, reason="it is not as it was when it was made")
+        raise BundleDamagedError(bundle=head.id, reason="its content does not match its seal")
 
 
 def _seal(unsealed: bytes) -> str:
-    """The seal of an encoding whose seal is empty."""
+    """Return the seal of an encoding whose seal is empty."""
     return sha256(unsealed).hexdigest()
 
 
 def _id(stored: dict[str, Any]) -> str:
-    """The digest of what is stored, without the fields that decide no result."""
+    """Return the id of a decoded bundle: a hash without the fields that determine no result."""
     deciding = _without(stored, _BUNDLE_NAMES)
     deciding["pins"] = {n: _without(pin, _PIN_NAMES) for n, pin in stored["pins"].items()}
     deciding["views"] = {
@@ -205,7 +206,7 @@ def _id(stored: dict[str, Any]) -> str:
         }
         for name, view in stored["views"].items()
     }
-    return digest_of(deciding)
+    return content_hash(deciding)
 
 
 def _without(fields: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:
@@ -216,6 +217,6 @@ def _list_decoder(files: FilesByDigest) -> Callable[[type, Any], Any]:
     def decode(kind: type, value: Any) -> Any:
         if kind is FileList:
             return FileList(value, files)
-        raise NotImplementedError(f"nothing decodes a {kind.__name__}")
+        raise NotImplementedError(f"{kind.__name__} cannot be decoded")
 
     return decode

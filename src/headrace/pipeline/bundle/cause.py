@@ -1,6 +1,6 @@
-"""Why a key changed: the token, table, file, column, function, setting or upstream view.
+"""Explains why a skip key changed: by token, table, file, column, function, setting or view.
 
-Old and new parts enter; causes leave, most telling first. Two equal keys have no cause.
+The parts of the old and the new key enter; causes leave. Equal keys have no causes.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from headrace.metrics.counts import counted
 from headrace.pipeline.bundle.file_list import compare_files
-from headrace.pipeline.bundle.key import KeyParts
 from headrace.pipeline.bundle.scan_unit import ScanUnit
+from headrace.pipeline.bundle.skip_key import KeyParts
 from headrace.pipeline.bundle.view_plan import ViewPlan
 from headrace.pipeline.functions.catalog import describe_change
 from headrace.pipeline.translation.provenance import KERNELS, PACKAGES, QUERY, RUNNER
@@ -23,7 +23,7 @@ _TRANSLATED = {QUERY: "translates it", KERNELS: "computes functions that it call
 
 
 class CauseKind(StrEnum):
-    """Which part of a key is another one now."""
+    """The part of a key that changed."""
 
     NEW = "new"
     FORMAT = "format"
@@ -45,7 +45,7 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
 
     kind: CauseKind
     subject: str
-    """What changed: the name of the source, function, setting, view; the words around a token."""
+    """The name of the source, function, setting or view that changed, or the changed tokens."""
     text: str
 
     def __str__(self) -> str:
@@ -59,12 +59,12 @@ def explain_change(
     old_units: Sequence[ScanUnit] = (),
     new_units: Sequence[ScanUnit] = (),
 ) -> tuple[Cause, ...]:
-    """What is different between two sets of parts; empty if the view may be skipped.
+    """Return the differences between two keys; empty if the view may be skipped.
 
     Args:
-        old: The parts of the last good run; None if there is none.
-        new: The parts now.
-        old_units: What the view read then; with them, changed files are named.
+        old: The key of the last successful run; None if there is none.
+        new: The current key.
+        old_units: What the view read then, to name the files that changed.
         new_units: What it reads now.
     """
     if old is None:
@@ -72,7 +72,7 @@ def explain_change(
     volatile = (_cause(CauseKind.VOLATILE, "", reason) for reason in new.volatile)
     written = (*_tokens(old.tokens, new.tokens), *_engine(old.engine, new.engine))
     if old.format != new.format:
-        text = f"keys are made in another way now (format {old.format} became {new.format})"
+        text = f"the key format changed from {old.format} to {new.format}"
         return (*volatile, _cause(CauseKind.FORMAT, "", text), *written)
     causes = (
         *volatile,
@@ -84,40 +84,41 @@ def explain_change(
     )
     if old.engine == new.engine:
         causes += tuple(_code(old.computation, new.computation))
-    # Where other files are asked for, or another query is computed, whatever made the question
-    # another one is the cause.
-    return causes or (*_translation(old.computation, new.computation), *_asked(old, new))
+    # A changed predicate or translation follows from another cause, unless there is none.
+    return causes or (*_translation(old.computation, new.computation), *_predicates(old, new))
 
 
 def explain_upstream(old: Mapping[str, str], new: Mapping[str, str]) -> tuple[Cause, ...]:
-    """Which views had another result when they were read; given by view, as keys of results.
+    """Return which upstream views had another result, given the keys of the results by view.
 
-    Two runs of one plan can read different results: a view that is left out of a run is read as
-    it last was.
+    Two runs of one plan can read different results: of a view that is left out of a run, the
+    previous result is read.
     """
     return tuple(
-        _cause(CauseKind.UPSTREAM, name, f"view {name} has another result than the one it read")
+        _cause(
+            CauseKind.UPSTREAM, name, f"view {name} has another result than the one that was read"
+        )
         for name in sorted({*old, *new})
         if old.get(name) != new.get(name)
     )
 
 
 def explain_volatile(reason: str) -> Cause:
-    """The engine called the last run of a view non-deterministic."""
+    """Return the cause for a view whose last run was not deterministic."""
     return _cause(CauseKind.VOLATILE, "", f"its last run was not deterministic: {reason}")
 
 
 def explain_view(
     old: Mapping[str, ViewPlan], new: Mapping[str, ViewPlan], view: str
 ) -> tuple[Cause, ...]:
-    """What is different about a view, down to what changed in the views that it reads.
+    """Return why a view changed, including the causes in the views that it reads.
 
     Args:
-        old: By view, the plan of its last good run.
-        new: By view, its plan now.
-        view: The view to ask about.
+        old: The plan of each view's last successful run.
+        new: The current plan of each view.
+        view: The view to explain.
     """
-    found: dict[str, Cause] = {}
+    causes: dict[str, Cause] = {}
     seen: set[str] = set()
     waiting = [view]
     while waiting:
@@ -135,8 +136,8 @@ def explain_view(
                     waiting.append(cause.subject)
             else:
                 text = cause.text if name == view else f"view {name}: {cause.text}"
-                found[text] = _cause(cause.kind, cause.subject, text)
-    return tuple(found.values())
+                causes[text] = _cause(cause.kind, cause.subject, text)
+    return tuple(causes.values())
 
 
 def _cause(kind: CauseKind, subject: str, text: str) -> Cause:
@@ -155,15 +156,15 @@ def _tokens(old: Sequence[str], new: Sequence[str]) -> Iterator[Cause]:
             "delete": f"`{before}` is gone",
             "insert": f"`{after}` is new",
         }[tag]
-        yield _cause(CauseKind.TOKEN, after or before, f"{change} behind `{place}`")
+        yield _cause(CauseKind.TOKEN, after or before, f"{change} after `{place}`")
 
 
 def _functions(old: KeyParts, new: KeyParts) -> Iterator[Cause]:
     for name in sorted({*old.functions, *new.functions}):
         if name not in old.functions:
-            yield _cause(CauseKind.FUNCTION, name, f"function {name} is used now")
+            yield _cause(CauseKind.FUNCTION, name, f"function {name} is now used")
         elif name not in new.functions:
-            yield _cause(CauseKind.FUNCTION, name, f"function {name} is used no more")
+            yield _cause(CauseKind.FUNCTION, name, f"function {name} is no longer used")
         else:
             for change in describe_change(old.functions[name], new.functions[name]):
                 yield _cause(CauseKind.FUNCTION, name, f"function {name}: {change}")
@@ -184,7 +185,7 @@ def _settings(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Cause]
 
 def _engine(old: str, new: str) -> Iterator[Cause]:
     if old != new:
-        yield _cause(CauseKind.ENGINE, new, f"the engine was {old} and is {new}")
+        yield _cause(CauseKind.ENGINE, new, f"the runner was {old} and is {new}")
 
 
 def _code(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Cause]:
@@ -214,7 +215,7 @@ def _sources(
     for name in sorted({*old.sources, *new.sources}):
         then, now = old.sources.get(name), new.sources.get(name)
         if then is None or now is None:
-            text = f"source {name} is read {'now' if then is None else 'no more'}"
+            text = f"source {name} is {'now' if then is None else 'no longer'} read"
             yield _cause(CauseKind.FILE, name, text)
             continue
         if then.table != now.table:
@@ -234,11 +235,11 @@ def _sources(
             yield _cause(CauseKind.FILE, name, f"source {name}: {change}{versions}")
 
 
-def _asked(old: KeyParts, new: KeyParts) -> Iterator[Cause]:
+def _predicates(old: KeyParts, new: KeyParts) -> Iterator[Cause]:
     for name, now in sorted(new.sources.items()):
         then = old.sources.get(name)
         if then is not None and then.digest != now.digest:
-            text = f"source {name}: files were pruned by {then.where} and are by {now.where}"
+            text = f"source {name}: files were pruned by {then.where} and are pruned by {now.where}"
             yield _cause(CauseKind.FILE, name, text)
 
 
@@ -252,10 +253,10 @@ def _columns(source: str, old: Mapping[str, str], new: Mapping[str, str]) -> Ite
 
 def _files(then: ScanUnit | None, now: ScanUnit | None) -> str:
     if then is None or now is None:
-        return "the files that it reads of it changed"
+        return "the files that the view reads changed"
     before, after = then.files.read(), now.files.read()
     if before is None or after is None:
-        return "the files that it reads of it changed"
+        return "the files that the view reads changed"
     changes = compare_files(before, after)
     parts = [
         f"{counted(len(labels), 'file')} {word}: {_few(labels)}"
@@ -266,7 +267,7 @@ def _files(then: ScanUnit | None, now: ScanUnit | None) -> str:
         )
         if len(labels)
     ]
-    return "; ".join(parts) or "files of the same names have another content or partition value"
+    return "; ".join(parts) or "files with the same names have other content or partition values"
 
 
 def _few(labels: pa.Array) -> str:
@@ -277,8 +278,8 @@ def _few(labels: pa.Array) -> str:
 def _upstream(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Cause]:
     for name in sorted({*old, *new}):
         if name not in old:
-            yield _cause(CauseKind.UPSTREAM, name, f"view {name} is read now")
+            yield _cause(CauseKind.UPSTREAM, name, f"view {name} is now read")
         elif name not in new:
-            yield _cause(CauseKind.UPSTREAM, name, f"view {name} is read no more")
+            yield _cause(CauseKind.UPSTREAM, name, f"view {name} is no longer read")
         elif old[name] != new[name]:
             yield _cause(CauseKind.UPSTREAM, name, f"view {name} changed")

@@ -1,8 +1,7 @@
-"""The files of a scan unit: a digest that stands for them, and a table that is read on demand.
+"""The files of a scan unit: a digest that identifies them, and a table that is read on demand.
 
-A bundle holds the digest alone, so that its size does not depend on how many files its views
-read. The table is in memory where a plan has just been made, and in a file next to the stored
-bundle afterwards.
+A bundle stores only the digest, so that its size does not depend on the number of files. The table
+is in memory after planning, and in a file next to the stored bundle afterwards.
 """
 
 from collections.abc import Callable, Sequence
@@ -14,28 +13,28 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 FilesByDigest: TypeAlias = Callable[[str], pa.Table | None]
-"""Reads the files that a digest stands for; None where they are not at hand."""
+"""Reads the files with a digest; returns None if they are not available."""
 
 _IDENTITY = ("path", "dv_id")
 
 
 class FileList:
-    """The files that a digest stands for. Lists with the same digest are equal."""
+    """Files identified by a digest. Lists with the same digest are equal."""
 
     __slots__ = ("_read", "digest")
 
     def __init__(self, digest: str, read: FilesByDigest) -> None:
-        """Name the files; they are read when they are asked for."""
+        """Take the digest, and a function that reads the files on demand."""
         self.digest = digest
         self._read = read
 
     @classmethod
     def of(cls, digest: str, files: pa.Table) -> "FileList":
-        """Files that are in memory."""
+        """Return a list of files that are in memory."""
         return cls(digest, partial(_in_memory, files))
 
     def read(self) -> pa.Table | None:
-        """The files, with at least the columns `path` and `dv_id`; None if not at hand."""
+        """Return the files, with at least `path` and `dv_id`; None if they are not available."""
         return self._read(self.digest)
 
     def __eq__(self, other: object) -> bool:
@@ -49,7 +48,7 @@ class FileList:
 
 
 def no_files(_: str) -> None:
-    """Find no files: for a bundle that is decoded on its own."""
+    """Return None: for a bundle that is decoded without its files."""
 
 
 def _in_memory(files: pa.Table, _: str) -> pa.Table:
@@ -57,19 +56,19 @@ def _in_memory(files: pa.Table, _: str) -> pa.Table:
 
 
 class FileChanges(msgspec.Struct, frozen=True, kw_only=True):
-    """How a list of files differs from an older one; labels are sorted."""
+    """The differences between two lists of files, as sorted labels."""
 
     added: pa.Array
     removed: pa.Array
     altered: pa.Array
-    """Files that are in both under one path, and differ in another column."""
+    """Files that are in both lists and differ in another column."""
 
     def __bool__(self) -> bool:
         return bool(len(self.added) or len(self.removed) or len(self.altered))
 
 
 def compare_files(then: pa.Table, now: pa.Table) -> FileChanges:
-    """Compare two lists by path and deletion vector, then by the other columns both have."""
+    """Compare two lists by path and deletion vector, then by the other columns in both."""
     labels_then, labels_now = _labels(then), _labels(now)
     place = pc.index_in(labels_now, value_set=labels_then)
     is_known = place.is_valid()
@@ -87,14 +86,14 @@ def compare_files(then: pa.Table, now: pa.Table) -> FileChanges:
 
 
 def _labels(files: pa.Table) -> pa.Array:
-    """Each file as it is shown: its path, and the id of its deletion vector if it has one."""
+    """Return the label of each file: its path, and its deletion-vector id if it has one."""
     path, vector = (_text_column(files, name) for name in _IDENTITY)
     suffix = pc.binary_join_element_wise(_text(" (dv "), vector, _text(")"), _text(""))
     return pc.binary_join_element_wise(path, pc.fill_null(suffix, ""), _text(""))
 
 
 def _text_column(files: pa.Table, name: str) -> pa.Array:
-    return files[name].cast(pa.large_string()).combine_chunks()  # paths may outgrow 2 GB
+    return files[name].cast(pa.large_string()).combine_chunks()  # paths can exceed 2 GB in total
 
 
 def _text(value: str) -> pa.Scalar:
@@ -102,7 +101,7 @@ def _text(value: str) -> pa.Scalar:
 
 
 def _any_different(then: pa.Table, now: pa.Table, names: Sequence[str]) -> pa.Array:
-    """Row by row, whether any of the columns differs; nested values are not compared."""
+    """Return for each row whether any column differs; nested columns are not compared."""
     different = pa.repeat(pa.scalar(value=False), now.num_rows)
     for name in names:
         old, new = then[name].combine_chunks(), now[name].combine_chunks()

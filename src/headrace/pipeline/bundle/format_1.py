@@ -1,7 +1,7 @@
-"""Bundles of the first format, which earlier releases stored: their id, and today's form of them.
+"""Reads bundles of the first format, which earlier releases stored: checks their id, upgrades them.
 
-They are read as plain JSON, so that no change of today's types changes the id of an old bundle.
-Their id does not cover all of their content, and their scan units name every file in place.
+They are read as plain JSON, so that a change of the current types cannot change the id of an old
+bundle. Their id does not cover all of their content, and their scan units contain every file.
 """
 
 from hashlib import sha256
@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from headrace.pipeline.bundle.digest import canonical_json, digest_of
+from headrace.pipeline.bundle.content_hash import canonical_json, content_hash
 from headrace.pipeline.bundle.file_list import FilesByDigest
 
 FORMAT = 1
@@ -18,8 +18,8 @@ _FILES = pa.schema([("path", pa.string()), ("dv_id", pa.string())])
 
 
 def bundle_id(stored: dict[str, Any]) -> str:
-    """The id that the content stands for."""
-    return digest_of(
+    """Compute the id of a bundle from its content."""
+    return content_hash(
         {
             "format": FORMAT,
             "engine": stored["engine"],
@@ -31,7 +31,7 @@ def bundle_id(stored: dict[str, Any]) -> str:
 
 
 def upgrade(stored: dict[str, Any]) -> tuple[bytes, FilesByDigest]:
-    """The bundle as today's types have it, and the files of its scan units."""
+    """Return the bundle in the current format, and the files of its scan units."""
     files = {}
     for view in stored["views"].values():
         for unit in view["units"]:
@@ -60,18 +60,18 @@ def _view(view: dict[str, Any]) -> dict[str, Any]:
 
 
 def _key(key: dict[str, Any]) -> str | None:
-    """The skip key that the parts stand for; None if the view runs every time."""
+    """Return the skip key of the parts; None if the view must run every time."""
     if key["volatile"]:
         return None
     sources = {
         name: {"digest": part["digest"], "columns": part["columns"]}
         for name, part in key["sources"].items()
     }
-    return digest_of({"definition": _definition(key), "sources": sources})
+    return content_hash({"definition": _definition(key), "sources": sources})
 
 
 def _definition(key: dict[str, Any]) -> str:
-    return digest_of(
+    return content_hash(
         {
             "format": FORMAT,
             "tokens": key["tokens"],

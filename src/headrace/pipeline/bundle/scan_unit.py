@@ -1,11 +1,11 @@
-"""A scan unit: exactly what one view reads of one source."""
+"""The scan unit: exactly what one view reads of one source."""
 
 import msgspec
 
 from headrace.errors import FileListMissingError
 from headrace.pipeline.bundle.file_list import FileList
 from headrace.pipeline.sources.file_set import FileSet
-from headrace.pipeline.sources.pin import SourcePin
+from headrace.pipeline.sources.source_pin import SourcePin
 
 
 class ScanUnit(msgspec.Struct, frozen=True, kw_only=True):
@@ -14,25 +14,25 @@ class ScanUnit(msgspec.Struct, frozen=True, kw_only=True):
     source: str
     version: int | None
     where: str | None
-    """The predicate that the kernel pruned by; None where nothing could be pruned."""
+    """The predicate that pruned the files; None if no file could be pruned."""
     filters: tuple[str, ...]
-    """All that the plan pushed down to scans of the source, also what files cannot be pruned by."""
+    """All filters that the plan pushed down to the source, including those that prune no files."""
     columns: tuple[str, ...]
-    """The columns that the view needs, as the source spells them."""
+    """The columns that the view needs, as spelled in the source."""
     files_total: int
     files_kept: int
     bytes_kept: int
     files: FileList = msgspec.field(name="digest")
-    """The kept files. Only their digest is encoded."""
+    """The files that remain after pruning. Only their digest is encoded."""
 
     @property
     def digest(self) -> str:
-        """The digest of the kept files, with the ids of their deletion vectors."""
+        """The digest of the files and their deletion-vector ids."""
         return self.files.digest
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The kept files as the log names them, sorted.
+        """The paths of the files as in the log, sorted.
 
         Raises:
             FileListMissingError: only the digest of the files is known.
@@ -51,7 +51,7 @@ def scan_unit(
     filters: tuple[str, ...],
     columns: tuple[str, ...],
 ) -> ScanUnit:
-    """The unit of a pruned set of files."""
+    """Return the scan unit of a pruned file set."""
     return ScanUnit(
         source=pin.source,
         version=pin.version,

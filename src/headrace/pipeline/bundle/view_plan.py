@@ -1,4 +1,4 @@
-"""The plan of one view: all that is known of it before it runs."""
+"""The plan of one view: everything that is known about it before it runs."""
 
 from enum import StrEnum
 
@@ -8,8 +8,8 @@ import pyarrow as pa
 from headrace.pipeline.analysis.lineage import Lineage
 from headrace.pipeline.analysis.lint import Finding
 from headrace.pipeline.arrow_ddl import parse_schema
-from headrace.pipeline.bundle.key import KeyParts
 from headrace.pipeline.bundle.scan_unit import ScanUnit
+from headrace.pipeline.bundle.skip_key import KeyParts
 from headrace.pipeline.contract import Violation
 from headrace.pipeline.project.header import Header
 from headrace.pipeline.project.setting import VariableValue, variable_value
@@ -23,70 +23,70 @@ class ViewKind(StrEnum):
 
 
 class BuilderFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What Spark has told about a builder: it holds as long as its code and its inputs do."""
+    """Spark's analysis of a builder, valid while its code and inputs are unchanged."""
 
     over: dict[str, str]
-    """By relation that it may read, the columns that the relation had then."""
+    """The columns that each relation had at the time, by relation that it may read."""
     columns: dict[str, tuple[str, ...]]
-    """By relation that it does read, the columns that it uses, in lower case."""
+    """The columns that it uses, in lower case, by relation that it reads."""
     fingerprint: str
-    """Of the analysed plan."""
+    """A hash of the analysed plan."""
     volatile: tuple[str, ...] = ()
-    """Why it may give another result next time."""
+    """Why the builder may return different rows for the same data; empty if it is deterministic."""
 
 
 class ViewPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """One view, planned."""
+    """A planned view."""
 
     name: str
     kind: ViewKind
     file: str
     sql: str | None
-    """The author's text, which Spark runs as it stands; None for a builder."""
+    """The author's SQL, which Spark runs unchanged; None for a builder."""
     header: Header
     variables: dict[str, str]
-    """The variables that the text names as `:name`, as `variable_text` writes them."""
+    """The variables that the SQL uses as `:name`, encoded by `variable_text`."""
     reads: tuple[str, ...]
-    """The sources and views that the text itself names, sorted. `Bundle.inlined` and
-    `Bundle.upstream` tell what follows from it."""
+    """The sources and views that the SQL names, sorted; `Bundle.inlined` and `Bundle.upstream`
+    return what it reads indirectly."""
     schema: str | None
-    """The columns of the result in Spark's words; None where only a run can tell."""
+    """The columns of the result in Spark's DDL; None if only a run can determine them."""
     unplanned: str | None
-    """Why DataFusion has no plan for it; None if it has. Such a view runs, without pruning."""
+    """Why DataFusion cannot plan the view; None if it can. An unplanned view runs unpruned."""
     unpruned: str | None
-    """Why its filters prune no files though it is planned; None if they do."""
+    """Why its filters prune no files although it is planned; None if they do."""
     datafusion_sql: str | None
     refused: str | None = None
-    """Why it does not run on DataFusion; None if it does. Its plan is then good for Spark only:
-    it tells what is read, and is not run itself."""
+    """Why the view does not run on DataFusion; None if it does. A refused view's plan determines
+    what is read, but is not executed."""
     substrait: bytes | None
-    """The canonical plan, over tables and columns with names in lower case."""
+    """The canonical plan, with table and column names in lower case."""
     lineage: Lineage | None
     builder: BuilderFacts | None
-    """What Spark told about a builder; None for SQL, and where no session was there."""
+    """Spark's analysis of a builder; None for SQL, and if there was no session."""
     findings: tuple[Finding, ...]
     order_free: bool
-    """Whether the same rows in other files give the same result."""
+    """Whether the result is independent of how rows are distributed over files."""
     unproved: tuple[Violation, ...]
-    """What the contract promises and only the data can tell: that a column has no nulls."""
+    """Promises of the contract that only the data can prove, such as a column without nulls."""
     units: tuple[ScanUnit, ...]
-    """What it reads of each source, itself or through the views it inlines."""
+    """What the view reads of each source, directly or through inlined views."""
     key: KeyParts
     plan_fingerprint: str
-    """What is computed."""
+    """The hash of what is computed."""
     skip_key: str | None
-    """What its result depends on; None if it must run every time."""
+    """The hash of everything that the result depends on; None if the view must run every time."""
 
     @property
     def arrow_schema(self) -> pa.Schema | None:
-        """The columns of the result."""
+        """The columns of the result; None if only a run can determine them."""
         return None if self.schema is None else parse_schema(self.schema)
 
     @property
     def arguments(self) -> dict[str, VariableValue]:
-        """The values of the variables: what Spark takes as named parameters of the text."""
+        """The values of the variables, which Spark takes as named parameters."""
         return {name: variable_value(text) for name, text in self.variables.items()}
 
     def unit(self, source: str) -> ScanUnit:
-        """The unit of a source that the view reads."""
+        """Return the scan unit of a source."""
         return next(unit for unit in self.units if unit.source == source)

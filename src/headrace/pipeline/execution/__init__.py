@@ -1,6 +1,5 @@
-"""Execution: a project's bundle is run, view by view, and everything is written down.
+"""Execution: runs a project's bundle, view by view, and records what happened.
 
-A project and what the caller asks for enter; a record of the run leaves, and tables do. What may
-be skipped is skipped, what fails stops only what reads it, and a run that dies leaves nothing
-half-written.
+A project and a request enter; tables and the record of the run leave. Unchanged views are skipped,
+a view that fails blocks only its readers, and a run that dies leaves nothing half-written.
 """

@@ -1,4 +1,4 @@
-"""Whether two results are equal, as far as the tier of their view asks for it."""
+"""Compares two results of a view as strictly as its tier requires."""
 
 from collections.abc import Callable
 
@@ -6,15 +6,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headrace.pipeline.project.header import Tier
-from headrace.pipeline.runs.digest import RowDigest
+from headrace.pipeline.runs.row_digest import RowDigest
 
 Rows = Callable[[], pa.Table]
 """Reads the rows of a result."""
 
-_MOST_ROWS = 5_000_000
+_MAX_ROWS = 5_000_000
 
 
-def compare_results(  # noqa: PLR0913  (two results, each as digest and rows, and how to compare)
+def compare_results(  # noqa: PLR0913  (two results, each as digest and rows, and how to compare them)
     then: RowDigest,
     now: RowDigest,
     *,
@@ -23,22 +23,22 @@ def compare_results(  # noqa: PLR0913  (two results, each as digest and rows, an
     rows_then: Rows | None = None,
     rows_now: Rows | None = None,
 ) -> str | None:
-    """How two results differ, in words; None if they are equal by the tier."""
+    """Return how two results differ, in words; None if they are equal by the tier."""
     if then.rows != now.rows:
-        return f"it gives {now.rows} rows, and gave {then.rows}"
+        return f"it returns {now.rows} rows and returned {then.rows}"
     match tier:
         case Tier.CANONICAL:
             if then.order_digest is None or now.order_digest is None:
                 return (
-                    "the order of its rows is not known: Spark keeps none in memory, "
+                    "the order of its rows is not known, since Spark keeps none in memory; "
                     "materialise it as staging or output"
                 )
             same = then.order_digest == now.order_digest
             if not same and then.rows_digest == now.rows_digest:
-                return "it gives the same rows in another order"
-            return None if same else "it gives other rows"
+                return "it returns the same rows in another order"
+            return None if same else "it returns other rows"
         case Tier.STABLE_SET:
-            return None if then.rows_digest == now.rows_digest else "it gives other rows"
+            return None if then.rows_digest == now.rows_digest else "it returns other rows"
         case Tier.BEST_EFFORT:
             return _within(then, now, tolerance, rows_then, rows_now)
 
@@ -53,36 +53,36 @@ def _within(
     if then.rows_digest == now.rows_digest:
         return None
     if then.exact_digest != now.exact_digest:
-        return "it gives other rows, also where there are no floats and decimals"
-    if rows_then is not None and rows_now is not None and then.rows <= _MOST_ROWS:
+        return "it returns other rows, also in columns that are not floats or decimals"
+    if rows_then is not None and rows_now is not None and then.rows <= _MAX_ROWS:
         return compare_rows(rows_then(), rows_now(), tolerance=tolerance)
     for name, summary in then.numbers.items():
-        found = now.numbers.get(name)
-        if found is None or not summary.is_close(found, tolerance=tolerance):
+        summary_now = now.numbers.get(name)
+        if summary_now is None or not summary.is_close(summary_now, tolerance=tolerance):
             return f"the numbers of column {name} are off by more than {tolerance:g}"
     return None
 
 
 def compare_rows(then: pa.Table, now: pa.Table, *, tolerance: float) -> str | None:
-    """How two sets of rows differ if floats and decimals may be off by a part of their size.
+    """Return how two sets of rows differ, with a relative tolerance for floats and decimals.
 
-    Rows are brought into one order by the columns that are exact, then by the others.
+    Rows are sorted by the exact columns, then by the others, before they are compared.
     """
     if [*map(str.casefold, then.column_names)] != [*map(str.casefold, now.column_names)]:
         return f"its columns are {', '.join(now.column_names)}"
     if then.num_rows != now.num_rows:
-        return f"it gives {now.num_rows} rows, and gave {then.num_rows}"
-    first, second = _ordered(then), _ordered(now)
-    for name, was, found in zip(then.column_names, first.columns, second.columns, strict=True):
-        if pa.types.is_float64(was.type) and pa.types.is_float64(found.type):
-            if not _all_close(was, found, tolerance):
+        return f"it returns {now.num_rows} rows and returned {then.num_rows}"
+    columns = zip(then.column_names, _sorted(then).columns, _sorted(now).columns, strict=True)
+    for name, before, after in columns:
+        if pa.types.is_float64(before.type) and pa.types.is_float64(after.type):
+            if not _all_close(before, after, tolerance):
                 return f"column {name} is off by more than {tolerance:g}"
-        elif not was.equals(found.cast(was.type)):
+        elif not before.equals(after.cast(before.type)):
             return f"column {name} has other values"
     return None
 
 
-def _ordered(rows: pa.Table) -> pa.Table:
+def _sorted(rows: pa.Table) -> pa.Table:
     plain = pa.table(
         [_as_float(column) for column in rows.columns],
         names=[f"c{place}" for place in range(rows.num_columns)],
@@ -103,12 +103,12 @@ def _is_exact(kind: pa.DataType) -> bool:
     return not pa.types.is_floating(kind) and not pa.types.is_nested(kind)
 
 
-def _all_close(was: pa.ChunkedArray, found: pa.ChunkedArray, tolerance: float) -> bool:
-    if not was.is_null().equals(found.is_null()):
+def _all_close(before: pa.ChunkedArray, after: pa.ChunkedArray, tolerance: float) -> bool:
+    if not before.is_null().equals(after.is_null()):
         return False
-    size = pc.max_element_wise(pc.abs(was), pc.abs(found))
-    off = pc.abs(pc.subtract(was, found))
-    both_nan = pc.and_(pc.is_nan(was), pc.is_nan(found))
+    size = pc.max_element_wise(pc.abs(before), pc.abs(after))
+    off = pc.abs(pc.subtract(before, after))
+    both_nan = pc.and_(pc.is_nan(before), pc.is_nan(after))
     close = pc.or_(pc.less_equal(off, pc.multiply(size, tolerance)), both_nan)
-    same = pc.or_(close, pc.equal(was, found))
+    same = pc.or_(close, pc.equal(before, after))
     return bool(pc.all(same, min_count=0).as_py())

@@ -1,7 +1,7 @@
-"""What is to be done with each view, and why: run it, skip it, or leave it to its readers.
+"""Decides what a run does with each view, and why: run it, skip it, or inline it in its readers.
 
-Bundle, selection and what is known of earlier runs enter; decisions leave, in the order of the
-bundle. Nothing is executed, and no data is read.
+A bundle, a selection and the results of earlier runs enter; decisions leave, in the bundle's order.
+Nothing is executed, and no data is read.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -18,18 +18,18 @@ from headrace.pipeline.bundle.cause import (
     explain_upstream,
     explain_volatile,
 )
-from headrace.pipeline.bundle.digest import digest_of
+from headrace.pipeline.bundle.content_hash import content_hash
 from headrace.pipeline.bundle.view_plan import ViewPlan
-from headrace.pipeline.execution.request import RunRequest
-from headrace.pipeline.execution.selection import select_views
-from headrace.pipeline.execution.standing import find_unrecorded_commit, why_stale
+from headrace.pipeline.execution.run_request import RunRequest
+from headrace.pipeline.execution.staleness import find_unrecorded_commit, why_stale
+from headrace.pipeline.execution.view_selection import select_views
 from headrace.pipeline.output.note import NotedVersion
 from headrace.pipeline.project.header import Materialise, WriteMode
-from headrace.pipeline.runs.record import OutputVersion, ViewRun
+from headrace.pipeline.runs.run_record import OutputVersion, ViewRun
 
 
 class Action(StrEnum):
-    """What is done with a view."""
+    """What a run does with a view."""
 
     RUN = "run"
     SKIP = "skip"
@@ -38,7 +38,7 @@ class Action(StrEnum):
 
 
 class LastResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The newest result of a view: the run, its record there, and the plan that it followed."""
+    """The newest result of a view: its run, its record in that run, and its plan."""
 
     run: str
     record: ViewRun
@@ -46,7 +46,7 @@ class LastResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class LastResults(Mapping[str, LastResult]):
-    """By view, its newest result; and the views whose last plan can no longer be read."""
+    """The newest result of each view, and the views whose last plan cannot be read any more."""
 
     def __init__(
         self,
@@ -55,10 +55,10 @@ class LastResults(Mapping[str, LastResult]):
         unreadable: Mapping[str, str] | None = None,
         newest_ms: int = 0,
     ) -> None:
-        """Take both; a view is in one of them at most."""
+        """Take both; a view is in at most one of them."""
         self._results = results or {}
         self.unreadable = unreadable or {}
-        """By view that has run, why nothing can be said about that: it runs again."""
+        """Why the last plan of a view cannot be read, by view; such a view runs again."""
         self.newest_ms = newest_ms
         """When the newest run started that has one of the results."""
 
@@ -73,33 +73,33 @@ class LastResults(Mapping[str, LastResult]):
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
-    """What is done with one view, and why."""
+    """What a run does with one view, and why."""
 
     view: str
     action: Action
     reason: str
     causes: tuple[Cause, ...] = ()
     skip_key: str | None = None
-    """What its result will depend on, older results of views that are left out among it."""
+    """The skip key of the result, including older results of views that are left out."""
     upstream_keys: dict[str, str] = {}
-    """By materialised view that it reads, the skip key of the result that it will read."""
+    """The key of the result that the view will read, by materialised upstream view."""
     last: LastResult | None = None
     unrecorded: NotedVersion | None = None
-    """A commit that stands for this work though no run has recorded it."""
+    """A commit that already contains this result although no run has recorded it."""
     awaits: tuple[str, ...] = ()
-    """The views whose commits are part of its key and are only made in this run: see `with_key`."""
+    """Upstream views whose commits are part of the key and are made in this run: see `with_key`."""
     is_volatile: bool = False
-    """Whether the engine called its last run non-deterministic: its rows may be others now."""
+    """Whether its last run was not deterministic: its rows may differ now."""
 
 
 def decide_views(
     bundle: Bundle, request: RunRequest, *, last: LastResults, outputs: Path
 ) -> dict[str, Decision]:
-    """What a run does with each view, and why.
+    """Decide what a run does with each view, and why.
 
     Raises:
         InvalidArgumentError: the request selects a view that does not exist.
-        ResultMissingError: a view reads one that is left out and has no result.
+        ResultMissingError: a view reads another that is left out and has no result.
     """
     return Decider(
         bundle,
@@ -112,9 +112,9 @@ def decide_views(
 
 
 class Decider:
-    """Decides view by view; what is upstream is decided first."""
+    """Decides view by view, upstream views first."""
 
-    def __init__(  # noqa: PLR0913  (all that decisions rest on)
+    def __init__(  # noqa: PLR0913  (the inputs of decisions)
         self,
         bundle: Bundle,
         *,
@@ -124,15 +124,15 @@ class Decider:
         full_refresh: bool = False,
         run: str | None = None,
     ) -> None:
-        """Take what decisions rest on.
+        """Take the inputs of decisions.
 
         Args:
-            bundle: What is planned.
-            selected: The views that the run is about.
-            last: By view, its newest result.
+            bundle: The plan of the project.
+            selected: The views that the run covers.
+            last: The newest result of each view.
             outputs: The folder of output tables.
-            full_refresh: Whether all that is selected runs.
-            run: The id that the caller has given the run: it may be one that is tried again.
+            full_refresh: Whether all selected views run.
+            run: The id that the caller chose for the run; it may be a retry of an earlier run.
         """
         self._bundle, self._selected, self._last = bundle, selected, last
         self._outputs, self._full_refresh, self._run = outputs, full_refresh, run
@@ -141,26 +141,27 @@ class Decider:
         for name, upstream in self._upstream.items():
             for read in upstream:
                 self._readers[read].append(name)
-        self._made: dict[str, Decision] = {}
+        self._decisions: dict[str, Decision] = {}
 
     def decide(self) -> dict[str, Decision]:
-        """The decisions by view.
+        """Return the decision for each view.
 
         Raises:
-            ResultMissingError: a view reads one that is left out and has no result.
+            ResultMissingError: a view reads another that is left out and has no result.
         """
         for name in self._bundle.order:
-            self._made[name] = self._first_look(self._bundle[name])
+            self._decisions[name] = self._decide_alone(self._bundle[name])
         for name in reversed(self._bundle.order):
-            self._made[name] = self._second_look(self._bundle[name], self._made[name])
+            decision = self._decisions[name]
+            self._decisions[name] = self._decide_for_readers(self._bundle[name], decision)
         for name in self._bundle.order:
             self._check_upstream(name)
-        return self._made
+        return self._decisions
 
-    def _first_look(self, plan: ViewPlan) -> Decision:
-        """What a view would do for itself."""
+    def _decide_alone(self, plan: ViewPlan) -> Decision:
+        """Decide about a view without regard to its readers."""
         last = self._last.get(plan.name)
-        made = Decision(
+        decision = Decision(
             view=plan.name,
             action=Action.RUN,
             reason="",
@@ -168,13 +169,15 @@ class Decider:
             is_volatile=last is not None and bool(last.record.volatile),
         )
         if plan.header.materialise is Materialise.NONE:
-            reason = "it is computed by whoever reads it"
-            return _replace(made, action=Action.INLINE, reason=reason)
+            reason = "it is computed as part of the views that read it"
+            return _replace(decision, action=Action.INLINE, reason=reason)
         if plan.name not in self._selected:
-            return _replace(made, action=Action.LEAVE_OUT, reason="it is not selected")
+            return _replace(decision, action=Action.LEAVE_OUT, reason="it is not selected")
         read = self._keys_read(plan)
         key = effective_key(self._bundle, plan.name, read)
-        made = _replace(made, skip_key=key, upstream_keys=_known(read), awaits=self._awaited(read))
+        decision = _replace(
+            decision, skip_key=key, upstream_keys=_known(read), awaits=self._awaited(read)
+        )
         causes = explain_change(
             None if last is None else last.plan.key,
             plan.key,
@@ -182,43 +185,41 @@ class Decider:
             new_units=plan.units,
         )
         if self._full_refresh:
-            return _replace(made, reason="a full refresh is asked for", causes=causes)
+            return _replace(decision, reason="a full refresh was requested", causes=causes)
         if key is not None and last is not None and last.record.skip_key == key:
-            return self._with_known_key(plan, made, last)
+            return self._decide_unchanged(plan, decision, last)
         unreadable = self._last.unreadable.get(plan.name)
         unrecorded = self._unrecorded(plan, key)
         if unrecorded is not None:
-            made_it = f"run {unrecorded.note.run} committed it as version {unrecorded.version}"
+            commit = f"run {unrecorded.note.run} committed it as version {unrecorded.version}"
             reason = (
-                f"{made_it} before it died"
+                f"{commit} before it died"
                 if unreadable is None
-                else f"{made_it}, whose key is the same; {unreadable}"
+                else f"{commit}, whose key is the same; {unreadable}"
             )
-            return _replace(made, action=Action.SKIP, reason=reason, unrecorded=unrecorded)
+            return _replace(decision, action=Action.SKIP, reason=reason, unrecorded=unrecorded)
         if unreadable is not None:
-            return _replace(made, reason=unreadable)
+            return _replace(decision, reason=unreadable)
         if last is not None and self._is_appended_already(plan, last, key):
             changed = (
-                "keys are made"
+                "the key format has changed"
                 if plan.key.format != last.plan.key.format
-                else "Headrace computes it"
+                else "Headrace computes it in another way now"
             )
-            reason = (
-                f"{changed} in another way now, and the same result over the same versions is "
-                "not appended twice"
-            )
-            return _replace(made, action=Action.SKIP, reason=reason)
+            reason = f"{changed}, and the same result over the same versions is not appended twice"
+            return _replace(decision, action=Action.SKIP, reason=reason)
         if last is not None and last.record.volatile:
             causes = (*causes, *map(explain_volatile, last.record.volatile))
         causes = causes or explain_upstream(last.record.upstream_keys if last else {}, _known(read))
-        told = "; ".join(map(str, causes)) or "its last result has another key"
-        return _replace(made, reason=told, causes=causes)
+        reason = "; ".join(map(str, causes)) or "its last result has another key"
+        return _replace(decision, reason=reason, causes=causes)
 
-    def _with_known_key(self, plan: ViewPlan, made: Decision, last: LastResult) -> Decision:
+    def _decide_unchanged(self, plan: ViewPlan, decision: Decision, last: LastResult) -> Decision:
+        """Skip a view whose key is unchanged, unless its table is not what its run left."""
         origin = last.record.result_of or last.run
         if plan.header.materialise is not Materialise.OUTPUT:
             reason = f"nothing that it depends on has changed since run {origin}"
-            return _replace(made, action=Action.SKIP, reason=reason)
+            return _replace(decision, action=Action.SKIP, reason=reason)
         output = last.record.output
         stale = (
             "it has no table"
@@ -226,17 +227,17 @@ class Decider:
             else why_stale(output, run=origin, write=plan.header.write)
         )
         if stale is not None or output is None:
-            return _replace(made, reason=f"{stale}")
+            return _replace(decision, reason=f"{stale}")
         reason = (
             f"nothing that it depends on has changed since run {origin}, "
             f"and version {output.version} of its table stands"
         )
-        return _replace(made, action=Action.SKIP, reason=reason)
+        return _replace(decision, action=Action.SKIP, reason=reason)
 
     def _is_appended_already(self, plan: ViewPlan, last: LastResult, key: str | None) -> bool:
-        """Whether only the format of keys, or Headrace's code, has changed since it appended.
+        """Return whether only the key format, or Headrace's code, has changed since it appended.
 
-        Running it again would not mend rows that are there, only add to them.
+        Running the view again would not correct the rows in the table, only add to them.
         """
         output, older = last.record.output, last.plan.key
         is_same = (
@@ -265,89 +266,94 @@ class Decider:
             write=plan.header.write,
         )
 
-    def _second_look(self, plan: ViewPlan, made: Decision) -> Decision:
-        """What others need of it: a result that is not kept is made for those who read it."""
+    def _decide_for_readers(self, plan: ViewPlan, decision: Decision) -> Decision:
+        """Run a view whose result does not outlive a run if, and only if, a reader runs."""
         if plan.header.materialise not in {Materialise.MEMORY, Materialise.STAGING}:
-            return made
+            return decision
         readers = self._readers[plan.name]
-        running = [name for name in readers if self._made[name].action is Action.RUN]
+        running = [name for name in readers if self._decisions[name].action is Action.RUN]
         if running:
-            if made.action is Action.RUN:
-                return made
+            if decision.action is Action.RUN:
+                return decision
             reason = f"it is not kept, and {', '.join(running)} reads it"
             read = self._keys_read(plan)
             return _replace(
-                made,
+                decision,
                 action=Action.RUN,
                 reason=reason,
-                skip_key=made.skip_key or effective_key(self._bundle, plan.name, read),
+                skip_key=decision.skip_key or effective_key(self._bundle, plan.name, read),
                 upstream_keys=_known(read),
                 awaits=self._awaited(read),
             )
-        if readers and made.action is Action.RUN:
-            return _replace(made, action=Action.SKIP, reason="no view that runs reads it")
-        return made
+        if readers and decision.action is Action.RUN:
+            return _replace(decision, action=Action.SKIP, reason="no view that runs reads it")
+        return decision
 
     def _check_upstream(self, name: str) -> None:
-        if self._made[name].action is not Action.RUN:
+        if self._decisions[name].action is not Action.RUN:
             return
         for upstream in self._upstream[name]:
-            if self._made[upstream].action is Action.LEAVE_OUT and self._standing(upstream) is None:
+            if (
+                self._decisions[upstream].action is Action.LEAVE_OUT
+                and self._last_output(upstream) is None
+            ):
                 raise ResultMissingError(view=name, upstream=upstream)
 
-    def _standing(self, view: str) -> LastResult | None:
+    def _last_output(self, view: str) -> LastResult | None:
+        """Return the newest result of a view that is in a table; None if there is none."""
         last = self._last.get(view)
         return last if last is not None and last.record.output is not None else None
 
     def _keys_read(self, plan: ViewPlan) -> dict[str, str | None]:
-        """By materialised view upstream, the key of the result that there will be to read.
+        """Return the key of the result that the view will read, by materialised upstream view.
 
-        None stands for a result that nothing but itself is equal to.
+        None means that the result cannot be compared with any other.
         """
         read: dict[str, str | None] = {}
         for upstream in self._upstream[plan.name]:
-            made, last = self._made[upstream], self._standing(upstream)
+            decision, last = self._decisions[upstream], self._last_output(upstream)
             if _keeps_older_rows(self._bundle[upstream]):
-                read[upstream] = _table_key(made, last)
-            elif made.action is Action.LEAVE_OUT and last is not None:
+                read[upstream] = _table_key(decision, last)
+            elif decision.action is Action.LEAVE_OUT and last is not None:
                 read[upstream] = _result_key(last)
-            elif made.is_volatile:
+            elif decision.is_volatile:
                 read[upstream] = None
-            elif made.action is Action.LEAVE_OUT:
+            elif decision.action is Action.LEAVE_OUT:
                 read[upstream] = self._bundle[upstream].skip_key
             else:
-                read[upstream] = made.skip_key
+                read[upstream] = decision.skip_key
         return read
 
     def _awaited(self, read: Mapping[str, str | None]) -> tuple[str, ...]:
-        """The views upstream that have no key yet, but will have one when they have run."""
+        """Return the upstream views that have no key yet but will have one after they have run."""
         without_key = tuple(name for name, key in read.items() if key is None)
         is_awaited = all(
-            _keeps_older_rows(self._bundle[name]) and self._made[name].action is Action.RUN
+            _keeps_older_rows(self._bundle[name]) and self._decisions[name].action is Action.RUN
             for name in without_key
         )
         return without_key if is_awaited else ()
 
 
 def effective_key(bundle: Bundle, view: str, read: Mapping[str, str | None]) -> str | None:
-    """The skip key; another one if a view will be read in a state that its own key does not tell.
+    """Return the skip key of a view over the results that it will actually read.
 
-    Such views are left out and read as they last were, or keep rows of earlier runs.
+    It differs from the planned key if an upstream view is left out, so that its older result is
+    read, or if the table of an upstream view keeps rows of earlier runs.
     """
     key = bundle[view].skip_key
     if key is None or None in read.values():
         return None
     other = {name: state for name, state in read.items() if state != bundle[name].skip_key}
-    return digest_of({"key": key, "older": other}) if other else key
+    return content_hash({"key": key, "older": other}) if other else key
 
 
 def with_key(decision: Decision, bundle: Bundle, outputs: Mapping[str, OutputVersion]) -> Decision:
-    """Complete the key of a view by the commits of the views that it had to wait for.
+    """Complete the key of a view with the commits of the upstream views that it awaited.
 
     Args:
-        decision: What was decided before anything ran.
+        decision: The decision, made before anything ran.
         bundle: The bundle of the run.
-        outputs: By view that has run, the version that it made.
+        outputs: The version that each view of this run has committed.
     """
     if not decision.awaits:
         return decision
@@ -359,31 +365,31 @@ def with_key(decision: Decision, bundle: Bundle, outputs: Mapping[str, OutputVer
 
 
 def _keeps_older_rows(plan: ViewPlan) -> bool:
-    """Whether the table of a view holds rows of earlier runs, too, or of other writers."""
+    """Return whether the table of a view keeps rows of earlier runs or of other writers."""
     header = plan.header
     return header.materialise is Materialise.OUTPUT and header.write is not WriteMode.OVERWRITE
 
 
 def _table_key(decision: Decision, last: LastResult | None) -> str | None:
-    """The commit that a reader of such a table will read; None while it is not made."""
+    """Return the key of the commit that a reader will read; None if this run makes it."""
     if decision.action is Action.RUN:
         return None
     if decision.unrecorded is not None:
         noted = decision.unrecorded
-        return digest_of({"commit": noted.commit_id, "version": noted.version})
+        return content_hash({"commit": noted.commit_id, "version": noted.version})
     return None if last is None or last.record.output is None else _commit_key(last.record.output)
 
 
 def _commit_key(output: OutputVersion) -> str:
-    return digest_of({"commit": output.commit_id, "version": output.version})
+    return content_hash({"commit": output.commit_id, "version": output.version})
 
 
 def _result_key(last: LastResult) -> str | None:
-    """What stands for a result that is kept: its skip key, or else the commit that holds it."""
+    """Return the key of a stored result: its skip key, or else the commit that holds it."""
     output = last.record.output
     if last.record.skip_key is not None or output is None:
         return last.record.skip_key
-    return digest_of({"commit": output.commit_id, "version": output.version, "run": last.run})
+    return content_hash({"commit": output.commit_id, "version": output.version, "run": last.run})
 
 
 def _known(keys: Mapping[str, str | None]) -> dict[str, str]:

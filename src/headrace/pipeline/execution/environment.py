@@ -1,4 +1,4 @@
-"""What a run ran in: versions of packages, Python and the machine."""
+"""Describes the environment of a run: packages, Python and machine; and makes run ids."""
 
 import os
 import platform
@@ -11,7 +11,7 @@ _PACKAGES = ("headrace", "pyarrow", "datafusion", "deltalake", "sqlglot", "numpy
 
 
 def describe_environment() -> dict[str, str]:
-    """The versions of everything that may have a say in a result."""
+    """Return the versions of everything that can affect a result."""
     return {
         "python": platform.python_version(),
         "platform": platform.platform(),
@@ -21,12 +21,12 @@ def describe_environment() -> dict[str, str]:
 
 
 def now_ms() -> int:
-    """The time."""
+    """Return the current time."""
     return time.time_ns() // 1_000_000
 
 
 def new_run_id(started_ms: int) -> str:
-    """An id that sorts by time and that no two runs share."""
+    """Return a unique id that sorts by start time."""
     moment = datetime.fromtimestamp(started_ms / 1000, tz=UTC)
     return f"{moment:%Y%m%d-%H%M%S}-{started_ms % 1000:03}{token_hex(2)}"
 

@@ -1,4 +1,4 @@
-"""A planned run, executed: views are computed side by side, and recorded as they end."""
+"""Executes a planned run: computes views concurrently, and records each when it ends."""
 
 import logging
 from collections.abc import Callable, Iterator, Mapping
@@ -12,49 +12,50 @@ from headrace.errors import RunCancelledError
 from headrace.pipeline import wiring
 from headrace.pipeline.bundle.bundle import Bundle
 from headrace.pipeline.execution.decision import Action, Decision, with_key
-from headrace.pipeline.execution.interrupt import Interrupts, noted_interrupts
-from headrace.pipeline.execution.marking import MarkBook
+from headrace.pipeline.execution.interrupt import Interrupts, deferred_interrupts
+from headrace.pipeline.execution.lazy_spark import LazySpark
+from headrace.pipeline.execution.mark_book import MarkBook
 from headrace.pipeline.execution.prepare import Prepared
-from headrace.pipeline.execution.progress import Progress, Quiet
 from headrace.pipeline.execution.recorder import Finished, Recorder
-from headrace.pipeline.execution.request import RunRequest
+from headrace.pipeline.execution.run_progress import Progress, Quiet
+from headrace.pipeline.execution.run_request import RunRequest
 from headrace.pipeline.execution.schedule import Schedule
-from headrace.pipeline.execution.spark import LazySpark
+from headrace.pipeline.execution.skipped_view import skipped_views
 from headrace.pipeline.execution.tracing import span
-from headrace.pipeline.execution.unrun import unrun_views
 from headrace.pipeline.execution.view_work import ViewWork
 from headrace.pipeline.execution.workspace import Workspace
 from headrace.pipeline.project.project import ProjectFiles
+from headrace.pipeline.runner_kind import RunnerKind
 from headrace.pipeline.runners.task import NoRunner, Runner, RunnerContext, Upstream
-from headrace.pipeline.runs.record import (
+from headrace.pipeline.runs.artifact_store import ArtifactStore
+from headrace.pipeline.runs.run_record import (
     OutputVersion,
     RunRecord,
     RunStatus,
     ViewRun,
     ViewStatus,
 )
-from headrace.pipeline.runs.store import ArtifactStore
 
 _LOGGER = logging.getLogger("headrace.pipeline")
 _POLL_S = 0.2
 
-Judge: TypeAlias = Callable[[ViewRun], ViewRun]
+Compare: TypeAlias = Callable[[ViewRun], ViewRun]
 
 
 class RunPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """A run that is about to start: all that it will do is decided."""
+    """A run that is about to start, with all decisions made."""
 
     record: RunRecord
     prepared: Prepared
     decisions: Mapping[str, Decision]
     request: RunRequest
-    judge: Judge | None = None
-    """Compares each view that has run with what it should have given."""
+    compare: Compare | None = None
+    """Compares each view that has run with its expected result, and returns it with a verdict."""
     read_instead: Mapping[str, Upstream] = {}
-    """By view, what its readers read in place of what it has computed."""
+    """What readers read instead of the computed result, by view."""
 
 
-def execute(  # noqa: PLR0913  (the plan of a run, and what it works with)
+def execute(  # noqa: PLR0913  (a plan, and the resources of its run)
     plan: RunPlan,
     project: ProjectFiles,
     *,
@@ -63,11 +64,11 @@ def execute(  # noqa: PLR0913  (the plan of a run, and what it works with)
     store: ArtifactStore,
     progress: Progress,
 ) -> RunRecord:
-    """Run what is decided, record it, and leave the store tidy.
+    """Execute the decisions, record the run, and compact the artifact store if that is due.
 
     Raises:
-        KeyboardInterrupt: by Ctrl-C; what was committed by then stands.
-        StorageError: the run cannot be recorded; what was committed stands.
+        KeyboardInterrupt: Ctrl-C was pressed; tables committed by then remain.
+        StorageError: the run cannot be recorded; committed tables remain.
     """
     bundle, decisions = plan.prepared.bundle, plan.decisions
     marks = MarkBook(plan.prepared.sources, earlier=store.marks)
@@ -76,7 +77,7 @@ def execute(  # noqa: PLR0913  (the plan of a run, and what it works with)
         recorder.begin(is_idle=isinstance(runner, NoRunner))
         progress.run_started(plan.record, decisions)
         results: dict[str, Upstream] = {}
-        for finished in unrun_views(bundle, decisions, outputs=workspace.outputs):
+        for finished in skipped_views(bundle, decisions, outputs=workspace.outputs):
             recorder.end_view(finished)
             if finished.result is not None:
                 results[finished.view.view] = finished.result
@@ -92,21 +93,21 @@ def execute(  # noqa: PLR0913  (the plan of a run, and what it works with)
         )
         at_once = project.profile(plan.request.profile).views_at_once
         record = _run_and_record(plan, work, results, recorder, progress, at_once=at_once)
-    _keep_tidy(store)
+    _compact(store)
     return record
 
 
 @contextmanager
 def _open_runner(plan: RunPlan, project: ProjectFiles, spark: LazySpark) -> Iterator[Runner]:
-    """The runner of a run; none is opened where nothing runs."""
+    """Open the runner of a run; a run without views to compute gets `NoRunner`."""
     runner = _runner(plan, project, spark)
     try:
         yield runner
     finally:
         try:
             runner.close()
-        except Exception as error:  # noqa: BLE001  (whatever an engine raises; the run is over)
-            _LOGGER.warning("run %s: the runner did not close: %s", plan.record.id, error)
+        except Exception as error:  # noqa: BLE001  (any error of a runner; the run is over)
+            _LOGGER.warning("run %s: closing the runner failed: %s", plan.record.id, error)
 
 
 def _runner(plan: RunPlan, project: ProjectFiles, spark: LazySpark) -> Runner:
@@ -120,7 +121,7 @@ def _runner(plan: RunPlan, project: ProjectFiles, spark: LazySpark) -> Runner:
         profile=project.profile(plan.request.profile),
         builders=project.builders,
     )
-    if plan.request.engine == "datafusion":
+    if plan.request.runner is RunnerKind.DATAFUSION:
         return wiring.datafusion_runner(context)
     return wiring.spark_runner(spark.open(), context)
 
@@ -134,22 +135,23 @@ def _run_and_record(  # noqa: PLR0913  (one run)
     *,
     at_once: int,
 ) -> RunRecord:
+    """Compute the views, and record how the run ended, whatever happens."""
     bundle, status = plan.prepared.bundle, RunStatus.FAILED
     attributes = _attributes(plan.record)
     try:
-        with noted_interrupts() as interrupts, span("headrace.run", attributes) as traced:
+        with deferred_interrupts() as interrupts, span("headrace.run", attributes) as traced:
             _run_views(
                 plan,
                 work,
                 results,
                 recorder,
-                _Watch(work.runner, recorder, progress, interrupts),
+                _Monitor(work.runner, recorder, progress, interrupts),
                 parent=traced.context,
                 at_once=at_once,
             )
             failed = recorder.failed()
             status = RunStatus.FAILED if failed else RunStatus.SUCCEEDED
-            traced.tell({"headrace.status": status.value})
+            traced.add({"headrace.status": status.value})
             if failed:
                 traced.fail(f"failed: {', '.join(failed)}")
     except (KeyboardInterrupt, RunCancelledError):
@@ -164,31 +166,31 @@ def _run_and_record(  # noqa: PLR0913  (one run)
     return record
 
 
-class _Watch:
-    """Looks after a run while its views are computed."""
+class _Monitor:
+    """Handles Ctrl-C, progress and periodic saving while views are computed."""
 
     def __init__(
         self, runner: Runner, recorder: Recorder, progress: Progress, interrupts: Interrupts
     ) -> None:
         self._runner, self._recorder = runner, recorder
         self._progress, self._interrupts = progress, interrupts
-        # Counting tasks means dozens of calls into the JVM: only for someone who wants to know.
-        self._counts = type(progress).tasks_counted is not Quiet.tasks_counted
+        # Counting tasks takes dozens of calls into the JVM, so it is done only for an observer.
+        self._counts_tasks = type(progress).tasks_counted is not Quiet.tasks_counted
 
-    def started(self, view: str) -> None:
+    def view_started(self, view: str) -> None:
         self._progress.view_started(view)
 
-    def look(self, running: Mapping[Future[Finished], str]) -> None:
-        """Obey Ctrl-C, count tasks, save what has ended.
+    def poll(self, running: Mapping[Future[Finished], str]) -> None:
+        """Stop on Ctrl-C, report task counts, and save finished views.
 
         Raises:
             KeyboardInterrupt: Ctrl-C was pressed.
         """
-        self._interrupts.obey()
-        for view in running.values() if self._counts else ():
+        self._interrupts.raise_pending()
+        for view in running.values() if self._counts_tasks else ():
             done, known = self._runner.progress(view)
             self._progress.tasks_counted(view, done=done, known=known)
-        self._recorder.save_now_and_then()
+        self._recorder.save_if_due()
 
 
 def _run_views(  # noqa: PLR0913  (one run)
@@ -196,12 +198,12 @@ def _run_views(  # noqa: PLR0913  (one run)
     work: ViewWork,
     results: dict[str, Upstream],
     recorder: Recorder,
-    watch: _Watch,
+    monitor: _Monitor,
     *,
     parent: Any,
     at_once: int,
 ) -> None:
-    """Run the views that are to run, side by side where none waits for another."""
+    """Compute the views that are to run, concurrently where none depends on another."""
     bundle, decisions = plan.prepared.bundle, plan.decisions
     names = [name for name in bundle.order if decisions[name].action is Action.RUN]
     schedule = Schedule({n: [up for up in bundle.upstream(n) if up in names] for n in names})
@@ -211,7 +213,7 @@ def _run_views(  # noqa: PLR0913  (one run)
         try:
             while not schedule.is_done:
                 for name in schedule.ready(at_most=at_once):
-                    watch.started(name)
+                    monitor.view_started(name)
                     upstream = {up: results[up] for up in bundle.upstream(name)}
                     decision = with_key(decisions[name], bundle, outputs)
                     future = pool.submit(_run_view, plan, work, decision, upstream, parent=parent)
@@ -224,13 +226,13 @@ def _run_views(  # noqa: PLR0913  (one run)
                         outputs[name] = finished.view.output
                     if finished.result is not None:
                         results[name] = plan.read_instead.get(name, finished.result)
-                    for blocked, cause in schedule.finish(name, stands=finished.view.stands):
+                    for blocked, cause in schedule.finish(name, has_result=finished.view.stands):
                         reason = f"{cause}, which it reads, failed"
                         decision = decisions[blocked]
                         view = _without_result(bundle, decision, ViewStatus.BLOCKED, reason)
                         recorder.end_view(Finished(view=view))
-                watch.look(running)
-        except BaseException:  # Ctrl-C too: the threads are waited for, so they must end
+                monitor.poll(running)
+        except BaseException:  # including Ctrl-C: the pool waits for its threads, so they must end
             pool.shutdown(wait=False, cancel_futures=True)
             work.runner.cancel()
             raise
@@ -244,15 +246,15 @@ def _run_view(
     *,
     parent: Any,
 ) -> Finished:
-    """Run one view, in a thread."""
+    """Compute one view, in a thread of the pool."""
     attributes = {"headrace.view": decision.view, "headrace.run": plan.record.id}
     with span("headrace.view", attributes, parent=parent) as traced:
         finished = work.run(decision, upstream)
         view = finished.view
-        if plan.judge is not None and view.stands:
-            view = plan.judge(view)
+        if plan.compare is not None and view.stands:
+            view = plan.compare(view)
             finished = msgspec.structs.replace(finished, view=view)
-        traced.tell({"headrace.status": view.status.value, "headrace.rows": view.rows or 0})
+        traced.add({"headrace.status": view.status.value, "headrace.rows": view.rows or 0})
         if view.failure is not None:
             traced.fail(view.failure.text)
         return finished
@@ -273,9 +275,9 @@ def _attributes(record: RunRecord) -> dict[str, str]:
     }
 
 
-def _keep_tidy(store: ArtifactStore) -> None:
-    """Compact the store now and then; that it cannot be harms nobody."""
+def _compact(store: ArtifactStore) -> None:
+    """Compact the artifact store if that is due; a failure does not fail the run."""
     try:
         store.upkeep()
-    except Exception as error:  # noqa: BLE001  (the run is over, and on record)
+    except Exception as error:  # noqa: BLE001  (the run is over and recorded)
         _LOGGER.warning("the artifact store was not compacted: %s", error)

@@ -1,35 +1,35 @@
-"""What an engine says of a view that failed, without the stack traces that it adds."""
+"""Extracts the failure of a view from a runner's exception, without its stack traces."""
 
 import ast
 import re
 
 from headrace.errors import FunctionFailedError, HeadraceError, InvalidFunctionError
-from headrace.pipeline.runs.record import Failure
+from headrace.pipeline.runs.run_record import Failure
 
-_LONGEST_TEXT = 4000
+_MAX_CHARACTERS = 4000
 _RAISED_IN_PYTHON = re.compile(r"PyErr \{ type: .*?, value: (.*?), traceback: ", re.DOTALL)
 """How DataFusion reports an exception in a function of the project."""
 _PYTHON_STACK = "Traceback (most recent call last)"
-"""How Spark does."""
-_OF_A_FUNCTION = re.compile(
+"""How Spark reports one."""
+_FUNCTION_ERROR = re.compile(
     r"\b(FunctionFailedError|InvalidFunctionError)"
     r"(?:: (function [^\n]+)|\((['\"]function .*['\"])\))"
 )
-"""How either engine names an error that Headrace has raised inside it: plainly, or as Python."""
+"""How either runner reports a Headrace error from a function: as text, or as a Python repr."""
 _CODES = {error.__name__: error.code for error in (FunctionFailedError, InvalidFunctionError)}
 
 
 def describe_failure(error: Exception) -> Failure:
-    """The failure of a view, as it is recorded."""
+    """Return the failure of a view as it is recorded."""
     if isinstance(error, HeadraceError):
         return Failure(code=error.code, text=_text(error))
     text = _text(error)
-    found = _OF_A_FUNCTION.search(text)
-    if found is None:
+    match = _FUNCTION_ERROR.search(text)
+    if match is None:
         return Failure(code=type(error).__name__, text=text)
-    reason = found[2] or str(ast.literal_eval(found[3]))
+    reason = match[2] or str(ast.literal_eval(match[3]))
     stack = f"\n{text}" if _PYTHON_STACK in text else ""
-    return Failure(code=_CODES[found[1]], text=f"{reason}{stack}"[:_LONGEST_TEXT])
+    return Failure(code=_CODES[match[1]], text=f"{reason}{stack}"[:_MAX_CHARACTERS])
 
 
 def _text(error: Exception) -> str:
@@ -37,7 +37,7 @@ def _text(error: Exception) -> str:
     raised = _RAISED_IN_PYTHON.search(text)
     if raised is not None:
         text = raised[1]
-    elif _PYTHON_STACK in text:  # the exception itself comes last in a stack, and is wanted first
+    elif _PYTHON_STACK in text:  # the exception is the last line of a stack; put it first
         lines = text.split("\n SQLSTATE")[0].strip().splitlines()
         text = f"{lines[-1]}\n{text}"
-    return (text or type(error).__name__)[:_LONGEST_TEXT]
+    return (text or type(error).__name__)[:_MAX_CHARACTERS]

@@ -1,8 +1,7 @@
-"""Ctrl-C, taken note of at once and obeyed at a safe place.
+"""Defers Ctrl-C to a safe point.
 
-Raised wherever the main thread happens to be, it may break into a call to the JVM, whose answer the
-next call would then take for its own. PySpark's handler even calls the JVM itself, and waits for an
-answer that never comes.
+A `KeyboardInterrupt` in the middle of a call to the JVM leaves an unread reply, which the next call
+would take for its own. PySpark's own handler calls the JVM and waits for a reply that never comes.
 """
 
 import signal
@@ -12,29 +11,29 @@ from contextlib import contextmanager
 
 
 class Interrupts:
-    """Whether someone has pressed Ctrl-C."""
+    """Remembers that Ctrl-C was pressed."""
 
     def __init__(self) -> None:
-        """Begin without."""
+        """Start without a pending interrupt."""
         self._pressed = threading.Event()
 
     def note(self, *_: object) -> None:
-        """Take note of it; this is what a signal calls."""
+        """Remember an interrupt; this is the signal handler."""
         self._pressed.set()
 
-    def obey(self) -> None:
-        """End what is going on, if someone wants that.
+    def raise_pending(self) -> None:
+        """Raise the pending interrupt, if there is one.
 
         Raises:
-            KeyboardInterrupt: someone does.
+            KeyboardInterrupt: Ctrl-C was pressed.
         """
         if self._pressed.is_set():
             raise KeyboardInterrupt
 
 
 @contextmanager
-def noted_interrupts() -> Iterator[Interrupts]:
-    """Take note of Ctrl-C instead of being interrupted; only the main thread ever hears it."""
+def deferred_interrupts() -> Iterator[Interrupts]:
+    """Remember Ctrl-C instead of raising; only the main thread receives signals."""
     interrupts = Interrupts()
     if threading.current_thread() is not threading.main_thread():
         yield interrupts

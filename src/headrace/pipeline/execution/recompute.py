@@ -1,7 +1,6 @@
-"""Results, computed once more and compared: what replays and verifications have in common.
+"""Recomputes results and compares them: the part that replays and verifications share.
 
-Nothing of the project is changed: rows go into a folder of the run's own, which is gone
-afterwards.
+The project is not changed: rows are written to a folder of the run, which is removed afterwards.
 """
 
 from collections.abc import Collection, Mapping
@@ -16,40 +15,40 @@ from headrace.pipeline.bundle.view_plan import ViewPlan
 from headrace.pipeline.execution.comparison import Rows, compare_results
 from headrace.pipeline.execution.decision import Action, Decision, LastResult
 from headrace.pipeline.execution.execute import RunPlan, execute
+from headrace.pipeline.execution.lazy_spark import LazySpark
 from headrace.pipeline.execution.prepare import Prepared
-from headrace.pipeline.execution.progress import Progress
-from headrace.pipeline.execution.request import RunRequest
-from headrace.pipeline.execution.spark import LazySpark
-from headrace.pipeline.execution.state import ProjectState
+from headrace.pipeline.execution.project_state import ProjectState
+from headrace.pipeline.execution.run_progress import Progress
+from headrace.pipeline.execution.run_request import RunRequest
 from headrace.pipeline.execution.workspace import Workspace
 from headrace.pipeline.project.header import Materialise, WriteMode
 from headrace.pipeline.project.project import ProjectFiles
 from headrace.pipeline.runners.task import TableResult, Upstream
-from headrace.pipeline.runs.record import Failure, RunRecord, ViewRun, ViewStatus
+from headrace.pipeline.runs.run_record import Failure, RunRecord, ViewRun, ViewStatus
 from headrace.table import Table
 
 _DIFFERS = "REPLAY_DIFFERS"
 
 
-class Known(msgspec.Struct, frozen=True, kw_only=True):
-    """The results that are to be computed again, and compared with."""
+class Baseline(msgspec.Struct, frozen=True, kw_only=True):
+    """The earlier results that recomputed ones are compared with."""
 
     prepared: Prepared
     views: Mapping[str, ViewRun]
-    """By view, its result then, as far as it had one."""
+    """The earlier result of each view that had one."""
     reason: str
-    """Why a view is computed again."""
+    """Why views are recomputed, for their records."""
     absent: str
-    """Why one is not."""
+    """Why other views are not."""
 
     @property
     def bundle(self) -> Bundle:
-        """The plan that led to the results."""
+        """The plan of the earlier results."""
         return self.prepared.bundle
 
 
-def recompute(  # noqa: PLR0913  (a run, and what it works with)
-    known: Known,
+def recompute(  # noqa: PLR0913  (a plan, and the resources of its run)
+    baseline: Baseline,
     decisions: Mapping[str, Decision],
     record: RunRecord,
     *,
@@ -60,15 +59,15 @@ def recompute(  # noqa: PLR0913  (a run, and what it works with)
     spark: LazySpark,
     progress: Progress,
 ) -> RunRecord:
-    """Compute views again in a folder of the run's own; one that differs is recorded as failed."""
+    """Recompute views in a private folder; a view that differs is recorded as failed."""
     private = msgspec.structs.replace(workspace, outputs=state.folder / "replays" / record.id)
     plan = RunPlan(
         record=record,
-        prepared=known.prepared,
+        prepared=baseline.prepared,
         decisions=decisions,
         request=msgspec.structs.replace(request, full_refresh=True),
-        judge=_Comparer(known).judge,
-        read_instead=_read_instead(known),
+        compare=_Comparer(baseline).compare,
+        read_instead=_read_instead(baseline),
     )
     try:
         return execute(
@@ -78,24 +77,24 @@ def recompute(  # noqa: PLR0913  (a run, and what it works with)
         rmtree(private.outputs, ignore_errors=True)
 
 
-def recompute_decisions(known: Known, views: Collection[str]) -> dict[str, Decision]:
-    """Compute some views, and what these need that is not kept."""
-    bundle, needed = known.bundle, set(views)
+def recompute_decisions(baseline: Baseline, views: Collection[str]) -> dict[str, Decision]:
+    """Decide to compute some views, and those upstream whose results do not outlive a run."""
+    bundle, needed = baseline.bundle, set(views)
     for name in reversed(bundle.order):
         if name in needed:
-            passing = (Materialise.MEMORY, Materialise.STAGING)
+            transient = (Materialise.MEMORY, Materialise.STAGING)
             upstream = bundle.upstream(name)
-            needed |= {up for up in upstream if bundle[up].header.materialise in passing}
+            needed |= {up for up in upstream if bundle[up].header.materialise in transient}
     return {
-        name: _decision(known, bundle[name], is_computed=name in needed) for name in bundle.order
+        name: _decision(baseline, bundle[name], is_computed=name in needed) for name in bundle.order
     }
 
 
-def _decision(known: Known, plan: ViewPlan, *, is_computed: bool) -> Decision:
-    record = known.views.get(plan.name)
+def _decision(baseline: Baseline, plan: ViewPlan, *, is_computed: bool) -> Decision:
+    record = baseline.views.get(plan.name)
     run = "" if record is None else record.result_of or ""
     last = None if record is None else LastResult(run=run, record=record, plan=plan)
-    decision = Decision(view=plan.name, action=Action.LEAVE_OUT, reason=known.absent, last=last)
+    decision = Decision(view=plan.name, action=Action.LEAVE_OUT, reason=baseline.absent, last=last)
     if plan.header.materialise is Materialise.NONE:
         reason = "it is computed as part of the views that read it"
         return msgspec.structs.replace(decision, action=Action.INLINE, reason=reason)
@@ -104,33 +103,33 @@ def _decision(known: Known, plan: ViewPlan, *, is_computed: bool) -> Decision:
     return msgspec.structs.replace(
         decision,
         action=Action.RUN,
-        reason=known.reason,
+        reason=baseline.reason,
         skip_key=plan.skip_key,
         upstream_keys={} if record is None else record.upstream_keys,
     )
 
 
-def _read_instead(known: Known) -> dict[str, Upstream]:
-    """What readers of a table read that is more than its view's own rows: that table."""
+def _read_instead(baseline: Baseline) -> dict[str, Upstream]:
+    """Return the tables that hold more than their view's own rows; readers read these instead."""
     return {
         name: TableResult(uri=view.output.uri, version=view.output.version)
-        for name, view in known.views.items()
-        if view.output is not None and known.bundle[name].header.write is not WriteMode.OVERWRITE
+        for name, view in baseline.views.items()
+        if view.output is not None and baseline.bundle[name].header.write is not WriteMode.OVERWRITE
     }
 
 
 class _Comparer:
-    """Compares what each view gives with what it gave."""
+    """Compares recomputed results with earlier ones."""
 
-    def __init__(self, known: Known) -> None:
-        self._known = known
+    def __init__(self, baseline: Baseline) -> None:
+        self._baseline = baseline
 
-    def judge(self, now: ViewRun) -> ViewRun:
-        """The view as it is recorded: failed, if it gives something else than it gave."""
-        then = self._known.views.get(now.view)
+    def compare(self, now: ViewRun) -> ViewRun:
+        """Return the record of a view, marked as failed if its result differs."""
+        then = self._baseline.views.get(now.view)
         if then is None or then.digest is None or now.digest is None:
             return now
-        header = self._known.bundle[now.view].header
+        header = self._baseline.bundle[now.view].header
         difference = compare_results(
             then.digest,
             now.digest,
@@ -153,13 +152,13 @@ class _Comparer:
 
 
 def _rows(view: ViewRun) -> Rows | None:
-    """A reader of the rows of a view's table; None if it has none, or its files are gone."""
+    """Return a reader of the rows of a view's table; None if its files are not available."""
     output = view.output
     if output is None:
         return None
     try:
         snapshot = Table(output.uri).snapshot(version=output.version)
-        there = all(Path(file.uri).exists() for file in snapshot.scan())
+        is_complete = all(Path(file.uri).exists() for file in snapshot.scan())
     except HeadraceError:
         return None
-    return (lambda: snapshot.rows().read_all()) if there else None
+    return (lambda: snapshot.rows().read_all()) if is_complete else None

@@ -1,7 +1,7 @@
-"""The record of a run: begun before the first view starts, saved as views end, closed at the end.
+"""Records a run: before the first view starts, while views end, and at the end.
 
-A run that dies leaves most of its story. What cannot be saved while views run is saved with the
-rest at the end; only then does a failure to record fail the run.
+A run that dies leaves the record of the views that had ended. If saving fails while views run, it
+is tried again at the end; only then does the failure fail the run.
 """
 
 import logging
@@ -13,28 +13,28 @@ import msgspec
 from headrace.errors import HeadraceError
 from headrace.pipeline.bundle.bundle import Bundle
 from headrace.pipeline.execution.environment import now_ms
-from headrace.pipeline.execution.marking import MarkBook
-from headrace.pipeline.execution.progress import Progress
+from headrace.pipeline.execution.mark_book import MarkBook
+from headrace.pipeline.execution.run_progress import Progress
 from headrace.pipeline.runners.task import Upstream
 from headrace.pipeline.runs.artifact import PlanStage
-from headrace.pipeline.runs.record import RunRecord, RunStatus, ViewRun, ViewStatus
-from headrace.pipeline.runs.store import ArtifactStore
+from headrace.pipeline.runs.artifact_store import ArtifactStore
+from headrace.pipeline.runs.run_record import RunRecord, RunStatus, ViewRun, ViewStatus
 
 _LOGGER = logging.getLogger("headrace.pipeline")
-_FLUSH_S = 3.0
+_SAVE_INTERVAL_S = 3.0
 
 
 class Finished(msgspec.Struct, frozen=True, kw_only=True):
-    """A view that has ended, with all that is kept of it."""
+    """A view that has ended, with everything that is recorded about it."""
 
     view: ViewRun
     result: Upstream | None = None
-    """What its readers read; None if there is no result."""
+    """What readers of the view read; None if it has no result."""
     plans: dict[PlanStage, str] = {}
 
 
 class Recorder:
-    """Keeps the record of one run."""
+    """Writes the record of one run."""
 
     def __init__(
         self,
@@ -45,7 +45,7 @@ class Recorder:
         marks: MarkBook,
         progress: Progress,
     ) -> None:
-        """Take the run that is about to begin."""
+        """Take the run that is about to start."""
         self._record, self._bundle, self._store = record, bundle, store
         self._marks, self._progress = marks, progress
         self._ended: dict[str, ViewRun] = {}
@@ -53,39 +53,41 @@ class Recorder:
         self._saved_at = time.monotonic()
 
     def begin(self, *, is_idle: bool) -> None:
-        """Put the run on record: its bundle first, without which the record would be of no use.
+        """Record the start of the run: first the bundle, which the record refers to.
 
-        A run in which no view runs is recorded once, when it ends.
+        A run that computes no view is recorded once, at its end.
         """
         self._store.add_bundle(self._bundle)
         if not is_idle:
             self._store.add_run(self._record)
 
     def end_view(self, finished: Finished) -> None:
-        """Take note of a view that has ended."""
+        """Add a view that has ended; it is saved later."""
         self._ended[finished.view.view] = finished.view
         self._unsaved.append(finished)
         self._progress.view_finished(finished.view)
 
     def failed(self) -> list[str]:
-        """The views that failed."""
+        """Return the views that failed."""
         return [v.view for v in self._ended.values() if v.status is ViewStatus.FAILED]
 
-    def save_now_and_then(self) -> None:
-        """Save what has ended, if the last time is a while ago."""
-        if not self._unsaved or time.monotonic() - self._saved_at < _FLUSH_S:
+    def save_if_due(self) -> None:
+        """Save finished views if the last save is long enough ago."""
+        if not self._unsaved or time.monotonic() - self._saved_at < _SAVE_INTERVAL_S:
             return
         try:
             self._save()
         except (HeadraceError, OSError) as error:
-            _LOGGER.warning("run %s: views are not on record yet: %s", self._record.id, error)
+            _LOGGER.warning(
+                "run %s: finished views are not recorded yet: %s", self._record.id, error
+            )
         self._saved_at = time.monotonic()
 
     def finish(self, status: RunStatus, unfinished: Iterable[ViewRun]) -> RunRecord:
-        """Save the rest, and how the run ended.
+        """Save the remaining views and the status of the run.
 
         Raises:
-            StorageError: the record cannot be saved; the tables that were written stand.
+            StorageError: the record cannot be saved; committed tables remain.
         """
         for view in unfinished:
             if view.view not in self._ended:
@@ -101,9 +103,9 @@ class Recorder:
         return record
 
     def _save(self) -> None:
-        """Save in an order in which a view on record has all that belongs to it."""
+        """Save marks, units and plans before the views that refer to them."""
         unsaved = list(self._unsaved)
-        ran = [done.view.view for done in unsaved if done.view.status is ViewStatus.RAN]
+        ran = [f.view.view for f in unsaved if f.view.status is ViewStatus.RAN]
         plans = {finished.view.view: finished.plans for finished in unsaved if finished.plans}
         with self._marks.saving() as marks:
             self._store.add_marks(self._record, marks)

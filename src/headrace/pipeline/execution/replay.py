@@ -1,6 +1,6 @@
-"""A run, replayed: the same bundle over the same files, and the results compared.
+"""Replays a run: the same bundle over the same files, with the results compared.
 
-What is missing is named before anything is computed.
+Missing or altered files are reported before anything is computed.
 """
 
 from collections.abc import Mapping
@@ -10,49 +10,52 @@ from headrace.errors import FileListMissingError, PinnedFilesChangedError
 from headrace.pipeline.bundle.file_list import compare_files
 from headrace.pipeline.bundle.view_plan import ViewPlan
 from headrace.pipeline.execution.decision import Action
-from headrace.pipeline.execution.marking import describe_altered_files
+from headrace.pipeline.execution.lazy_spark import LazySpark
+from headrace.pipeline.execution.mark_book import describe_altered_files
 from headrace.pipeline.execution.prepare import open_bundle
-from headrace.pipeline.execution.progress import Progress
-from headrace.pipeline.execution.recompute import Known, recompute, recompute_decisions
-from headrace.pipeline.execution.request import RunRequest
+from headrace.pipeline.execution.project_state import project_state
+from headrace.pipeline.execution.recompute import Baseline, recompute, recompute_decisions
 from headrace.pipeline.execution.run import new_record
-from headrace.pipeline.execution.spark import LazySpark
-from headrace.pipeline.execution.state import project_state
+from headrace.pipeline.execution.run_progress import Progress
+from headrace.pipeline.execution.run_request import RunRequest
 from headrace.pipeline.execution.workspace import hold
 from headrace.pipeline.project.project import ProjectFiles
-from headrace.pipeline.runs.record import RunKind, RunRecord
-from headrace.pipeline.runs.store import ArtifactStore
-from headrace.pipeline.sources.source import Source
+from headrace.pipeline.runner_kind import RunnerKind, runner_of
+from headrace.pipeline.runs.artifact_store import ArtifactStore
+from headrace.pipeline.runs.run_record import RunKind, RunRecord
+from headrace.pipeline.sources.source import PinnedSource
 
 
-def replay_run(  # noqa: PLR0913  (a run, and how it is repeated)
+def replay_run(  # noqa: PLR0913  (a run, and how to repeat it)
     project: ProjectFiles,
     run: str,
     *,
-    engine: str | None,
+    runner: RunnerKind | None,
     profile: str,
     session: Any = None,
     progress: Progress,
 ) -> RunRecord:
-    """Compute the views of a run again, and compare.
+    """Recompute the views of a run, and compare them.
 
     Raises:
-        RunNotFoundError: there is no such run.
-        PinnedFilesChangedError: files that it read are gone or altered.
-        FunctionChangedError: a function is not what it was.
+        RunNotFoundError: no run matches, or more than one.
+        PinnedFilesChangedError: files that the run read are missing or altered.
+        FunctionChangedError: a function has changed.
     """
     state = project_state(project)
     then = state.store.find(run)
     prepared = open_bundle(project, state.store.bundle(then.bundle))
-    known = Known(
+    baseline = Baseline(
         prepared=prepared,
         views=then.views,
         reason=f"run {then.id} is replayed",
         absent=f"run {then.id} left it out",
     )
-    had = {name for name, view in then.views.items() if view.digest is not None and view.stands}
-    decisions = recompute_decisions(known, had)
-    request = RunRequest(engine=engine or then.engine.partition(" ")[0], profile=profile)
+    had_result = {
+        name for name, view in then.views.items() if view.digest is not None and view.stands
+    }
+    decisions = recompute_decisions(baseline, had_result)
+    request = RunRequest(runner=runner or runner_of(then.engine), profile=profile)
     with hold(state, project=project.name) as workspace:
         store = state.store
         for name, decision in decisions.items():
@@ -60,7 +63,7 @@ def replay_run(  # noqa: PLR0913  (a run, and how it is repeated)
                 origin = _origin(store, then, name)
                 _check_files(prepared.bundle[name], store, origin, prepared.sources)
         return recompute(
-            known,
+            baseline,
             decisions,
             new_record(request, prepared.bundle, kind=RunKind.REPLAY, replay_of=then.id),
             project=project,
@@ -73,20 +76,20 @@ def replay_run(  # noqa: PLR0913  (a run, and how it is repeated)
 
 
 def _origin(store: ArtifactStore, then: RunRecord, view: str) -> RunRecord:
-    """The run that made the result which a view had in a run."""
-    known = then.views.get(view)
-    origin = None if known is None else known.result_of
+    """Return the run that computed the result that a view had in a run."""
+    view_run = then.views.get(view)
+    origin = None if view_run is None else view_run.result_of
     return then if origin is None or origin == then.id else store.find(origin)
 
 
 def _check_files(
-    plan: ViewPlan, store: ArtifactStore, origin: RunRecord, sources: Mapping[str, Source]
+    plan: ViewPlan, store: ArtifactStore, origin: RunRecord, sources: Mapping[str, PinnedSource]
 ) -> None:
-    """Make sure that all files are there, and are what they were.
+    """Check that all files of a view exist and are unchanged.
 
     Raises:
-        PinnedFilesChangedError: some are not.
-        FileListMissingError: the list of them is not there any more.
+        PinnedFilesChangedError: files are missing or altered.
+        FileListMissingError: the list of files no longer exists.
     """
     for unit in plan.units:
         source = sources[unit.source]
@@ -94,7 +97,7 @@ def _check_files(
         if pinned is None:
             raise FileListMissingError(source=unit.source, digest=unit.digest)
         changed = compare_files(pinned, source.prune(unit.where).files)
-        wrong = ["the log names other files now"] if changed else []
-        wrong += describe_altered_files(source, unit, store.marks(unit.source, until=origin))
-        if wrong:
-            raise PinnedFilesChangedError(view=plan.name, source=unit.source, files=wrong)
+        altered = ["the log names other files now"] if changed else []
+        altered += describe_altered_files(source, unit, store.marks(unit.source, until=origin))
+        if altered:
+            raise PinnedFilesChangedError(view=plan.name, source=unit.source, files=altered)

@@ -1,7 +1,7 @@
-"""A run of a project, in one line: lock, plan, decide, execute, record.
+"""Runs a project: lock, plan, decide, check, execute, record.
 
 The project's files and a request enter; the record of the run leaves. Replays and verifications
-share the second half: they bring decisions of their own.
+share `prepare` and `new_record`, and make decisions of their own.
 """
 
 from collections.abc import Mapping
@@ -10,38 +10,32 @@ from typing import Any
 import msgspec
 
 from headrace.pipeline.bundle.bundle import Bundle
-from headrace.pipeline.engine import engine_version, parse_engine
 from headrace.pipeline.execution.decision import Action, Decision, LastResult, decide_views
 from headrace.pipeline.execution.environment import describe_environment, new_run_id, now_ms
 from headrace.pipeline.execution.execute import RunPlan, execute
-from headrace.pipeline.execution.prepare import (
-    Prepared,
-    check_texts,
-    doubtful_views,
-    open_bundle,
-    plan_project,
-)
-from headrace.pipeline.execution.progress import Progress
-from headrace.pipeline.execution.refusal import check_refusals
-from headrace.pipeline.execution.request import RunRequest
-from headrace.pipeline.execution.spark import LazySpark
-from headrace.pipeline.execution.state import project_state
+from headrace.pipeline.execution.lazy_spark import LazySpark
+from headrace.pipeline.execution.prepare import Prepared, open_bundle, plan_project
+from headrace.pipeline.execution.project_state import project_state
+from headrace.pipeline.execution.run_progress import Progress
+from headrace.pipeline.execution.run_request import RunRequest
+from headrace.pipeline.execution.view_check import check_views
 from headrace.pipeline.execution.workspace import hold
 from headrace.pipeline.project.project import ProjectFiles
-from headrace.pipeline.runs.record import RunKind, RunRecord, RunStatus
-from headrace.pipeline.runs.store import ArtifactStore
+from headrace.pipeline.runner_kind import RunnerKind, runner_version
+from headrace.pipeline.runs.artifact_store import ArtifactStore
+from headrace.pipeline.runs.run_record import RunKind, RunRecord, RunStatus
 from headrace.pipeline.translation.provenance import is_current
 
 
 def run_project(
     project: ProjectFiles, request: RunRequest, *, session: Any = None, progress: Progress
 ) -> RunRecord:
-    """Run what has changed, and skip the rest.
+    """Run the views that have changed, and skip the others.
 
     Raises:
-        PipelineError: the project cannot be planned, Spark's analyser refuses a view, or another
-            process runs it.
-        KeyboardInterrupt: by Ctrl-C; what was committed by then stands.
+        PipelineError: the project cannot be planned, a view is rejected, or another process runs
+            the project.
+        KeyboardInterrupt: Ctrl-C was pressed; tables committed by then remain.
     """
     state = project_state(project)
     spark = LazySpark(project.profile(request.profile), session)
@@ -49,31 +43,13 @@ def run_project(
         last = state.last_results(project.views)
         prepared = prepare(project, request, last=last, spark=spark, store=state.store)
         decisions = decide_views(prepared.bundle, request, last=last, outputs=state.outputs)
-        decisions = _without_foreign_keys(prepared.bundle, decisions, engine=request.engine)
-        if request.engine == "datafusion":
-            check_refusals(prepared.bundle, decisions)
-        else:
-            _check_on_spark(project, request, prepared, decisions, spark)
+        decisions = _without_foreign_keys(prepared.bundle, decisions, runner=request.runner)
+        check_views(project, request, prepared, decisions, spark)
         record = new_record(request, prepared.bundle, after_ms=last.newest_ms)
         plan = RunPlan(record=record, prepared=prepared, decisions=decisions, request=request)
         return execute(
             plan, project, workspace=workspace, spark=spark, store=state.store, progress=progress
         )
-
-
-def _check_on_spark(
-    project: ProjectFiles,
-    request: RunRequest,
-    prepared: Prepared,
-    decisions: Mapping[str, Decision],
-    spark: LazySpark,
-) -> None:
-    """Have Spark judge what the planner could not, before anything is computed."""
-    running = [name for name, decision in decisions.items() if decision.action is Action.RUN]
-    views = doubtful_views(prepared.bundle, running)
-    if views:
-        session = spark.open()
-        check_texts(project, prepared, views=views, session=session, profile=request.profile)
 
 
 def prepare(
@@ -84,31 +60,34 @@ def prepare(
     spark: LazySpark,
     store: ArtifactStore,
 ) -> Prepared:
-    """Plan the project with what is known of earlier runs, or open the bundle that is asked for.
+    """Plan the project with the plans of earlier runs, or open the requested bundle.
 
     Raises:
-        RunNotFoundError: there is no such bundle.
-        PipelineError, TableError: it cannot be planned, or its sources are not there.
+        RunNotFoundError: the requested bundle does not exist.
+        PipelineError, TableError: the project cannot be planned, or a source cannot be read.
     """
     if request.bundle is not None:
         return open_bundle(project, store.find_bundle(request.bundle))
     return plan_project(
         project,
-        engine=request.engine,
+        runner=request.runner,
         pins=request.pins,
         variables=request.variables,
         previous={name: result.plan for name, result in last.items()},
-        builders=spark if request.engine == "spark" else None,
+        builders=spark if request.runner is RunnerKind.SPARK else None,
         profile=request.profile,
         session=spark.given,
     )
 
 
 def _without_foreign_keys(
-    bundle: Bundle, decisions: Mapping[str, Decision], *, engine: str
+    bundle: Bundle, decisions: Mapping[str, Decision], *, runner: RunnerKind
 ) -> dict[str, Decision]:
-    """Drop the keys of views that run on another engine, or other code, than their keys name."""
-    is_planned_for_it = bundle.engine == engine_version(parse_engine(engine))
+    """Drop the keys of views that run on another runner, or with other code, than planned.
+
+    Their results must not be the reason for a later skip.
+    """
+    is_planned_for_it = bundle.engine == runner_version(runner)
     return {
         name: decision
         if decision.action is not Action.RUN
@@ -135,19 +114,19 @@ def new_record(
     replay_of: str | None = None,
     after_ms: int = 0,
 ) -> RunRecord:
-    """The record of a run that starts now.
+    """Return the record of a run that starts now.
 
-    Results count by the time at which their run started. A run that starts after another one says
-    so even if the clock was set back in between: `after_ms` is the start of the other one.
+    Results are ordered by the start of their runs. `after_ms` is the start of an earlier run: the
+    new run starts later, even if the clock was set back in between.
     """
     started_ms = max(now_ms(), after_ms + 1)
-    is_planned_for = bundle.engine.startswith(f"{request.engine} ")
+    is_planned_for = bundle.engine.startswith(f"{request.runner} ")
     return RunRecord(
         id=request.run_id or new_run_id(started_ms),
         kind=kind,
         project=bundle.project,
         bundle=bundle.id,
-        engine=bundle.engine if is_planned_for else request.engine,
+        engine=bundle.engine if is_planned_for else request.runner.value,
         status=RunStatus.RUNNING,
         started_ms=started_ms,
         profile=request.profile,

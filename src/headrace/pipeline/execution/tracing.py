@@ -1,4 +1,4 @@
-"""A span for each run and each view, where OpenTelemetry is installed; else nothing."""
+"""Traces runs and views as OpenTelemetry spans, if OpenTelemetry is installed."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -10,7 +10,7 @@ Attributes = Mapping[str, str | int]
 
 
 class Span:
-    """What is told of something while it is traced; without OpenTelemetry nobody listens."""
+    """An open span; without OpenTelemetry its methods do nothing."""
 
     def __init__(self, trace: Any = None, opened: Any = None) -> None:
         """Take the module `opentelemetry.trace` and one of its spans."""
@@ -18,23 +18,23 @@ class Span:
 
     @property
     def context(self) -> Any:
-        """What a span below this one names as its parent: threads do not inherit it."""
+        """The context to pass as `parent` to spans in other threads, which do not inherit it."""
         return None if self._opened is None else self._trace.set_span_in_context(self._opened)
 
-    def tell(self, attributes: Attributes) -> None:
-        """Add what is known only in the end."""
+    def add(self, attributes: Attributes) -> None:
+        """Add attributes that are known only at the end."""
         if self._opened is not None:
             self._opened.set_attributes(dict(attributes))
 
     def fail(self, reason: str) -> None:
-        """Mark it as failed."""
+        """Mark the span as failed."""
         if self._opened is not None:
             self._opened.set_status(self._trace.Status(self._trace.StatusCode.ERROR, reason))
 
 
 @contextmanager
 def span(name: str, attributes: Attributes, *, parent: Any = None) -> Iterator[Span]:
-    """Trace what happens inside; an exception marks the span as failed."""
+    """Trace the body of a `with` block; an exception marks the span as failed."""
     trace = wiring.open_tracing()
     if trace is None:
         yield Span()

@@ -1,7 +1,8 @@
-"""Vacuum that keeps what runs need: deltalake names files, the store says which must stay.
+"""Vacuums tables, but keeps the files that recorded runs need.
 
-deltalake does not know the files of deletion vectors and would remove those of live files. Where
-it names what may be one, Headrace itself tells which files the versions need.
+deltalake lists the removable files, given the versions to keep. It does not know deletion-vector
+files and would remove those of live files, so if the list may contain one, Headrace itself
+determines which files the kept versions reference.
 """
 
 import re
@@ -14,36 +15,36 @@ from deltalake import DeltaTable
 
 from headrace.errors import HeadraceError, LogGapError, VersionNotFoundError
 from headrace.pipeline.execution.lock import run_lock
-from headrace.pipeline.execution.state import ProjectState
+from headrace.pipeline.execution.project_state import ProjectState
 from headrace.pipeline.output.note import is_free_or_own
-from headrace.pipeline.runs.record import RunRecord
-from headrace.pipeline.runs.store import ArtifactStore
+from headrace.pipeline.runs.artifact_store import ArtifactStore
+from headrace.pipeline.runs.run_record import RunRecord
 from headrace.pipeline.sources.vector_file import vector_place
 from headrace.protocol.action import DeletionVector
 from headrace.storage.location import local_root
 from headrace.table import Table
 
 _RETENTION = "delta.deletedFileRetentionDuration"
-_RETENTION_BY_DEFAULT = "interval 1 week"
+_DEFAULT_RETENTION = "interval 1 week"
 _INTERVAL = re.compile(
     r"\s*(?:interval\s+)?(\d+)\s+(second|minute|hour|day|week)s?\s*", re.IGNORECASE
 )
 
 
 class Vacuumed(msgspec.Struct, frozen=True, kw_only=True):
-    """What of one table was removed, or would be."""
+    """The files of one table that were removed, or would be."""
 
     table: str
     kept_versions: tuple[int, ...]
-    """The versions that kept runs read or made, of which the log is still there."""
+    """The versions that kept runs read or wrote and that can still be read."""
     files: tuple[str, ...]
 
 
 class VacuumRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What is to be vacuumed, and what of it must stay."""
+    """What to vacuum, and what to keep; `Project.vacuum` documents each field."""
 
     sources: dict[str, Path]
-    """Where the sources are that are local Delta tables."""
+    """The folders of the sources that are local Delta tables."""
     views: tuple[str, ...]
     keep_pins: bool
     keep_runs: int | None
@@ -52,27 +53,27 @@ class VacuumRequest(msgspec.Struct, frozen=True, kw_only=True):
     dry_run: bool
 
 
-def vacuum_project(project: str, state: ProjectState, wanted: VacuumRequest) -> list[Vacuumed]:
-    """Vacuum the outputs of a project, and its sources if that is asked for.
+def vacuum_project(project: str, state: ProjectState, request: VacuumRequest) -> list[Vacuumed]:
+    """Vacuum the outputs of a project, and its sources if requested.
 
     Raises:
-        RunInProgressError: the project is being run.
+        RunInProgressError: the project is running.
     """
     with run_lock(state.folder, project=project):
-        runs = state.store.runs(limit=wanted.keep_runs) if wanted.keep_pins else []
-        keep = _needed_versions(state.store, runs, wanted.sources)
+        runs = state.store.runs(limit=request.keep_runs) if request.keep_pins else []
+        keep = _needed_versions(state.store, runs, request.sources)
         tables = [
             state.outputs / name
-            for name in wanted.views
+            for name in request.views
             if is_free_or_own(state.outputs / name, view=name, project=project)
         ]
-        tables += dict.fromkeys(wanted.sources.values()) if wanted.with_sources else ()
+        tables += dict.fromkeys(request.sources.values()) if request.with_sources else ()
         return [
             _vacuum_table(
                 table,
                 keep=keep.get(table, set()),
-                retention_hours=wanted.retention_hours,
-                dry_run=wanted.dry_run,
+                retention_hours=request.retention_hours,
+                dry_run=request.dry_run,
             )
             for table in tables
             if (table / "_delta_log").is_dir()
@@ -82,7 +83,7 @@ def vacuum_project(project: str, state: ProjectState, wanted: VacuumRequest) -> 
 def _needed_versions(
     store: ArtifactStore, runs: Sequence[RunRecord], sources: Mapping[str, Path]
 ) -> dict[Path, set[int]]:
-    """By table, the versions that runs read of it, or made."""
+    """Return the versions that runs read or wrote, by table."""
     needed: dict[Path, set[int]] = {}
     for run in runs:
         for source, version in run.pins.items():
@@ -97,10 +98,10 @@ def _needed_versions(
 def _vacuum_table(
     table: Path, *, keep: set[int], retention_hours: int | None, dry_run: bool
 ) -> Vacuumed:
-    """Remove the files of a table that no version needs which is to be kept."""
+    """Remove the files of a table that no retained version references."""
     opened = Table(table)
-    kept = [version for version in sorted(keep) if _is_there(opened, version)]
-    named = DeltaTable(table).vacuum(
+    kept = [version for version in sorted(keep) if _is_readable(opened, version)]
+    removable = DeltaTable(table).vacuum(
         retention_hours=retention_hours,
         dry_run=True,
         enforce_retention_duration=False,
@@ -108,9 +109,9 @@ def _vacuum_table(
         keep_versions=kept or None,
     )
     needed = set[Path]()
-    if any(_may_hold_vectors(file) for file in named):
+    if any(_may_hold_vectors(file) for file in removable):
         needed = _needed_files(opened, kept, retention_hours=retention_hours)
-    files = sorted({file for file in named if table / file not in needed})
+    files = sorted({file for file in removable if table / file not in needed})
     for file in files if not dry_run else ():
         (table / file).unlink(missing_ok=True)
     return Vacuumed(table=str(table), kept_versions=tuple(kept), files=tuple(files))
@@ -120,16 +121,16 @@ def _may_hold_vectors(file: str) -> bool:
     return not file.endswith((".parquet", ".crc"))
 
 
-def _is_there(table: Table, version: int) -> bool:
+def _is_readable(table: Table, version: int) -> bool:
     try:
         table.snapshot(version=version)
-    except (VersionNotFoundError, LogGapError):  # cleaned up: nobody can read it any more
+    except (VersionNotFoundError, LogGapError):  # cleaned up: no reader can use it any more
         return False
-    return True  # any other error ends the vacuum: what cannot be read now may be needed still
+    return True  # any other error aborts the vacuum, since the version may still be needed
 
 
 def _needed_files(table: Table, kept: Iterable[int], *, retention_hours: int | None) -> set[Path]:
-    """The files that versions need, as Headrace knows them."""
+    """Return the data files and deletion-vector files that versions reference."""
     newest = table.snapshot()
     since = _first_retained(table, newest.properties, retention_hours)
     return {
@@ -143,7 +144,7 @@ def _needed_files(table: Table, kept: Iterable[int], *, retention_hours: int | N
 def _references(
     table: Table, versions: set[int], *, since: int
 ) -> Iterator[tuple[str, DeletionVector | None]]:
-    """The files of versions, and all that came or went from another one on, with their vectors."""
+    """Yield the files of versions, and those added or removed since a version, with vectors."""
     for version in sorted(versions):
         for file in table.snapshot(version=version).scan():
             yield file.uri, file.deletion_vector
@@ -154,18 +155,18 @@ def _references(
 def _first_retained(
     table: Table, properties: Mapping[str, str | None], retention_hours: int | None
 ) -> int:
-    """The first version whose removed files are retained: for so long they may be read."""
+    """Return the first version whose removed files are within the retention period."""
     age = _retention(properties) if retention_hours is None else timedelta(hours=retention_hours)
     if age is not None:
         try:
             return table.snapshot(as_of=datetime.now(UTC) - age).version + 1
-        except HeadraceError:  # the log does not reach back so far
+        except HeadraceError:  # the log does not go back that far
             pass
     commits = (Path(local_root(table.uri)) / "_delta_log").glob(f"{'[0-9]' * 20}.json")
     return min((int(commit.stem) for commit in commits), default=table.snapshot().version)
 
 
 def _retention(properties: Mapping[str, str | None]) -> timedelta | None:
-    """How long removed files are retained; None if the table says it in unknown words."""
-    found = _INTERVAL.fullmatch(properties.get(_RETENTION) or _RETENTION_BY_DEFAULT)
-    return None if found is None else timedelta(**{f"{found[2].lower()}s": int(found[1])})
+    """Return the retention period of removed files; None if the property cannot be parsed."""
+    match = _INTERVAL.fullmatch(properties.get(_RETENTION) or _DEFAULT_RETENTION)
+    return None if match is None else timedelta(**{f"{match[2].lower()}s": int(match[1])})

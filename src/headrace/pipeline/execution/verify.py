@@ -1,22 +1,22 @@
-"""Whether skips are sound: views that a run would skip are computed, and compared.
+"""Verifies skips: recomputes views that a run would skip, and compares the results.
 
-What a view would give now is compared with the result that stands for it. A difference means that
-something changed which its skip key does not know of, or that the view is not deterministic.
+A difference means that something changed that the skip key does not cover, or that the view is not
+deterministic.
 """
 
 import random
 from typing import Any
 
 from headrace.pipeline.execution.decision import Action, decide_views
-from headrace.pipeline.execution.progress import Progress
-from headrace.pipeline.execution.recompute import Known, recompute, recompute_decisions
-from headrace.pipeline.execution.request import RunRequest
+from headrace.pipeline.execution.lazy_spark import LazySpark
+from headrace.pipeline.execution.project_state import project_state
+from headrace.pipeline.execution.recompute import Baseline, recompute, recompute_decisions
 from headrace.pipeline.execution.run import new_record, prepare
-from headrace.pipeline.execution.spark import LazySpark
-from headrace.pipeline.execution.state import project_state
+from headrace.pipeline.execution.run_progress import Progress
+from headrace.pipeline.execution.run_request import RunRequest
 from headrace.pipeline.execution.workspace import hold
 from headrace.pipeline.project.project import ProjectFiles
-from headrace.pipeline.runs.record import RunKind, RunRecord
+from headrace.pipeline.runs.run_record import RunKind, RunRecord
 
 
 def verify_project(
@@ -27,14 +27,14 @@ def verify_project(
     session: Any = None,
     progress: Progress,
 ) -> RunRecord:
-    """Compute views that a run would skip, and compare them with the results that stand.
+    """Recompute views that a run would skip, and compare them with the stored results.
 
     Args:
         project: The project.
-        request: The run whose skips are meant.
-        sample: How many views to compute, chosen at random; None: all.
-        session: A Spark session of the caller's.
-        progress: Hears of the run.
+        request: The run whose skips are verified.
+        sample: The number of views to compute, chosen at random; None for all.
+        session: The caller's Spark session; None to open one.
+        progress: Observes the run.
 
     Raises:
         PipelineError, TableError: as for a run.
@@ -44,17 +44,17 @@ def verify_project(
     with hold(state, project=project.name) as workspace:
         last = state.last_results(project.views)
         prepared = prepare(project, request, last=last, spark=spark, store=state.store)
-        decided = decide_views(prepared.bundle, request, last=last, outputs=state.outputs)
+        decisions = decide_views(prepared.bundle, request, last=last, outputs=state.outputs)
         skipped = [
             name
-            for name, decision in decided.items()
+            for name, decision in decisions.items()
             if decision.action is Action.SKIP
             and decision.last is not None
             and decision.last.record.digest is not None
         ]
         if sample is not None and sample < len(skipped):
             skipped = random.sample(skipped, sample)
-        known = Known(
+        baseline = Baseline(
             prepared=prepared,
             views={name: result.record for name, result in last.items()},
             reason="a run would skip it, and the skip is verified",
@@ -62,8 +62,8 @@ def verify_project(
         )
         record = new_record(request, prepared.bundle, kind=RunKind.VERIFICATION)
         return recompute(
-            known,
-            recompute_decisions(known, skipped),
+            baseline,
+            recompute_decisions(baseline, skipped),
             record,
             project=project,
             request=request,

@@ -1,7 +1,7 @@
-"""One view, run: computed, checked against its contract, and committed.
+"""Runs one view: computes it, checks its contract, and commits its table.
 
-What goes wrong before the commit fails the view, and its files go. What goes wrong after it is a
-warning on a view that stands.
+An error before the commit fails the view, and its staged files are removed. An error after the
+commit is a warning: the result is valid.
 """
 
 import time
@@ -19,7 +19,7 @@ from headrace.pipeline.contract import Contract
 from headrace.pipeline.execution.decision import Decision
 from headrace.pipeline.execution.environment import now_ms
 from headrace.pipeline.execution.failure import describe_failure
-from headrace.pipeline.execution.marking import MarkBook
+from headrace.pipeline.execution.mark_book import MarkBook
 from headrace.pipeline.execution.prepare import verify_code
 from headrace.pipeline.execution.recorder import Finished
 from headrace.pipeline.execution.workspace import Workspace
@@ -37,12 +37,12 @@ from headrace.pipeline.runners.task import (
     ViewResult,
     ViewTask,
 )
-from headrace.pipeline.runs.digest import RowDigest
-from headrace.pipeline.runs.record import RunRecord, ViewRun, ViewStatus
+from headrace.pipeline.runs.row_digest import RowDigest
+from headrace.pipeline.runs.run_record import RunRecord, ViewRun, ViewStatus
 
 
 class ViewWork(msgspec.Struct, frozen=True, kw_only=True):
-    """What all views of a run share; several threads use it."""
+    """The resources that all views of a run share. It is used by several threads."""
 
     record: RunRecord
     bundle: Bundle
@@ -54,7 +54,7 @@ class ViewWork(msgspec.Struct, frozen=True, kw_only=True):
     analyse: bool = False
 
     def run(self, decision: Decision, upstream: Mapping[str, Upstream]) -> Finished:
-        """Run a view over the results that it reads; a failure is part of the answer.
+        """Run a view over its upstream results; an error becomes a failed record.
 
         Raises:
             RunCancelledError: the run has been cancelled.
@@ -76,7 +76,7 @@ class ViewWork(msgspec.Struct, frozen=True, kw_only=True):
             finished = self._compute(plan, view, upstream)
         except RunCancelledError:
             raise
-        except Exception as error:  # noqa: BLE001  (whatever an engine raises is about the view)
+        except Exception as error:  # noqa: BLE001  (any error of a runner fails the view)
             failure = describe_failure(error)
             changes = {"status": ViewStatus.FAILED, "reason": failure.text, "failure": failure}
             finished = Finished(
@@ -93,8 +93,8 @@ class ViewWork(msgspec.Struct, frozen=True, kw_only=True):
         if table is None:
             result = self.runner.compute(self._task(plan, upstream))
             check_result(plan.header.contract, result.schema, result.digest)
-            view, stands = _with_result(view, result), KeptResult(name=plan.name)
-            return Finished(view=view, result=stands, plans=result.plans)
+            view, kept = _with_result(view, result), KeptResult(name=plan.name)
+            return Finished(view=view, result=kept, plans=result.plans)
         if not self.full_refresh:
             refuse_foreign_table(table, view=plan.name, project=self.bundle.project)
         view, result = self._write(plan, view, table, upstream)
@@ -107,13 +107,13 @@ class ViewWork(msgspec.Struct, frozen=True, kw_only=True):
     def _write(
         self, plan: ViewPlan, view: ViewRun, table: Path, upstream: Mapping[str, Upstream]
     ) -> tuple[ViewRun, ViewResult]:
-        """Compute a view into files below its table, and commit them."""
+        """Compute a view into staged files of its table, and commit them."""
         header = plan.header if plan.header.materialise is Materialise.OUTPUT else Header()
         mode = WriteMode.OVERWRITE if self.full_refresh else header.write
         journal = self.workspace.journal
         with journal.open(table, run=self.record.id, view=plan.name) as staging:
             planned = plan.arrow_schema
-            if planned is not None:  # else the engine says what is wrong, or it is seen afterwards
+            if planned is not None:  # else the result shows what is wrong with the layout
                 header = lay_out(plan.name, planned, header)
             rows = staging.folder / "rows"
             task = self._task(plan, upstream, folder=rows, partition_by=header.partition_by)
@@ -180,10 +180,10 @@ class ViewWork(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check_result(contract: Contract | None, schema: pa.Schema, digest: RowDigest) -> None:
-    """Check what a view gave against what it promised, nulls by the rows themselves.
+    """Check a result against the contract of its view; nulls are counted in the rows.
 
     Raises:
-        ContractViolatedError: it is something else.
+        ContractViolatedError: the result does not fulfil the contract.
     """
     if contract is None:
         return
@@ -194,7 +194,7 @@ def check_result(contract: Contract | None, schema: pa.Schema, digest: RowDigest
 
 
 def stored_schema(schema: pa.Schema, contract: Contract | None) -> pa.Schema:
-    """The columns of a table, as the contract promises and describes them; else all nullable."""
+    """Return the columns of a table: nullability and comments from the contract, else nullable."""
     promised = {column.name.casefold(): column for column in contract.columns} if contract else {}
     fields = []
     for field in schema:
@@ -206,14 +206,14 @@ def stored_schema(schema: pa.Schema, contract: Contract | None) -> pa.Schema:
 
 
 def _ordering(contract: Contract | None, partition_by: tuple[str, ...]) -> tuple[str, ...]:
-    """The order that a contract promises: within each partition, where there are some."""
+    """Return the sort order that a contract promises, within each partition."""
     if contract is None or not contract.ordering:
         return ()
     return (*partition_by, *contract.ordering)
 
 
 def _with_result(view: ViewRun, result: ViewResult) -> ViewRun:
-    """The view with what its query gave; what an engine calls volatile has no skip key."""
+    """Add a result to the record of a view; a result that is not deterministic has no skip key."""
     return msgspec.structs.replace(
         view,
         digest=result.digest,

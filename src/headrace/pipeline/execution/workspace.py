@@ -1,4 +1,4 @@
-"""Where a run works: the project's folders, held by one run at a time."""
+"""The folders that a run writes to, held by one run at a time."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -8,7 +8,7 @@ import msgspec
 
 from headrace import wiring
 from headrace.pipeline.execution.lock import run_lock
-from headrace.pipeline.execution.state import ProjectState
+from headrace.pipeline.execution.project_state import ProjectState
 from headrace.pipeline.output.staging import Journal, remove_temporary_table
 
 
@@ -17,14 +17,14 @@ class Workspace(msgspec.Struct, frozen=True, kw_only=True):
 
     outputs: Path
     staging: Path
-    """For tables that last as long as the run."""
+    """For tables that live as long as the run."""
     journal: Journal
 
     def clear_staging(self) -> None:
-        """Remove staging tables, of this run or of one that died before it could."""
+        """Remove the staging tables of this run, or of an earlier run that died."""
         for table in list(self.staging.iterdir()) if self.staging.is_dir() else ():
             remove_temporary_table(table)
-        with suppress(OSError):  # it is not empty, or gone
+        with suppress(OSError):  # not empty, or missing
             self.staging.rmdir()
 
 

@@ -20,7 +20,7 @@ from headrace.pipeline.output.staged import StagedFile, check_partition_values
 from headrace.pipeline.output.target import Target, open_target
 from headrace.pipeline.output.write import OutputWrite, Replacement
 from headrace.pipeline.project.header import WriteMode
-from headrace.pipeline.runs.record import OutputVersion
+from headrace.pipeline.runs.run_record import OutputVersion
 from headrace.scan.live_file import LiveFile
 from headrace.table import Snapshot
 

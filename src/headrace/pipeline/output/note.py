@@ -12,7 +12,7 @@ from headrace import wiring
 from headrace.commit.action import Transaction
 from headrace.commit.log import commits_newest_first
 from headrace.errors import InvalidResultError, TableNotFoundError
-from headrace.pipeline.runs.digest import RowDigest
+from headrace.pipeline.runs.row_digest import RowDigest
 from headrace.table import Snapshot, Table
 
 _SEARCHED_COMMITS = 100

@@ -1,6 +1,5 @@
-"""The page: a picture of a project that anyone can open, offline.
+"""The page of a project: its graph, and what is known about each view and source.
 
-Planned views, pins and what runs told of them enter; one HTML file leaves, or a picture for a
-notebook, or Mermaid text. Everything is laid out and escaped here; the page's own script only
-shows and hides.
+A bundle and the records of runs enter; HTML leaves (a page, or a picture for notebooks), or
+Mermaid text.
 """

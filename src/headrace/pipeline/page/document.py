@@ -1,7 +1,7 @@
-"""The page itself: one HTML file that needs nothing else.
+"""Renders the page: one self-contained HTML file.
 
-Its policy lets only its own style sheet and script in, by their hashes, and nothing from any
-network; so even a text that got through unescaped could do nothing.
+Its content security policy allows only its own style sheet and script, by hash, and no network
+access, so that even unescaped text could do no harm.
 """
 
 from base64 import b64encode
@@ -13,23 +13,23 @@ from typing import Any
 import msgspec
 
 from headrace.pipeline.bundle.view_plan import ViewPlan
-from headrace.pipeline.page.element import element, markup
-from headrace.pipeline.page.graph import Graph, planned_graph
+from headrace.pipeline.page.drawing import draw
+from headrace.pipeline.page.element import element, markup, resource
 from headrace.pipeline.page.layout import Layout, lay_out
 from headrace.pipeline.page.neighbourhood import Neighbourhoods
 from headrace.pipeline.page.panel import source_panel, view_panel
-from headrace.pipeline.page.resource import resource
 from headrace.pipeline.page.story import NO_STORY, Status, Story
-from headrace.pipeline.page.svg import draw
-from headrace.pipeline.sources.pin import SourcePin
+from headrace.pipeline.page.view_graph import Graph, planned_graph
+from headrace.pipeline.sources.source_pin import SourcePin
 
-_SMALL = 60
-"""Up to so many nodes the page opens with the whole graph, else with a neighbourhood."""
+_SMALL_GRAPH_NODES = 60
+"""A larger graph opens with the neighbourhood of a node instead of the whole graph."""
 _STEPS, _FAN = 2, 10
+"""The size of a neighbourhood."""
 
 
 class Heading(msgspec.Struct, frozen=True, kw_only=True):
-    """What stands at the top of the page."""
+    """The heading of the page."""
 
     project: str
     description: str = ""
@@ -42,13 +42,13 @@ def render_page(
     pins: Mapping[str, SourcePin],
     stories: Mapping[str, Story],
 ) -> str:
-    """The whole page.
+    """Return the page as HTML.
 
     Args:
-        heading: Its title.
+        heading: The heading.
         views: The planned views, in the order in which they run.
         pins: The sources that they read.
-        stories: What is known of each view's runs.
+        stories: The run history of each view.
     """
     graph = planned_graph(views, pins, stories)
     whole = lay_out(graph)
@@ -111,7 +111,7 @@ def _panels(
     read_by: dict[str, list[str]] = {name: [] for name in graph.nodes}
     for a, b in graph.edges:
         read_by[a].append(b)
-    made = (
+    panels = (
         view_panel(views[name], stories.get(name, NO_STORY), read_by=read_by[name])
         if name in views
         else source_panel(pins[name], read_by=read_by[name])
@@ -119,13 +119,13 @@ def _panels(
     )
     return "\n".join(
         markup(element("template", panel, id=f"panel-{number}"))
-        for number, panel in enumerate(made)
+        for number, panel in enumerate(panels)
     )
 
 
 def _data(graph: Graph, whole: Layout, views: Mapping[str, ViewPlan]) -> dict[str, Any]:
-    """What the script needs: names, words to search for, and where boxes go."""
-    cut = Neighbourhoods(graph, steps=_STEPS, fan=_FAN)
+    """Return the data of the script: names, search terms and layouts."""
+    neighbourhoods = Neighbourhoods(graph, steps=_STEPS, fan=_FAN)
     number = {name: place for place, name in enumerate(graph.nodes)}
     edge_number = {edge: place for place, edge in enumerate(graph.edges)}
 
@@ -139,17 +139,17 @@ def _data(graph: Graph, whole: Layout, views: Mapping[str, ViewPlan]) -> dict[st
     return {
         "names": list(graph.nodes),
         "words": [_words(name, views) for name in graph.nodes],
-        "opensWhole": len(graph.nodes) <= _SMALL,
+        "opensWhole": len(graph.nodes) <= _SMALL_GRAPH_NODES,
         "whole": picture(whole),
         "near": [
-            {**picture(lay_out(cut.around(name))), "more": cut.left_out(name)}
+            {**picture(lay_out(neighbourhoods.around(name))), "more": neighbourhoods.left_out(name)}
             for name in graph.nodes
         ],
     }
 
 
 def _words(name: str, views: Mapping[str, ViewPlan]) -> str:
-    """What a search finds a node by: its name, description and columns."""
+    """Return the text that a search matches: name, description and columns."""
     if name not in views:
         return name.casefold()
     view = views[name]
@@ -158,7 +158,7 @@ def _words(name: str, views: Mapping[str, ViewPlan]) -> str:
 
 
 def _json(data: dict[str, Any]) -> str:
-    """JSON that cannot end the script element that holds it."""
+    """Encode JSON so that it cannot close the script element around it."""
     return msgspec.json.encode(data).decode().replace("<", "\\u003c")
 
 

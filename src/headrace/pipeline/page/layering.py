@@ -1,40 +1,40 @@
-"""Nodes in layers, left to right, each to the right of all that it reads.
+"""Assigns nodes to layers, left to right, each to the right of everything that it reads.
 
-An edge that spans several layers passes through each of them by a bend, which takes up room as a
-node does. All long edges out of one node share its bends: they leave as one line and part later.
+An edge that spans several layers passes through a bend in each of them, which takes up space like
+a node. All long edges out of one node share their bends: they start as one line and split later.
 """
 
 from collections.abc import Sequence
 
 import msgspec
 
-from headrace.pipeline.page.graph import Edge
+from headrace.pipeline.page.view_graph import Edge
 
 
 class Layers(msgspec.Struct, kw_only=True):
-    """Layers of nodes and bends, both as numbers; links only join neighbouring layers."""
+    """Layers of nodes and bends, both numbered; links connect only adjacent layers."""
 
     rows: list[list[int]]
-    """By layer, from the left: what stands in it, from the top."""
+    """The nodes and bends of each layer, top to bottom; layers are left to right."""
     left: list[list[int]]
-    """By node or bend: what it is linked with in the layer to its left."""
+    """The links of each node or bend into the layer to its left."""
     right: list[list[int]]
     nodes: int
-    """Numbers from here on are bends."""
+    """The number of nodes; higher numbers are bends."""
     routes: dict[tuple[int, int], tuple[int, ...]]
-    """By edge, the bends that it passes."""
+    """The bends that each edge passes through."""
 
     def is_bend(self, item: int) -> bool:
-        """Whether a number stands for no node."""
+        """Return whether a number is a bend."""
         return item >= self.nodes
 
 
 def layer(names: Sequence[str], edges: Sequence[Edge]) -> Layers:
-    """Put nodes into layers.
+    """Assign nodes to layers.
 
     Args:
-        names: The nodes, each behind all that it reads.
-        edges: Who is read by whom.
+        names: The nodes, each after everything that it reads.
+        edges: From each node to its readers.
     """
     number = {name: place for place, name in enumerate(names)}
     pairs = sorted({(number[a], number[b]) for a, b in edges})
@@ -60,7 +60,7 @@ def layer(names: Sequence[str], edges: Sequence[Edge]) -> Layers:
 
 
 def _ranks(count: int, pairs: Sequence[tuple[int, int]]) -> list[int]:
-    """The longest way to each node; what reads nothing stands right before its first reader."""
+    """Return the longest path to each node; a node that reads nothing precedes its first reader."""
     ranks, reads, read_by = [0] * count, [0] * count, [count] * count
     for a, b in sorted(pairs, key=lambda pair: pair[1]):
         ranks[b] = max(ranks[b], ranks[a] + 1)

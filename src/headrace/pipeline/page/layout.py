@@ -1,11 +1,15 @@
-"""Where everything goes: a graph enters; places of boxes and paths of edges leave."""
+"""Lays out a graph: a graph enters; the positions of boxes and the paths of edges leave.
+
+The steps are those of layered graph drawing: `layering` assigns columns, `ordering` reduces
+crossings within a column, and `placing` sets the heights.
+"""
 
 import msgspec
 
-from headrace.pipeline.page.graph import Edge, Graph
 from headrace.pipeline.page.layering import layer
 from headrace.pipeline.page.ordering import order
 from headrace.pipeline.page.placing import place
+from headrace.pipeline.page.view_graph import Edge, Graph
 
 WIDTH, HEIGHT = 212, 62
 """The size of a box."""
@@ -13,18 +17,18 @@ _GAP_X, _GAP_Y, _BEND, _MARGIN = 74, 16, 18, 14
 
 
 class Layout(msgspec.Struct, frozen=True, kw_only=True):
-    """A graph laid out, in pixels from the left upper corner."""
+    """Positions in pixels, from the upper left corner."""
 
     width: int
     height: int
     places: dict[str, tuple[int, int]]
-    """The left upper corner of each box."""
+    """The upper left corner of each box."""
     paths: dict[Edge, str]
-    """Each edge as the path of an SVG."""
+    """The SVG path of each edge."""
 
 
 def lay_out(graph: Graph) -> Layout:
-    """Lay a graph out in layers from left to right."""
+    """Lay out a graph in layers from left to right."""
     names = list(graph.nodes)
     layers = layer(names, graph.edges)
     order(layers)
@@ -46,7 +50,7 @@ def lay_out(graph: Graph) -> Layout:
 
 
 def _path(points: list[tuple[int, int]]) -> str:
-    """A line that crosses each layer level, and curves between layers."""
+    """Return a path that is horizontal within layers and curves between them."""
     x, y = points[0]
     parts = [f"M{x + WIDTH} {y}"]
     for x_next, y_next in points[1:]:

@@ -1,6 +1,6 @@
-"""The graph as Mermaid text, which code hosts draw where it stands in a README."""
+"""Renders the graph as Mermaid text, which code hosts draw in a README."""
 
-from headrace.pipeline.page.graph import Graph, Node
+from headrace.pipeline.page.view_graph import Graph, Node
 
 _LOOKS = {
     "source": "fill:#f3eefb,stroke:#8a5cd1",
@@ -15,7 +15,7 @@ _LOOKS = {
 
 
 def mermaid(graph: Graph) -> str:
-    """A flowchart from left to right."""
+    """Return a flowchart from left to right."""
     number = {name: f"n{place}" for place, name in enumerate(graph.nodes)}
     used = sorted({node.look for node in graph.nodes.values()})
     return "\n".join(
@@ -38,5 +38,5 @@ def _shape(node: Node) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A label in which nothing ends the label; Mermaid writes characters by their numbers."""
+    """Escape a label; Mermaid encodes characters by their code points."""
     return "".join(c if c.isalnum() or c in " _.-" else f"#{ord(c)};" for c in text)

@@ -1,20 +1,20 @@
-"""The part of a graph around one node: what a large graph shows of itself at a time."""
+"""Cuts a large graph into the neighbourhoods that the page shows one at a time."""
 
 from collections.abc import Iterable, Mapping
 
-from headrace.pipeline.page.graph import Graph
+from headrace.pipeline.page.view_graph import Graph
 
 
 class Neighbourhoods:
-    """Cuts neighbourhoods out of one graph."""
+    """The neighbourhoods of the nodes of one graph."""
 
     def __init__(self, graph: Graph, *, steps: int, fan: int) -> None:
-        """Say how far a neighbourhood reaches.
+        """Take a graph and the size of neighbourhoods.
 
         Args:
             graph: The whole graph.
-            steps: How many edges to follow, upstream and downstream.
-            fan: How many nodes a step may add in one direction.
+            steps: The number of edges to follow, upstream and downstream.
+            fan: The maximum number of nodes that a step adds in one direction.
         """
         self.graph, self.steps, self.fan = graph, steps, fan
         self._reads: dict[str, list[str]] = {name: [] for name in graph.nodes}
@@ -25,7 +25,7 @@ class Neighbourhoods:
         self._place = {name: place for place, name in enumerate(graph.nodes)}
 
     def around(self, name: str) -> Graph:
-        """A node with what it reads and who reads it, and so on, step by step."""
+        """Return a node with what it reads and what reads it, up to `steps` edges away."""
         shown = {name}
         upstream, downstream = [name], [name]
         for _ in range(self.steps):
@@ -36,13 +36,13 @@ class Neighbourhoods:
         return Graph(nodes={n: self.graph.nodes[n] for n in names}, edges=tuple(edges))
 
     def left_out(self, name: str) -> int:
-        """How many direct neighbours of a node its neighbourhood has no room for."""
+        """Return the number of direct neighbours that the neighbourhood of a node omits."""
         return sum(max(0, len(links[name]) - self.fan) for links in (self._reads, self._read_by))
 
     def _step(
         self, links: Mapping[str, list[str]], frontier: Iterable[str], shown: set[str]
     ) -> list[str]:
-        found = (further for near in frontier for further in links[near] if further not in shown)
-        taken = list(dict.fromkeys(found))[: self.fan]
-        shown.update(taken)
-        return taken
+        neighbours = (node for name in frontier for node in links[name] if node not in shown)
+        added = list(dict.fromkeys(neighbours))[: self.fan]
+        shown.update(added)
+        return added

@@ -1,7 +1,8 @@
-"""The order within layers that makes few edges cross.
+"""Orders the nodes within layers to reduce edge crossings.
 
-Layer by layer, to the right and back, everything moves to the mean of what it is linked with;
-the best order met on the way is kept, and neighbours change places while that helps.
+Sweeps go right and left through the layers and move each node to the mean position of its links;
+in small graphs, adjacent nodes are also swapped if that removes crossings. The best order seen is
+kept.
 """
 
 from bisect import bisect, insort
@@ -11,8 +12,8 @@ from itertools import pairwise
 from headrace.pipeline.page.layering import Layers
 
 _SWEEPS = 12
-_FEW = 400
-"""Up to so many items, neighbours change places too: that takes long in large graphs."""
+_MAX_SWAPPED_ITEMS = 400
+"""Swapping neighbours takes too long in larger graphs."""
 
 
 def order(layers: Layers) -> None:
@@ -22,16 +23,16 @@ def order(layers: Layers) -> None:
         if not fewest:
             break
         _sweep(layers, rightwards=sweep % 2 == 0)
-        if len(layers.left) <= _FEW:
-            _exchange(layers)
-        found = crossings(layers)
-        if found < fewest:
-            best, fewest = [list(row) for row in layers.rows], found
+        if len(layers.left) <= _MAX_SWAPPED_ITEMS:
+            _swap_neighbours(layers)
+        count = crossings(layers)
+        if count < fewest:
+            best, fewest = [list(row) for row in layers.rows], count
     layers.rows = best
 
 
 def crossings(layers: Layers) -> int:
-    """How many pairs of links cross."""
+    """Return the number of pairs of links that cross."""
     total = 0
     for row, after in pairwise(layers.rows):
         place = {item: i for i, item in enumerate(after)}
@@ -49,7 +50,7 @@ def _sweep(layers: Layers, *, rightwards: bool) -> None:
     links = layers.left if rightwards else layers.right
     for fixed, row in pairwise(rows):
         place = {item: i for i, item in enumerate(fixed)}
-        # What is linked with nothing stays about where it is.
+        # A node without links stays about where it is.
         means = {
             item: sum(place[end] for end in links[item]) / len(links[item])
             if links[item]
@@ -59,7 +60,7 @@ def _sweep(layers: Layers, *, rightwards: bool) -> None:
         row.sort(key=means.__getitem__)
 
 
-def _exchange(layers: Layers) -> None:
+def _swap_neighbours(layers: Layers) -> None:
     for i, row in enumerate(layers.rows):
         sides = [
             (links, {item: p for p, item in enumerate(layers.rows[j])})
@@ -77,7 +78,7 @@ def _exchange(layers: Layers) -> None:
 
 
 def _crossed(upper: Sequence[Sequence[int]], lower: Sequence[Sequence[int]]) -> int:
-    """The crossings of the links of two neighbours, as they stand."""
+    """Return the crossings between the links of two adjacent nodes in their current order."""
     return sum(
         len(ups) - bisect(ups, low) for ups, lows in zip(upper, lower, strict=True) for low in lows
     )

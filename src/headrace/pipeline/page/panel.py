@@ -1,4 +1,4 @@
-"""What the page tells of one node when it is chosen."""
+"""Renders the panel that the page shows for a selected view or source."""
 
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
@@ -8,15 +8,15 @@ from headrace.pipeline.arrow_ddl import parse_schema, type_text
 from headrace.pipeline.bundle.scan_unit import ScanUnit
 from headrace.pipeline.bundle.view_plan import ViewPlan
 from headrace.pipeline.page.element import Child, element, table
-from headrace.pipeline.page.lineage import lineage_elements
+from headrace.pipeline.page.lineage_panel import lineage_elements
 from headrace.pipeline.page.sql_text import sql_element
 from headrace.pipeline.page.story import RunLine, Story
 from headrace.pipeline.project.header import Materialise
-from headrace.pipeline.sources.pin import SourcePin
+from headrace.pipeline.sources.source_pin import SourcePin
 
 
 def view_panel(view: ViewPlan, story: Story, *, read_by: Sequence[str]) -> Element:
-    """All about a view: how it stands, its text, columns, files and runs."""
+    """Return the panel of a view: status, SQL, columns, files and runs."""
     return element(
         "article",
         element(
@@ -38,7 +38,7 @@ def view_panel(view: ViewPlan, story: Story, *, read_by: Sequence[str]) -> Eleme
 
 
 def source_panel(pin: SourcePin, *, read_by: Sequence[str]) -> Element:
-    """All about a source: where it is, and at which version it is read."""
+    """Return the panel of a source: address, pinned version and columns."""
     columns = [
         element("tr", element("td", field.name), element("td", type_text(field.type)))
         for field in (parse_schema(pin.schema) if pin.schema else ())
@@ -104,23 +104,23 @@ def _next_run(story: Story) -> list[Element]:
 
 
 def _columns(view: ViewPlan) -> list[Element]:
-    """The columns of the result, what was promised of them, and where they come from."""
+    """Return the columns of the result, with their contract and lineage."""
     schema = view.arrow_schema
     if schema is None:
-        return [element("p", "Only a run can tell.", class_="quiet")]
+        return [element("p", "Known only after a run.", class_="quiet")]
     made_of = {c.name: c.sources for c in view.lineage.columns} if view.lineage else {}
     contract = view.header.contract
     promised = {c.name.casefold(): c for c in contract.columns} if contract else {}
     rows = []
     for field in schema:
         promise = promised.get(field.name.casefold())
-        told = "" if promise is None else promise.type + ("" if promise.nullable else " NOT NULL")
+        text = "" if promise is None else promise.type + ("" if promise.nullable else " NOT NULL")
         rows.append(
             element(
                 "tr",
                 element("td", field.name),
                 element("td", type_text(field.type)),
-                *([element("td", told)] if contract else []),
+                *([element("td", text)] if contract else []),
                 element("td", *_origins(made_of.get(field.name, ())), class_="origins"),
             )
         )
@@ -134,12 +134,12 @@ def _columns(view: ViewPlan) -> list[Element]:
 
 
 def _origins(sources: Iterable[str]) -> list[Child]:
-    made: list[Child] = []
+    origins: list[Child] = []
     for source in sources:
         relation, _, column = source.partition(".")
-        made += [", "] if made else []
-        made += [_link(relation), f".{column}"]
-    return made or ["a constant or a count"]
+        origins += [", "] if origins else []
+        origins += [_link(relation), f".{column}"]
+    return origins or ["a constant or a count"]
 
 
 def _files(units: Sequence[ScanUnit]) -> Element:
@@ -158,15 +158,16 @@ def _files(units: Sequence[ScanUnit]) -> Element:
 
 def _notes(view: ViewPlan, story: Story) -> list[Element]:
     fallback = f"Fallback: its latest run ran its SQL, not its stored plan: {story.fallback}"
-    told = [
+    notes = [
         *([fallback] if story.fallback else []),
         *([f"Not planned by DataFusion: {view.unplanned}"] if view.unplanned else []),
         *([f"No files are pruned: {view.unpruned}"] if view.unpruned else []),
         *([f"On Spark only: {view.refused}"] if view.refused else []),
         *(f"{finding.code}: {finding.text}" for finding in view.findings),
-        *(f"Only the data can tell: {violation}" for violation in view.unproved),
+        *(f"To be proven by the data: {violation}" for violation in view.unproved),
     ]
-    return [element("ul", *(element("li", note) for note in told), class_="notes")] if told else []
+    items = [element("li", note) for note in notes]
+    return [element("ul", *items, class_="notes")] if items else []
 
 
 def _runs(runs: Sequence[RunLine]) -> list[Element]:
@@ -187,8 +188,8 @@ def _runs(runs: Sequence[RunLine]) -> list[Element]:
 
 
 def _facts(facts: Iterable[tuple[str, list[Child]]]) -> Element:
-    told = [(name, value) for name, value in facts if any(v != "" for v in value)]
-    pairs = [part for n, v in told for part in (element("dt", n), element("dd", *v))]
+    present = [(name, value) for name, value in facts if any(v != "" for v in value)]
+    pairs = [part for n, v in present for part in (element("dt", n), element("dd", *v))]
     return element("dl", *pairs)
 
 
@@ -197,11 +198,11 @@ def _section(title: str, content: Sequence[Element]) -> list[Element]:
 
 
 def _links(names: Sequence[str]) -> list[Child]:
-    made: list[Child] = []
+    links: list[Child] = []
     for name in names:
-        made += [", "] if made else []
-        made.append(_link(name))
-    return made
+        links += [", "] if links else []
+        links.append(_link(name))
+    return links
 
 
 def _link(name: str) -> Element:

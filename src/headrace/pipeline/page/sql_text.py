@@ -1,4 +1,4 @@
-"""The text of a query with its keywords, texts, numbers and comments in colour."""
+"""Highlights the keywords, strings, numbers and comments of a query."""
 
 from xml.etree.ElementTree import Element
 
@@ -12,11 +12,11 @@ _PLAIN = {TokenType.VAR, TokenType.IDENTIFIER}
 
 
 def sql_element(sql: str) -> Element:
-    """A `pre` of exactly the text; one that cannot be read as words is left without colour."""
-    return element("pre", *_coloured(sql), class_="sql")
+    """Return the query in a `pre` element; one that cannot be tokenized is not highlighted."""
+    return element("pre", *_highlighted(sql), class_="sql")
 
 
-def _coloured(sql: str) -> list[Child]:
+def _highlighted(sql: str) -> list[Child]:
     try:
         tokens = tokenize(sql, read="spark")
     except TokenError:

@@ -1,4 +1,4 @@
-"""What runs tell of a view: how it stands, why, and its latest runs."""
+"""The story of a view: its status after the latest runs, and those runs."""
 
 from enum import StrEnum
 
@@ -6,21 +6,21 @@ import msgspec
 
 
 class Status(StrEnum):
-    """How a view came out of the latest run that touched it."""
+    """The outcome of the latest run that processed a view."""
 
     RAN = "ran"
     SKIPPED = "skipped"
     IN_PLACE = "in place"
-    """It has no rows of its own: whoever reads it computed it."""
+    """The view has no rows of its own; its readers computed it."""
     FAILED = "failed"
     BLOCKED = "blocked"
-    """Something that it reads failed."""
+    """A view that it reads failed."""
     CANCELLED = "cancelled"
     NEVER_RUN = "never run"
 
     @property
     def look(self) -> str:
-        """The name of its colour in the style sheets."""
+        """The name of its class in the style sheets."""
         return self.value.replace(" ", "-")
 
 
@@ -33,21 +33,21 @@ class RunLine(msgspec.Struct, frozen=True, kw_only=True):
     took: str = ""
     rows: str = ""
     note: str = ""
-    """Why it ran or was skipped, or how it failed."""
+    """Why the view ran or was skipped, or how it failed."""
 
 
 class Story(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that runs tell of one view."""
+    """What the records of runs say about one view."""
 
     status: Status = Status.NEVER_RUN
     why: str = ""
-    """Why it stands as it does, in one line."""
+    """The reason for the status, in one line."""
     fallback: str = ""
-    """Why its latest run did not run its stored plan; empty if it did."""
+    """Why its latest run did not use its stored plan; empty if it did."""
     next_run: tuple[str, ...] | None = None
-    """Why it would run now; empty if it would be skipped, None if nobody asked."""
+    """Why it would run now; empty if it would be skipped, None if that was not determined."""
     runs_newest_first: tuple[RunLine, ...] = ()
 
 
 NO_STORY = Story()
-"""Of a view that no run has touched."""
+"""The story of a view that no run has processed."""

@@ -1,5 +1,5 @@
-"""The planner: views, pinned sources and functions enter; the plans of all views leave.
+"""Planning: turns the views of a project into view plans.
 
-It puts the parts of `planning` together, view by view, and adds what only the whole graph can
-tell: what is read through other views, keys, fingerprints.
+Views, pinned sources and settings enter; plans leave, each with its scan units, its skip key and
+its lineage. Only schemas, file lists and statistics are read, no rows.
 """

@@ -1,4 +1,7 @@
-"""A view by itself: what is known of it before the views around it are looked at."""
+"""Drafts a view plan: analyses one view over the schemas of the relations that it reads.
+
+The planner completes a draft with what depends on other views: scan units, keys, lineage.
+"""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,19 +27,19 @@ from headrace.pipeline.arrow_ddl import schema_text
 from headrace.pipeline.bundle.view_plan import BuilderFacts, ViewKind, ViewPlan
 from headrace.pipeline.functions.definition import FunctionKind
 from headrace.pipeline.functions.fingerprint import FunctionPart, code_part
-from headrace.pipeline.planner.request import BuilderAnalysis, PlanRequest
+from headrace.pipeline.planner.plan_request import BuilderAnalysis, PlanRequest
 from headrace.pipeline.project.setting import VariableValue
 from headrace.pipeline.project.view import BuilderView, SqlView, View
 from headrace.pipeline.translation.refusal import Blame, Refusal
 
 _SUBSTITUTION = re.compile(r"\$\{[^}$]+\}")
 _PYTHON_ONLY = "it is built in Python, which runs on Spark only"
-_NO_SESSION = "it is built in Python, and no Spark session was there to ask"
-_PYTHON = "it is built in Python: Spark told its columns, and nothing is pruned"
+_NO_SESSION = "it is built in Python, and there was no Spark session to analyse it"
+_PYTHON = "it is built in Python: Spark analysed its columns, and nothing is pruned"
 
 
 class Draft(msgspec.Struct, frozen=True, kw_only=True):
-    """One view, analysed over the schemas of what it reads."""
+    """One view, analysed by itself."""
 
     view: View
     kind: ViewKind
@@ -44,27 +47,27 @@ class Draft(msgspec.Struct, frozen=True, kw_only=True):
     functions: Mapping[str, FunctionPart]
     analysis: Analysis
     lineage: Lineage | None = None
-    """From its plan, or from its text."""
+    """From its plan, or else from its SQL."""
     columns: tuple[str, ...] = ()
-    """The names of its columns where its text tells them and there is no plan."""
+    """The names of its columns if it has no plan and its SQL determines them."""
     is_promised: bool = False
-    """Whether its schema is only what its contract promises."""
+    """Whether its schema is taken from its contract."""
     query: Query | None = None
     facts: QueryFacts | None = None
-    """Of its query."""
+    """What its query uses that decides whether its plan can be trusted."""
     variables: Mapping[str, VariableValue] = msgspec.field(default_factory=dict)
     findings: tuple[Finding, ...] = ()
     builder: BuilderFacts | None = None
     refused: str | None = None
-    """Why it does not run on DataFusion; None if it does."""
+    """Why the view does not run on DataFusion; None if it does."""
 
     @property
     def naming(self) -> Naming:
-        """How it names columns; of a builder nothing is known, and Spark resolves its names."""
+        """How the view names columns; a builder counts as `SELECT *`."""
         return Naming(has_star=True) if self.query is None else naming_of(self.query.tree)
 
     def relation_reads(self, relation: str) -> RelationReads:
-        """What it reads of a relation; nothing if its plan does without, all if it has no plan."""
+        """Return what the view reads of a relation; everything if it has no plan."""
         if self.analysis.unplanned is not None:
             return self.analysis.reads.get(relation, EVERYTHING)
         return self.analysis.reads.get(relation, RelationReads())
@@ -84,23 +87,23 @@ def draft_query(  # noqa: PLR0913
 
     Args:
         view: The view.
-        query: Its query.
-        request: What plans are made of.
+        query: Its parsed query.
+        request: The inputs of planning.
         analyst: Plans the query.
-        schemas: By relation that it reads, its columns; None where only a run can tell.
-        columns: By relation without a schema, the names of its columns, if these are known.
-        inlined: The queries that are planned as part of it.
+        schemas: The schema of each relation that it reads; None if only a run can determine it.
+        columns: The names of columns, where known, of relations without a schema.
+        inlined: Facts about the queries that are planned as part of it.
 
     Raises:
-        InvalidViewError: it uses a variable that nobody has set.
-        FunctionMissingError: it calls a function that nobody declares.
+        InvalidViewError: the query is invalid, or uses a variable that is not set.
+        FunctionMissingError: the query calls a function that is not declared.
     """
     for name in query.variables:
         if name not in request.variables:
-            there = ", ".join(sorted(request.variables)) or "none"
+            declared = ", ".join(sorted(request.variables)) or "none"
             close = nearest(name, [*request.variables])
             hint = "" if close is None else f"; did you mean :{close}?"
-            reason = f"it uses :{name}, which [variables] does not have; there are {there}{hint}"
+            reason = f"it uses :{name}, which [variables] does not have; there are {declared}{hint}"
             line, column = query.variable_place(name)
             raise InvalidViewError(file=view.file, line=line, column=column, reason=reason)
     functions = functions_used(query, request.catalog, view=view.name, file=view.file)
@@ -122,12 +125,12 @@ def draft_query(  # noqa: PLR0913
     lineage = analysis.lineage
     columns_known: tuple[str, ...] = ()
     if any(part.has_generator for part in (facts, *inlined)):
-        lineage = None  # the plan has a stand-in for the generator, which hides what it reads
+        lineage = None  # the plan has a placeholder for the generator, which hides what it reads
     if lineage is None or analysis.refusal is not None:
         resolver = resolve(query, schemas=schemas, columns=columns, functions=request.catalog)
-        # A name that DataFusion has found is right, whatever the text looks like.
-        wrong = resolver.mistakes if analysis.planned is None else resolver.misuses
-        for mistake in wrong[:1]:
+        # A name that DataFusion has resolved is right, whatever the resolver reports.
+        mistakes = resolver.mistakes if analysis.planned is None else resolver.misuses
+        for mistake in mistakes[:1]:
             _refuse(view, query, mistake)
         if lineage is None:
             lineage = text_lineage(resolver, query.relations)
@@ -167,26 +170,26 @@ def draft_query(  # noqa: PLR0913
 
 
 def _substitutions(query: Query) -> Iterator[Finding]:
-    """What Spark replaces in a text before it reads it: by settings, or by the environment."""
+    """Report `${...}` substitutions, which Spark replaces from settings or the environment."""
     for name in sorted(set(_SUBSTITUTION.findall("".join(query.tokens)))):
-        text = f"{name} is replaced by what the session or the machine has; use a variable"
+        text = f"{name} is replaced from the session or the environment; use a variable"
         yield Finding(hazard=Hazard.VOLATILE, code="SUBSTITUTION", text=text)
 
 
 def draft_builder(
     view: BuilderView, *, request: PlanRequest, schemas: Mapping[str, pa.Schema | None]
 ) -> Draft:
-    """Find out about a builder view: from an older plan that still holds, or from an engine."""
+    """Analyse a builder view: reuse a plan that is still valid, or ask Spark."""
     part = builder_part(view, root=request.root)
     why = part.why_run(view.name)
     findings = () if why is None else (volatile_finding(why),)
     known = {name: schema for name, schema in schemas.items() if schema is not None}
-    told = None
+    analysed = None
     if len(known) == len(schemas):
-        told = _remembered(request.previous.get(view.name), part, known)
-        if told is None and request.builders is not None:
-            told = request.builders.analyse(view, known)
-    if told is None:
+        analysed = _remembered(request.previous.get(view.name), part, known)
+        if analysed is None and request.builders is not None:
+            analysed = request.builders.analyse(view, known)
+    if analysed is None:
         return Draft(
             view=view,
             kind=ViewKind.BUILDER,
@@ -200,40 +203,40 @@ def draft_builder(
     return Draft(
         view=view,
         kind=ViewKind.BUILDER,
-        reads=told.reads,
+        reads=analysed.reads,
         functions={view.name: part},
         refused=_PYTHON_ONLY,
         analysis=Analysis(
-            schema=told.schema,
+            schema=analysed.schema,
             unplanned=_PYTHON,
             reads={
                 name: RelationReads([None], set(columns), set())
-                for name, columns in told.columns.items()
+                for name, columns in analysed.columns.items()
             },
         ),
         builder=BuilderFacts(
             over={name: schema_text(schema) for name, schema in known.items()},
-            columns={name: tuple(sorted(columns)) for name, columns in told.columns.items()},
-            fingerprint=told.fingerprint,
-            volatile=told.volatile,
+            columns={name: tuple(sorted(columns)) for name, columns in analysed.columns.items()},
+            fingerprint=analysed.fingerprint,
+            volatile=analysed.volatile,
         ),
         findings=(
             *findings,
-            *(Finding(hazard=Hazard.VOLATILE, code="SPARK", text=why) for why in told.volatile),
+            *(Finding(hazard=Hazard.VOLATILE, code="SPARK", text=why) for why in analysed.volatile),
         ),
     )
 
 
 def builder_part(view: BuilderView, *, root: Path) -> FunctionPart:
-    """What a builder is made of, as it was loaded."""
+    """Return the fingerprint of a builder's code, as it was loaded."""
     return view.part or code_part(view.build, signature=f"view {view.name}", root=root)
 
 
 def _refuse(view: SqlView, query: Query, refusal: Refusal) -> str:
-    """The reason for a refusal, with its place.
+    """Return the reason why DataFusion refuses a query, with its position.
 
     Raises:
-        InvalidViewError: the query is wrong, whatever runs it.
+        InvalidViewError: the query is invalid on every runner.
     """
     if refusal.blame is Blame.AUTHOR:
         raise invalid(refusal, query.sql, file=view.file)
@@ -243,7 +246,7 @@ def _refuse(view: SqlView, query: Query, refusal: Refusal) -> str:
 
 
 def _promised(view: View) -> pa.Schema | None:
-    """The columns of a contract: what readers of a view without a plan can build upon."""
+    """Return the columns of a view's contract, which readers use if the view has no plan."""
     contract = view.header.contract
     return None if contract is None else contract.to_arrow().remove_metadata()
 
@@ -251,7 +254,7 @@ def _promised(view: View) -> pa.Schema | None:
 def _remembered(
     plan: ViewPlan | None, part: FunctionPart, schemas: Mapping[str, pa.Schema]
 ) -> BuilderAnalysis | None:
-    """What an older plan knows of a builder, if its code and its inputs are the same."""
+    """Return the analysis in an older plan if the builder's code and inputs are unchanged."""
     if plan is None or plan.builder is None or plan.arrow_schema is None:
         return None
     over = {name: schema_text(schema) for name, schema in schemas.items()}

@@ -1,8 +1,8 @@
-"""Plans the views of a project, one behind the other.
+"""Plans the views of a project, each after the views that it reads.
 
-A view that is not materialised is planned as part of whoever reads it, so that a filter
-downstream prunes files upstream. Large ones are not, lest plans grow with every step: what they
-read is then added to what their readers read.
+A view that is not materialised is planned as part of its readers, so that a filter downstream
+prunes files upstream. A large one is planned by itself, so that plans do not grow with every step;
+what it reads is then added to what its readers read.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,61 +21,61 @@ from headrace.pipeline.analysis.session import PlanningSession
 from headrace.pipeline.analysis.substrait import plan_digest
 from headrace.pipeline.analysis.trust import QueryFacts
 from headrace.pipeline.arrow_ddl import schema_text
-from headrace.pipeline.bundle.digest import digest_of
-from headrace.pipeline.bundle.key import FORMAT, KeyParts
+from headrace.pipeline.bundle.content_hash import content_hash
 from headrace.pipeline.bundle.scan_unit import ScanUnit
+from headrace.pipeline.bundle.skip_key import FORMAT, KeyParts
 from headrace.pipeline.bundle.view_plan import ViewPlan
 from headrace.pipeline.contract import Violation
 from headrace.pipeline.functions.fingerprint import FunctionPart
 from headrace.pipeline.planner.draft import Draft, draft_builder, draft_query
-from headrace.pipeline.planner.promise import (
+from headrace.pipeline.planner.header_check import (
     check_layout,
     check_promise,
     check_promised_names,
     place_violation,
 )
-from headrace.pipeline.planner.reading import SourceReader
-from headrace.pipeline.planner.request import PlanRequest
+from headrace.pipeline.planner.plan_request import PlanRequest
+from headrace.pipeline.planner.source_reader import SourceReader
 from headrace.pipeline.project.header import Header, Materialise, WriteMode
 from headrace.pipeline.project.setting import variable_text
 from headrace.pipeline.project.view import SqlView
 from headrace.pipeline.translation.provenance import computation_of
 
-_MOST_SCANS = 8
-_DEEPEST = 8
-"""How large a view may be to be planned as part of another."""
+_MAX_SCANS = 8
+_MAX_DEPTH = 8
+"""The size up to which a view is planned as part of its readers."""
 
 
 def plan_views(request: PlanRequest) -> dict[str, ViewPlan]:
-    """Plan every view, in the order in which they are to run.
+    """Plan every view, in the order in which they run.
 
     Raises:
-        InvalidViewError, UnknownRelationError, FunctionMissingError: a view is wrong.
+        InvalidViewError, UnknownRelationError, FunctionMissingError: a view is invalid.
         ViewCycleError: views read each other in a circle.
-        AppendRepeatsError: a view would append what it has appended before.
-        ContractViolatedError: views give something else than they promise; all are named.
+        AppendRepeatsError: a view would append rows that it has appended before.
+        ContractViolatedError: views violate their contracts; the error lists all violations.
     """
     with deep_nesting():
         return _Planner(request).plan()
 
 
-class _Known(msgspec.Struct, frozen=True, kw_only=True):
-    """A planned view, and what its readers need to know of it."""
+class _PlannedView(msgspec.Struct, frozen=True, kw_only=True):
+    """A planned view, and what planning its readers needs."""
 
     plan: ViewPlan
     schema: pa.Schema | None
     columns: tuple[str, ...]
-    """The names of its columns, where its text tells them and there is no plan."""
+    """The names of its columns if it has no plan and its SQL determines them."""
     facts: tuple[QueryFacts, ...]
-    """Of the queries that become part of a reader's plan: its own and those it inlines."""
+    """Facts about the queries that become part of a reader's plan: its own and inlined ones."""
     reads: Mapping[str, RelationReads]
-    """By source, what it reads of it, itself or through the views it inlines."""
+    """What the view reads of each source, directly or through inlined views."""
     functions: Mapping[str, FunctionPart]
-    """Its own functions, and those of the views it inlines."""
+    """Its functions, including those of inlined views."""
     naming: Naming
-    """How it names columns, itself or in the views it inlines."""
+    """How it names columns, including in inlined views."""
     depth: int
-    """How many views deep its part of a reader's plan is; 0 if it is no part of it."""
+    """The nesting depth of views in its part of a reader's plan; 0 if it is not part of it."""
 
     @property
     def is_materialised(self) -> bool:
@@ -91,13 +91,14 @@ class _Planner:
             catalog=request.catalog,
             variables=request.variables,
             settings=request.settings,
-            is_runner=request.engine.startswith("datafusion "),
+            is_runner=request.runner.startswith("datafusion "),
         )
         self.reader = SourceReader(request.sources)
-        self.known: dict[str, _Known] = {}
+        self.planned: dict[str, _PlannedView] = {}
         self.violations: list[str] = []
 
     def plan(self) -> dict[str, ViewPlan]:
+        """Plan all views in topological order."""
         queries = {
             name: parse_query(view.sql, file=view.file)
             for name, view in self.request.views.items()
@@ -114,28 +115,29 @@ class _Planner:
         for name, source in self.request.sources.items():
             self.session.add_table(name, source.schema)
         for name in topological_order(reads):
-            self.known[name] = self._finish(self._draft(name, queries.get(name), reads[name]))
+            draft = self._draft(name, queries.get(name), reads[name])
+            self.planned[name] = self._finish(draft)
         if self.violations:
             raise ContractViolatedError(violations=self.violations)
-        return {name: known.plan for name, known in self.known.items()}
+        return {name: planned.plan for name, planned in self.planned.items()}
 
     def _check_relations(
         self, reads: Mapping[str, Sequence[str]], queries: Mapping[str, Query]
     ) -> None:
-        there = {*self.request.views, *self.request.sources}
+        relations_known = {*self.request.views, *self.request.sources}
         for view, relations in sorted(reads.items()):
             for relation in relations:
-                if relation not in there:
-                    known = sorted(there - {view})
+                if relation not in relations_known:
+                    known = sorted(relations_known - {view})
                     query = queries.get(view)
-                    found = query.place_of(relation) if query is not None else None
-                    place = f"{self.request.views[view].file} {found}" if found else None
+                    position = query.place_of(relation) if query is not None else None
+                    place = f"{self.request.views[view].file} {position}" if position else None
                     raise UnknownRelationError(
                         view=view, relation=relation, known=known, place=place
                     )
 
     def _check_appends(self, reads: Mapping[str, Sequence[str]]) -> None:
-        """Refuse to append what was appended before, unless the author wants just that."""
+        """Reject views that would append the same rows again, unless `@append` allows it."""
         for name, view in self.request.views.items():
             header = view.header
             if header.write is WriteMode.APPEND and header.append is None and reads[name]:
@@ -144,42 +146,42 @@ class _Planner:
     def _draft(self, name: str, query: Query | None, reads: Sequence[str]) -> Draft:
         view = self.request.views[name]
         schemas = {
-            relation: self.known[relation].schema
-            if relation in self.known
+            relation: self.planned[relation].schema
+            if relation in self.planned
             else self.request.sources[relation].schema
             for relation in reads
         }
         if query is None or not isinstance(view, SqlView):
             assert not isinstance(view, SqlView)
             return draft_builder(view, request=self.request, schemas=schemas)
-        inlined = [k for r in reads if (k := self.known.get(r)) and not k.is_materialised]
+        inlined = [p for r in reads if (p := self.planned.get(r)) and not p.is_materialised]
         return draft_query(
             view,
             query,
             request=self.request,
             analyst=self.analyst,
             schemas=schemas,
-            columns={r: self.known[r].columns for r in reads if r in self.known},
-            inlined=[facts for known in inlined for facts in known.facts],
+            columns={r: self.planned[r].columns for r in reads if r in self.planned},
+            inlined=[facts for part in inlined for facts in part.facts],
         )
 
-    def _finish(self, draft: Draft) -> _Known:
+    def _finish(self, draft: Draft) -> _PlannedView:
         view, analysis = draft.view, draft.analysis
-        upstream = [self.known[name] for name in draft.reads if name in self.known]
-        inlined = [known for known in upstream if not known.is_materialised]
+        upstream = [self.planned[name] for name in draft.reads if name in self.planned]
+        inlined = [part for part in upstream if not part.is_materialised]
         reads = self._source_reads(draft, inlined)
         order_free = (
             draft.query is not None
             and is_order_free(draft.findings)
-            and all(known.plan.order_free for known in inlined)
+            and all(part.plan.order_free for part in inlined)
         )
         units = tuple(self.reader.unit(name, reads[name]) for name in sorted(reads))
-        naming = combine_namings((draft.naming, *(known.naming for known in inlined)))
+        naming = combine_namings((draft.naming, *(part.naming for part in inlined)))
         key = self._key(draft, upstream, units, naming=naming, order_free=order_free)
         unproved = self._check_header(draft)
         functions = {**draft.functions}
-        for known in inlined:
-            functions |= known.functions
+        for part in inlined:
+            functions |= part.functions
         plan = ViewPlan(
             name=view.name,
             kind=draft.kind,
@@ -205,8 +207,8 @@ class _Planner:
             skip_key=key.skip_key(),
         )
         scans = len(analysis.lineage.scans) if analysis.lineage else 0
-        depth = 1 + max((known.depth for known in inlined), default=0)
-        is_small = scans <= _MOST_SCANS and depth <= _DEEPEST
+        depth = 1 + max((part.depth for part in inlined), default=0)
+        is_small = scans <= _MAX_SCANS and depth <= _MAX_DEPTH
         if analysis.planned and is_small and not _is_materialised(view.header):
             self.session.add_view(view.name, analysis.planned)
         else:
@@ -214,8 +216,8 @@ class _Planner:
             if analysis.schema is not None:
                 self.session.add_table(view.name, analysis.schema)
         own = () if draft.facts is None else (draft.facts,)
-        facts = (*own, *(facts for known in inlined for facts in known.facts))
-        return _Known(
+        facts = (*own, *(facts for part in inlined for facts in part.facts))
+        return _PlannedView(
             plan=plan,
             schema=analysis.schema,
             columns=draft.columns,
@@ -227,13 +229,13 @@ class _Planner:
         )
 
     def _check_header(self, draft: Draft) -> tuple[Violation, ...]:
-        """Compare a header with the columns of a view; return what only the data can tell."""
+        """Check a header against the columns of a view; return what only the data can prove."""
         view, analysis = draft.view, draft.analysis
         sql = None if draft.query is None else draft.query.sql
-        is_told = analysis.schema is not None and not draft.is_promised
-        names = analysis.schema.names if is_told and analysis.schema else draft.columns
+        is_known = analysis.schema is not None and not draft.is_promised
+        names = analysis.schema.names if is_known and analysis.schema else draft.columns
         violations, unproved = check_promise(view.header.contract, analysis.schema)
-        if not is_told:
+        if not is_known:
             violations += check_promised_names(view.header.contract, names)
         self.violations += [
             place_violation(violation, file=view.file, sql=sql, names=names)
@@ -243,27 +245,29 @@ class _Planner:
             check_layout(view.header, file=view.file, sql=sql, names=names)
         return unproved
 
-    def _source_reads(self, draft: Draft, inlined: Sequence[_Known]) -> dict[str, RelationReads]:
-        """By source: what the plan scans of it, and what views do that are no part of the plan."""
-        found: dict[str, RelationReads] = {}
-        for source in (*draft.reads, *(source for known in inlined for source in known.reads)):
+    def _source_reads(
+        self, draft: Draft, inlined: Sequence[_PlannedView]
+    ) -> dict[str, RelationReads]:
+        """Return what a view reads of each source, also through views outside its plan."""
+        reads: dict[str, RelationReads] = {}
+        for source in (*draft.reads, *(source for part in inlined for source in part.reads)):
             if source in self.request.sources:
-                found.setdefault(source, RelationReads())
-        if self.request.spark_settings:  # under which the text may mean something else
-            return dict.fromkeys(found, EVERYTHING)
+                reads.setdefault(source, RelationReads())
+        if self.request.spark_settings:  # under which the SQL may mean something else
+            return dict.fromkeys(reads, EVERYTHING)
         is_planned = draft.analysis.planned is not None
         for relation in draft.analysis.reads if is_planned else draft.reads:
             if relation in self.request.sources:
-                found[relation].add(draft.relation_reads(relation))
-            elif not self.known[relation].is_materialised:
-                for source, reads in self.known[relation].reads.items():
-                    found[source].add(reads)
-        return found
+                reads[relation].add(draft.relation_reads(relation))
+            elif not self.planned[relation].is_materialised:
+                for source, indirect in self.planned[relation].reads.items():
+                    reads[source].add(indirect)
+        return reads
 
     def _key(
         self,
         draft: Draft,
-        upstream: Iterable[_Known],
+        upstream: Iterable[_PlannedView],
         units: Sequence[ScanUnit],
         *,
         naming: Naming,
@@ -273,8 +277,8 @@ class _Planner:
         older = request.previous.get(view.name)
         previous = None if older is None else older.key
         volatile = [f.text for f in draft.findings if f.hazard is Hazard.VOLATILE]
-        for known in upstream:
-            volatile += [f"{known.plan.name}: {reason}" for reason in known.plan.key.volatile]
+        for planned in upstream:
+            volatile += [f"{planned.plan.name}: {reason}" for reason in planned.plan.key.volatile]
         variables = {f"variable {n}": variable_text(v) for n, v in draft.variables.items()}
         return KeyParts(
             tokens=() if draft.query is None else draft.query.tokens,
@@ -286,12 +290,12 @@ class _Planner:
                 for unit in units
             },
             settings={**self._settings(), **_writing(view.header), **variables},
-            engine=request.engine,
+            engine=request.runner,
             upstream={
-                known.plan.name: known.plan.skip_key or ""
-                if known.is_materialised
-                else known.plan.key.definition_key()
-                for known in upstream
+                planned.plan.name: planned.plan.skip_key or ""
+                if planned.is_materialised
+                else planned.plan.key.definition_key()
+                for planned in upstream
             },
             computation=self._computation(draft.analysis),
             volatile=tuple(volatile),
@@ -305,12 +309,12 @@ class _Planner:
         return computation_of(analysis.datafusion_sql)
 
     def _fingerprint(self, draft: Draft, functions: Mapping[str, FunctionPart]) -> str:
-        """What is computed: the plan, and whatever is not in it by value."""
+        """Return the hash of what is computed: the plan, and what it refers to by name."""
         analysis = draft.analysis
         tokens = () if draft.query is None else draft.query.tokens
         computed = tokens if analysis.substrait is None else plan_digest(analysis.substrait)
         scanned = analysis.reads if analysis.substrait is not None else draft.reads
-        return digest_of(
+        return content_hash(
             {
                 "planner": self.request.planner,
                 "plan": computed or (draft.builder and draft.builder.fingerprint),
@@ -319,16 +323,16 @@ class _Planner:
                 "functions": {name: part.fingerprint for name, part in functions.items()},
                 "settings": self._settings(),
                 "upstream": {
-                    name: self.known[name].plan.plan_fingerprint
+                    name: self.planned[name].plan.plan_fingerprint
                     for name in scanned
-                    if name in self.known
+                    if name in self.planned
                 },
             }
         )
 
     def _unpruned(self) -> str | None:
         names = ", ".join(self.request.spark_settings)
-        return f"under {names} the text may mean something else" if names else None
+        return f"under {names} the SQL may mean something else" if names else None
 
     def _settings(self) -> dict[str, str]:
         settings = self.request.settings
@@ -339,13 +343,13 @@ class _Planner:
         }
 
 
-def _refused(draft: Draft, upstream: Iterable[_Known]) -> str | None:
-    """Why a view does not run on DataFusion: by itself, or for a view that it reads."""
+def _refused(draft: Draft, upstream: Iterable[_PlannedView]) -> str | None:
+    """Return why a view, or a view that it reads, does not run on DataFusion."""
     if draft.refused is not None:
         return draft.refused
-    for known in upstream:
-        if known.plan.refused is not None:
-            return f"it reads {known.plan.name}, which runs on Spark only"
+    for planned in upstream:
+        if planned.plan.refused is not None:
+            return f"it reads {planned.plan.name}, which runs on Spark only"
     return None
 
 
@@ -354,7 +358,7 @@ def _is_materialised(header: Header) -> bool:
 
 
 def _writing(header: Header) -> dict[str, str]:
-    """What of a header changes what is stored."""
+    """Return the parts of a header that change what is stored."""
     written = {"materialise": header.materialise.value}
     if header.materialise is Materialise.OUTPUT:
         written |= {

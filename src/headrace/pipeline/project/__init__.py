@@ -1,5 +1,5 @@
-"""A project as its author wrote it: `headrace.toml`, views, functions.
+"""The files of a project: `headrace.toml`, views and functions.
 
-A folder enters; frozen values leave, each checked, with errors that name the file and the key.
+A folder enters; checked, immutable values leave. Errors name the file and the key or position.
 Nothing is planned here, and no table is opened.
 """

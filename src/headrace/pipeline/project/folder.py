@@ -1,4 +1,4 @@
-"""Reads a project's folder: its views, and the functions it declares."""
+"""Reads the views and functions in a project's folder."""
 
 from pathlib import Path
 
@@ -21,19 +21,21 @@ FUNCTIONS = "functions.py"
 
 
 def read_views(root: Path) -> dict[str, View]:
-    """The views of a project by name: each `.sql` file is one, each `.py` file may declare some.
+    """Return the views of a project by name: one per `.sql` file, any number per `.py` file.
 
     Raises:
-        InvalidViewError: a header is wrong, a name is none, or two views have the same.
+        InvalidViewError: a header or a name is invalid, or two views have the same name.
     """
     views: dict[str, View] = {}
     for file in sorted((root / VIEWS).rglob("*")):
         for view in _views_of(file, root):
             if not view.name.isidentifier() or view.name != view.name.casefold():
-                reason = f"{view.name!r} is no name for a view: use lower-case letters, digits, _"
+                reason = (
+                    f"{view.name!r} is not a valid view name: use lower-case letters, digits and _"
+                )
                 raise InvalidViewError(file=view.file, line=None, reason=reason)
             if view.name in views:
-                reason = f"there is a view {view.name} already in {views[view.name].file}"
+                reason = f"there is already a view {view.name} in {views[view.name].file}"
                 raise InvalidViewError(file=view.file, line=None, reason=reason)
             views[view.name] = view
     return dict(sorted(views.items()))
@@ -54,7 +56,7 @@ def _views_of(file: Path, root: Path) -> list[View]:
 
 
 def _with_part(view: BuilderView, root: Path) -> BuilderView:
-    """A builder with the fingerprint of the text that was loaded."""
+    """Return a builder with the fingerprint of the code that was loaded."""
     source = Source(root / view.file, view.name)
     part = code_part(view.build, signature=f"view {view.name}", root=root, source=source)
     return msgspec.structs.replace(view, part=part)
@@ -62,7 +64,7 @@ def _with_part(view: BuilderView, root: Path) -> BuilderView:
 
 def _read_text(file: Path, shown: str) -> str:
     try:
-        return file.read_text(encoding="utf-8-sig")  # some editors begin a file with a mark
+        return file.read_text(encoding="utf-8-sig")  # some editors write a byte order mark
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidViewError(
             file=shown, line=None, reason=f"it cannot be read: {error}"
@@ -70,10 +72,10 @@ def _read_text(file: Path, shown: str) -> str:
 
 
 def read_functions(root: Path) -> Catalog:
-    """The standard functions, and those of a project's own `functions.py`.
+    """Return the standard functions and those of the project's `functions.py`.
 
     Raises:
-        InvalidFunctionError: one is wrong, or has the name of another.
+        InvalidFunctionError: a function is invalid, or two have the same name.
     """
     file = root / FUNCTIONS
     if not file.is_file():

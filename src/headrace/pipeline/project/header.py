@@ -1,4 +1,4 @@
-"""The header of a view: what its leading comments say about it.
+"""Parses the header of a view: the settings in its leading comments.
 
     -- @description Revenue of each customer and day.
     -- @materialise output
@@ -7,8 +7,8 @@
     -- @contract ADDITIVE (customer BIGINT NOT NULL, day DATE NOT NULL,
     --           revenue DECIMAL(18,2))
 
-A line that begins with `@` sets a key; the lines below it continue its value if they are
-indented by three or more spaces; all else is prose. An unknown key or word is an error.
+A line that starts with `@` sets a key; lines below it that are indented by three or more spaces
+continue its value; all other lines are prose. An unknown key or value is an error.
 """
 
 import re
@@ -25,20 +25,20 @@ from headrace.pipeline.contract import Contract, Evolution
 
 
 class Materialise(StrEnum):
-    """What becomes of a view's rows."""
+    """How a view's rows are kept."""
 
     NONE = "none"
-    """Nothing: whoever reads the view computes it."""
+    """Not at all: the view is computed as part of the views that read it."""
     MEMORY = "memory"
-    """They are computed once a run and kept in memory."""
+    """In memory, computed once per run."""
     STAGING = "staging"
-    """They are written to a temporary Delta table."""
+    """In a Delta table that is removed after the run."""
     OUTPUT = "output"
-    """They are written to a Delta table that stays."""
+    """In a permanent Delta table."""
 
 
 class WriteMode(StrEnum):
-    """How an output takes new rows."""
+    """How new rows are written to an output table."""
 
     OVERWRITE = "overwrite"
     APPEND = "append"
@@ -47,39 +47,39 @@ class WriteMode(StrEnum):
 
 
 class AppendMode(StrEnum):
-    """Which rows an output that is appended to takes."""
+    """Which rows `@write append` appends."""
 
     ALL = "all"
-    """All rows of every result, also those that an earlier one had."""
+    """All rows of every result, including rows that were appended before."""
 
 
 class Tier(StrEnum):
-    """How equal the rows of a replay must be."""
+    """How strictly a replay compares rows."""
 
     CANONICAL = "CANONICAL"
-    """Byte for byte, in order."""
+    """Exactly, in order."""
     STABLE_SET = "STABLE_SET"
-    """As a set of rows."""
+    """Exactly, in any order."""
     BEST_EFFORT = "BEST_EFFORT"
-    """As a set of rows, with floats and decimals within the tolerance."""
+    """In any order, with floats and decimals within the tolerance."""
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True):
-    """What the author says about a view."""
+    """The settings of a view."""
 
     description: str = ""
     materialise: Materialise = Materialise.NONE
     write: WriteMode = WriteMode.OVERWRITE
     append: AppendMode | None = None
-    """What the author wants appended; without a word, a view that reads something is refused."""
+    """What `@write append` appends; None is an error for a view that reads a relation."""
     partition_by: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
-    """The columns that identify a row: a merge matches by them."""
+    """The columns that identify a row; a merge matches by them."""
     change_feed: bool = False
     """Whether the output keeps a change data feed."""
     tier: Tier = Tier.STABLE_SET
     tolerance: float = 0.0
-    """How far a number may be off under BEST_EFFORT, relative to its size."""
+    """The relative tolerance for floats and decimals under BEST_EFFORT."""
     contract: Contract | None = None
 
 
@@ -95,10 +95,10 @@ E = TypeVar("E", bound=StrEnum)
 
 
 def read_header(sql: str, *, file: str, view: str) -> Header:
-    """Read the header of a view's text.
+    """Parse the header of a view's SQL.
 
     Raises:
-        InvalidViewError: a key is unknown, given twice, or its value is wrong.
+        InvalidViewError: a key is unknown or given twice, or its value is invalid.
     """
     entries: dict[str, tuple[int, str]] = {}
     metadata: dict[str, str] = {}
@@ -110,8 +110,8 @@ def read_header(sql: str, *, file: str, view: str) -> Header:
             column = sql.splitlines()[line - 1].index("@") + 1
             raise InvalidViewError(file=file, line=line, column=column, reason=reason)
         if key == "metadata":
-            name, found, text = value.partition("=")
-            if not found:
+            name, separator, text = value.partition("=")
+            if not separator:
                 reason = f"@metadata is NAME = VALUE, not {value!r}"
                 raise InvalidViewError(file=file, line=line, reason=reason)
             metadata[_property_name(name.strip(), file=file, line=line)] = text.strip()
@@ -123,10 +123,10 @@ def read_header(sql: str, *, file: str, view: str) -> Header:
 
 
 def header_place(sql: str, key: str, word: str = "") -> tuple[int, int] | None:
-    """The line and column of a word in the value of a key, or of the key itself; both from 1."""
+    """Return line and column of a word in a key's value, else of the key itself, from 1."""
     lines = sql.splitlines()
-    for first, found, value in _entries(sql):
-        if found != key:
+    for first, entry_key, value in _entries(sql):
+        if entry_key != key:
             continue
         for line in range(first, first + value.count("\n") + 1 if word else first):
             named = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)", re.IGNORECASE)
@@ -139,7 +139,7 @@ def header_place(sql: str, key: str, word: str = "") -> tuple[int, int] | None:
 
 
 def _property_name(name: str, *, file: str, line: int) -> str:
-    """The name of a property of the table; those that mean something to writers are not free."""
+    """Return the name of a table property; names with a meaning to writers are rejected."""
     if not name or name.casefold().startswith(("delta.", "headrace.")):
         reason = f"@metadata cannot set {name!r}: names below delta. and headrace. are reserved"
         raise InvalidViewError(file=file, line=line, reason=reason)
@@ -147,7 +147,7 @@ def _property_name(name: str, *, file: str, line: int) -> str:
 
 
 def _entries(sql: str) -> Iterator[tuple[int, str, str]]:
-    """The keys of the leading comment lines, with the line that each stands on."""
+    """Yield line, key and value of each entry in the leading comments."""
     current: tuple[int, str, list[str]] | None = None
     for number, raw in enumerate(sql.splitlines(), start=1):
         text = raw.strip()
@@ -165,7 +165,7 @@ def _entries(sql: str) -> Iterator[tuple[int, str, str]]:
 
 
 class _HeaderReader:
-    """Turns the texts of one header into values, and says where one is wrong."""
+    """Converts the entries of one header; errors have the position of the entry."""
 
     def __init__(
         self,
@@ -188,7 +188,7 @@ class _HeaderReader:
             else None,
             partition_by=self.names("partition_by"),
             keys=self.names("keys"),
-            change_feed=self.truth("change_feed"),
+            change_feed=self.boolean("change_feed"),
             tier=self.word("tier", Tier, Tier.STABLE_SET),
             tolerance=self.number("tolerance"),
             contract=self.contract(),
@@ -227,10 +227,10 @@ class _HeaderReader:
             return kind(self.text(key))
         except ValueError as error:
             text = self.text(key)
-            reason = f"@{key} is {' or '.join(kind)}, not {text!r}{_meant(text, [*kind])}"
+            reason = f"@{key} is {' or '.join(kind)}, not {text!r}{_did_you_mean(text, [*kind])}"
             raise self.error(key, reason, text) from error
 
-    def truth(self, key: str) -> bool:
+    def boolean(self, key: str) -> bool:
         text = self.text(key) or "false"
         if text not in {"true", "false"}:
             raise self.error(key, f"@{key} is true or false, not {text!r}")
@@ -238,12 +238,12 @@ class _HeaderReader:
 
     def number(self, key: str) -> float:
         try:
-            found = float(self.text(key) or 0)
+            number = float(self.text(key) or 0)
         except ValueError as error:
-            raise self.error(key, f"@{key} is a number such as 1e-6") from error
-        if not 0 <= found < float("inf"):
-            raise self.error(key, f"@{key} must be 0 or more, not {found}")
-        return found
+            raise self.error(key, f"@{key} must be a number such as 1e-6") from error
+        if not 0 <= number < float("inf"):
+            raise self.error(key, f"@{key} must be 0 or more, not {number}")
+        return number
 
     def contract(self) -> Contract | None:
         if "contract" not in self.entries:
@@ -256,7 +256,7 @@ class _HeaderReader:
         try:
             evolution = Evolution((form[1] or Evolution.STRICT).upper())
         except ValueError as error:
-            hint = _meant(form[1].upper(), [*Evolution])
+            hint = _did_you_mean(form[1].upper(), [*Evolution])
             reason = f"the policy of a contract is {', '.join(Evolution)}, not {form[1]!r}{hint}"
             raise self.error("contract", reason, form[1]) from error
         try:
@@ -272,6 +272,6 @@ class _HeaderReader:
             raise self.error("contract", str(error)) from error
 
 
-def _meant(word: str, known: list[str]) -> str:
+def _did_you_mean(word: str, known: list[str]) -> str:
     close = get_close_matches(word, known, n=1)
     return f"; did you mean {close[0]}?" if close else ""

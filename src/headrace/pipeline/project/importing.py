@@ -1,7 +1,7 @@
-"""Runs the Python files of a project, always from the text that is there.
+"""Imports the Python files of a project, always from their current source.
 
-Python tells cached bytecode from stale bytecode by the second and the size of a file. A quick edit
-escapes it, and a result would be stored under the fingerprint of a text that has not run.
+Python detects stale bytecode by the modification second and the size of a file. It can miss a quick
+edit, and a result would then be stored under the fingerprint of code that has not run.
 """
 
 import sys
@@ -27,17 +27,17 @@ _PACKAGES = frozenset({"site-packages", "dist-packages"})
 
 
 def load_module(file: Path, root: Path) -> ModuleType:
-    """Run a Python file of a project; it may import its neighbours by name.
+    """Import a Python file of a project; it can import other modules of the project by name.
 
     Raises:
-        InvalidViewError: it fails.
+        InvalidViewError: the import fails.
     """
     name = MODULE_PREFIX + file.relative_to(root).with_suffix("").as_posix().replace("/", "_")
     spec = spec_from_file_location(name, file, loader=_TextLoader(name, str(file)))
-    assert spec is not None, "a file that is there has a spec"
+    assert spec is not None, "an existing file has a spec"
     assert spec.loader is not None
     module = module_from_spec(spec)
-    sys.modules[name] = module  # so that what it declares can be pickled
+    sys.modules[name] = module  # so that its functions can be pickled
     try:
         with _importable(root):
             spec.loader.exec_module(module)
@@ -48,10 +48,10 @@ def load_module(file: Path, root: Path) -> ModuleType:
 
 
 class _TextLoader(SourceFileLoader):
-    """Compiles a module's text; bytecode is neither read nor written."""
+    """Compiles modules from source; bytecode is neither read nor written."""
 
     def path_stats(self, path: str) -> dict[str, float]:
-        """Tell of no file that bytecode could belong to."""
+        """Fail, so that no bytecode is used."""
         raise OSError(path)
 
 
@@ -64,7 +64,7 @@ class _ProjectFinder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Find a module, or leave it to the finders of the process."""
+        """Find a module of the project; None for any other."""
         del target
         for folder in [str(self._root)] if path is None else path:
             if not _is_below(Path(folder), self._root):
@@ -78,10 +78,10 @@ class _ProjectFinder(MetaPathFinder):
 
 @contextmanager
 def _importable(root: Path) -> Iterator[None]:
-    """Let a project's modules import each other; they are forgotten afterwards."""
+    """Let a project's modules import each other; afterwards they are removed from `sys.modules`."""
     finder, path = _ProjectFinder(root), str(root)
     hidden = {n: sys.modules[n] for n in _modules_below(root) if _is_importable(n, root)}
-    for name in hidden:  # it may have been imported from another text
+    for name in hidden:  # it may have been imported from an older source
         del sys.modules[name]
     before = set(sys.modules)
     sys.meta_path.insert(0, finder)
@@ -97,7 +97,7 @@ def _importable(root: Path) -> Iterator[None]:
 
 
 def _modules_below(root: Path) -> set[str]:
-    """The modules that were imported from a project's folder."""
+    """Return the names of the modules that were imported from a project's folder."""
     inside = str(root / "_")[:-1]
     files = {name: getattr(module, "__file__", None) for name, module in [*sys.modules.items()]}
     below = {name: file for name, file in files.items() if file and file.startswith(inside)}
@@ -109,11 +109,11 @@ def _modules_below(root: Path) -> set[str]:
 
 
 def _is_importable(name: str, root: Path) -> bool:
-    """Whether a project imports a module by its name: it lies directly in its folder."""
+    """Return whether a project can import a module by name: it is directly in its folder."""
     top = name.partition(".")[0]
     return (root / top).is_dir() or (root / f"{top}.py").is_file()
 
 
 def _is_below(place: Path, root: Path) -> bool:
-    """Whether a place is in a project's folder, but not in an environment that lies in it."""
+    """Return whether a path is in a project's folder, outside a virtual environment in it."""
     return place.is_relative_to(root) and not _PACKAGES & {*place.relative_to(root).parts}

@@ -1,6 +1,6 @@
-"""`headrace.toml`: what a project reads, how it runs, and where its results go.
+"""Reads `headrace.toml`: what a project reads, how it runs, and where its results go.
 
-Each table of the file is one struct; a key that no struct has is an error that names it.
+Each TOML table is one struct; an unknown key is an error that names it.
 """
 
 import tomllib
@@ -33,34 +33,34 @@ class ProjectTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
 
     def __post_init__(self) -> None:
         if not self.name.strip():
-            raise ValueError("name: a project has one, e.g. that of its folder")
+            raise ValueError("name: it must not be empty; use the name of the folder, for example")
         for key in ("outputs", "state"):
             if "://" in getattr(self, key) and not getattr(self, key).startswith("file://"):
-                raise ValueError(f"{key}: it must be a folder; only sources may be in a store")
+                raise ValueError(f"{key}: it must be a local folder; only sources may be remote")
 
 
 class SourceSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A table `[sources.NAME]`: something that views may read."""
+    """A table `[sources.NAME]`: a source that views can read."""
 
     uri: str
-    """Where it is; a relative path is below the project's folder."""
+    """The address; a relative path is relative to the project's folder."""
     kind: str = "delta"
     """`delta`, `parquet`, or the name of an entry point in the group `headrace.sources`."""
     version: int | None = None
-    """The version to read, always; by default the newest when a plan is made."""
+    """The version to read; by default the newest at planning time."""
     as_of: str | None = None
-    """The time whose version to read, in ISO 8601."""
+    """The time to read the table as of, in ISO 8601."""
     schema: str | None = None
-    """The columns, in Spark's words; Parquet needs them, and so does an optional source."""
+    """The columns, in Spark's DDL; required for Parquet and for optional sources."""
     optional: bool = False
-    """Whether it may be missing: it is empty then, and the plan says so."""
+    """Whether the source may be missing; it is then empty, and the plan says so."""
     options: dict[str, str] = {}
-    """Settings of the store, or of a source kind of your own."""
+    """Options of the store, or of a custom source kind."""
     description: str = ""
 
 
 class Manifest(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole file, checked."""
+    """The checked content of `headrace.toml`."""
 
     project: ProjectTable
     sources: dict[str, SourceSpec]
@@ -76,48 +76,48 @@ def read_manifest(file: Path) -> Manifest:
     """Read and check `headrace.toml`.
 
     Raises:
-        InvalidProjectError: it is no TOML, or a key or value is wrong; the error names both.
+        InvalidProjectError: the file is not TOML, or a key or value is invalid; it names both.
     """
     try:
-        found = tomllib.loads(file.read_text(encoding="utf-8"))
+        tables = tomllib.loads(file.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InvalidProjectError(file=str(file), key="(syntax)", reason=str(error)) from error
-    return _Reader(str(file)).manifest(found)
+    return _Reader(str(file)).manifest(tables)
 
 
 class _Reader:
-    """Converts one table after the other, so that each error knows where it is."""
+    """Converts table by table, so that errors name the key."""
 
     def __init__(self, file: str) -> None:
         self.file = file
 
-    def manifest(self, found: Mapping[str, Any]) -> Manifest:
-        for key in found:
+    def manifest(self, tables: Mapping[str, Any]) -> Manifest:
+        for key in tables:
             if key not in _TABLES:
                 raise self.error(key, f"there is no such table; there are {', '.join(_TABLES)}")
-        if "project" not in found:
+        if "project" not in tables:
             raise self.error("project", 'the table is missing; it needs at least name = "..."')
         return Manifest(
-            project=self.convert("project", found["project"], ProjectTable),
+            project=self.convert("project", tables["project"], ProjectTable),
             sources={
                 self.name("sources", name): self.source(name, table)
-                for name, table in self.table("sources", found).items()
+                for name, table in self.table("sources", tables).items()
             },
-            settings=self.convert("settings", found.get("settings", {}), Settings),
+            settings=self.convert("settings", tables.get("settings", {}), Settings),
             variables={
                 self.name("variables", name): self.variable(name, value)
-                for name, value in self.table("variables", found).items()
+                for name, value in self.table("variables", tables).items()
             },
-            profiles=self.profiles(self.table("profiles", found)),
+            profiles=self.profiles(self.table("profiles", tables)),
         )
 
     def error(self, key: str, reason: str) -> InvalidProjectError:
         return InvalidProjectError(file=self.file, key=key, reason=reason)
 
-    def table(self, key: str, found: Mapping[str, Any]) -> Mapping[str, Any]:
-        table = found.get(key, {})
+    def table(self, key: str, tables: Mapping[str, Any]) -> Mapping[str, Any]:
+        table = tables.get(key, {})
         if not isinstance(table, Mapping):
-            raise self.error(key, "it is a value where a table should be")
+            raise self.error(key, "it must be a table, not a value")
         return table
 
     def convert(self, key: str, value: Any, kind: type[T]) -> T:
@@ -131,14 +131,14 @@ class _Reader:
 
     def name(self, key: str, name: str) -> str:
         if not name.isidentifier() or name != name.casefold():
-            reason = "a name has lower-case letters, digits and underscores, and no digit first"
+            reason = "use lower-case letters, digits and underscores, and no digit first"
             raise self.error(f"{key}.{name}", reason)
         return name
 
     def source(self, name: str, value: Any) -> SourceSpec:
         key = f"sources.{name}"
         if isinstance(value, Mapping) and isinstance(value.get("as_of"), date):
-            value = {**value, "as_of": value["as_of"].isoformat()}  # TOML has times of its own
+            value = {**value, "as_of": value["as_of"].isoformat()}  # TOML has date and time types
         spec = self.convert(key, value, SourceSpec)
         if spec.version is not None and spec.as_of is not None:
             raise self.error(f"{key}.as_of", "give it or version, not both")
@@ -160,13 +160,13 @@ class _Reader:
         except ValueError as error:
             raise self.error(f"variables.{name}", str(error)) from error
 
-    def profiles(self, found: Mapping[str, Any]) -> dict[str, Profile]:
-        """The presets, with what the file says on top; other profiles build on `default`."""
+    def profiles(self, tables: Mapping[str, Any]) -> dict[str, Profile]:
+        """Merge the file's profiles with the presets; other profiles extend `default`."""
         profiles: dict[str, Profile] = {}
-        for name in (*PRESETS, *(name for name in found if name not in PRESETS)):
+        for name in (*PRESETS, *(name for name in tables if name not in PRESETS)):
             base = PRESETS.get(name) or profiles["default"]
             try:
-                profiles[name] = merge_profile(base, found.get(name, {}))
+                profiles[name] = merge_profile(base, tables.get(name, {}))
             except msgspec.ValidationError as error:
                 reason, _, path = str(error).partition(" - at `$")
                 key = f"profiles.{name}{path.removesuffix('`')}"

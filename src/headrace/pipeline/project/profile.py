@@ -1,7 +1,7 @@
-"""Profiles: how much of a machine a run may take.
+"""Profiles: how much of a machine a run may use.
 
-One profile is mapped to the settings of both runners. Settings of Spark that can change a result
-are part of every key, so that another profile re-runs what it may change.
+A profile maps to the settings of both runners. Spark settings that can change a result are part of
+every skip key, so that views run again under a profile that may change their result.
 """
 
 import re
@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-_RELIED_ON = (
+_RESERVED = (
     *("spark.sql.ansi", "spark.sql.caseSensitive", "spark.sql.decimalOperations"),
     *("spark.sql.legacy", "spark.sql.session.timeZone", "spark.sql.storeAssignmentPolicy"),
     "spark.sql.timestampType",
@@ -23,40 +23,40 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """A table `[profiles.NAME]`."""
 
     memory: str = "2GiB"
-    """The most that a runner may keep in memory: Spark's heap, DataFusion's pool."""
+    """The memory limit of a runner: Spark's heap, or DataFusion's memory pool."""
     parallelism: int = 2
-    """How many tasks run at once, and how many partitions a shuffle has."""
+    """The number of concurrent tasks, and of shuffle partitions."""
     batch_size: int = 8192
-    """How many rows an Arrow batch has."""
+    """The number of rows in an Arrow batch."""
     views_at_once: int = 2
-    """How many views run side by side where the graph allows it."""
+    """The maximum number of views that run concurrently."""
     spark: dict[str, str] = {}
-    """Further settings of Spark, by their own names."""
+    """Additional Spark settings, by their full names."""
 
     def __post_init__(self) -> None:
-        self.memory_bytes  # noqa: B018  (a size that cannot be read is refused here)
+        self.memory_bytes  # noqa: B018  (rejects an invalid size)
         for name in ("parallelism", "batch_size", "views_at_once"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
         for name in self.spark:
-            if name.startswith(_RELIED_ON):
+            if name.startswith(_RESERVED):
                 reason = "plans rely on it (the time zone and ANSI mode are [settings])"
                 raise ValueError(f"spark: {name} cannot be set: {reason}")
 
     @property
     def memory_bytes(self) -> int:
-        """The memory as a number.
+        """The memory limit in bytes.
 
         Raises:
-            ValueError: the text is no size.
+            ValueError: the text is not a size.
         """
-        found = _SIZE.fullmatch(self.memory)
-        if found is None:
-            raise ValueError(f"memory: {self.memory!r} is no size such as '2GiB' or '512MiB'")
-        return int(found[1]) * _UNITS[found[2].casefold()]
+        match = _SIZE.fullmatch(self.memory)
+        if match is None:
+            raise ValueError(f"memory: {self.memory!r} is not a size such as '2GiB' or '512MiB'")
+        return int(match[1]) * _UNITS[match[2].casefold()]
 
     def spark_settings(self) -> dict[str, str]:
-        """What a Spark session is built with."""
+        """Return the settings of a Spark session."""
         return {
             "spark.driver.memory": f"{self.memory_bytes >> 20}m",
             "spark.sql.shuffle.partitions": str(self.parallelism),
@@ -67,11 +67,11 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
         }
 
     def spark_master(self) -> str:
-        """The master of a local session."""
+        """Return the master of a local session."""
         return f"local[{self.parallelism}]"
 
     def datafusion_settings(self) -> dict[str, str]:
-        """What a DataFusion session is configured with; its memory pool takes `memory_bytes`."""
+        """Return the settings of a DataFusion session, apart from its memory pool."""
         return {
             "datafusion.execution.target_partitions": str(self.parallelism),
             "datafusion.execution.batch_size": str(self.batch_size),
@@ -83,15 +83,15 @@ PRESETS: dict[str, Profile] = {
     "dev": Profile(memory="1GiB", views_at_once=1),
     "prod": Profile(memory="8GiB", parallelism=8, views_at_once=4),
 }
-"""What is there without a word in `headrace.toml`."""
+"""The profiles that every project has."""
 
 
 def merge_profile(base: Profile, changes: Mapping[str, Any]) -> Profile:
-    """A profile with some of its keys replaced.
+    """Return a profile with some keys replaced.
 
     Raises:
-        msgspec.ValidationError: a key is unknown, or a value is wrong.
+        msgspec.ValidationError: a key is unknown, or a value is invalid.
     """
     if not isinstance(changes, Mapping):
-        raise msgspec.ValidationError("it is a value where a table should be")
+        raise msgspec.ValidationError("it must be a table, not a value")
     return msgspec.convert({**msgspec.to_builtins(base), **changes}, Profile)

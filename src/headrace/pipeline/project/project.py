@@ -1,4 +1,4 @@
-"""A project as its author wrote it: a folder, read."""
+"""The files of a project, read and checked together."""
 
 from collections.abc import Mapping
 from os import PathLike
@@ -17,7 +17,7 @@ from headrace.pipeline.project.view import Builder, BuilderView, View
 
 
 class ProjectFiles(msgspec.Struct, frozen=True, kw_only=True):
-    """What the files of a project say; its sources are not looked at."""
+    """The content of a project's folder; sources are not opened."""
 
     root: Path
     manifest: Manifest
@@ -29,8 +29,8 @@ class ProjectFiles(msgspec.Struct, frozen=True, kw_only=True):
         """Read a project's folder.
 
         Raises:
-            ProjectNotFoundError: there is no `headrace.toml` in it.
-            InvalidProjectError, InvalidViewError, InvalidFunctionError: a file of it is wrong.
+            ProjectNotFoundError: the folder has no `headrace.toml`.
+            InvalidProjectError, InvalidViewError, InvalidFunctionError: a file is invalid.
         """
         root = Path(path).resolve()
         file = root / MANIFEST
@@ -46,16 +46,16 @@ class ProjectFiles(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> str:
-        """What the project is called."""
+        """The name of the project."""
         return self.manifest.project.name
 
     @property
     def builders(self) -> dict[str, Builder]:
-        """The views that are built in Python."""
+        """The functions that build views, by view."""
         return {n: view.build for n, view in self.views.items() if isinstance(view, BuilderView)}
 
     def profile(self, name: str = "default") -> Profile:
-        """How much of a machine a run may take.
+        """Return a profile by name.
 
         Raises:
             InvalidArgumentError: there is no such profile.
@@ -68,9 +68,9 @@ class ProjectFiles(msgspec.Struct, frozen=True, kw_only=True):
     def variables(
         self, changes: Mapping[str, VariableValue | str] | None = None
     ) -> dict[str, VariableValue]:
-        """The variables, some of them changed; a text is read in the type that the file has.
+        """Return the variables with some changed; strings are parsed as the type in the manifest.
 
         Raises:
-            InvalidArgumentError: there is no such variable, or the text is not of its type.
+            InvalidArgumentError: a variable does not exist, or a string cannot be parsed.
         """
         return change_variables(self.manifest.variables, changes or {})

@@ -1,4 +1,4 @@
-"""A new project: a small one that works, with small tables to work on."""
+"""Writes a new project: a small working example with sample tables."""
 
 from datetime import date, timedelta
 from decimal import Decimal
@@ -16,25 +16,25 @@ _DAYS = 4
 _ORDERS_A_DAY = 25
 _FIRST_DAY = date(2026, 1, 1)
 _SUFFIXES = frozenset({".py", ".sql", ".toml"})
-_IGNORED = "# What runs leave behind: it can be made again.\n.headrace/\noutput/\nheadrace.html\n"
+_IGNORED = "# Results of runs, which can be made again.\n.headrace/\noutput/\nheadrace.html\n"
 
 
 def write_project(folder: Path) -> list[Path]:
-    """Write a project into a folder that has none, and tell its files.
+    """Write a new project into a folder, and return its files.
 
     Raises:
-        InvalidArgumentError: there is one already, or a file that would be overwritten.
+        InvalidArgumentError: the folder has a project, or a file that would be overwritten.
     """
     if (folder / MANIFEST).exists():
-        reason = f"there is a project in it already ({folder / MANIFEST})"
+        reason = f"it already has a project ({folder / MANIFEST})"
         raise InvalidArgumentError(argument=str(folder), reason=reason)
     with as_file(files("headrace.pipeline.project").joinpath("template")) as template:
-        found = [file for file in sorted(template.rglob("*.*")) if file.suffix in _SUFFIXES]
-        texts = {folder / file.relative_to(template): file.read_text("utf-8") for file in found}
+        sources = [file for file in sorted(template.rglob("*.*")) if file.suffix in _SUFFIXES]
+        texts = {folder / file.relative_to(template): file.read_text("utf-8") for file in sources}
     texts[folder / ".gitignore"] = _IGNORED
     for file in (*texts, folder / "lake"):
         if file.exists():
-            reason = f"{file} is there already, and would be overwritten"
+            reason = f"{file} already exists and would be overwritten"
             raise InvalidArgumentError(argument=str(folder), reason=reason)
     for file, text in texts.items():
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -44,7 +44,7 @@ def write_project(folder: Path) -> list[Path]:
 
 
 def _write_lake(lake: Path) -> None:
-    """Four days of orders, each its own commit, and their customers."""
+    """Write customers, and four days of orders with one commit per day."""
     customers = pa.table({"id": pa.array(range(len(_CITIES))), "city": pa.array(_CITIES)})
     write_deltalake(lake / "customers", customers)
     for number in range(_DAYS):

@@ -1,7 +1,7 @@
-"""What changes results though it is not in the text of a view: settings and variables.
+"""Settings and variables: what changes results without being in the SQL of a view.
 
-A view names a variable as `:name`. Its value keeps the type that TOML gives it, and that is
-the type of the literal that takes its place.
+A view uses a variable as `:name`. The variable keeps its TOML type, which is also the type of the
+literal that replaces it.
 """
 
 from collections.abc import Mapping
@@ -21,9 +21,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """The table `[settings]`."""
 
     time_zone: str = "UTC"
-    """The zone in which times without one are meant, and days begin."""
+    """The session time zone, for timestamps without a zone and the boundaries of days."""
     ansi: bool = True
-    """Whether a cast or an overflow that cannot be is an error (or null)."""
+    """Whether invalid casts and overflows are errors; if not, they give null."""
 
     def __post_init__(self) -> None:
         try:
@@ -33,18 +33,18 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 def check_variable(value: Any) -> VariableValue:
-    """Refuse what no literal can be made of.
+    """Return a value of the manifest that can be a literal.
 
     Raises:
         ValueError: it is a table, a list or a time of day.
     """
     if isinstance(value, bool | int | float | str | date | datetime):
         return value
-    raise ValueError(f"a variable is a text, number, boolean, date or time, not {value!r}")
+    raise ValueError(f"a variable is a string, number, boolean, date or time, not {value!r}")
 
 
 def parse_variable(text: str, *, like: VariableValue) -> VariableValue:
-    """Read the value of `--var NAME=VALUE` in the type that the project's file gave it.
+    """Parse the value of `--var NAME=VALUE` as the type of an existing value.
 
     Raises:
         ValueError: the text is not of that type.
@@ -67,7 +67,7 @@ def parse_variable(text: str, *, like: VariableValue) -> VariableValue:
 
 
 def variable_literal(value: VariableValue) -> exp.Expr:
-    """The literal that Spark would make of the value of a named parameter."""
+    """Return the literal that Spark makes of a named parameter."""
     match value:
         case bool():
             return exp.Boolean(this=value)
@@ -88,13 +88,13 @@ def variable_literal(value: VariableValue) -> exp.Expr:
 
 
 def variable_text(value: VariableValue) -> str:
-    """A value with its type, the same on every machine: what is stored, and keys are made of."""
+    """Encode a value with its type, for bundles and skip keys."""
     shown = value.isoformat() if isinstance(value, date) else str(value)
     return f"{type(value).__name__}:{shown}"
 
 
 def variable_value(text: str) -> VariableValue:
-    """The value that `variable_text` was given."""
+    """Decode the result of `variable_text`."""
     kind, _, shown = text.partition(":")
     return parse_variable(shown, like=_LIKE[kind])
 
@@ -112,10 +112,10 @@ _LIKE: dict[str, VariableValue] = {
 def change_variables(
     known: Mapping[str, VariableValue], changes: Mapping[str, VariableValue | str]
 ) -> dict[str, VariableValue]:
-    """Variables, some of them changed; a text is read in the type that the value has.
+    """Return variables with some changed; strings are parsed as the type of the old value.
 
     Raises:
-        InvalidArgumentError: there is no such variable, or the text is not of its type.
+        InvalidArgumentError: a variable does not exist, or a string cannot be parsed.
     """
     values = dict(known)
     for name, value in changes.items():

@@ -1,7 +1,7 @@
-"""Which of Spark's settings can change a result.
+"""Separates the Spark settings that can change a result from those that cannot.
 
-Whatever is called `spark.sql.*` can, unless it is on a list of those that only decide how fast, in
-how many parts and in whose sight a result is computed. The others go into the key of every view.
+Every `spark.sql.*` setting can, unless it is on a list of settings that affect only performance,
+partitioning or visibility. The settings that can are part of every skip key.
 """
 
 from collections.abc import Mapping
@@ -36,11 +36,11 @@ HARMLESS = frozenset(
         *("ui.explainMode", "ui.retainedExecutions", "warehouse.dir"),
     )
 )
-"""Settings that decide how a query runs, not what it gives; a test tries some of them."""
+"""Settings that affect how a query runs, but not its result; a test tries some of them."""
 
 
 def result_settings(settings: Mapping[str, str]) -> dict[str, str]:
-    """The settings among these that can change a result, by name."""
+    """Return the settings that can change a result."""
     return {
         name: value
         for name, value in sorted(settings.items())

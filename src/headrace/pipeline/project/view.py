@@ -1,4 +1,4 @@
-"""Views as their authors wrote them: a query in Spark SQL, or a function over a session.
+"""Views as written: a query in Spark SQL, or a Python function that builds a DataFrame.
 
 @view(materialise="output", reads=("orders",))
 def revenue(spark):
@@ -18,14 +18,13 @@ from headrace.pipeline.functions.fingerprint import FunctionPart
 from headrace.pipeline.project.header import AppendMode, Header, Materialise, Tier, WriteMode
 
 Builder: TypeAlias = Callable[[Any], Any]
-"""Takes a Spark session, in which the sources and upstream views are there as tables, and gives
-a DataFrame."""
+"""Takes a Spark session that has the sources and upstream views as tables; returns a DataFrame."""
 
 _READERS = frozenset({"table", "read_table"})
 
 
 class SqlView(msgspec.Struct, frozen=True, kw_only=True):
-    """A view whose text is Spark SQL; Spark runs it as it stands."""
+    """A view in Spark SQL, which Spark runs unchanged."""
 
     name: str
     file: str
@@ -34,23 +33,23 @@ class SqlView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class BuilderView(msgspec.Struct, frozen=True, kw_only=True):
-    """A view that a Python function builds, for what SQL cannot say."""
+    """A view that a Python function builds, for what SQL cannot express."""
 
     name: str
     file: str
     build: Builder
     header: Header
     reads: tuple[str, ...]
-    """What it reads by its own account; Spark's analysed plan knows it exactly."""
+    """The relations that it declares to read; Spark's analysed plan has the exact ones."""
     part: FunctionPart | None = None
-    """What its code is made of, as it was loaded."""
+    """The fingerprint of its code, as it was loaded."""
 
 
 View: TypeAlias = SqlView | BuilderView
 
 
 class _Declared(msgspec.Struct, frozen=True, kw_only=True):
-    """What `@view` leaves on a function, for the project to find."""
+    """The attribute that `@view` sets on a function."""
 
     header: Header
     reads: tuple[str, ...]
@@ -73,24 +72,25 @@ def view(  # noqa: PLR0913  (one parameter a key of the header)
     contract: Contract | None = None,
     reads: Sequence[str] | None = None,
 ) -> Callable[[Builder], Builder]:
-    """Declare a function of `views/*.py` to be the view of its name.
+    """Declare a function in `views/*.py` as a view with the function's name.
 
     Args:
-        description: What the view is; by default the function's docstring.
-        materialise: What becomes of its rows; so for the keys of an SQL view's header.
-        write: How an output takes new rows.
-        append: Which rows an output that is appended to takes: `all`.
+        description: A description; by default the function's docstring.
+        materialise: How its rows are kept. This and the next arguments are the keys of an SQL
+            view's header.
+        write: How new rows are written to an output table.
+        append: Which rows `append` appends: `all`.
         partition_by: The columns that an output is partitioned by.
         keys: The columns that identify a row.
         change_feed: Whether the output keeps a change data feed.
-        tier: How equal a replay must be.
-        tolerance: How far a number may be off under BEST_EFFORT.
-        contract: The columns that it promises.
-        reads: The sources and views that it reads; by default those that its text names in
-            `spark.table("...")`.
+        tier: How strictly a replay compares rows.
+        tolerance: The relative tolerance under BEST_EFFORT.
+        contract: The columns that the view promises.
+        reads: The sources and views that it reads; by default the literal names in its
+            `spark.table("...")` calls.
 
     Raises:
-        ValueError: a word is none of those that the key takes.
+        ValueError: an argument has an unknown value.
     """
 
     def mark(build: Builder) -> Builder:
@@ -106,7 +106,7 @@ def view(  # noqa: PLR0913  (one parameter a key of the header)
             tolerance=tolerance,
             contract=contract,
         )
-        named = tables_named(build) if reads is None else tuple(reads)
+        named = named_tables(build) if reads is None else tuple(reads)
         setattr(build, _MARK, _Declared(header=header, reads=named))
         return build
 
@@ -114,12 +114,12 @@ def view(  # noqa: PLR0913  (one parameter a key of the header)
 
 
 def declared_views(names: dict[str, Any], *, file: str) -> list[BuilderView]:
-    """The views that a module declares, by name."""
-    found = []
+    """Return the views that a module declares, sorted by name."""
+    views = []
     for name, value in sorted(names.items()):
         declared = getattr(value, _MARK, None)
         if isinstance(declared, _Declared):
-            found.append(
+            views.append(
                 BuilderView(
                     name=name,
                     file=file,
@@ -128,11 +128,11 @@ def declared_views(names: dict[str, Any], *, file: str) -> list[BuilderView]:
                     reads=declared.reads,
                 )
             )
-    return found
+    return views
 
 
-def tables_named(build: Builder) -> tuple[str, ...]:
-    """The tables that a function's text names literally, in `spark.table("...")`."""
+def named_tables(build: Builder) -> tuple[str, ...]:
+    """Return the literal table names in a function's `spark.table("...")` calls."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(build)))
     named = {
         node.args[0].value

@@ -15,8 +15,8 @@ from headrace.pipeline.project.profile import Profile
 from headrace.pipeline.project.setting import Settings
 from headrace.pipeline.project.view import Builder
 from headrace.pipeline.runs.artifact import PlanStage
-from headrace.pipeline.runs.digest import RowDigest
-from headrace.pipeline.sources.source import Source
+from headrace.pipeline.runs.row_digest import RowDigest
+from headrace.pipeline.sources.source import PinnedSource
 from headrace.table import Snapshot
 
 
@@ -72,7 +72,7 @@ class RunnerContext(msgspec.Struct, frozen=True, kw_only=True):
     """What all views of a run have in common."""
 
     run: str
-    sources: Mapping[str, Source]
+    sources: Mapping[str, PinnedSource]
     catalog: Catalog
     settings: Settings
     profile: Profile

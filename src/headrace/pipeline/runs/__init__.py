@@ -1,4 +1,4 @@
-"""Runs, as they are remembered: records, and the artifact store that keeps them.
+"""The records of runs, and the artifact store that keeps them.
 
 What a run did enters, view by view; records leave that can be listed, shown, compared and
 replayed. Nothing is executed here.

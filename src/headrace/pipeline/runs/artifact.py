@@ -1,7 +1,7 @@
-"""The tables of the artifact store: their columns, and records as rows of them.
+"""The tables of the artifact store: their schemas, and the conversion of records to rows.
 
-Each row has the columns that people filter by, and the whole record as JSON next to them. All have
-the date on which the run started.
+Each row has the columns to filter by, the date on which the run started, and the whole record as
+JSON.
 """
 
 import time
@@ -16,34 +16,34 @@ import pyarrow.compute as pc
 
 from headrace.pipeline.bundle.bundle import Bundle
 from headrace.pipeline.runs.file_mark import MARKS
-from headrace.pipeline.runs.record import RunRecord, ViewRun
+from headrace.pipeline.runs.run_record import RunRecord, ViewRun
 
 
 class StoreTable(StrEnum):
-    """The tables of a store."""
+    """The tables of an artifact store."""
 
     RUNS = "runs"
-    """When a run starts and when it ends a row each; the newer one counts."""
+    """One row when a run starts and one when it ends; the newer one is valid."""
     VIEWS = "views"
     BUNDLES = "bundles"
-    """Only read: earlier releases kept bundles here."""
+    """Read only: earlier releases stored bundles here."""
     UNITS = "units"
-    """What views read. Earlier releases kept the marks of files here, too."""
+    """The scan units of views. Earlier releases also stored marks here."""
     MARKS = "marks"
-    """One row for each file that was marked, by the run that met it first or altered."""
+    """One row for each marked file, by the run that first read it in this state."""
     PLANS = "plans"
 
 
 class PlanStage(StrEnum):
-    """What an engine made of a view, step by step."""
+    """The stages of a runner's query plan."""
 
     SQL = "sql"
-    """The text that the engine was given."""
+    """The SQL that was run."""
     LOGICAL = "logical"
     OPTIMISED = "optimised"
     PHYSICAL = "physical"
     ANALYSED = "analysed"
-    """The physical plan with what each part of it did; made only on request."""
+    """The physical plan with metrics; recorded only on request."""
 
 
 _FILE = pa.struct(
@@ -137,12 +137,12 @@ SCHEMAS: dict[StoreTable, pa.Schema] = {
 
 
 def day_of(started_ms: int) -> date:
-    """The partition of a run."""
+    """Return the date of a run, in UTC."""
     return datetime.fromtimestamp(started_ms / 1000, tz=UTC).date()
 
 
 def run_row(record: RunRecord) -> dict[str, Any]:
-    """A run as a row; its views have a table of their own."""
+    """Return a run as a row, without its views."""
     return {
         "date": day_of(record.started_ms),
         "run": record.id,
@@ -158,7 +158,7 @@ def run_row(record: RunRecord) -> dict[str, Any]:
 
 
 def view_row(run: RunRecord, view: ViewRun) -> dict[str, Any]:
-    """A view of a run as a row."""
+    """Return a view of a run as a row."""
     return {
         "date": day_of(run.started_ms),
         "run": run.id,
@@ -180,7 +180,7 @@ def view_row(run: RunRecord, view: ViewRun) -> dict[str, Any]:
 
 
 def unit_rows(run: RunRecord, bundle: Bundle, view: str) -> list[dict[str, Any]]:
-    """What a view read of each source."""
+    """Return the scan units of a view as rows."""
     return [
         {
             "date": day_of(run.started_ms),
@@ -200,7 +200,7 @@ def unit_rows(run: RunRecord, bundle: Bundle, view: str) -> list[dict[str, Any]]
 
 
 def mark_rows(run: RunRecord, marks: pa.Table) -> pa.Table:
-    """Marks as rows of the run that made them."""
+    """Return marks as rows of the run that made them."""
     day, run_id, started = (
         pa.repeat(pa.scalar(value, kind), marks.num_rows)
         for value, kind in (
@@ -214,11 +214,11 @@ def mark_rows(run: RunRecord, marks: pa.Table) -> pa.Table:
 
 
 def marks_in_units(units: pa.Table, runs: pa.Table) -> pa.Table:
-    """The marks that earlier releases kept as lists in `units`, as rows of the table `marks`.
+    """Convert marks that earlier releases stored in `units` to rows of the table `marks`.
 
     Args:
         units: The columns `date`, `run`, `source` and `files`.
-        runs: The columns `run` and `started_ms`, from which the time of each mark is taken.
+        runs: The columns `run` and `started_ms`, for the times of the marks.
     """
     units = units.combine_chunks()
     files = pa.chunked_array(units["files"]).combine_chunks()
@@ -238,7 +238,7 @@ def marks_in_units(units: pa.Table, runs: pa.Table) -> pa.Table:
 
 
 def plan_rows(run: RunRecord, view: str, plans: Mapping[PlanStage, str]) -> list[dict[str, Any]]:
-    """What an engine made of a view."""
+    """Return the query plans of a view as rows."""
     common = {"date": day_of(run.started_ms), "run": run.id, "view": view}
     return [{**common, "stage": stage.value, "text": text} for stage, text in plans.items()]
 

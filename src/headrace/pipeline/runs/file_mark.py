@@ -1,9 +1,9 @@
-"""Marks of data files: enough to tell later that one is gone, or is not what it was.
+"""Marks of data files: enough to detect later that a file is missing or has changed.
 
-A small file is hashed whole. Of a larger one its head, its footer and blocks spread over it are, at
-most a mebibyte in all: where a writer changes a value, sizes and offsets in the footer change with
-it. Data files never change in a Delta table, so a mark is made once, and stands while size and time
-of change are the same.
+A small file is hashed completely. Of a larger one, at most 1 MiB is hashed: its head, its footer
+and evenly spaced blocks. A writer that changes a value also changes sizes and offsets in the
+footer. Data files of a Delta table are immutable, so a mark is made once and is valid while size
+and modification time are the same.
 """
 
 from collections.abc import Iterator, Sequence
@@ -12,11 +12,11 @@ from hashlib import blake2b
 from os import stat_result
 from pathlib import Path
 
-import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from headrace.errors import DataFileNotFoundError
+from headrace.pipeline.sources.source import LocalFile
 
 MARKS = pa.schema(
     [
@@ -28,29 +28,21 @@ MARKS = pa.schema(
         ("content", pa.string()),
     ]
 )
-"""What is known of each marked file of a source; `content` is a hash of what is in it."""
+"""The columns of marks; `content` is a hash of the file's bytes."""
 
 _KIB = 1 << 10
-_MOST_BYTES = 1024 * _KIB
+_MAX_BYTES = 1024 * _KIB
 _HEAD_BYTES = 64 * _KIB
 _FOOTER_BYTES = 256 * _KIB
 _BLOCK_BYTES = 64 * _KIB
-_BLOCKS = (_MOST_BYTES - _HEAD_BYTES - _FOOTER_BYTES) // _BLOCK_BYTES
+_BLOCKS = (_MAX_BYTES - _HEAD_BYTES - _FOOTER_BYTES) // _BLOCK_BYTES
 _SAMPLED = "s1:"
-"""Begins a hash that was made by the rule above; one without it was made by the first rule."""
-_FILES_AT_ONCE = 8
+"""The prefix of sampled hashes; hashes without it were made by `_first_rule`."""
+_THREADS = 8
 
 
-class FileToMark(msgspec.Struct, frozen=True, kw_only=True):
-    """A file as the log names it, and where it is."""
-
-    path: str
-    dv_id: str | None
-    place: Path
-
-
-def make_marks(source: str, files: Sequence[FileToMark], *, known: pa.Table) -> pa.Table:
-    """Mark the files that have no mark yet, or are not what their mark says, several at a time.
+def make_marks(source: str, files: Sequence[LocalFile], *, known: pa.Table) -> pa.Table:
+    """Mark the files that have no mark yet, or differ from their mark, concurrently.
 
     Args:
         source: The name of the source.
@@ -60,10 +52,10 @@ def make_marks(source: str, files: Sequence[FileToMark], *, known: pa.Table) -> 
     Raises:
         DataFileNotFoundError: a file is gone.
     """
-    with ThreadPoolExecutor(_FILES_AT_ONCE) as pool:
-        found = list(pool.map(_status, files))
-        sizes = pa.array([status.st_size for status in found], pa.int64())
-        times = pa.array([status.st_mtime_ns for status in found], pa.int64())
+    with ThreadPoolExecutor(_THREADS) as pool:
+        statuses = list(pool.map(_status, files))
+        sizes = pa.array([status.st_size for status in statuses], pa.int64())
+        times = pa.array([status.st_mtime_ns for status in statuses], pa.int64())
         paths = pa.array([file.path for file in files], pa.string())
         place = pc.index_in(paths, value_set=known["path"].combine_chunks())
         is_same = pc.and_(
@@ -86,7 +78,7 @@ def make_marks(source: str, files: Sequence[FileToMark], *, known: pa.Table) -> 
 
 
 def newest_marks(marks: pa.Table) -> pa.Table:
-    """The newest mark of each path, of marks that have the column `started_ms`."""
+    """Return the newest mark of each path; `marks` must have the column `started_ms`."""
     ordered = marks.sort_by([("started_ms", "descending")]).combine_chunks()
     paths = ordered["path"].combine_chunks()
     return ordered.take(pc.index_in(pc.unique(paths), value_set=paths)).select(MARKS.names)
@@ -95,20 +87,20 @@ def newest_marks(marks: pa.Table) -> pa.Table:
 def describe_alteration(
     place: Path, *, size_bytes: int, modified_ns: int, content: str
 ) -> str | None:
-    """How a file differs from its mark, in words; None if it does not.
+    """Return how a file differs from its mark, in words; None if it does not.
 
     Raises:
         FileNotFoundError: it is gone.
     """
     status = place.stat()
     if status.st_size != size_bytes:
-        return f"it has {status.st_size} bytes, and had {size_bytes}"
+        return f"it has {status.st_size} bytes and had {size_bytes}"
     if status.st_mtime_ns != modified_ns and not _has_content(place, size_bytes, content):
-        return "its content is another one"
+        return "its content has changed"
     return None
 
 
-def _status(file: FileToMark) -> stat_result:
+def _status(file: LocalFile) -> stat_result:
     try:
         return file.place.stat()
     except FileNotFoundError as error:
@@ -135,8 +127,8 @@ def _hash(place: Path, parts: Iterator[tuple[int, int]]) -> str:
 
 
 def _sampled_parts(size_bytes: int) -> Iterator[tuple[int, int]]:
-    """The offsets and lengths that are hashed: all of a file, or head, blocks and footer."""
-    if size_bytes <= _MOST_BYTES:
+    """Yield the offsets and lengths to hash: the whole file, or its head, blocks and footer."""
+    if size_bytes <= _MAX_BYTES:
         yield 0, size_bytes
         return
     yield 0, _HEAD_BYTES
@@ -148,7 +140,7 @@ def _sampled_parts(size_bytes: int) -> Iterator[tuple[int, int]]:
 
 
 def _first_rule(size_bytes: int) -> Iterator[tuple[int, int]]:
-    """As earlier releases hashed files: whole up to 32 MiB, else 64 blocks."""
+    """Yield what earlier releases hashed: whole files up to 32 MiB, else 64 blocks."""
     whole_bytes, blocks = 32 << 20, 64
     if size_bytes <= whole_bytes:
         yield 0, size_bytes

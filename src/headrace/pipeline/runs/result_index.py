@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from headrace.commit.log import read_commit
 from headrace.errors import ObjectNotFoundError
 from headrace.pipeline.runs.history_table import REWRITE, HistoryTable, literal
-from headrace.pipeline.runs.record import RunKind, RunRecord, ViewRun, ViewStatus
+from headrace.pipeline.runs.run_record import RunKind, RunRecord, ViewRun, ViewStatus
 from headrace.storage.store import PutMode, WritableStore
 
 _PATH = "results.json"

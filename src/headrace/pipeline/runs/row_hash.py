@@ -1,8 +1,8 @@
-"""Hashes of rows, whole columns at a time: the same value on every engine and machine.
+"""Hashes rows, a column at a time, with the same result on every runner and machine.
 
-A row's hash has two lanes of 64 bits. Equal values have equal hashes whatever type carries them:
-an INT and a BIGINT, a decimal with more zeros behind, a float and a double, either zero. Arrow has
-no kernel for it, so the arithmetic is numpy's, modulo 2 to the 64.
+A row's hash has two lanes of 64 bits. Equal values have equal hashes in any type: INT and BIGINT,
+decimals with trailing zeros, FLOAT and DOUBLE, positive and negative zero. Arrow has no kernel for
+this, so the arithmetic is numpy's, modulo 2**64.
 """
 
 from collections.abc import Sequence
@@ -25,11 +25,11 @@ _NULL = np.uint64(0x6A09E667F3BCC909)
 
 
 def row_hashes(columns: Sequence[pa.Array], length: int, *, seed: int = 0) -> Lanes:
-    """The hash of each row; the place of a column counts, and so does the seed."""
-    found = np.full((2, length), seed, np.uint64) + _SEEDS
+    """Return the hash of each row; it depends on the order of columns and on the seed."""
+    hashes = np.full((2, length), seed, np.uint64) + _SEEDS
     for column in columns:
-        found = _mixed(found * np.uint64(31) + _value_hashes(column))
-    return found
+        hashes = _mixed(hashes * np.uint64(31) + _value_hashes(column))
+    return hashes
 
 
 def _value_hashes(array: pa.Array) -> Lanes:
@@ -41,7 +41,7 @@ def _value_hashes(array: pa.Array) -> Lanes:
 
 
 def _codes(array: pa.Array) -> Lanes:
-    """A number for each value, the same for equal values; what nulls get does not matter."""
+    """Return a number for each value, equal for equal values; nulls get any number."""
     kind = array.type
     if pa.types.is_null(kind):
         return np.zeros((2, len(array)), np.uint64)
@@ -51,7 +51,7 @@ def _codes(array: pa.Array) -> Lanes:
         return row_hashes(array.flatten(), len(array))
     if pa.types.is_map(kind):
         entries = row_hashes([array.keys, array.items], len(array.keys))
-        return _sums(entries, _offsets(array))  # the order of entries means nothing
+        return _sums(entries, _offsets(array))  # the order of entries does not matter
     if pa.types.is_list(kind) or pa.types.is_large_list(kind):
         return _sequences(_value_hashes(array.values), _offsets(array))
     if pa.types.is_decimal(kind):
@@ -62,7 +62,7 @@ def _codes(array: pa.Array) -> Lanes:
 
 
 def _words(array: pa.Array) -> npt.NDArray[np.uint64]:
-    """Values of fixed width as 64 bits each."""
+    """Return fixed-width values as 64-bit words."""
     kind = array.type
     if pa.types.is_floating(kind):
         values = pc.fill_null(array.cast(pa.float64()), 0.0).to_numpy(zero_copy_only=False)
@@ -80,7 +80,7 @@ def _words(array: pa.Array) -> npt.NDArray[np.uint64]:
 
 
 def _texts(array: pa.Array) -> Lanes:
-    """Texts and bytes, taken eight bytes at a time."""
+    """Hash strings and bytes, eight bytes at a time."""
     bounds = np.frombuffer(array.buffers()[1] or bytes(_WORD), np.int64)
     bounds = bounds[array.offset : array.offset + len(array) + 1]
     first, lengths = int(bounds[0]), np.diff(bounds)
@@ -91,7 +91,7 @@ def _texts(array: pa.Array) -> Lanes:
     offsets = np.concatenate([[0], np.cumsum(counts)])
     places = np.arange(offsets[-1]) - np.repeat(offsets[:-1], counts)
     words = at_each_byte[np.repeat(bounds[:-1] - first, counts) + places * _WORD]
-    # What the last word of a text has of the text behind it is cut off.
+    # Clear the bytes of the last word that belong to the next string.
     beyond = np.maximum(_WORD * (places + 1) - np.repeat(lengths, counts), 0)
     words &= np.uint64(0xFFFFFFFFFFFFFFFF) >> (beyond.astype(np.uint64) * np.uint64(8))
     mixed = _mixed(np.stack([words, words]))
@@ -99,7 +99,7 @@ def _texts(array: pa.Array) -> Lanes:
 
 
 def _decimal_text(array: pa.Array) -> pa.Array:
-    """Decimals in the shortest words: 1.50 and 1.5 are the same number."""
+    """Return decimals without trailing zeros: 1.50 and 1.5 are the same number."""
     if array.type.scale <= 0:
         return array.cast(pa.string())
     is_zero = pc.equal(array, pa.scalar(Decimal(0), array.type))
@@ -120,12 +120,12 @@ def _is_text(kind: pa.DataType) -> bool:
 
 
 def _offsets(array: pa.Array) -> npt.NDArray[np.int64]:
-    """Where the parts of each list or map begin, and where the last one ends."""
+    """Return the offsets of a list or map array."""
     return np.asarray(array.offsets.to_numpy(), np.int64)
 
 
 def _sequences(parts: Lanes, offsets: npt.NDArray[np.int64]) -> Lanes:
-    """For each value: a polynomial over its parts, in which their places and number count."""
+    """Hash sequences as polynomials over their parts, so that order and length count."""
     first, last = int(offsets[0]), int(offsets[-1])
     lengths = np.diff(offsets)
     starts = np.repeat(offsets[:-1] - first, lengths)
@@ -136,15 +136,16 @@ def _sequences(parts: Lanes, offsets: npt.NDArray[np.int64]) -> Lanes:
 
 
 def _sums(parts: Lanes, offsets: npt.NDArray[np.int64]) -> Lanes:
+    """Sum the parts between offsets."""
     running = np.zeros((2, parts.shape[1] + 1), np.uint64)
     np.cumsum(parts, axis=1, out=running[:, 1:])
-    found: Lanes = running[:, offsets[1:]] - running[:, offsets[:-1]]
-    return found
+    sums: Lanes = running[:, offsets[1:]] - running[:, offsets[:-1]]
+    return sums
 
 
 @cache
 def _powers(bits: int) -> Lanes:
-    """The powers of each lane's base, as many as values of so many bits of length need."""
+    """Return the first `2**bits` powers of each lane's base."""
     powers = np.empty((2, 1 << bits), np.uint64)
     for lane, base in enumerate(_BASES):
         powers[lane] = np.uint64(base)
@@ -152,7 +153,7 @@ def _powers(bits: int) -> Lanes:
 
 
 def _mixed(numbers: Lanes) -> Lanes:
-    """Spread what differs in a few bits over all of them (splitmix64)."""
+    """Mix the bits of numbers (the finaliser of splitmix64)."""
     mixed = (numbers ^ (numbers >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return mixed ^ (mixed >> np.uint64(31))

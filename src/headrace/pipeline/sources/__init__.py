@@ -1,4 +1,5 @@
-"""Sources: what views read that no view makes.
+"""Sources: what views read that no view produces.
 
-The specification of a source enters; a pin, a schema and pruned sets of files leave.
+The sources of a project's manifest enter; pinned sources leave: each has one version, a schema,
+and the files that a predicate cannot rule out.
 """

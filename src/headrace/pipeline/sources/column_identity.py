@@ -1,38 +1,43 @@
-"""What identifies a column besides its name: its type, and where data files keep it.
+"""Identifies columns by more than their names: by type, and by their names in data files.
 
-Under column mapping a name says little: a column may be dropped and added again, or two may swap
-their names, and the data files do not change. What files know a column by does.
+Under column mapping a name is not enough: a column can be dropped and added again, or two columns
+can swap names, without a change to any data file. The physical names tell them apart. The texts
+are part of skip keys.
 """
 
 from collections.abc import Iterator
 
+import pyarrow as pa
+
 from headrace.pipeline.arrow_ddl import type_text
-from headrace.pipeline.sources.delta import DeltaSource
-from headrace.pipeline.sources.source import Source
 from headrace.protocol.schema import ArrayType, DataType, Field, MapType, StructType
+from headrace.table import Snapshot
 
 _MODE = "delta.columnMapping.mode"
 _ID = "delta.columnMapping.id"
 
 
-def column_identities(source: Source) -> dict[str, str]:
-    """By column, in the order of the source: what its values depend on."""
-    types = {
+def typed_columns(schema: pa.Schema) -> dict[str, str]:
+    """Return the type of each column, by name."""
+    return {
         field.name: f"{type_text(field.type)}{'' if field.nullable else ' NOT NULL'}"
-        for field in source.schema
+        for field in schema
     }
-    if not isinstance(source, DeltaSource):
-        return types
-    by_id = source.snapshot.properties.get(_MODE) == "id"
-    for field in source.snapshot.logical_schema.fields:
-        stored = ", ".join(_stored_names(field, "", by_id=by_id))
-        if stored and field.name in types:
-            types[field.name] += f" stored as {stored}"
-    return types
 
 
-def _stored_names(field: Field, path: str, *, by_id: bool) -> Iterator[str]:
-    """How files name a column and its members, where that is not how the table does."""
+def mapped_columns(schema: pa.Schema, snapshot: Snapshot) -> dict[str, str]:
+    """Return the type of each column of a Delta table, and its physical names where they differ."""
+    identities = typed_columns(schema)
+    by_id = snapshot.properties.get(_MODE) == "id"
+    for field in snapshot.logical_schema.fields:
+        physical = ", ".join(_physical_names(field, "", by_id=by_id))
+        if physical and field.name in identities:
+            identities[field.name] += f" stored as {physical}"
+    return identities
+
+
+def _physical_names(field: Field, path: str, *, by_id: bool) -> Iterator[str]:
+    """Yield the physical names of a column and its members that differ from the logical ones."""
     name = field.physical_name
     if by_id and _ID in field.metadata:
         yield f"{path}{name} #{field.metadata[_ID]}"
@@ -45,7 +50,7 @@ def _members(data_type: DataType, path: str, *, by_id: bool) -> Iterator[str]:
     match data_type:
         case StructType(fields):
             for field in fields:
-                yield from _stored_names(field, path, by_id=by_id)
+                yield from _physical_names(field, path, by_id=by_id)
         case ArrayType(element):
             yield from _members(element, f"{path}element.", by_id=by_id)
         case MapType(key, value):

@@ -1,6 +1,6 @@
-"""The files that a scan of a source needs, and a digest of them.
+"""The set of files that a scan of a source reads, and its digest.
 
-Held as Arrow columns; the digest does not depend on the order in which files were found.
+Files are Arrow columns; the digest does not depend on their order or on the machine.
 """
 
 from collections.abc import Iterable
@@ -21,27 +21,26 @@ FILES = pa.schema(
         pa.field("size_bytes", pa.int64()),
     ]
 )
-"""What is known of each file. In a log a file is identified by its path and the id of its deletion
-vector; its size, its partition values and its stamp, the time of writing that the log has, tell
-whether it is the same file with the same rows. Where there is no log, the stamp is a hash of the
-content."""
+"""The columns of a file set. A log identifies a file by its path and deletion-vector id; size,
+partition values and `stamp`, the modification time in the log, show whether it is the same file
+with the same rows. Without a log, `stamp` is a hash of the content."""
 
-_IDENTIFYING = ("path", "dv_id", "stamp", "partition")
+_IDENTITY = ("path", "dv_id", "stamp", "partition")
 _FORMAT = b"files 3"
 _NULL = pa.scalar("-")
 
 
 class FileSet(msgspec.Struct, frozen=True):
-    """The files that are kept of a source, sorted, and how many it has in all."""
+    """The files of a source that remain after pruning, sorted, and the number before pruning."""
 
     files: pa.Table
     total: int
 
     @classmethod
     def of(cls, batches: Iterable[Any], *, total: int) -> "FileSet":
-        """Take batches that have the columns of `FILES`, or those of them that are known."""
-        table = pa.Table.from_batches([_whole(batch) for batch in batches], FILES)
-        order = pc.sort_indices(table, sort_keys=[(name, "ascending") for name in _IDENTIFYING])
+        """Collect batches with columns of `FILES`; missing columns become null."""
+        table = pa.Table.from_batches([_with_all_columns(batch) for batch in batches], FILES)
+        order = pc.sort_indices(table, sort_keys=[(name, "ascending") for name in _IDENTITY])
         return cls(table.take(order), total)
 
     def __len__(self) -> int:
@@ -49,19 +48,19 @@ class FileSet(msgspec.Struct, frozen=True):
 
     @property
     def size_bytes(self) -> int:
-        """The size of all files."""
+        """The total size of the files."""
         return pc.sum(self.files["size_bytes"]).as_py() or 0
 
     def names(self) -> set[tuple[str, str | None]]:
-        """The path and the id of the deletion vector of each file, as the log has them."""
+        """Return the path and deletion-vector id of each file, as in the log."""
         paths, vectors = self.files["path"].to_pylist(), self.files["dv_id"].to_pylist()
         return set(zip(paths, vectors, strict=True))
 
     def digest(self) -> str:
-        """The same for the same files, whatever order they came in and on every machine."""
+        """Return the digest: equal for equal sets of files, on every machine."""
         hashed = sha256(_FORMAT)
         hashed.update(len(self).to_bytes(8, "little"))
-        for name in _IDENTIFYING:
+        for name in _IDENTITY:
             for part in _text_parts(self.files[name]):
                 hashed.update(part)
         hashed.update(_little_endian(self.files["size_bytes"]))
@@ -69,9 +68,9 @@ class FileSet(msgspec.Struct, frozen=True):
 
 
 def partition_texts(values: Any) -> pa.Array:
-    """Partition values, a map of texts for each file, as one unambiguous text for each.
+    """Encode the partition values of each file, a map of strings, as one unambiguous string.
 
-    The maps must have the same keys in the same order, as those of a scan do.
+    All maps must have the same keys in the same order, as the maps of a scan do.
     """
     size = len(values)
     width = len(values.keys) // size if size else 0
@@ -83,13 +82,13 @@ def partition_texts(values: Any) -> pa.Array:
 
 
 def _prefixed(texts: pa.Array) -> pa.Array:
-    """Each text after its length, so that no text can pass for two; null is one of its own."""
+    """Prefix each string with its length, so that joined strings are unambiguous; null is `-`."""
     length = pc.binary_length(texts).cast(pa.string())
     return pc.fill_null(pc.binary_join_element_wise(length, texts, ":"), _NULL)
 
 
 def _text_parts(column: pa.ChunkedArray) -> Iterable[bytes | memoryview]:
-    """A column as bytes that stand for it alone: the lengths (-1 for null), then the texts."""
+    """Encode a column unambiguously: the lengths (-1 for null), then the strings."""
     yield _little_endian(pc.binary_length(column))
     for chunk in column.chunks:
         texts = pc.fill_null(chunk, "").cast(pa.large_binary())
@@ -104,8 +103,8 @@ def _little_endian(numbers: pa.ChunkedArray) -> bytes:
     return bytes(values.astype("<i8").tobytes())
 
 
-def _whole(batch: Any) -> Any:
-    """A batch with all columns of `FILES`; those that it does not have are null."""
+def _with_all_columns(batch: Any) -> Any:
+    """Return a batch with all columns of `FILES`; missing ones are null."""
     known = set(batch.schema.names)
     columns = [
         batch.column(field.name).cast(field.type)

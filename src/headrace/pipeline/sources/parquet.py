@@ -1,7 +1,7 @@
-"""Parquet files as a source: a file, a folder or a pattern, under a declared schema.
+"""Parquet files as a source: a file, a folder or a glob pattern, with a declared schema.
 
-There is no log, so a file is known by its path below the source and a hash of its content, and
-pruned by the statistics in its footer.
+Without a log, a file is identified by its relative path and a hash of its content, and pruned by
+the statistics in its footer.
 """
 
 from collections.abc import Iterator
@@ -14,25 +14,27 @@ import pyarrow.dataset as ds
 
 from headrace.errors import TableNotFoundError
 from headrace.pipeline.arrow_ddl import schema_text
-from headrace.pipeline.sources.content import ContentCache
+from headrace.pipeline.sources.content_cache import ContentCache
 from headrace.pipeline.sources.file_set import FILES, FileSet
-from headrace.pipeline.sources.footer import Footers, files_that_may_match, read_footers
-from headrace.pipeline.sources.pin import PinOrigin, SourcePin, harmless_uri
-from headrace.pipeline.sources.source import SourceRequest
+from headrace.pipeline.sources.footer_pruning import Footers, files_that_may_match, read_footers
+from headrace.pipeline.sources.source import LocalFile, SourceDefaults, SourceRequest
+from headrace.pipeline.sources.source_pin import PinOrigin, SourcePin, harmless_uri
 
-_WILD = frozenset("*?[")
+_WILDCARDS = frozenset("*?[")
 _LISTED = pa.schema([FILES.field(name) for name in ("path", "stamp", "size_bytes")])
 
 
-class ParquetSource:
-    """The Parquet files that are there now."""
+class ParquetSource(SourceDefaults):
+    """The Parquet files that exist now."""
+
+    is_local = True
 
     def __init__(self, request: SourceRequest, schema: pa.Schema, files: list[Path]) -> None:
-        """Take the files that the address leads to."""
+        """Take the files that the address matches."""
         self.request = request
         self.schema = schema
         self.files = files
-        self._content: dict[Path, str] = {}
+        self._hashes: dict[Path, str] = {}
 
     @cached_property
     def pin(self) -> SourcePin:
@@ -46,35 +48,46 @@ class ParquetSource:
         )
 
     def prune(self, where: str | None) -> FileSet:
-        """The files that may hold a row for which `where` is true, by their footers."""
-        root = Path(self.request.uri)
-        base = root if root.is_dir() else root.parent
-        files = self.kept(where)
-        new = [file for file in files if file not in self._content]
+        """Return the files that may contain a row matching `where`, by their footers."""
+        files = self.parquet_files(where)
+        new = [file for file in files if file not in self._hashes]
         hashes = ContentCache(self.request.content_cache).hashes(new)
-        self._content.update(zip(new, hashes, strict=True))
+        self._hashes.update(zip(new, hashes, strict=True))
         batch = pa.RecordBatch.from_pydict(
             {
-                "path": [file.relative_to(base).as_posix() for file in files],
-                "stamp": [self._content[file] for file in files],
+                "path": [file.relative_to(self._root).as_posix() for file in files],
+                "stamp": [self._hashes[file] for file in files],
                 "size_bytes": [file.stat().st_size for file in files],
             },
             _LISTED,
         )
         return FileSet.of([batch], total=len(self.files))
 
-    def kept(self, where: str | None) -> list[Path]:
-        """Where the files are that `prune` keeps."""
+    def parquet_files(self, where: str | None) -> list[Path]:
+        """Return the files that `prune` keeps."""
         if where is None:
             return self.files
         return files_that_may_match(self._footers, schema=self.schema, where=where)
+
+    def local_files(self, files: pa.Table, *, where: str | None) -> list[LocalFile]:  # noqa: ARG002
+        """Return where pruned files are stored."""
+        return [
+            LocalFile(path=path, dv_id=None, place=self._root / path)
+            for path in files["path"].to_pylist()
+        ]
+
+    @property
+    def _root(self) -> Path:
+        """The folder that the paths of files are relative to."""
+        place = Path(self.request.uri)
+        return place if place.is_dir() else place.parent
 
     @cached_property
     def _footers(self) -> Footers:
         return read_footers(self.files)
 
     def batches(self, columns: tuple[str, ...] | None = None) -> Iterator[Any]:
-        """The rows under the declared schema."""
+        """Return the rows, read with the declared schema."""
         dataset = ds.dataset(
             [str(file) for file in self.files], schema=self.schema, format="parquet"
         )
@@ -82,7 +95,7 @@ class ParquetSource:
 
 
 def open_parquet(request: SourceRequest) -> ParquetSource:
-    """Find the files of a Parquet source.
+    """Open a Parquet source.
 
     Raises:
         InvalidProjectError: a version is asked for, which Parquet files do not have.
@@ -91,7 +104,7 @@ def open_parquet(request: SourceRequest) -> ParquetSource:
     if request.version is not None or request.spec.version is not None or request.spec.as_of:
         raise request.error("version", "Parquet files have no versions; only Delta tables do")
     path = Path(request.uri)
-    if _WILD.intersection(path.name):
+    if _WILDCARDS.intersection(path.name):
         files = sorted(file for file in path.parent.glob(path.name) if file.is_file())
     elif path.is_dir():
         files = sorted(file for file in path.rglob("*.parquet") if file.is_file())
@@ -99,5 +112,5 @@ def open_parquet(request: SourceRequest) -> ParquetSource:
         files = [path] if path.is_file() else []
     if not files and not path.is_dir():
         raise TableNotFoundError(table=request.uri)
-    assert request.schema is not None, "the project's file was checked for it"
+    assert request.schema is not None, "the manifest was checked for it"
     return ParquetSource(request, request.schema, files)

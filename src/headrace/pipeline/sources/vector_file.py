@@ -1,4 +1,4 @@
-"""The files that deletion vectors are kept in: as needed as the data files they belong to."""
+"""Locates the files that deletion vectors are stored in; data files cannot be read without them."""
 
 from pathlib import Path
 
@@ -8,11 +8,11 @@ from headrace.storage.location import local_root, resolve
 
 
 def vector_place(root: str, vector: DeletionVector | None) -> Path | None:
-    """The local file of a vector; None if there is no vector, or the log itself holds it.
+    """Return the local file of a vector; None if there is none, or it is inline in the log.
 
     Raises:
         CorruptDeletionVectorError: its name cannot be decoded.
-        UnsafePathError: it leads out of the table.
+        UnsafePathError: it is outside the table.
     """
     if vector is None or is_inline(vector):
         return None

@@ -44,8 +44,7 @@ from headrace.pipeline.runners.task import (
     promised_types,
 )
 from headrace.pipeline.runs.artifact import PlanStage
-from headrace.pipeline.runs.digest import Digester
-from headrace.pipeline.sources.delta import DeltaSource
+from headrace.pipeline.runs.row_digest import Digester
 from headrace.pipeline.translation.kernel import kernels_in, row_ordered
 from headrace.pipeline.translation.kernels.table import register_kernels
 from headrace.pipeline.translation.table_call import (
@@ -240,7 +239,7 @@ class DataFusionRunner:
         unit = next((unit for unit in task.plan.units if unit.source == name), None)
         if unit is not None:
             source = self._context.sources[name]
-            if isinstance(source, DeltaSource):
+            if source.snapshot is not None:
                 return snapshot_dataset(source.snapshot, kept_by=unit.where)
             return batch_dataset(source.schema, source.batches)
         if name in task.upstream:

@@ -14,8 +14,8 @@ from pyspark.sql import SparkSession
 
 from headrace.errors import InvalidViewError
 from headrace.pipeline.arrow_ddl import parse_type, schema_text
-from headrace.pipeline.bundle.digest import digest_of
-from headrace.pipeline.planner.request import BuilderAnalysis
+from headrace.pipeline.bundle.content_hash import content_hash
+from headrace.pipeline.planner.plan_request import BuilderAnalysis
 from headrace.pipeline.project.view import BuilderView
 from headrace.pipeline.runners.spark.volatility import volatile_parts
 
@@ -71,7 +71,7 @@ class SparkAnalyst:
             reads=tuple(sorted(set(tables.values()))),
             columns=columns,
             schema=pa.schema(fields),
-            fingerprint=digest_of(_numbered(analysed)),
+            fingerprint=content_hash(_numbered(analysed)),
             volatile=volatile,
         )
 

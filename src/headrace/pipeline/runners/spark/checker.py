@@ -21,8 +21,8 @@ from headrace.pipeline.bundle.bundle import Bundle
 from headrace.pipeline.bundle.view_plan import ViewPlan
 from headrace.pipeline.functions.builtin import spark_functions
 from headrace.pipeline.functions.catalog import Catalog
+from headrace.pipeline.runners.spark.arrow_function import register_functions
 from headrace.pipeline.runners.spark.expansion import expand_calls
-from headrace.pipeline.runners.spark.function import register_functions
 
 _POSITION = re.compile(r"\(line (\d+), pos (\d+)\)")
 _QUOTED = re.compile(r"`([^`]+)`")

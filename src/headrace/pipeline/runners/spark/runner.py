@@ -16,12 +16,12 @@ from headrace.pipeline.arrow_ddl import schema_text, spark_schema
 from headrace.pipeline.bundle.scan_unit import ScanUnit
 from headrace.pipeline.bundle.view_plan import ViewPlan
 from headrace.pipeline.output.write import OutputWrite, Replacement
-from headrace.pipeline.runners.spark.digest import digest_frame, digest_written
-from headrace.pipeline.runners.spark.execution import SparkExecutions
+from headrace.pipeline.runners.spark.arrow_function import register_functions
 from headrace.pipeline.runners.spark.expansion import expand_calls
-from headrace.pipeline.runners.spark.function import register_functions
-from headrace.pipeline.runners.spark.merge import merge_on_spark, write_parquet
-from headrace.pipeline.runners.spark.setting import unplanned_settings, view_session
+from headrace.pipeline.runners.spark.job_group import SparkExecutions
+from headrace.pipeline.runners.spark.result_digest import digest_frame, digest_written
+from headrace.pipeline.runners.spark.table_merge import merge_on_spark, write_parquet
+from headrace.pipeline.runners.spark.view_session import unplanned_settings, view_session
 from headrace.pipeline.runners.spark.volatility import volatile_parts
 from headrace.pipeline.runners.task import (
     KeptResult,
@@ -31,8 +31,6 @@ from headrace.pipeline.runners.task import (
     ViewTask,
     promised_types,
 )
-from headrace.pipeline.sources.delta import DeltaSource
-from headrace.pipeline.sources.parquet import ParquetSource
 from headrace.spark.column import quoted
 from headrace.spark.native import read_kept
 from headrace.table import Snapshot
@@ -129,16 +127,16 @@ class SparkRunner:
 
     def _source(self, session: SparkSession, unit: ScanUnit) -> DataFrame:
         source = self._context.sources[unit.source]
-        if isinstance(source, DeltaSource):
+        if source.snapshot is not None:
             return read_kept(session, source.snapshot, kept_by=unit.where)
-        if isinstance(source, ParquetSource):
-            reader = session.read.schema(schema_text(source.schema))
-            files = source.kept(unit.where)
-            if files:
-                return reader.parquet(*map(str, files))
-            return session.createDataFrame([], schema_text(source.schema))
+        schema = schema_text(source.schema)
+        files = source.parquet_files(unit.where)
+        if files:
+            return session.read.schema(schema).parquet(*map(str, files))
+        if files is not None:
+            return session.createDataFrame([], schema)
         rows = pa.Table.from_batches(list(source.batches()), source.schema)
-        return session.createDataFrame(rows, schema_text(source.schema))
+        return session.createDataFrame(rows, schema)
 
     def _frame(self, session: SparkSession, plan: ViewPlan) -> DataFrame:
         if plan.sql is None:

@@ -1,0 +1,101 @@
+"""Carries the digest of a source forward when its files changed but its rows did not.
+
+Compaction rewrites files and marks the commit: `dataChange` is false. The digest of the old files
+then still describes what a view reads, provided that every change to its files since was such a
+rewrite, that the log since then still exists to prove it, and that the view does not depend on
+the order of rows.
+"""
+
+import msgspec
+
+from headrace.errors import HeadraceError
+from headrace.pipeline.bundle.skip_key import SourcePart
+from headrace.pipeline.sources.file_set import FileSet
+from headrace.pipeline.sources.source import PinnedSource
+from headrace.scan.changes import ChangeKind, FileChange
+from headrace.table import Snapshot
+
+
+class Carried(msgspec.Struct, frozen=True):
+    """Whether an older digest is still valid, and why."""
+
+    digest: str | None
+    """The older digest; None if it is not valid any more."""
+    reason: str
+
+
+def carry_digest(
+    source: PinnedSource, now: FileSet, *, where: str | None, then: SourcePart
+) -> Carried:
+    """Decide whether the digest of an older version still describes the files of this one.
+
+    Args:
+        source: The source, at its current version.
+        now: The files of that version after pruning.
+        where: The predicate that pruned them.
+        then: What the view read of the source before.
+    """
+    snapshot = source.snapshot
+    if snapshot is None or then.version is None:
+        return Carried(None, "only the log of a Delta table tells a rewrite from a change")
+    version = snapshot.version
+    if then.table != snapshot.metadata.id:
+        return Carried(None, "it is another table")
+    if then.where != where:
+        return Carried(None, "the files are pruned by another predicate")
+    if then.version == version and then.carried_from is not None:
+        return _carry_again(snapshot, then=then)
+    if not then.version < version:
+        return Carried(None, f"version {then.version} is not older than {version}")
+    try:
+        older = source.at_version(then.version)
+        if older.pin.table_id != snapshot.metadata.id:
+            return Carried(None, "it is another table")
+        before = older.prune(where)
+        changes = list(snapshot.table.changes(then.version + 1, version))
+        return _decide(source, before, now, changes, then=then)
+    except HeadraceError as error:
+        return Carried(None, f"the log since version {then.version} cannot be read: {error}")
+
+
+def _carry_again(snapshot: Snapshot, *, then: SourcePart) -> Carried:
+    """Carry a digest that an earlier plan has already carried to this version."""
+    try:
+        older = snapshot.table.snapshot(version=then.carried_from)
+    except HeadraceError as error:
+        return Carried(None, f"version {then.carried_from} cannot be read: {error}")
+    if older.metadata.id != snapshot.metadata.id:
+        return Carried(None, "it is another table")
+    return Carried(then.digest, f"since version {then.carried_from} its files were only rewritten")
+
+
+def _decide(
+    source: PinnedSource,
+    before: FileSet,
+    now: FileSet,
+    changes: list[FileChange],
+    *,
+    then: SourcePart,
+) -> Carried:
+    if then.carried_from is None and before.digest() != then.digest:
+        return Carried(None, f"version {then.version} has other files than were read then")
+    relevant = before.names() | now.names()
+    known: dict[int, set[tuple[str, str | None]]] = {}
+    for change in changes:
+        if not change.data_change or change.kind is ChangeKind.CDC:
+            continue
+        name = (change.path, change.dv_id)
+        if name not in relevant:
+            # The file is in neither set, but it may have been pruned in at a version in between:
+            # prune the version that has it, which for a removal is the one before.
+            version = change.version - (change.kind is ChangeKind.REMOVED)
+            if version not in known:
+                known[version] = _kept_at(source, version, then.where)
+            if name not in known[version]:
+                continue
+        return Carried(None, f"{change.path} was {change.kind} in version {change.version}")
+    return Carried(then.digest, f"since version {then.version} its files were only rewritten")
+
+
+def _kept_at(source: PinnedSource, version: int, where: str | None) -> set[tuple[str, str | None]]:
+    return source.at_version(version).prune(where).names()

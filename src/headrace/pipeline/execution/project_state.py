@@ -1,0 +1,78 @@
+"""The state of a project between runs: its folders and the newest result of each view."""
+
+import logging
+from collections.abc import Collection
+from pathlib import Path
+
+import msgspec
+
+from headrace.errors import PipelineError
+from headrace.pipeline.bundle.bundle import Bundle
+from headrace.pipeline.execution.decision import LastResult, LastResults
+from headrace.pipeline.project.project import ProjectFiles
+from headrace.pipeline.runs.artifact_store import ArtifactStore
+from headrace.storage.location import local_root
+
+_LOG = logging.getLogger(__name__)
+
+
+class ProjectState(msgspec.Struct, frozen=True, kw_only=True):
+    """The folders in which a project keeps its outputs and its records."""
+
+    outputs: Path
+    folder: Path
+
+    @classmethod
+    def of(cls, root: Path, *, outputs: str, state: str) -> "ProjectState":
+        """Resolve the folders that a manifest names, relative to the project's folder."""
+        return cls(outputs=_below(root, outputs), folder=_below(root, state))
+
+    @property
+    def store(self) -> ArtifactStore:
+        """The artifact store, which has the records of runs."""
+        return ArtifactStore(self.folder, outputs=self.outputs)
+
+    @property
+    def staging(self) -> Path:
+        """The folder of staging tables, which live as long as a run."""
+        return self.folder / "staging"
+
+    def last_results(self, views: Collection[str]) -> LastResults:
+        """Return the newest result of each view, with its plan.
+
+        A view whose plan is missing, damaged or of an unknown format has no result. The plan is
+        logged once, and the view is listed as unreadable.
+        """
+        store = self.store
+        bundles: dict[str, Bundle | str] = {}
+        results, unreadable = {}, {}
+        newest_results = store.last_results(views)
+        for view, newest in newest_results.items():
+            if newest.bundle not in bundles:
+                bundles[newest.bundle] = _read_bundle(store, newest.bundle)
+            bundle = bundles[newest.bundle]
+            if isinstance(bundle, str):
+                unreadable[view] = f"the plan of run {newest.run} cannot be read: {bundle}"
+            elif view in bundle.views:
+                results[view] = LastResult(run=newest.run, record=newest.record, plan=bundle[view])
+        newest_ms = max((result.started_ms for result in newest_results.values()), default=0)
+        return LastResults(results, unreadable=unreadable, newest_ms=newest_ms)
+
+
+def project_state(project: ProjectFiles) -> ProjectState:
+    """Return the state of a project."""
+    section = project.manifest.project
+    return ProjectState.of(project.root, outputs=section.outputs, state=section.state)
+
+
+def _read_bundle(store: ArtifactStore, bundle: str) -> Bundle | str:
+    """Return a bundle, or why it cannot be read."""
+    try:
+        return store.bundle(bundle)
+    except PipelineError as error:
+        _LOG.warning("views that were last planned in bundle %s run again: %s", bundle, error)
+        return str(error)
+
+
+def _below(root: Path, place: str) -> Path:
+    return Path(local_root(place)) if "://" in place else (root / place).resolve()

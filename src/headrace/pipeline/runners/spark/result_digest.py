@@ -1,0 +1,55 @@
+"""Digests of what Spark gives: of written files in this process, or, if they are large, there."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from headrace.pipeline.arrow_ddl import schema_text, spark_schema
+from headrace.pipeline.output.staged import open_staged, parquet_files
+from headrace.pipeline.project.header import Tier
+from headrace.pipeline.runs.row_digest import RowDigest, digest_batches, merge_digests
+
+_DRIVER_BYTES = 256 << 20
+"""Up to here it is quicker to read what was written than to start workers for it."""
+
+
+def digest_written(  # noqa: PLR0913  (what was written, and how it is to be looked at)
+    session: SparkSession,
+    folder: Path,
+    *,
+    schema: pa.Schema,
+    partition_by: Sequence[str],
+    tier: Tier,
+    driver_bytes: int = _DRIVER_BYTES,
+) -> RowDigest:
+    """The digest of the files of a folder.
+
+    Workers look at a result above `driver_bytes`, and know nothing of its order. Where the order
+    counts, it is read here whatever its size, one batch after the other.
+    """
+    size_bytes = sum(file.stat().st_size for file in parquet_files(folder))
+    if size_bytes > driver_bytes and tier is not Tier.CANONICAL:
+        reader = session.read.schema(schema_text(schema))
+        return digest_frame(reader.parquet(str(folder)), schema)
+    rows = open_staged(folder, schema=schema, partition_by=partition_by)
+    return digest_batches(schema, rows.to_batches(use_threads=False))
+
+
+def digest_frame(frame: DataFrame, schema: pa.Schema) -> RowDigest:
+    """The digest of a DataFrame: partition by partition on the workers, without its order."""
+    parts = frame.mapInArrow(partial(_digest_partition, schema=schema), "digest STRING").collect()
+    empty = digest_batches(schema, [])
+    decoded = [msgspec.json.decode(row[0], type=RowDigest) for row in parts]
+    return merge_digests([empty, *decoded])
+
+
+def _digest_partition(batches: Iterable[Any], *, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    plain = (batch.cast(schema) if batch.schema != schema else batch for batch in batches)
+    digest = digest_batches(spark_schema(schema), plain)
+    encoded = msgspec.json.encode(digest).decode()
+    yield pa.RecordBatch.from_pydict({"digest": [encoded]})
