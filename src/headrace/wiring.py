@@ -31,7 +31,7 @@ from headrace.rows.row_count import RowCount
 from headrace.scan.changes import FileChange
 from headrace.scan.label import ListLabel
 from headrace.scan.live_file import FileContext
-from headrace.scan.pipeline import Pipeline
+from headrace.scan.reader import BatchReader
 from headrace.scan.run import Run
 from headrace.scan.scan import Scan
 from headrace.storage.address import SCHEMES, Service, parse_address
@@ -239,7 +239,7 @@ class ScanParts:
 
         return in_bulk(source, cancellation)
 
-    def one_by_one(self, source: Pipeline[T]) -> AsyncIterator[T]:
+    def one_by_one(self, source: BatchReader[T]) -> AsyncIterator[T]:
         """An iterator of few large items, for asyncio."""
         from headrace.scan.aio import one_by_one  # noqa: PLC0415
 

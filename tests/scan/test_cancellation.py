@@ -19,7 +19,7 @@ from headrace.plan.cancellation import Cancellation, Cancelled
 from headrace.plan.context import ExecutionContext, ExecutionSettings
 from headrace.protocol.log_file import LogFile
 from headrace.replay.seen import FrozenSeenSet
-from headrace.scan.pipeline import Pipeline
+from headrace.scan.reader import BatchReader
 from headrace.scan.scan import Scan
 from headrace.storage.local import LocalStore
 from tests.lake.action import add, opening, statistics
@@ -237,5 +237,5 @@ def test_a_reader_that_was_called_off_has_not_failed() -> None:
             cancellation.sleep(0.01)
         yield 1
 
-    pipeline = Pipeline(source(), cancellation=cancellation)
+    pipeline = BatchReader(source(), cancellation=cancellation)
     assert closed_while_waiting(pipeline, steps.__len__) <= FEW

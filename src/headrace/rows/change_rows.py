@@ -24,7 +24,7 @@ from headrace.rows.metrics import ChangeMetrics
 from headrace.rows.option import RowOptions
 from headrace.rows.reader import RowReader
 from headrace.rows.request import RowRequest
-from headrace.rows.stream import OrderedStream, Pace
+from headrace.rows.stream import stream_batches
 from headrace.scan.commit import Commit
 from headrace.scan.compatibility import PinnedSchema, check_readable_by
 from headrace.scan.live_file import FileContext, PartitionColumn
@@ -55,14 +55,10 @@ def open_change_rows(
     """
     reading = ExecutionContext(settings=options)
     source = ChangeSource.open(store, request=request, context=reading)
-    stream = OrderedStream(
+    stream = stream_batches(
         _changed_files(plan),
         source.batches,
-        pace=Pace(
-            at_once=options.files_at_once,
-            ahead=options.batches_ahead,
-            start_with=options.files_at_once,
-        ),
+        options=options,
         cancellation=reading.cancellation,
         release=source.close,
     )

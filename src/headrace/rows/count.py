@@ -19,7 +19,7 @@ from headrace.rows.open import open_source
 from headrace.rows.option import RowOptions
 from headrace.rows.request import RowRequest
 from headrace.rows.row_count import RowCount
-from headrace.rows.stream import OrderedStream, Pace
+from headrace.rows.stream import stream_batches
 from headrace.scan.add_columns import add_columns
 from headrace.scan.arrow_files import add_fields, arrow_files, vector_cardinalities
 from headrace.scan.scan import Scan
@@ -45,14 +45,10 @@ def count_rows(scan: Scan, *, store: Store, request: RowRequest, options: RowOpt
     reading = ExecutionContext(settings=options)
     known = _Known(scan, reading)
     source = open_source(store, request=request, context=reading)
-    with_rows = OrderedStream(
+    with_rows = stream_batches(
         known.rest(),
         source.batches,
-        pace=Pace(
-            at_once=options.files_at_once,
-            ahead=options.batches_ahead,
-            start_with=options.files_at_once,
-        ),
+        options=options,
         cancellation=reading.cancellation,
         release=source.close,
     )

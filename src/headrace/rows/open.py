@@ -15,7 +15,7 @@ from headrace.rows.option import RowOptions
 from headrace.rows.reader import Batches, RowReader
 from headrace.rows.request import RowRequest
 from headrace.rows.small_files import GroupReader
-from headrace.rows.stream import OrderedStream, Pace
+from headrace.rows.stream import stream_batches
 from headrace.scan.live_file import FileContext
 from headrace.scan.scan import Scan
 from headrace.storage.store import Store
@@ -42,16 +42,13 @@ def open_rows(  # noqa: PLR0913  (the parts)
         request = msgspec.structs.replace(request, rows_per_batch=rows_per_batch)
     reading = ExecutionContext(settings=options)
     source = open_source(store, request=request, context=reading)
-    stream = OrderedStream(
+    stream = stream_batches(
         data_files(scan, context, request, reading.cancellation),
         GroupReader(source).batches,
-        pace=Pace(
-            at_once=options.files_at_once,
-            ahead=options.batches_ahead,
-            start_with=options.files_at_once if limit is None else 1,
-        ),
+        options=options,
         cancellation=reading.cancellation,
         release=source.close,
+        start_with=None if limit is None else 1,
     )
     batches: Batches = stream if limit is None else _Limited(stream, limit)
     return RowReader(request.output_schema, batches, metrics=RowMetrics(scan, source.meter))

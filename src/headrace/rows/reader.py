@@ -145,6 +145,11 @@ class _Source:
                 raise ReaderClosedError from None
             self._has_ended = True
             raise
+        except ReaderClosedError:
+            if self._was_cut:
+                raise
+            self.error = ReaderClosedError()
+            raise
         except BaseException as error:
             self.error = error
             raise

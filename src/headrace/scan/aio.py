@@ -1,12 +1,16 @@
-"""Scans in asyncio: each step runs in a thread, and the loop does not wait for it."""
+"""Scans in asyncio: another thread waits for each item, so the event loop never does.
+
+Iterators that can be stopped enter, asynchronous iterators leave.
+"""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Generator, Iterator
+from contextlib import aclosing, closing
 from itertools import islice
 from typing import Protocol, TypeVar
 
-from headrace.plan.cancellation import Cancellation, Cancelled
+from headrace.engines.producer import Backpressure, Producer
+from headrace.plan.cancellation import Cancellation
 
 R = TypeVar("R")
 R_co = TypeVar("R_co", covariant=True)
@@ -14,22 +18,18 @@ R_co = TypeVar("R_co", covariant=True)
 _AT_ONCE = 1024
 
 
-class Closable(Iterator[R_co], Protocol[R_co]):
-    """An iterator that can be told to stop."""
-
-    def close(self) -> None:
-        """Let go of everything."""
-
-
-class Stoppable(Closable[R_co], Protocol[R_co]):
-    """One that another thread may close, and that can be told so without waiting."""
+class Stoppable(Iterator[R_co], Protocol[R_co]):
+    """An iterator that another thread may close, or ask to end without waiting."""
 
     def stop(self) -> None:
-        """Let it end soon."""
+        """End soon."""
+
+    def close(self) -> None:
+        """End, and let go of everything."""
 
 
-async def one_by_one(source: Stoppable[R]) -> AsyncIterator[R]:
-    """The items of an iterator; it is closed when the loop over them ends, however it does."""
+async def one_by_one(source: Stoppable[R]) -> AsyncGenerator[R, None]:
+    """Yield the items of an iterator, and close it when the loop over them ends in any way."""
     try:
         while items := await asyncio.to_thread(list, islice(source, 1)):
             yield items[0]
@@ -38,41 +38,48 @@ async def one_by_one(source: Stoppable[R]) -> AsyncIterator[R]:
         await asyncio.to_thread(source.close)
 
 
-async def in_bulk(source: Closable[R], cancellation: Cancellation) -> AsyncGenerator[R, None]:
-    """The same for many small items: a thread is asked once for a thousand of them.
-
-    The first comes alone, since somebody may be waiting for it. The source is a generator, which
-    cannot be closed while it runs: where its step is no longer wanted, it is called off.
-    """
-    size, step = 1, None
-    try:
-        while True:
-            some = islice(source, size)
-            step = asyncio.ensure_future(asyncio.to_thread(_until, cancellation, some))
-            items, error = await asyncio.shield(step)
+async def in_bulk(
+    source: Generator[R, None, None], cancellation: Cancellation
+) -> AsyncGenerator[R, None]:
+    """The same for many small items: they are made, when asked for, up to 1,024 at a time."""
+    chunks = Producer(
+        lambda _: _chunks(source, cancellation),
+        backpressure=Backpressure(ahead=0),
+        cancellation=cancellation,
+        name="headrace-files",
+    )
+    async with aclosing(one_by_one(chunks)) as lists:
+        async for items in lists:
             for item in items:
                 yield item
+
+
+def _chunks(
+    source: Generator[R, None, None], cancellation: Cancellation
+) -> Generator[list[R], None, None]:
+    """Lists of items: first one, since somebody may wait for it; an error after the items made."""
+    size = 1
+    with closing(source):
+        while True:
+            items, error = _take(source, size, cancellation)
+            if items:
+                yield items
             if error is not None:
                 raise error
-            if not items:
+            if len(items) < size:
                 return
             size = _AT_ONCE
-    finally:
-        cancellation.request()
-        if step is not None:
-            with suppress(Exception, Cancelled):  # raised already, or nobody wants to hear it
-                await step
-        await asyncio.to_thread(source.close)
 
 
-def _until(cancellation: Cancellation, items: Iterator[R]) -> tuple[list[R], Exception | None]:
-    """The items as long as they are wanted, and the error that comes after them."""
+def _take(
+    items: Iterator[R], most: int, cancellation: Cancellation
+) -> tuple[list[R], Exception | None]:
+    """At most so many items, and the error that comes after them."""
     taken: list[R] = []
     try:
-        for item in items:
+        for item in islice(items, most):
             taken.append(item)
-            if cancellation.is_requested:
-                break
+            cancellation.check()
     except Exception as error:  # noqa: BLE001  (whatever it is, the items before it come first)
         return taken, error
     return taken, None

@@ -11,7 +11,7 @@ from headrace.plan.batch import ActionBatch
 from headrace.plan.cancellation import Cancellation
 from headrace.scan.label import ListLabel
 from headrace.scan.live_file import FileContext
-from headrace.scan.pipeline import Pipeline
+from headrace.scan.reader import BatchReader
 from headrace.scan.run import Run
 
 T = TypeVar("T")
@@ -57,5 +57,5 @@ class LateParts(Protocol):
     ) -> AsyncGenerator[T, None]:
         """A generator of many small items, for asyncio."""
 
-    def one_by_one(self, source: Pipeline[T]) -> AsyncIterator[T]:
+    def one_by_one(self, source: BatchReader[T]) -> AsyncIterator[T]:
         """An iterator of few large items, for asyncio."""

@@ -27,7 +27,7 @@ from headrace.scan.listing import ListingShape, SnapshotListings
 from headrace.scan.live_file import FileContext, LiveFile, live_files
 from headrace.scan.metrics import ScanMetrics
 from headrace.scan.options import ScanOptions
-from headrace.scan.pipeline import Pipeline
+from headrace.scan.reader import BatchReader
 from headrace.scan.run import Run
 from headrace.scan.strategy import Decision, decide, decide_increment, first_phase
 
@@ -204,7 +204,7 @@ class Scan:
                         return
         self._compare(files, size_bytes)
 
-    def batches(self, *, columns: Sequence[str] | None = None) -> Pipeline[RecordBatch]:
+    def batches(self, *, columns: Sequence[str] | None = None) -> BatchReader[RecordBatch]:
         """The live files as `pyarrow.RecordBatch` values, read in a thread that stays ahead.
 
         A small listing that was read to its end is remembered, and given again from memory.
@@ -231,7 +231,7 @@ class Scan:
         reading: ExecutionContext,
         *,
         planned: Decision,
-    ) -> Pipeline[RecordBatch]:
+    ) -> BatchReader[RecordBatch]:
         def reported() -> Generator[RecordBatch, None, None]:
             files = 0
             with self._reported(reading.meter, planned=planned), closing(batches):
@@ -244,7 +244,7 @@ class Scan:
                     raise
                 reading.meter.give_all(files)
 
-        return Pipeline(
+        return BatchReader(
             reported(),
             cancellation=reading.cancellation,
             taken=lambda batch: reading.meter.give(batch.num_rows),
@@ -301,7 +301,7 @@ class Scan:
 
     def since(
         self, previous: ArrowBatches, *, version: int, where: str | None = None
-    ) -> Pipeline[RecordBatch]:
+    ) -> BatchReader[RecordBatch]:
         """The same files as `batches()`, from those of an older version and the commits since.
 
         Args:

@@ -21,7 +21,7 @@ from headrace.scan.aio import in_bulk, one_by_one
 from headrace.scan.argument import column_names
 from headrace.scan.live_file import FileContext, LiveFile
 from headrace.scan.options import ScanOptions
-from headrace.scan.pipeline import Pipeline
+from headrace.scan.reader import BatchReader
 from headrace.serve.client_error import remote_errors
 from headrace.serve.outcome import Outcome
 from headrace.serve.request import WireRequest
@@ -158,7 +158,7 @@ class RemoteScan:
         """What the last iteration took on the server; empty before its end."""
         return {} if self.outcome is None else self.outcome.metrics
 
-    def batches(self, *, columns: Sequence[str] | None = None) -> Pipeline[pa.RecordBatch]:
+    def batches(self, *, columns: Sequence[str] | None = None) -> BatchReader[pa.RecordBatch]:
         """The live files as record batches, as the server sends them.
 
         Args:
@@ -173,12 +173,12 @@ class RemoteScan:
             info = self._caller.info(msgspec.structs.replace(self.request, columns=names))
         batches = RemoteBatches(self._caller, self._tickets(info))
         self._batches = batches
-        return _RemotePipeline(batches)
+        return _RemoteBatchReader(batches)
 
-    def open_parts(self) -> list[Pipeline[pa.RecordBatch]]:
+    def open_parts(self) -> list[BatchReader[pa.RecordBatch]]:
         """The endpoints of the flight, each to be read by a thread or process of its own."""
         return [
-            _RemotePipeline(RemoteBatches(self._caller, [t])) for t in self._tickets(self._info)
+            _RemoteBatchReader(RemoteBatches(self._caller, [t])) for t in self._tickets(self._info)
         ]
 
     def __iter__(self) -> Iterator[LiveFile]:
@@ -258,7 +258,7 @@ class RemoteMetrics:
         return {} if not self._batches.outcomes else self._batches.outcomes[-1].metrics
 
 
-class _RemotePipeline(Pipeline[pa.RecordBatch]):
+class _RemoteBatchReader(BatchReader[pa.RecordBatch]):
     """Batches that a thread receives; stopping them also cancels the call."""
 
     def __init__(self, batches: RemoteBatches) -> None:

@@ -18,7 +18,7 @@ from headrace.plan.batch import ActionBatch
 from headrace.plan.context import ExecutionContext
 from headrace.plan.executor import Executor
 from headrace.scan.arrow_files import add_fields, arrow_batches
-from headrace.scan.pipeline import Pipeline
+from headrace.scan.reader import BatchReader
 from headrace.scan.run import stream_phase
 from headrace.scan.scan import Scan
 
@@ -38,7 +38,7 @@ def open_share(
     executor: Executor,
     reading: ExecutionContext,
     columns: Sequence[str],
-) -> Pipeline[pa.RecordBatch]:
+) -> BatchReader[pa.RecordBatch]:
     """The files of one share as record batches, read in a thread that stays ahead.
 
     Args:
@@ -58,7 +58,7 @@ def open_share(
                 reading.meter.give(files.num_rows)
                 yield files.replace_schema_metadata(label)
 
-    return Pipeline(batches(), cancellation=reading.cancellation)
+    return BatchReader(batches(), cancellation=reading.cancellation)
 
 
 class _ShareRun:

@@ -21,8 +21,8 @@ from headrace.engines.arrow.parquet_source import FooterCache, ParquetSource
 from headrace.engines.arrow.partition_verdicts import JudgedPredicate
 from headrace.engines.arrow.plain import plain_batch
 from headrace.engines.arrow.row_skipping import RowSkipping, growing_groups
-from headrace.engines.arrow.workers import in_parallel
 from headrace.engines.log_bytes import LogBytes
+from headrace.engines.producer import in_parallel
 from headrace.engines.window import Windows
 from headrace.errors import HeadraceError
 from headrace.expr.node import BoundPredicate

@@ -1,6 +1,6 @@
 """One leaf of a checkpoint: the wanted row groups are read, filtered, and given on."""
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from functools import partial
 from itertools import groupby
 from operator import attrgetter
@@ -54,7 +54,7 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
     matcher: SeenMatcher | None
     context: ExecutionContext
 
-    def read(self, pieces: Iterator[LeafPiece]) -> Iterator[ColumnBatch]:
+    def read(self, pieces: Iterator[LeafPiece]) -> Generator[ColumnBatch, None, None]:
         """The wanted adds of some pieces; a file stays open as long as they are of it."""
         for file, of_file in groupby(pieces, key=attrgetter("file")):
             codes = self._map_leaves(file)

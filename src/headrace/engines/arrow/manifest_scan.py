@@ -4,7 +4,7 @@ Manifests are pruned by the bounds in their state, blocks by those of the block 
 is decoded in pieces of some blocks, by several threads.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import Any
@@ -18,7 +18,7 @@ from headrace.avro.columns import decode_columns
 from headrace.engines.arrow.column_batch import ColumnBatch
 from headrace.engines.arrow.entry_statistics import statistics_texts
 from headrace.engines.arrow.manifest_file import ManifestStore, OpenManifest, WantedBlock
-from headrace.engines.arrow.workers import in_parallel
+from headrace.engines.producer import in_parallel
 from headrace.errors import CorruptStateError
 from headrace.plan.context import ExecutionContext
 from headrace.plan.node import DropSeen, Node, ScanAvro, SkipFiles
@@ -161,7 +161,7 @@ class ManifestScan:
                     row_groups_skipped=1,
                 )
 
-    def _read(self, pieces: Iterator[_Piece]) -> Iterator[ColumnBatch]:
+    def _read(self, pieces: Iterator[_Piece]) -> Generator[ColumnBatch, None, None]:
         for piece in pieces:
             self._context.cancellation.check()
             batch = self._adds(piece)

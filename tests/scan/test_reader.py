@@ -13,11 +13,12 @@ from typing import Any
 import pytest
 
 from headrace import Table
+from headrace.engines import producer as producer_module
 from headrace.errors import CorruptLogError, ReaderClosedError, SnapshotExpiredError
 from headrace.plan.cancellation import Cancellation
-from headrace.scan import pipeline as pipeline_module
+from headrace.scan import reader as reader_module
 from headrace.scan.aio import in_bulk, one_by_one
-from headrace.scan.pipeline import Pipeline
+from headrace.scan.reader import BatchReader
 from tests.lake.action import add, opening
 from tests.lake.log import commit_path, write_history
 
@@ -33,47 +34,47 @@ def numbers(made: list[int], *, last: int = 1000) -> Generator[int, None, None]:
 
 
 def test_everything_arrives_in_order() -> None:
-    assert list(Pipeline(numbers([], last=50))) == list(range(50))
+    assert list(BatchReader(numbers([], last=50))) == list(range(50))
 
 
 def test_nothing_is_read_before_the_first_item_is_asked_for() -> None:
     made: list[int] = []
-    Pipeline(numbers(made))
+    BatchReader(numbers(made))
     assert made == []
 
 
 def test_a_slow_consumer_holds_the_reader_back() -> None:
     made: list[int] = []
-    with Pipeline(numbers(made)) as pipeline:
-        next(pipeline)
+    with BatchReader(numbers(made)) as reader:
+        next(reader)
         time.sleep(0.1)
         assert len(made) <= 5
 
 
 def test_closing_stops_the_reader_at_once() -> None:
-    pipeline = Pipeline(numbers([]))
-    next(pipeline)
+    reader = BatchReader(numbers([]))
+    next(reader)
     started = time.monotonic()
-    pipeline.close()
+    reader.close()
     assert time.monotonic() - started < 0.5
     assert reader_threads() == []
 
 
 def test_what_was_closed_early_does_not_pass_for_whole() -> None:
-    pipeline = Pipeline(numbers([], last=5))
-    next(pipeline)
-    pipeline.close()
+    reader = BatchReader(numbers([], last=5))
+    next(reader)
+    reader.close()
     with pytest.raises(ReaderClosedError):
-        list(pipeline)
+        list(reader)
 
 
 def test_what_was_closed_at_its_end_has_ended() -> None:
-    with Pipeline(numbers([], last=5)) as pipeline:
-        assert len(list(pipeline)) == 5
-    assert list(pipeline) == []
+    with BatchReader(numbers([], last=5)) as reader:
+        assert len(list(reader)) == 5
+    assert list(reader) == []
 
 
-def test_a_pipeline_that_nobody_has_any_more_ends_its_reader() -> None:
+def test_a_reader_that_nobody_has_any_more_ends_its_reader() -> None:
     ended = threading.Event()
 
     def source() -> Generator[int, None, None]:
@@ -82,7 +83,7 @@ def test_a_pipeline_that_nobody_has_any_more_ends_its_reader() -> None:
         finally:
             ended.set()
 
-    for _ in Pipeline(source()):
+    for _ in BatchReader(source()):
         break
     assert ended.wait(5)
 
@@ -95,24 +96,24 @@ def slow(pause_s: float) -> Generator[int, None, None]:
 
 def test_closing_tells_who_waits_for_an_item() -> None:
     for _ in range(20):
-        pipeline, ended = Pipeline(slow(0.02)), threading.Event()
+        reader, ended = BatchReader(slow(0.02)), threading.Event()
 
-        def consume(pipeline: Pipeline[int] = pipeline, ended: threading.Event = ended) -> None:
+        def consume(reader: BatchReader[int] = reader, ended: threading.Event = ended) -> None:
             with pytest.raises(ReaderClosedError):
-                list(pipeline)
+                list(reader)
             ended.set()
 
         threading.Thread(target=consume, daemon=True).start()
         time.sleep(0.01)
-        pipeline.close()
+        reader.close()
         assert ended.wait(5)
 
 
 def test_a_handler_of_signals_may_close_it_at_any_line() -> None:
     """A tracer stands for the handler: it too runs between two steps of the consumer."""
-    ours = (pipeline_module.__file__, queue.__file__)
+    ours = (producer_module.__file__, reader_module.__file__, queue.__file__)
 
-    def consume(pipeline: Pipeline[int], line: int) -> None:
+    def consume(reader: BatchReader[int], line: int) -> None:
         passed = 0
 
         def interrupt(frame: Any, event: str, _: Any) -> Any:
@@ -122,18 +123,18 @@ def test_a_handler_of_signals_may_close_it_at_any_line() -> None:
             passed += event == "line"
             if passed == line:
                 sys.settrace(None)
-                pipeline.close()
+                reader.close()
             return interrupt
 
         sys.settrace(interrupt)
         with suppress(ReaderClosedError):
-            list(pipeline)
+            list(reader)
         sys.settrace(None)
-        pipeline.close()
+        reader.close()
 
     for line in range(1, 60):
         consumer = threading.Thread(
-            target=consume, args=(Pipeline(numbers([], last=3)), line), daemon=True
+            target=consume, args=(BatchReader(numbers([], last=3)), line), daemon=True
         )
         consumer.start()
         consumer.join(10)
@@ -142,8 +143,8 @@ def test_a_handler_of_signals_may_close_it_at_any_line() -> None:
 
 def test_several_consumers_share_the_items_and_all_come_to_the_end() -> None:
     for _ in range(10):
-        pipeline, taken = Pipeline(numbers([], last=200)), list[int]()
-        consumers = [threading.Thread(target=taken.extend, args=(pipeline,)) for _ in range(4)]
+        reader, taken = BatchReader(numbers([], last=200)), list[int]()
+        consumers = [threading.Thread(target=taken.extend, args=(reader,)) for _ in range(4)]
         for consumer in consumers:
             consumer.start()
         for consumer in consumers:
@@ -157,7 +158,7 @@ def test_a_timeout_in_asyncio_is_one(iterate: Any) -> None:
     async def go() -> None:
         source = slow(0.03)
         if iterate is one_by_one:
-            items = one_by_one(Pipeline(source))
+            items = one_by_one(BatchReader(source))
         else:
             items = in_bulk(source, Cancellation())
         async for _ in items:
@@ -177,11 +178,11 @@ def test_an_error_of_the_reader_reaches_the_consumer() -> None:
         yield 1
         raise ValueError("broken")
 
-    pipeline = Pipeline(broken())
-    assert next(pipeline) == 1
+    reader = BatchReader(broken())
+    assert next(reader) == 1
     for _ in range(2):  # who asks again must not take it for the end
         with pytest.raises(ValueError, match="broken"):
-            next(pipeline)
+            next(reader)
 
 
 @pytest.fixture
@@ -232,9 +233,9 @@ def test_async_with_ends_the_reader_of_batches_that_are_left_early(table: Table)
     assert asyncio.run(first()) == 20
 
 
-def test_a_pipeline_that_is_not_for_asyncio_refuses_async_with() -> None:
+def test_a_reader_that_is_not_for_asyncio_refuses_async_with() -> None:
     async def enter() -> None:
-        async with Pipeline(numbers([])):
+        async with BatchReader(numbers([])):
             pass
 
     with pytest.raises(TypeError, match="alone"):
@@ -267,7 +268,7 @@ def test_async_with_waits_for_the_end_without_holding_up_the_loop() -> None:
 
     async def go() -> int:
         ticking = asyncio.create_task(tick())
-        async with Pipeline(lingering(), to_async=one_by_one) as items:
+        async with BatchReader(lingering(), to_async=one_by_one) as items:
             async for _ in items:
                 break
             before = ticks

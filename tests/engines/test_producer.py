@@ -1,0 +1,309 @@
+"""Producers: in order or not, bounded by items or size, and gone when they are closed."""
+
+import queue
+import sys
+import threading
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import suppress
+from typing import Any, TypeVar
+
+import pytest
+
+from headrace.engines import producer as producer_module
+from headrace.engines.producer import Backpressure, Order, Producer, in_parallel, one_at_a_time
+from headrace.errors import ReaderClosedError
+from headrace.plan.cancellation import Cancellation, Cancelled
+
+T = TypeVar("T")
+FOUR = Backpressure(threads=4, ahead=2)
+
+
+def in_order(
+    units: Iterable[int],
+    read: Callable[[int], Generator[T, None, None]],
+    backpressure: Backpressure = FOUR,
+) -> Producer[T]:
+    return Producer(one_at_a_time(read), units, backpressure=backpressure, order=Order.BY_UNIT)
+
+
+class Probe:
+    """Sources that are numbers, and batches that say where they come from."""
+
+    def __init__(self, sources: int, batches: int, *, delay_s: float = 0) -> None:
+        self.sources, self.batches, self.delay_s = sources, batches, delay_s
+        self.given: list[int] = []
+        self.open = self.most_open = 0
+        self.lock = threading.Lock()
+
+    def numbers(self) -> Generator[int, None, None]:
+        for number in range(self.sources):
+            self.given.append(number)
+            yield number
+
+    def read(self, number: int) -> Generator[tuple[int, int], None, None]:
+        with self.lock:
+            self.open += 1
+            self.most_open = max(self.open, self.most_open)
+        try:
+            for batch in range(self.batches):
+                time.sleep(self.delay_s)
+                yield number, batch
+        finally:
+            with self.lock:
+                self.open -= 1
+
+    def stream(
+        self, *, at_once: int = 3, ahead: int = 2, start_with: int = 3
+    ) -> Producer[tuple[int, int]]:
+        limits = Backpressure(threads=at_once, ahead=ahead, start_with=start_with)
+        return in_order(self.numbers(), self.read, limits)
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 5])
+@pytest.mark.parametrize("batches", [0, 1, 7])
+def test_batches_come_in_order_however_many_threads_there_are(at_once: int, batches: int) -> None:
+    probe = Probe(9, batches)
+    found = list(probe.stream(at_once=at_once, start_with=at_once))
+    assert found == [(number, batch) for number in range(9) for batch in range(batches)]
+    assert probe.open == 0
+
+
+def test_sources_are_read_at_the_same_time() -> None:
+    probe = Probe(4, 3, delay_s=0.02)
+    list(probe.stream(at_once=4, start_with=4))
+    assert probe.most_open > 1
+
+
+def test_no_more_sources_are_open_than_allowed() -> None:
+    probe = Probe(20, 3, delay_s=0.001)
+    list(probe.stream(at_once=2, start_with=2))
+    assert probe.most_open <= 2
+
+
+def test_a_slow_start_opens_one_source_and_then_more() -> None:
+    probe = Probe(20, 1)
+    stream = probe.stream(at_once=8, start_with=1)
+    seen = []
+    for number, _ in stream:
+        time.sleep(0.02)  # the threads may run ahead as far as they are allowed
+        seen.append((number, len(probe.given)))
+    # Consuming n sources lets 1, 2, 4, 8 be open beyond them.
+    assert all(given <= number + 2 ** min(number, 3) + 1 for number, given in seen)
+    assert len(seen) == 20
+
+
+def test_nothing_starts_before_the_first_batch_is_asked_for() -> None:
+    probe = Probe(3, 3)
+    probe.stream().close()
+    assert probe.given == []
+
+
+def test_closing_ends_every_thread_and_every_source() -> None:
+    probe = Probe(1000, 1000)
+    stream = probe.stream()
+    next(stream)
+    stream.close()
+    assert probe.open == 0
+    assert len(probe.given) <= 4
+    with pytest.raises(ReaderClosedError):
+        next(stream)
+
+
+def test_closing_twice_is_closing_once() -> None:
+    stream = Probe(5, 5).stream()
+    next(stream)
+    stream.close()
+    stream.close()
+
+
+def test_an_error_comes_in_its_place() -> None:
+    def read(number: int) -> Generator[int, None, None]:
+        yield number
+        if number == 2:
+            raise RuntimeError("broken")
+
+    stream = in_order(Probe(9, 0).numbers(), read)
+    assert [next(stream) for _ in range(3)] == [0, 1, 2]
+    with pytest.raises(RuntimeError, match="broken"):
+        next(stream)
+
+
+def test_an_error_in_the_list_of_sources_comes_after_what_was_listed() -> None:
+    def numbers() -> Generator[int, None, None]:
+        yield from (0, 1)
+        raise RuntimeError("no more")
+
+    stream = in_order(numbers(), Probe(0, 1).read)
+    assert [next(stream) for _ in range(2)] == [(0, 0), (1, 0)]
+    with pytest.raises(RuntimeError, match="no more"):
+        next(stream)
+
+
+def test_who_asks_again_hears_the_error_again() -> None:
+    def read(number: int) -> Generator[tuple[int, int], None, None]:
+        if number == 0:
+            raise ValueError(number)
+        yield number, 0
+
+    stream = in_order(Probe(1, 0).numbers(), read)
+    for _ in range(2):
+        with pytest.raises(ValueError, match="0"):
+            next(stream)
+
+
+def test_a_consumer_and_who_closes_may_meet() -> None:
+    def numbers() -> Generator[int, None, None]:
+        try:
+            yield from range(100)
+        finally:
+            time.sleep(0.01)
+
+    def consume(stream: Producer[tuple[int, int]]) -> None:
+        with pytest.raises(ReaderClosedError):
+            list(stream)
+
+    for _ in range(10):
+        stream = in_order(numbers(), Probe(0, 3, delay_s=0.01).read)
+        consumer = threading.Thread(target=consume, args=(stream,))
+        consumer.start()
+        time.sleep(0.02)
+        stream.close()
+        consumer.join(5)
+        assert not consumer.is_alive()
+
+
+def squares(units: Iterator[int]) -> Generator[int, None, None]:
+    for unit in units:
+        yield unit * unit
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_items_as_made_are_all_items(threads: int) -> None:
+    items = list(in_parallel(squares, range(200), threads=threads))
+    assert sorted(items) == [number * number for number in range(200)]
+
+
+def test_an_error_of_one_thread_ends_the_others() -> None:
+    def broken(units: Iterator[int]) -> Generator[int, None, None]:
+        for unit in units:
+            if unit == 50:
+                raise ValueError(unit)
+            yield unit
+
+    with pytest.raises(ValueError, match="50"):
+        list(in_parallel(broken, range(10**9), threads=3))
+    assert not [t for t in threading.enumerate() if t.name.startswith("headrace-leaf")]
+
+
+def test_a_cancellation_inside_the_work_is_not_an_error_of_the_reader() -> None:
+    """Only the caller knows who cancelled it; a failed read would be tried in another way."""
+
+    def cancelled(units: Iterator[int]) -> Generator[int, None, None]:
+        yield from units
+        raise Cancelled
+
+    with pytest.raises(Cancelled):
+        list(in_parallel(cancelled, range(3), threads=2))
+
+
+def settled(count: Callable[[], int]) -> int:
+    """A count that threads raise, once it has stayed the same for a while."""
+    before = -1
+    while before != count():
+        before = count()
+        time.sleep(0.05)
+    return before
+
+
+@pytest.mark.parametrize(("ahead", "made"), [(1, 3), (2, 3), (10, 7)])
+def test_items_are_bounded_by_their_size(ahead: int, made: int) -> None:
+    """Item 0 was taken; those up to the bound wait, and one is in the hands of the thread."""
+    items = list[int]()
+
+    def numbers(_: Iterator[int]) -> Generator[int, None, None]:
+        for number in range(100):
+            items.append(number)
+            yield number
+
+    limits = Backpressure(ahead=ahead)
+    with Producer(numbers, backpressure=limits, cost=lambda item: min(item, 2)) as producer:
+        assert next(producer) == 0
+        assert settled(items.__len__) == made
+
+
+def test_without_room_items_are_made_when_they_are_asked_for() -> None:
+    made = list[int]()
+
+    def numbers(_: Iterator[int]) -> Generator[int, None, None]:
+        for number in range(100):
+            made.append(number)
+            yield number
+
+    with Producer(numbers, backpressure=Backpressure(ahead=0)) as producer:
+        for count in range(1, 4):
+            next(producer)
+            assert settled(made.__len__) == count
+
+
+@pytest.mark.parametrize("order", Order)
+def test_a_cancellation_from_elsewhere_does_not_pass_for_the_end(order: Order) -> None:
+    cancellation = Cancellation()
+
+    def numbers(units: Iterator[int]) -> Generator[int, None, None]:
+        for unit in units:
+            yield unit
+            if unit == 3:
+                cancellation.request()
+
+    producer = Producer(
+        numbers, range(5), backpressure=FOUR, order=order, cancellation=cancellation
+    )
+    with pytest.raises(ReaderClosedError):
+        list(producer)
+
+
+def test_what_is_dropped_lets_go_of_its_threads() -> None:
+    probe = Probe(1000, 1000)
+    next(probe.stream())
+    assert settled(lambda: probe.open) == 0
+
+
+def test_units_are_released_once() -> None:
+    released = list[int]()
+    producer = Producer(squares, range(3), release=lambda: released.append(1))
+    assert list(producer) == [0, 1, 4]
+    producer.close()
+    assert released == [1]
+
+
+@pytest.mark.parametrize("order", Order)
+def test_a_signal_handler_may_close_it_at_any_line(order: Order) -> None:
+    """A tracer stands for the handler: it, too, runs between two steps of the consumer."""
+
+    def consume(line: int) -> None:
+        limits = Backpressure(threads=2, ahead=1, start_with=1)
+        producer = Producer(squares, range(3), backpressure=limits, order=order)
+        passed = 0
+
+        def interrupt(frame: Any, event: str, _: Any) -> Any:
+            nonlocal passed
+            if frame.f_code.co_filename not in (producer_module.__file__, queue.__file__):
+                return None
+            passed += event == "line"
+            if passed == line:
+                sys.settrace(None)
+                producer.close()
+            return interrupt
+
+        sys.settrace(interrupt)
+        with suppress(ReaderClosedError):
+            list(producer)
+        sys.settrace(None)
+        producer.close()
+
+    for line in range(1, 120):
+        consumer = threading.Thread(target=consume, args=(line,), daemon=True)
+        consumer.start()
+        consumer.join(10)
+        assert not consumer.is_alive(), line
