@@ -1,6 +1,6 @@
 """Actions as Arrow columns: what a piece of a Parquet checkpoint decodes to."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 from types import MappingProxyType
 from typing import Any
@@ -123,6 +123,16 @@ class ColumnBatch:
         later, columns, others = {**self._later, name: values}, None, _fields(self._columns)
         if others.pop(name, None) is not None and others:
             columns = _rebuilt(self._columns, others)  # so that the memory of the old one is free
+        return self._copy(selection=self._selection, gone=self._gone, later=later, columns=columns)
+
+    def select(self, names: Collection[str]) -> "ColumnBatch":
+        """The same rows with these fields of the adds alone."""
+        later = {name: array for name, array in self._later.items() if name in names}
+        every = _fields(self._columns)
+        fields = {name: array for name, array in every.items() if name in names}
+        if not fields or (len(fields) == len(every) and len(later) == len(self._later)):
+            return self  # a struct without fields would not know its length
+        columns = _rebuilt(self._columns, fields)
         return self._copy(selection=self._selection, gone=self._gone, later=later, columns=columns)
 
     def _mask(self) -> pa.BooleanArray | None:

@@ -8,7 +8,6 @@ from functools import reduce
 from itertools import groupby, islice
 from typing import Any, TypeAlias
 
-import msgspec
 import pyarrow.compute as pc
 
 from headrace.engines.arrow.column_batch import ColumnBatch
@@ -16,7 +15,7 @@ from headrace.engines.arrow.footer import Footer
 from headrace.engines.arrow.group_judge import GroupJudge, PossibleGroup
 from headrace.engines.arrow.json_lines import count_json_rows
 from headrace.engines.arrow.leaf import LeafPiece, LeafScan
-from headrace.engines.arrow.manifest_scan import ManifestScan, manifest_leaf
+from headrace.engines.arrow.manifest_scan import ManifestScan
 from headrace.engines.arrow.parquet_source import FooterCache, ParquetSource
 from headrace.engines.arrow.partition_verdicts import JudgedPredicate
 from headrace.engines.arrow.plain import plain_batch
@@ -28,7 +27,8 @@ from headrace.errors import HeadraceError
 from headrace.expr.node import BoundPredicate
 from headrace.plan.batch import ActionBatch, AddBatch, RowBatch
 from headrace.plan.context import ExecutionContext
-from headrace.plan.node import DropSeen, Node, ScanParquet, SkipFiles
+from headrace.plan.leaf import FusedLeaf, fuse_leaves
+from headrace.plan.node import Node, ScanAvro, ScanParquet
 from headrace.plan.seen import FrozenSeen
 from headrace.protocol.key import keys_of
 from headrace.protocol.log_file import LogFile
@@ -126,32 +126,26 @@ class ArrowColumnar:
         """The adds of all leaves, several row groups at a time; None: these are other plans."""
         if (manifests := self.scan_manifests(leaves)) is not None:
             return manifests
-        shapes = [shape for leaf in leaves if (shape := _leaf_shape(leaf)) is not None]
-        if not shapes or len(shapes) != len(leaves):
-            return None
-        if not all(shape.is_like(shapes[0]) for shape in shapes):
-            return None
-        return self._scan_leaves(shapes)
+        fused = fuse_leaves(leaves, ScanParquet)
+        return None if fused is None else self._scan_leaves(fused)
 
     def scan_manifests(self, leaves: Sequence[Node]) -> Iterator[ActionBatch] | None:
         """The adds of the manifests of a state; None: these are other plans."""
-        parts = [part for leaf in leaves if (part := manifest_leaf(leaf)) is not None]
-        if not parts or len(parts) != len(leaves):
+        fused = fuse_leaves(leaves, ScanAvro)
+        if fused is None:
             return None
-        return ManifestScan(self._store, parts, context=self._context).batches()
+        return ManifestScan(self._store, fused, context=self._context).batches()
 
-    def _scan_leaves(self, shapes: "list[_LeafShape]") -> Iterator[ActionBatch]:
+    def _scan_leaves(self, fused: FusedLeaf[ScanParquet]) -> Iterator[ActionBatch]:
         settings = self._context.settings
-        files = [(file, shape.scan.row_groups) for shape in shapes for file in shape.scan.files]
+        files = [(file, scan.row_groups) for scan in fused.scans for file in scan.files]
         if self._source.is_remote:
             self.expect([file for file, _ in files])
         for file, _ in files:
             self._context.cancellation.check()
             self._source.footer(file)  # a damaged leaf must fail before the first batch
 
-        shape = shapes[0]
-        skip = shape.skip
-        judged = None if skip is None else self._judged(skip.predicate)
+        judged = None if fused.predicate is None else self._judged(fused.predicate)
         predicate = None if judged is None else judged.split
         judge = GroupJudge(
             source=self._source,
@@ -162,10 +156,10 @@ class ArrowColumnar:
         leaf = LeafScan(
             source=self._source,
             judge=judge,
-            columns=shape.scan.columns,
-            wanted=None if skip is None else skip.wanted,
+            columns=fused.columns,
+            wanted=fused.wanted,
             predicate=predicate,
-            matcher=SeenMatcher(shape.seen) if len(shape.seen) else None,
+            matcher=SeenMatcher(fused.seen) if fused.seen else None,
             context=self._context,
         )
 
@@ -244,33 +238,3 @@ def _kept(predicate: BoundPredicate, batch: Any) -> ColumnBatch:
 def _batched(groups: Iterator[PossibleGroup], size: int) -> Iterator[list[PossibleGroup]]:
     while some := list(islice(groups, size)):
         yield some
-
-
-class _LeafShape(msgspec.Struct, frozen=True, kw_only=True):
-    """What a leaf of a checkpoint is made of, if it is of the usual shape."""
-
-    scan: ScanParquet
-    skip: SkipFiles | None
-    seen: FrozenSeen
-
-    def is_like(self, other: "_LeafShape") -> bool:
-        """Whether they differ in nothing but what they read, as those of one phase do."""
-        return (
-            self.scan.columns == other.scan.columns
-            and self.seen is other.seen
-            and _of(self.skip) == _of(other.skip)
-        )
-
-
-def _of(skip: SkipFiles | None) -> tuple[Any, Any] | None:
-    return None if skip is None else (skip.predicate, skip.wanted)
-
-
-def _leaf_shape(leaf: Node) -> _LeafShape | None:
-    match leaf:
-        case DropSeen(input=ScanParquet() as scan, seen=seen):
-            return _LeafShape(scan=scan, skip=None, seen=seen)
-        case DropSeen(input=SkipFiles(input=ScanParquet() as scan) as skip, seen=seen):
-            return _LeafShape(scan=scan, skip=skip, seen=seen)
-        case _:
-            return None

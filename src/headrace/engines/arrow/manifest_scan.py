@@ -4,7 +4,7 @@ Manifests are pruned by the bounds in their state, blocks by those of the block 
 is decoded in pieces of some blocks, by several threads.
 """
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import Any
@@ -21,7 +21,8 @@ from headrace.engines.arrow.manifest_file import ManifestStore, OpenManifest, Wa
 from headrace.engines.producer import in_parallel
 from headrace.errors import CorruptStateError
 from headrace.plan.context import ExecutionContext
-from headrace.plan.node import DropSeen, Node, ScanAvro, SkipFiles
+from headrace.plan.leaf import FusedLeaf
+from headrace.plan.node import ScanAvro
 from headrace.protocol.key import canonical_path
 from headrace.protocol.log_file import LogFile
 from headrace.protocol.state import AddedAfter, ManifestInfo, Tombstones
@@ -36,27 +37,6 @@ _STATISTICS_FIELDS = ("numRecords", "minValues", "maxValues")
 _VERSIONS = ("addedAtVersion", "addedAtTimestamp")
 
 
-class ManifestLeaf(msgspec.Struct, frozen=True, kw_only=True):
-    """What a leaf of a state is made of."""
-
-    scan: ScanAvro
-    skip: SkipFiles | None = None
-    seen: Any = None
-
-
-def manifest_leaf(leaf: Node) -> ManifestLeaf | None:
-    """Return the parts of a leaf over manifests; None for other plans."""
-    match leaf:
-        case DropSeen(input=ScanAvro() as scan, seen=seen):
-            return ManifestLeaf(scan=scan, seen=seen)
-        case DropSeen(input=SkipFiles(input=ScanAvro() as scan) as skip, seen=seen):
-            return ManifestLeaf(scan=scan, skip=skip, seen=seen)
-        case ScanAvro():
-            return ManifestLeaf(scan=leaf)
-        case _:
-            return None
-
-
 class _Piece(msgspec.Struct, frozen=True):
     """Some blocks of a manifest: what one thread decodes at a time."""
 
@@ -68,15 +48,14 @@ class ManifestScan:
     """Reads the leaves of one state, for one run."""
 
     def __init__(
-        self, store: Store, leaves: Sequence[ManifestLeaf], *, context: ExecutionContext
+        self, store: Store, leaf: FusedLeaf[ScanAvro], *, context: ExecutionContext
     ) -> None:
         self._manifests = ManifestStore(store)
         self._is_remote = store.request_cost is RequestCost.REMOTE
-        self._leaves = leaves
+        self._leaf = leaf
         self._context = context
-        first = leaves[0]
-        self._scan, self._skip = first.scan, first.skip
-        self._matcher = SeenMatcher(first.seen) if first.seen is not None and first.seen else None
+        self._scan = leaf.scans[0]
+        self._matcher = SeenMatcher(leaf.seen) if leaf.seen else None
         self._wanted = tuple(dict.fromkeys(column.split(".")[1] for column in self._scan.columns))
 
     def batches(self) -> Iterator[ColumnBatch]:
@@ -145,8 +124,8 @@ class ManifestScan:
         """The manifests that the bounds in their state do not rule out."""
         every = [
             (file, info)
-            for leaf in self._leaves
-            for file, info in zip(leaf.scan.files, leaf.scan.manifests, strict=True)
+            for scan in self._leaf.scans
+            for file, info in zip(scan.files, scan.manifests, strict=True)
         ]
         keep = parts_to_read(self._scan.predicate, [info.partition_bounds for _, info in every])
         after = self._scan.added_after
@@ -177,8 +156,8 @@ class ManifestScan:
         batch = ColumnBatch(manifest.file, pa.RecordBatch.from_arrays([adds], ["add"]))
         if not len(batch):
             return batch
-        if self._skip is not None:
-            kept = keep_mask(self._skip.predicate, batch)
+        if self._leaf.predicate is not None:
+            kept = keep_mask(self._leaf.predicate, batch)
             skipped = len(kept) - kept.true_count
             self._context.meter.count(rows_filtered_by_data_skipping=skipped)
             batch = batch.filter(kept)

@@ -6,17 +6,16 @@ listings or documents are too small to send anywhere.
 
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import msgspec
 from msgspec.structs import replace
 
 from headrace.engines.arrow.executor import ArrowExecutor, Footer
 from headrace.errors import PlanRefusedError
-from headrace.expr.node import BoundPredicate
 from headrace.plan.context import ExecutionContext, ExecutionSettings
-from headrace.plan.node import DropSeen, Node, ScanAvro, ScanParquet, SkipFiles
-from headrace.plan.seen import FrozenSeen
+from headrace.plan.leaf import FusedLeaf, fuse_leaves
+from headrace.plan.node import Node, ScanParquet
 from headrace.protocol.log_file import LogFile
 from headrace.protocol.state import ManifestInfo
 
@@ -28,22 +27,17 @@ class LeafWork(msgspec.Struct, frozen=True, kw_only=True):
 
     engine: ArrowExecutor
     settings: ExecutionSettings
-    columns: tuple[str, ...]
-    predicate: BoundPredicate | None
-    seen: FrozenSeen
-    manifests: ScanAvro | None = None
-    """What the leaves of a state share; None: these are leaves of a checkpoint."""
+    leaf: FusedLeaf[Any]
+    """What to read of each file; its own scan names no file."""
 
-    def leaf(self, piece: "Piece") -> Node:
+    def leaf_of(self, piece: "Piece") -> Node:
         """The plan of one piece."""
-        node: Node = ScanParquet(
-            files=(piece.file,), columns=self.columns, row_groups=piece.row_groups
-        )
-        if self.manifests is not None and piece.info is not None:
-            node = replace(self.manifests, files=(piece.file,), manifests=(piece.info,))
-        if self.predicate is not None:
-            node = SkipFiles(input=node, predicate=self.predicate)
-        return DropSeen(input=node, seen=self.seen)
+        (scan,) = self.leaf.scans
+        if piece.info is None:
+            scan = replace(scan, files=(piece.file,), row_groups=piece.row_groups)
+        else:
+            scan = replace(scan, files=(piece.file,), manifests=(piece.info,))
+        return self.leaf.of(scan).to_node()
 
     def on_worker(self, context: ExecutionContext) -> ArrowExecutor:
         """The engine for one task: Spark gives a task one core, so it takes one thread."""
@@ -76,19 +70,13 @@ def lower_leaves(
     Raises:
         PlanRefusedError: these are not the leaves of one checkpoint in Parquet.
     """
-    shapes = [_shape(leaf) for leaf in leaves]
-    if not shapes:
-        raise PlanRefusedError(engine="spark", node="nothing", reason="there is no leaf to read")
-    scan, predicate, seen = shapes[0]
-    for other, where, hidden in shapes:
-        alike = other.columns == scan.columns and where == predicate and hidden is seen
-        if not alike or other.row_groups is not None:
-            reason = "the leaves are not those of one phase"
-            raise PlanRefusedError(engine="spark", node=type(leaves[0]).__name__, reason=reason)
-    work = LeafWork(
-        engine=engine, settings=settings, columns=scan.columns, predicate=predicate, seen=seen
-    )
-    return work, tuple(file for scan, _, _ in shapes for file in scan.files)
+    fused = fuse_leaves(leaves, ScanParquet)
+    if fused is None or any(scan.row_groups is not None for scan in fused.scans):
+        node = type(leaves[0]).__name__ if leaves else "nothing"
+        reason = "these are not the leaves of one checkpoint in Parquet"
+        raise PlanRefusedError(engine="spark", node=node, reason=reason)
+    leaf = fused.of(replace(fused.scans[0], files=()))
+    return LeafWork(engine=engine, settings=settings, leaf=leaf), fused.files
 
 
 def refuse(plan: Node) -> PlanRefusedError:
@@ -129,7 +117,7 @@ def _pieces(files: Iterable[LogFile], *, work: LeafWork, engine: ArrowExecutor) 
     """Each row group by itself. A file without any is a piece too: its worker counts it."""
     for file in files:
         footer = engine.footer(file)
-        wanted = footer.leaves(work.columns)
+        wanted = footer.leaves(work.leaf.columns)
         groups = range(footer.metadata.num_row_groups)
         if not groups:
             yield Piece(file=file, row_groups=(), size_bytes=0, footer=footer)
@@ -150,13 +138,3 @@ def _joined(pieces: Sequence[Piece]) -> Task:
         else:
             found.append(piece)
     return tuple(found)
-
-
-def _shape(leaf: Node) -> tuple[ScanParquet, BoundPredicate | None, FrozenSeen]:
-    match leaf:
-        case DropSeen(input=ScanParquet() as scan, seen=seen):
-            return scan, None, seen
-        case DropSeen(input=SkipFiles(input=ScanParquet() as scan, predicate=where), seen=seen):
-            return scan, where, seen
-        case _:
-            raise refuse(leaf)

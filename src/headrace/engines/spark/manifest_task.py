@@ -6,33 +6,25 @@ from msgspec.structs import replace
 
 from headrace.engines.arrow.executor import ArrowExecutor
 from headrace.engines.spark.lowering import LeafWork, Piece, Task
-from headrace.expr.node import BoundPredicate
 from headrace.plan.context import ExecutionSettings
-from headrace.plan.node import DropSeen, Node, ScanAvro, SkipFiles
-from headrace.plan.seen import FrozenSeen
+from headrace.plan.leaf import fuse_leaves
+from headrace.plan.node import Node, ScanAvro
 
 
 def lower_manifests(
     leaves: Sequence[Node], *, engine: ArrowExecutor, settings: ExecutionSettings, task_bytes: int
 ) -> tuple[LeafWork, list[Task]] | None:
     """What the tasks of these leaves share, and the tasks; None for leaves of other kinds."""
-    shapes = [shape for leaf in leaves if (shape := _shape(leaf)) is not None]
-    if not shapes or len(shapes) != len(leaves):
+    fused = fuse_leaves(leaves, ScanAvro)
+    if fused is None:
         return None
-    scan, predicate, seen = shapes[0]
-    work = LeafWork(
-        engine=engine,
-        settings=settings,
-        columns=scan.columns,
-        predicate=predicate,
-        seen=seen,
-        manifests=replace(scan, files=(), manifests=()),
-    )
+    leaf = fused.of(replace(fused.scans[0], files=(), manifests=()))
     pieces = [
         Piece(file=file, row_groups=(), size_bytes=file.size_bytes, info=info)
-        for scan, _, _ in shapes
+        for scan in fused.scans
         for file, info in zip(scan.files, scan.manifests, strict=True)
     ]
+    work = LeafWork(engine=engine, settings=settings, leaf=leaf)
     return work, list(_tasks(pieces, task_bytes))
 
 
@@ -47,13 +39,3 @@ def _tasks(pieces: Sequence[Piece], task_bytes: int) -> Iterator[Task]:
         size_bytes += piece.size_bytes
     if task:
         yield tuple(task)
-
-
-def _shape(leaf: Node) -> tuple[ScanAvro, BoundPredicate | None, FrozenSeen] | None:
-    match leaf:
-        case DropSeen(input=ScanAvro() as scan, seen=seen):
-            return scan, None, seen
-        case DropSeen(input=SkipFiles(input=ScanAvro() as scan, predicate=where), seen=seen):
-            return scan, where, seen
-        case _:
-            return None

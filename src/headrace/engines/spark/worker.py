@@ -72,18 +72,19 @@ def _answer(work: LeafWork, task: Task, number: int) -> Iterator[RecordBatch]:
 
 
 def read_task(work: LeafWork, task: Task, *, meter: Meter) -> Iterator[tuple[int, ColumnBatch]]:
-    """The adds that are left, each batch with the number of its piece."""
+    """The adds that are left, with their wanted fields, each batch with the number of its piece."""
     engine = work.on_worker(ExecutionContext(meter=meter))
     for piece in task:
         if piece.footer is not None:
             engine.remember(piece.file, piece.footer)
     numbers = {piece.file: number for number, piece in enumerate(task)}
-    for batch in engine.execute_leaves([work.leaf(piece) for piece in task]):
+    wanted = work.leaf.wanted_fields
+    for batch in engine.execute_leaves([work.leaf_of(piece) for piece in task]):
         if not isinstance(batch, ColumnBatch):
             got = type(batch).__name__
             raise UnexpectedBatchError(phase="leaf", expected="ColumnBatch", got=got)
         if len(batch):
-            yield numbers[batch.source], batch
+            yield numbers[batch.source], batch if wanted is None else batch.select(wanted)
 
 
 def open_answers(answers: Any, tasks: tuple[Task, ...], *, meter: Meter) -> Iterator[ColumnBatch]:
