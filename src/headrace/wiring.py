@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 from headrace.engines.arrow.executor import ArrowExecutor, Columnar
 from headrace.engines.log_bytes import LogBytes, LogCache
 from headrace.errors import MissingExtraError, UnsupportedStoreError
-from headrace.expr.node import Basis, BoundPredicate
+from headrace.expr.node import Basis, BoundPredicate, Predicate
 from headrace.phases.changes import ChangeRequest
 from headrace.phases.scan import ScanOutcome
 from headrace.plan.batch import ActionBatch
@@ -167,19 +167,20 @@ def use_lean_memory() -> None:
 
 
 def bound_predicate(
-    text: str, *, schema: StructType, partition_columns: Sequence[str], basis: Basis
+    where: str | Predicate, *, schema: StructType, partition_columns: Sequence[str], basis: Basis
 ) -> BoundPredicate:
-    """Parse the text of a `where`, and bind it to a table's columns.
+    """Bind a predicate to a table's columns; text is parsed first.
 
     Raises:
         PredicateSyntaxError, UnknownColumnError, PredicateTypeError: it is wrong.
     """
     from headrace.expr.bind import bind  # noqa: PLC0415
-    from headrace.expr.parse import parse_predicate  # noqa: PLC0415
 
-    return bind(
-        parse_predicate(text), schema=schema, partition_columns=partition_columns, basis=basis
-    )
+    if isinstance(where, str):
+        from headrace.expr.parse import parse_predicate  # noqa: PLC0415
+
+        where = parse_predicate(where)
+    return bind(where, schema=schema, partition_columns=partition_columns, basis=basis)
 
 
 class ScanParts:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from headrace import Table, wiring
 from headrace.engines.spark.keeping import KeepingExecutor
 from headrace.engines.spark.worker import read_task
-from headrace.expr.node import And
+from headrace.expr.node import And, BoundPredicate
 from headrace.metrics.meter import Meter
 from headrace.plan.leaf import fuse_leaves
 from headrace.plan.node import Chain, DropSeen, Node, ScanAvro, ScanParquet, SkipFiles
@@ -20,7 +20,7 @@ from tests.lake.checkpoint import Form, Shape, write_checkpoint
 from tests.lake.log import state_at, write_history
 
 SEEN = FrozenSeenSet()
-PREDICATE = And(parts=())
+PREDICATE: And[BoundPredicate] = And(parts=())
 
 
 def scan(name: str, *columns: str) -> ScanParquet:
@@ -37,7 +37,7 @@ def test_leaves_of_one_phase_are_one_value() -> None:
     assert fused is not None
     assert [file.path for file in fused.files] == ["a", "b"]
     assert (fused.predicate, fused.wanted, fused.seen) == (PREDICATE, ("add.path",), SEEN)
-    assert fused.wanted_fields == {"path"}
+    assert fused.wanted_fields == frozenset({"path"})
 
 
 @pytest.mark.parametrize("plan", [leaf("a"), DropSeen(input=scan("a"), seen=SEEN)])

@@ -42,7 +42,7 @@ def counted(table: Path) -> tuple[headrace.Table, list[str]]:
     """A table whose every file is opened through a store that remembers it."""
     store = CountingLocalStore(table)
     opened = headrace.Table(table, executor=wiring.open_executor(store))
-    opened.files = wiring.open_files(store)
+    opened.data_store = wiring.open_files(store)
     return opened, store.opened
 
 

@@ -9,6 +9,7 @@ from collections.abc import Generator
 
 import pyarrow.compute as pc
 
+from headrace.engines.arrow.add_columns import add_columns
 from headrace.engines.arrow.column_batch import ColumnBatch
 from headrace.plan.context import ExecutionContext
 from headrace.replay.evidence import record_counts
@@ -20,7 +21,6 @@ from headrace.rows.option import RowOptions
 from headrace.rows.request import RowRequest
 from headrace.rows.row_count import RowCount
 from headrace.rows.stream import stream_batches
-from headrace.scan.add_columns import add_columns
 from headrace.scan.arrow_files import add_fields, arrow_files, vector_cardinalities
 from headrace.scan.scan import Scan
 from headrace.storage.store import Store
@@ -74,7 +74,7 @@ class _Known:
         projection = (*fields, "stats_parsed.numRecords")
         with self._scan.replay(self._reading, projection=projection) as run:
             for batch in run:
-                files = batch if isinstance(batch, ColumnBatch) else add_columns(batch, fields)
+                files = add_columns(batch, fields)
                 self._reading.meter.give(len(files))
                 left = self._count(files)
                 self.files_left += len(left)

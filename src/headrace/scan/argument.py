@@ -11,12 +11,39 @@ from os import PathLike, fsdecode
 from typing import Any, TypeVar
 
 from headrace.errors import InvalidArgumentError
+from headrace.expr.node import (
+    And,
+    Column,
+    Compare,
+    Constant,
+    In,
+    IsNull,
+    Like,
+    Not,
+    Opaque,
+    Or,
+    Predicate,
+    StartsWith,
+)
 from headrace.log.name import LOG_DIRECTORY, STAGED_DIRECTORY, staged_version
 from headrace.protocol.log_file import LogFile
 from headrace.scan.options import ScanOptions
 
 Chosen = TypeVar("Chosen", bound=ScanOptions)
 
+_PREDICATES = (
+    Constant,
+    Column,
+    Compare,
+    In,
+    IsNull,
+    StartsWith,
+    Like,
+    Opaque,
+    And,
+    Or,
+    Not,
+)
 _LARGEST = (1 << 63) - 1
 """Versions and counts are 64-bit numbers, as in all that reads or writes them."""
 
@@ -74,6 +101,11 @@ def condition(where: Any) -> str:
         reason = f"it must be a condition in SQL, such as \"city = 'Bern'\", not {where!r}"
         raise InvalidArgumentError(argument="where", reason=reason)
     return where
+
+
+def predicate(where: Any) -> str | Predicate:
+    """A condition in SQL, or a predicate that was parsed or built."""
+    return where if isinstance(where, _PREDICATES) else condition(where)
 
 
 def column_names(columns: Any) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from headrace.engines.arrow.add_columns import add_columns
 from headrace.engines.arrow.column_batch import ColumnBatch
 from headrace.errors import (
     CorruptCheckpointError,
@@ -19,7 +20,6 @@ from headrace.errors import (
 from headrace.plan.batch import ActionBatch
 from headrace.protocol.arrow_schema import arrow_type
 from headrace.protocol.arrow_value import typed_array
-from headrace.scan.add_columns import add_columns
 from headrace.scan.live_file import FileContext, PartitionColumn
 from headrace.storage.location import resolve
 
@@ -103,13 +103,14 @@ def arrow_batches(
 
     Where a few rows of many are gone, what lies between them is given as it is.
     """
-    found = batch.stretches() if isinstance(batch, ColumnBatch) else None
+    adds = add_columns(batch, add_fields(files_schema(context, columns).names))
+    found = adds.stretches()
     if found is not None:
         rows, stretches = found
         with suppress(HeadraceError):  # perhaps because of a row that is gone
             whole = arrow_files(rows, context, columns)
             return [whole.slice(start, size) for start, size in stretches]
-    return [arrow_files(batch, context, columns)]
+    return [arrow_files(adds, context, columns)]
 
 
 def arrow_files(
@@ -123,9 +124,7 @@ def arrow_files(
         CorruptCheckpointError: a field of an add is not what the protocol says.
     """
     schema = files_schema(context, columns)
-    if not isinstance(batch, ColumnBatch):
-        batch = add_columns(batch, add_fields(schema.names))
-    files = _Files(batch, context)
+    files = _Files(add_columns(batch, add_fields(schema.names)), context)
     try:
         made = [files.column(name) for name in schema.names or ("path",)]
     except (pa.ArrowException, UnicodeDecodeError) as error:

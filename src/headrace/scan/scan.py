@@ -1,34 +1,32 @@
 """A scan: the live files of one snapshot, given as they are found."""
 
-from collections.abc import AsyncIterator, Generator, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Generator, Iterator, Sequence
 from contextlib import aclosing, closing, contextmanager
 
 from msgspec.structs import replace
 
 from headrace.errors import IncrementRefusedError, InvalidArgumentError
 from headrace.expr.reference import opaque_parts
-from headrace.log.segment import Segment
-from headrace.metrics.event import ChecksumMismatched, LogReplayCompleted
-from headrace.metrics.meter import Meter
 from headrace.metrics.reporter import Reporter
 from headrace.phases.increment import plan_increment
 from headrace.phases.phase import Phase
 from headrace.phases.scan import ScanOutcome, ScanRequest
 from headrace.plan.cancellation import Cancellation
 from headrace.plan.context import ExecutionContext
-from headrace.plan.executor import Executor
-from headrace.protocol.action import Checksum
 from headrace.scan.argument import column_names, whole_number
 from headrace.scan.explain import explain_machine
+from headrace.scan.file_list import FileList
 from headrace.scan.html import facts_html
 from headrace.scan.label import ListLabel
-from headrace.scan.late import ArrowBatches, ArrowSchema, LateParts, RecordBatch
-from headrace.scan.listing import ListingShape, SnapshotListings
+from headrace.scan.late import ArrowBatches, ArrowSchema, RecordBatch
+from headrace.scan.listing import ListingShape
 from headrace.scan.live_file import FileContext, LiveFile, live_files
+from headrace.scan.metering import ScanMetering
 from headrace.scan.metrics import ScanMetrics
 from headrace.scan.options import ScanOptions
 from headrace.scan.reader import BatchReader
 from headrace.scan.run import Run
+from headrace.scan.source import ScanSource
 from headrace.scan.strategy import Decision, decide, decide_increment, first_phase
 
 
@@ -47,31 +45,37 @@ class Scan:
     def __init__(  # noqa: PLR0913  (users get scans from `Snapshot.scan`)
         self,
         *,
+        source: ScanSource,
         request: ScanRequest,
-        segment: Segment,
-        context: FileContext,
-        executor: Executor,
-        reporter: Reporter,
-        late: LateParts,
-        listings: SnapshotListings,
         options: ScanOptions,
+        reporter: Reporter,
         where: str | None = None,
         limit: int | None = None,
-        checksum: Checksum | None = None,
     ) -> None:
-        """Put a scan together; nothing is read."""
+        """Put a scan together; nothing is read.
+
+        Args:
+            source: What the scan takes from its snapshot.
+            request: What to scan, and which files to leave out.
+            options: How to go about it.
+            reporter: Takes the events of the scan.
+            where: The condition as text; the request has it bound to the columns.
+            limit: The most files to return.
+        """
         self.where = where
         self.request = request
-        self.segment = segment
+        self.segment = source.segment
         self.options = options
         self.limit = limit
-        self._context = context
-        self._executor = executor
+        self._source = source
         self._reporter = reporter
-        self._late = late
-        self._checksum = checksum
-        self._listings = listings
-        self._metrics = ScanMetrics(meter=Meter(), planned=self.decision)
+        self._metering = ScanMetering(
+            request=request,
+            segment=source.segment,
+            checksum=source.checksum,
+            reporter=reporter,
+            planned=self.decision,
+        )
 
     def __repr__(self) -> str:
         asked = {"version": self.request.version, "where": self.where, "limit": self.limit}
@@ -85,7 +89,7 @@ class Scan:
     @property
     def context(self) -> FileContext:
         """What all files of the table share."""
-        return self._context
+        return self._source.context
 
     @property
     def decision(self) -> Decision:
@@ -101,7 +105,7 @@ class Scan:
     @property
     def metrics(self) -> ScanMetrics:
         """The numbers of the iteration that was started last, live while it runs."""
-        return self._metrics
+        return self._metering.metrics
 
     def run(
         self,
@@ -120,13 +124,13 @@ class Scan:
         reading = ExecutionContext(
             settings=self.options, cancellation=cancellation or Cancellation()
         )
-        metrics = self._start(reading.meter, self.decision)
+        metrics = self._metering.start(reading.meter, self.decision)
         return Run(
             self._first_phase(projection),
-            executor=self._executor,
+            executor=self._source.executor,
             context=reading,
             reporter=self._reporter,
-            completed=lambda: self._completed(metrics),
+            completed=lambda: self._metering.completed(metrics),
         )
 
     @contextmanager
@@ -140,41 +144,25 @@ class Scan:
             projection: As for `run`.
         """
         with (
-            self._reported(reading.meter),
-            self._part(self._first_phase(projection), reading) as run,
+            self._metering.reported(reading.meter, self.decision),
+            self._run(self._first_phase(projection), reading) as run,
         ):
             yield run
 
-    def _start(self, meter: Meter, planned: Decision) -> ScanMetrics:
-        meter.start()
-        meter.count(fallbacks=self.segment.abandoned)
-        self._metrics = ScanMetrics(meter=meter, planned=planned)
-        return self._metrics
-
-    @contextmanager
-    def _reported(self, meter: Meter, *, planned: Decision | None = None) -> Iterator[None]:
-        """For what is more than a run, or none at all: say that it is over, however it ends."""
-        metrics = self._start(meter, planned or self.decision)
-        try:
-            yield
-        finally:
-            meter.end()
-            self._reporter(self._completed(metrics))
-
-    def _completed(self, metrics: ScanMetrics) -> LogReplayCompleted:
-        return metrics.completed(table=self.request.table, version=self.request.version)
-
     def explain(self) -> str:
         """The decision, the phases of this scan and their plans; no result is read for it."""
-        phases = explain_machine(self._first_phase(None), executor=self._executor)
+        phases = explain_machine(self._first_phase(None), executor=self._source.executor)
         ignored = (f"not evaluated: {part}" for part in self.not_evaluated)
         return "\n".join([f"strategy: {self.decision}", *ignored, *phases])
 
     def __iter__(self) -> Iterator[LiveFile]:
         reading = ExecutionContext(settings=self.options)
         meter = reading.meter
-        with self._reported(meter), closing(self._files(reading)) as found:
-            for files, file in enumerate(found, start=1):
+        with (
+            self._metering.reported(meter, self.decision),
+            closing(self._files(reading)) as live_files,
+        ):
+            for files, file in enumerate(live_files, start=1):
                 if files == 1:
                     meter.first_file()
                 meter.files_given = files
@@ -182,27 +170,27 @@ class Scan:
 
     async def __aiter__(self) -> AsyncIterator[LiveFile]:
         reading = ExecutionContext(settings=self.options)
-        found = self._late.in_bulk(self._files(reading), reading.cancellation)
-        with self._reported(reading.meter):
-            async with aclosing(found):
-                async for file in found:
+        live_files = self._source.late.in_bulk(self._files(reading), reading.cancellation)
+        with self._metering.reported(reading.meter, self.decision):
+            async with aclosing(live_files):
+                async for file in live_files:
                     reading.meter.give(1)
                     yield file
 
     def _files(self, reading: ExecutionContext) -> Generator[LiveFile, None, None]:
-        """The files, up to the limit; whoever hands them over counts them."""
+        """The files, up to the limit; the caller counts them."""
         if self.limit == 0:
             return
         files = size_bytes = 0
-        with self._part(self._first_phase(None), reading) as run:
+        with self._run(self._first_phase(None), reading) as run:
             for batch in run:
-                for file in live_files(batch, self._context):
+                for file in live_files(batch, self.context):
                     files += 1
                     size_bytes += file.size_bytes
                     yield file
                     if files == self.limit:
                         return
-        self._compare(files, size_bytes)
+        self._metering.compare(files, size_bytes)
 
     def batches(self, *, columns: Sequence[str] | None = None) -> BatchReader[RecordBatch]:
         """The live files as `pyarrow.RecordBatch` values, read in a thread that stays ahead.
@@ -218,86 +206,30 @@ class Scan:
                 or a partition value is not of its column's type.
         """
         names = None if columns is None else column_names(columns)
-        schema = self._late.files_schema(self._context, names)
-        projection = None if names is None else self._late.add_fields(schema.names)
+        schema = self._file_list.schema(names)
+        projection = None if names is None else self._source.late.add_fields(schema.names)
         reading = ExecutionContext(settings=self.options)
-        phase = self._first_phase(projection)
-        batches = self._record_batches(names, phase, reading)
-        return self._pipeline(batches, reading, planned=self.decision)
+        run = self._run(self._first_phase(projection), reading)
+        batches = self._file_list.batches(run, names, reading.meter)
+        return self._reader(batches, reading, planned=self.decision)
 
-    def _pipeline(
+    def _reader(
         self,
         batches: Generator[RecordBatch, None, None],
         reading: ExecutionContext,
         *,
         planned: Decision,
     ) -> BatchReader[RecordBatch]:
-        def reported() -> Generator[RecordBatch, None, None]:
-            files = 0
-            with self._reported(reading.meter, planned=planned), closing(batches):
-                try:
-                    for batch in batches:
-                        files += batch.num_rows
-                        yield batch
-                except Exception:
-                    reading.meter.give_all(files)  # the caller gets them before the error
-                    raise
-                reading.meter.give_all(files)
-
         return BatchReader(
-            reported(),
+            self._metering.batches(batches, reading.meter, planned),
             cancellation=reading.cancellation,
             taken=lambda batch: reading.meter.give(batch.num_rows),
-            to_async=self._late.one_by_one,
+            to_async=self._source.late.one_by_one,
         )
 
-    def _record_batches(
-        self,
-        columns: tuple[str, ...] | None,
-        phase: Phase[ScanOutcome],
-        reading: ExecutionContext,
-    ) -> Generator[RecordBatch, None, None]:
-        if self.limit == 0:
-            return
-        shape = ListingShape(
-            where=self.where,
-            columns=columns,
-            strategy=self.decision.strategy,
-            tripwire=self.options.tripwire,
-            fallback=self.options.fallback,
-            batch_rows=self.options.batch_rows,
-        )
-        known = self._listings.find(shape)
-        if known is not None:
-            reading.meter.count(listing_cache_hits=1)
-            yield from self._up_to_limit(known)
-            return
-        recording = self._listings.record(shape)
-        with self._part(phase, reading) as run:
-            batches = (
-                files
-                for batch in run
-                for files in self._late.files_batches(batch, self._context, columns)
-            )
-            files = yield from self._up_to_limit(recording.watch(batches))
-        if files != self.limit:
-            self._compare(files, None)
-            recording.complete()
-
-    def _part(self, phase: Phase[ScanOutcome], reading: ExecutionContext) -> Run[ScanOutcome]:
-        """A run of whose end its caller tells."""
-        return Run(phase, executor=self._executor, context=reading, reporter=self._reporter)
-
-    def _up_to_limit(self, batches: Iterable[RecordBatch]) -> Generator[RecordBatch, None, int]:
-        """Batches up to the limit, with their label; returns how many files they had."""
-        files, label = 0, self._label.to_metadata()
-        for batch in batches:
-            given = batch if self.limit is None else batch.slice(0, self.limit - files)
-            files += given.num_rows
-            yield given.replace_schema_metadata(label)
-            if files == self.limit:
-                break
-        return files
+    def _run(self, phase: Phase[ScanOutcome], reading: ExecutionContext) -> Run[ScanOutcome]:
+        """A run whose caller reports its end."""
+        return Run(phase, executor=self._source.executor, context=reading, reporter=self._reporter)
 
     def since(
         self, previous: ArrowBatches, *, version: int, where: str | None = None
@@ -328,10 +260,10 @@ class Scan:
             raise IncrementRefusedError(table=self.request.table, reason=reason)
         phase = plan_increment(self.request, self.segment, since=version)
         reading = ExecutionContext(settings=self.options)
-        label = replace(self._label, version=version)
+        label = replace(self._file_list.label, version=version)
         batches = self._brought_up_to_date(previous, label, phase, reading)
         planned = decide_increment(self.segment, since=version)
-        return self._pipeline(batches, reading, planned=planned)
+        return self._reader(batches, reading, planned=planned)
 
     def _brought_up_to_date(
         self,
@@ -340,15 +272,13 @@ class Scan:
         phase: Phase[ScanOutcome],
         reading: ExecutionContext,
     ) -> Generator[RecordBatch, None, None]:
-        with self._part(phase, reading) as run:
-            batches = self._late.bring_up_to_date(previous, run, self._context, label)
-            yield from self._up_to_limit(batches)
+        with self._run(phase, reading) as run:
+            batches = self._source.late.bring_up_to_date(previous, run, self.context, label)
+            yield from self._file_list.up_to_limit(batches)
 
     def arrow_schema(self, *, columns: Sequence[str] | None = None) -> ArrowSchema:
         """The `pyarrow.Schema` of the batches."""
-        names = None if columns is None else column_names(columns)
-        schema = self._late.files_schema(self._context, names)
-        return schema.with_metadata(self._label.to_metadata())
+        return self._file_list.schema(columns)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
         """Hand the live files to any library that takes Arrow, such as `polars.DataFrame(scan)`.
@@ -356,19 +286,14 @@ class Scan:
         The columns are those of `batches()`. The struct of typed partition values is left out
         where the table has no partition columns: few libraries know a struct without members.
         """
-        names = self._stream_columns
-        reader = self._late.reader(self.arrow_schema(columns=names), self.batches(columns=names))
+        names = self._file_list.stream_columns
+        schema = self.arrow_schema(columns=names)
+        reader = self._source.late.reader(schema, self.batches(columns=names))
         return reader.__arrow_c_stream__(requested_schema)
 
     def __arrow_c_schema__(self) -> object:
         """The schema of the live files, for libraries that take Arrow."""
-        return self.arrow_schema(columns=self._stream_columns).__arrow_c_schema__()
-
-    @property
-    def _stream_columns(self) -> list[str] | None:
-        if self._context.partition_columns:
-            return None
-        return [name for name in self.arrow_schema().names if name != "typed_partition_values"]
+        return self.arrow_schema(columns=self._file_list.stream_columns).__arrow_c_schema__()
 
     def count(self) -> int:
         """How many files there are, without making a value of each."""
@@ -380,41 +305,35 @@ class Scan:
                 reading.meter.give(given)
                 files += given
         if files != self.limit:
-            self._compare(files, None)
+            self._metering.compare(files, None)
         return files
 
     @property
-    def _label(self) -> ListLabel:
-        """What lists of this scan's files say of themselves."""
-        return ListLabel(
-            table_id=self._listings.table_id,
-            root=self._context.root,
-            version=self.request.version,
-            where=self.where,
-            limit=self.limit,
+    def _file_list(self) -> FileList:
+        """How the files of this scan are given as Arrow."""
+        listings = self._source.listings
+        return FileList(
+            late=self._source.late,
+            context=self.context,
+            listings=listings,
+            label=ListLabel(
+                table_id=listings.table_id,
+                root=self.context.root,
+                version=self.request.version,
+                where=self.where,
+                limit=self.limit,
+            ),
+            shape=ListingShape(
+                where=self.where,
+                columns=None,
+                strategy=self.decision.strategy,
+                tripwire=self.options.tripwire,
+                fallback=self.options.fallback,
+                batch_rows=self.options.batch_rows,
+            ),
+            metering=self._metering,
         )
 
     def _first_phase(self, projection: tuple[str, ...] | None) -> Phase[ScanOutcome]:
         request = self.request if projection is None else self.request.projected(projection)
         return first_phase(self.decision, self.options, request=request, segment=self.segment)
-
-    def _compare(self, files: int, size_bytes: int | None) -> None:
-        """Surface a checksum file that does not agree with what the log gave, whole."""
-        checksum, source = self._checksum, self.segment.checksum
-        if checksum is None or source is None or self.request.predicate is not None:
-            return
-        claims = (
-            ("numFiles", checksum.num_files, files),
-            ("tableSizeBytes", checksum.table_size_bytes, size_bytes),
-        )
-        for name, claimed, found in claims:
-            if claimed is not None and found is not None and claimed != found:
-                self._reporter(
-                    ChecksumMismatched(
-                        table=self.request.table,
-                        path=source.path,
-                        field=name,
-                        claimed=claimed,
-                        found=found,
-                    )
-                )

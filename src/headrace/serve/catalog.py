@@ -95,7 +95,7 @@ class Catalog:
             reporter=_Renaming(self._reporter, name),
             cache_bytes=self._cache_bytes,
         )
-        table.files = ConfinedReachingStore(
+        table.data_store = ConfinedReachingStore(
             store, allowed=self.roots.uris, open_other=self._confined
         )
         return table

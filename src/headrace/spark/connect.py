@@ -148,7 +148,7 @@ class _Files:
 
     def _check_not_empty(self, paths: list[str]) -> None:
         """Look at local files: Spark passes over those without a byte, which have lost theirs."""
-        store = self._snapshot.table.files
+        store = self._snapshot.table.data_store
         if store.request_cost is not RequestCost.LOCAL:
             return
         for path in paths:
@@ -169,7 +169,7 @@ class _Files:
 
     def _deleted(self) -> pa.Table:
         """The keys of all deleted rows."""
-        store = self._snapshot.table.files
+        store = self._snapshot.table.data_store
         keys = []
         numbered = zip(self._files[_FILE], self._files["deletion_vector"], strict=True)
         for number, vector in numbered:

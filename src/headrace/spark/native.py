@@ -67,7 +67,7 @@ class _NativeTable:
             root,
             files,
             KeptFiles(self._snapshot, columns, self._address),
-            VectorReader(found, self._snapshot.table.files),
+            VectorReader(found, self._snapshot.table.data_store),
         )
         rows = self._java.scan(
             java_session(self._spark),
@@ -88,7 +88,7 @@ class _NativeTable:
         pushed = self._java.pushedPredicate(probe._jdf)  # noqa: SLF001  (the JVM's own)
         try:
             if pushed is not None:
-                return self._snapshot.scan(where=str(decode_predicate(pushed, self._columns)))
+                return self._snapshot.scan(where=decode_predicate(pushed, self._columns))
         except NOT_UNDERSTOOD as error:
             _LOGGER.info("no files are skipped for %s: %r", where, error)
         return self._snapshot.scan()

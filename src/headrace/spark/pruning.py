@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headrace.errors import HeadraceError, RequestError
+from headrace.expr.node import Predicate
 from headrace.protocol.action import DeletionVector
 from headrace.rows.deletion_vector import read_deletion_vector
 from headrace.spark.column import ScanColumns
@@ -50,14 +51,14 @@ class KeptFiles(_JavaFunction):
     def apply(self, predicate: str) -> bytes | None:
         """The paths, a line each; None: nothing is known, and all files are to be read."""
         try:
-            return self._paths(str(decode_predicate(predicate, self._columns)))
+            return self._paths(decode_predicate(predicate, self._columns))
         except NOT_UNDERSTOOD as error:
             _LOGGER.info("no files are skipped for %s: %r", predicate, error)
         except Exception:
             _LOGGER.warning("no files could be skipped for %s", predicate, exc_info=True)
         return None
 
-    def _paths(self, where: str) -> bytes:
+    def _paths(self, where: Predicate) -> bytes:
         kept = []
         for batch in self._snapshot.scan(where=where).batches(columns=("uri",)):
             uris = spark_addresses(batch["uri"], self._address)

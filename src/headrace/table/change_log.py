@@ -107,7 +107,7 @@ class ChangeLog(TableSource):
             before=self._before(request, last),
             last=last,
             executor=self.executor,
-            store=self.files,
+            store=self.data_store,
             row_request=last.row_request(where=where, columns=columns, options=chosen),
             options=chosen,
         )

@@ -1,5 +1,6 @@
 """Where a table is read from: its address, its store, its engine, and what is remembered of it."""
 
+import warnings
 from collections.abc import Mapping
 from os import PathLike
 from typing import Any
@@ -69,12 +70,13 @@ class TableSource:
         self.uri = store.root
         self.store = store
         self.storage_options = HiddenOptions(storage_options or {})
-        self.files = wiring.open_files(store, options=storage_options)
+        self.data_store: Store = wiring.open_files(store, options=storage_options)
+        """Where the data files are read from: the table's store, and others that paths lead to."""
         self.state_root: str | None = DELTA.state_root
         """The folder of the table's states; None: none is looked for."""
         if state is not None:
             self.state_root = str(state).rstrip("/") or None
-        log_store = self.files if state else store
+        log_store = self.data_store if state else store
         self.executor = executor or wiring.open_executor(log_store, cache_bytes=cache_bytes)
         self._dialect = DELTA
         self.reporter = reporter
@@ -86,6 +88,12 @@ class TableSource:
 
     def _repr_html_(self) -> str:
         return facts_html(type(self).__name__, {"uri": self.uri})
+
+    @property
+    def files(self) -> Store:
+        """The former name of `data_store`."""
+        warnings.warn("use `data_store` instead of `files`", DeprecationWarning, stacklevel=2)
+        return self.data_store
 
     def clear_cache(self) -> None:
         """Let go of the listings and footers that are remembered; the next scan reads anew."""

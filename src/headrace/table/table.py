@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 from headrace import wiring
 from headrace.errors import InvalidArgumentError, TableNotFoundError
-from headrace.expr.node import Basis
+from headrace.expr.node import Basis, Predicate
 from headrace.log.dialect import INDEXTABLES
 from headrace.metrics.counts import Counts
 from headrace.metrics.reporter import Reporter
@@ -35,6 +35,7 @@ from headrace.scan.listing import SnapshotListings
 from headrace.scan.moment import milliseconds
 from headrace.scan.options import ScanOptions
 from headrace.scan.scan import Scan
+from headrace.scan.source import ScanSource
 from headrace.table.change_log import ChangeLog
 from headrace.table.handover import ArrowDataset, RowHandover
 
@@ -160,7 +161,7 @@ class Snapshot(RowHandover):
 
     def scan(
         self,
-        where: str | None = None,
+        where: str | Predicate | None = None,
         *,
         limit: int | None = None,
         options: ScanOptions | None = None,
@@ -170,7 +171,8 @@ class Snapshot(RowHandover):
         """Plan a scan of the live files; nothing is read before it is iterated.
 
         Args:
-            where: A SQL condition; files that cannot hold a matching row are left out.
+            where: A condition, as SQL or as a predicate of `headrace.expr`; files that cannot hold
+                a matching row are left out.
             limit: Stop after so many files.
             options: How to go about it; no option changes which files are given.
             reporter: Takes the events of this scan; by default the table's reporter does.
@@ -185,6 +187,16 @@ class Snapshot(RowHandover):
         chosen = chosen_options(options or ScanOptions(), ScanOptions, overrides)
         schema = self.readable_schema
         return Scan(
+            source=ScanSource(
+                segment=self.segment,
+                context=self.context,
+                executor=self.table.executor,
+                late=wiring.ScanParts(),
+                listings=SnapshotListings(
+                    self.table.listings, segment=self.segment, table_id=self.metadata.id
+                ),
+                checksum=self.state.checksum,
+            ),
             request=ScanRequest(
                 table=self.table.uri,
                 version=self.version,
@@ -196,25 +208,15 @@ class Snapshot(RowHandover):
                 tail=self.state.tail,
                 dialect=self.state.dialect,
             ),
-            segment=self.segment,
-            context=self.context,
-            executor=self.table.executor,
-            reporter=reporter or self.table.reporter,
-            late=wiring.ScanParts(),
-            listings=SnapshotListings(
-                self.table.listings,
-                segment=self.segment,
-                table_id=self.metadata.id,
-            ),
             options=chosen,
-            where=where,
+            reporter=reporter or self.table.reporter,
+            where=None if where is None else str(where),
             limit=limit,
-            checksum=self.state.checksum,
         )
 
     def rows(
         self,
-        where: str | None = None,
+        where: str | Predicate | None = None,
         *,
         columns: Sequence[str] | None = None,
         limit: int | None = None,
@@ -228,7 +230,7 @@ class Snapshot(RowHandover):
         everything; `read_all()` makes a table of a small answer.
 
         Args:
-            where: A SQL condition: exactly the rows for which it is true are given.
+            where: A condition, as for `scan`: exactly the rows for which it is true are given.
             columns: The columns wanted, by name and in order; by default all of them.
             limit: Stop after so many rows; which ones is not defined.
             options: How to go about it; no option changes which rows there are.
@@ -248,7 +250,7 @@ class Snapshot(RowHandover):
         chosen = chosen_options(options or RowOptions(), RowOptions, overrides)
         return wiring.open_rows(
             self.scan(where=where, options=chosen, reporter=reporter),
-            store=self.table.files,
+            store=self.table.data_store,
             context=self.context,
             request=self.row_request(where=where, columns=columns, options=chosen),
             options=chosen,
@@ -257,7 +259,7 @@ class Snapshot(RowHandover):
 
     def count(
         self,
-        where: str | None = None,
+        where: str | Predicate | None = None,
         *,
         options: RowOptions | None = None,
         reporter: Reporter | None = None,
@@ -269,7 +271,7 @@ class Snapshot(RowHandover):
         `files_read`, and `how` for people.
 
         Args:
-            where: A SQL condition: exactly the rows for which it is true are counted.
+            where: A condition, as for `scan`: exactly the rows for which it is true are counted.
             options: How to go about it; no option changes the count.
             reporter: Takes the events of the scan; by default the table's reporter does.
             overrides: Single options by name, such as `files_at_once=8`.
@@ -280,12 +282,12 @@ class Snapshot(RowHandover):
         chosen = chosen_options(options or RowOptions(), RowOptions, overrides)
         return wiring.count_rows(
             self.scan(where, options=chosen, reporter=reporter),
-            store=self.table.files,
+            store=self.table.data_store,
             request=self.row_request(where=where, columns=(), options=chosen),
             options=chosen,
         )
 
-    def to_pyarrow_dataset(self, where: str | None = None) -> ArrowDataset:
+    def to_pyarrow_dataset(self, where: str | Predicate | None = None) -> ArrowDataset:
         """The rows as a `pyarrow.dataset.Dataset`, read when it is scanned.
 
         It prunes by partition values, and takes columns and filters of pyarrow. Arrow itself reads
@@ -294,8 +296,8 @@ class Snapshot(RowHandover):
         checked, and kept, when the dataset is made.
 
         Args:
-            where: A SQL condition: the dataset has exactly the rows for which it is true. All
-                files that can hold such rows then go through the row reader.
+            where: A condition, as for `scan`: the dataset has exactly the rows for which it is
+                true. All files that can hold such rows then go through the row reader.
 
         Raises:
             RequestError: `where` is wrong, as for `rows`.
@@ -303,7 +305,7 @@ class Snapshot(RowHandover):
         """
         return wiring.open_dataset(
             self.scan(where),
-            store=self.table.files,
+            store=self.table.data_store,
             context=self.context,
             request=self.row_request(where=where),
         )

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 
 from headrace import wiring
 from headrace.errors import InvalidTableError, UnsupportedFeatureError
-from headrace.expr.node import Basis, BoundPredicate
+from headrace.expr.node import Basis, BoundPredicate, Predicate
 from headrace.log.dialect import INDEXTABLES
 from headrace.log.segment import Segment
 from headrace.phases.snapshot import TableVersion
@@ -15,7 +15,7 @@ from headrace.protocol.column_mapping import mapping_mode, table_schema
 from headrace.protocol.schema import StructType
 from headrace.protocol.widening import check_followed
 from headrace.rows.option import RowOptions
-from headrace.scan.argument import column_names, condition
+from headrace.scan.argument import column_names, predicate
 from headrace.scan.late import ArrowSchema
 from headrace.scan.live_file import FileContext, PartitionColumn
 
@@ -112,7 +112,7 @@ class PinnedVersion:
     def row_request(
         self,
         *,
-        where: str | None = None,
+        where: str | Predicate | None = None,
         columns: Sequence[str] | None = None,
         options: RowOptions | None = None,
     ) -> RowRequest:
@@ -138,7 +138,9 @@ class PinnedVersion:
             raise InvalidTableError(table=self.state.table, reason=str(error)) from error
         return request
 
-    def bound_predicate(self, where: str | None, *, basis: Basis) -> BoundPredicate | None:
+    def bound_predicate(
+        self, where: str | Predicate | None, *, basis: Basis
+    ) -> BoundPredicate | None:
         """A condition, bound to the columns.
 
         Raises:
@@ -147,7 +149,7 @@ class PinnedVersion:
         if where is None:
             return None
         return wiring.bound_predicate(
-            condition(where),
+            predicate(where),
             schema=self.readable_schema,
             partition_columns=self.partition_columns,
             basis=basis,

@@ -8,18 +8,21 @@ of Spark: asking again would not change it, and on the driver it is raised with 
 
 import pickle
 from collections.abc import Iterator
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, Protocol, TypeAlias, TypeVar, cast
 
 import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from headrace.engines.arrow.add_columns import add_columns
 from headrace.engines.arrow.column_batch import ColumnBatch
 from headrace.engines.spark.lowering import LeafWork, Task
-from headrace.errors import HeadraceError, UnexpectedBatchError
+from headrace.errors import HeadraceError
 from headrace.metrics.counts import Counts
 from headrace.metrics.meter import Meter
+from headrace.plan.batch import ActionBatch
 from headrace.plan.context import ExecutionContext
+from headrace.replay.projection import ADD_FIELDS
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -80,11 +83,9 @@ def read_task(work: LeafWork, task: Task, *, meter: Meter) -> Iterator[tuple[int
     numbers = {piece.file: number for number, piece in enumerate(task)}
     wanted = work.leaf.wanted_fields
     for batch in engine.execute_leaves([work.leaf_of(piece) for piece in task]):
-        if not isinstance(batch, ColumnBatch):
-            got = type(batch).__name__
-            raise UnexpectedBatchError(phase="leaf", expected="ColumnBatch", got=got)
-        if len(batch):
-            yield numbers[batch.source], batch if wanted is None else batch.select(wanted)
+        adds = add_columns(cast("ActionBatch", batch), wanted or ADD_FIELDS)
+        if len(adds):
+            yield numbers[adds.source], adds if wanted is None else adds.select(wanted)
 
 
 def open_answers(answers: Any, tasks: tuple[Task, ...], *, meter: Meter) -> Iterator[ColumnBatch]:

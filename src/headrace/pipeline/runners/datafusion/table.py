@@ -94,7 +94,7 @@ def snapshot_dataset(
         wanted = pa.schema([known.field(name) for name in columns])
         with wiring.open_rows(
             scan,
-            store=snapshot.table.files,
+            store=snapshot.table.data_store,
             context=scan.context,
             request=request,
             options=options,

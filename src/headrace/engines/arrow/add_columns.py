@@ -1,4 +1,9 @@
-"""Adds that were decoded one by one, as the Arrow columns that a checkpoint would give."""
+"""Any batch of adds by column.
+
+Batches of any kind enter, `ColumnBatch` values leave: those of a checkpoint as they are, and adds
+that were decoded one by one as the Arrow columns that a checkpoint would give. Code outside of this
+engine calls it instead of asking what a batch is.
+"""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 
@@ -21,7 +26,9 @@ _VECTOR = pa.struct(
 
 
 def add_columns(batch: ActionBatch, fields: Collection[str]) -> ColumnBatch:
-    """The adds of a batch by column: the path, and the fields that are asked for."""
+    """The adds of a batch by column: the path, and at least the fields that are asked for."""
+    if isinstance(batch, ColumnBatch):
+        return batch
     adds = batch.actions("add")
     made = {name: make(adds) for name, make in _COLUMNS.items() if name in fields or name == "path"}
     struct = pa.StructArray.from_arrays(list(made.values()), list(made))

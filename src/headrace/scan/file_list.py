@@ -1,0 +1,85 @@
+"""The live files of a scan as Arrow: limited, labelled, and remembered where they are few.
+
+Batches of adds enter, record batches of files leave. A list that was read to its end is kept in the
+table's cache and given again from memory.
+"""
+
+from collections.abc import Generator, Iterable, Sequence
+
+import msgspec
+
+from headrace.metrics.meter import Meter
+from headrace.phases.scan import ScanOutcome
+from headrace.scan.argument import column_names
+from headrace.scan.label import ListLabel
+from headrace.scan.late import ArrowSchema, LateParts, RecordBatch
+from headrace.scan.listing import ListingShape, SnapshotListings
+from headrace.scan.live_file import FileContext
+from headrace.scan.metering import ScanMetering
+from headrace.scan.run import Run
+
+
+class FileList(msgspec.Struct, frozen=True, kw_only=True):
+    """How the files of one scan are given as Arrow."""
+
+    late: LateParts
+    context: FileContext
+    listings: SnapshotListings
+    label: ListLabel
+    """What the lists of this scan say of themselves."""
+    shape: ListingShape
+    """What its batches are like, with all columns."""
+    metering: ScanMetering
+
+    def schema(self, columns: Sequence[str] | None) -> ArrowSchema:
+        """The schema of the batches, with the label.
+
+        Raises:
+            InvalidArgumentError: it is not a list of names, or there is no such column.
+        """
+        names = None if columns is None else column_names(columns)
+        schema = self.late.files_schema(self.context, names)
+        return schema.with_metadata(self.label.to_metadata())
+
+    @property
+    def stream_columns(self) -> list[str] | None:
+        """The columns for other libraries, few of which know a struct without members."""
+        if self.context.partition_columns:
+            return None
+        return [name for name in self.schema(None).names if name != "typed_partition_values"]
+
+    def batches(
+        self, run: Run[ScanOutcome], columns: tuple[str, ...] | None, meter: Meter
+    ) -> Generator[RecordBatch, None, None]:
+        """Yield the files of a run, or those of an equal earlier one from memory."""
+        limit = self.label.limit
+        if limit == 0:
+            return
+        shape = msgspec.structs.replace(self.shape, columns=columns)
+        known = self.listings.find(shape)
+        if known is not None:
+            meter.count(listing_cache_hits=1)
+            yield from self.up_to_limit(known)
+            return
+        recording = self.listings.record(shape)
+        with run:
+            batches = (
+                files
+                for batch in run
+                for files in self.late.files_batches(batch, self.context, columns)
+            )
+            files = yield from self.up_to_limit(recording.watch(batches))
+        if files != limit:
+            self.metering.compare(files, None)
+            recording.complete()
+
+    def up_to_limit(self, batches: Iterable[RecordBatch]) -> Generator[RecordBatch, None, int]:
+        """Yield batches up to the limit, with their label, and return how many files they had."""
+        files, limit, label = 0, self.label.limit, self.label.to_metadata()
+        for batch in batches:
+            given = batch if limit is None else batch.slice(0, limit - files)
+            files += given.num_rows
+            yield given.replace_schema_metadata(label)
+            if files == limit:
+                break
+        return files

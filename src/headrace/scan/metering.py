@@ -1,0 +1,109 @@
+"""Counts what the iterations of a scan take, and reports how each of them ends.
+
+A meter enters with each iteration; the numbers of the last one can be read while it runs, and one
+`LogReplayCompleted` leaves through the reporter when it is over, however it ends.
+"""
+
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager
+
+from headrace.log.segment import Segment
+from headrace.metrics.event import ChecksumMismatched, LogReplayCompleted
+from headrace.metrics.meter import Meter
+from headrace.metrics.reporter import Reporter
+from headrace.phases.scan import ScanRequest
+from headrace.protocol.action import Checksum
+from headrace.scan.late import RecordBatch
+from headrace.scan.metrics import ScanMetrics
+from headrace.scan.strategy import Decision
+
+
+class ScanMetering:
+    """The metrics of one scan."""
+
+    def __init__(
+        self,
+        *,
+        request: ScanRequest,
+        segment: Segment,
+        checksum: Checksum | None,
+        reporter: Reporter,
+        planned: Decision,
+    ) -> None:
+        """Start with nothing counted.
+
+        Args:
+            request: Which table and version is scanned.
+            segment: The log that is read.
+            checksum: What the log claims about the whole version; None: nothing.
+            reporter: Takes the events.
+            planned: The strategy that the scan takes.
+        """
+        self.metrics = ScanMetrics(meter=Meter(), planned=planned)
+        """The numbers of the iteration that was started last, live while it runs."""
+        self._request = request
+        self._segment = segment
+        self._checksum = checksum
+        self._reporter = reporter
+
+    def start(self, meter: Meter, planned: Decision) -> ScanMetrics:
+        """Start an iteration, whose end its caller reports."""
+        meter.start()
+        meter.count(fallbacks=self._segment.abandoned)
+        self.metrics = ScanMetrics(meter=meter, planned=planned)
+        return self.metrics
+
+    @contextmanager
+    def reported(self, meter: Meter, planned: Decision) -> Iterator[None]:
+        """Start an iteration, and report its end when the context is left."""
+        metrics = self.start(meter, planned)
+        try:
+            yield
+        finally:
+            meter.end()
+            self._reporter(self.completed(metrics))
+
+    def batches(
+        self, batches: Generator[RecordBatch, None, None], meter: Meter, planned: Decision
+    ) -> Generator[RecordBatch, None, None]:
+        """Yield the same batches as one iteration, and count their files at its end."""
+        files = 0
+        with self.reported(meter, planned), closing(batches):
+            try:
+                for batch in batches:
+                    files += batch.num_rows
+                    yield batch
+            except Exception:
+                meter.give_all(files)  # the caller gets them before the error
+                raise
+            meter.give_all(files)
+
+    def completed(self, metrics: ScanMetrics) -> LogReplayCompleted:
+        """The event that ends an iteration."""
+        return metrics.completed(table=self._request.table, version=self._request.version)
+
+    def compare(self, files: int, size_bytes: int | None) -> None:
+        """Report a checksum file that contradicts a complete list of the files.
+
+        Args:
+            files: How many files the log has.
+            size_bytes: Their size; None if it was not counted.
+        """
+        checksum, source = self._checksum, self._segment.checksum
+        if checksum is None or source is None or self._request.predicate is not None:
+            return
+        claims = (
+            ("numFiles", checksum.num_files, files),
+            ("tableSizeBytes", checksum.table_size_bytes, size_bytes),
+        )
+        for name, claimed, counted in claims:
+            if claimed is not None and counted is not None and claimed != counted:
+                self._reporter(
+                    ChecksumMismatched(
+                        table=self._request.table,
+                        path=source.path,
+                        field=name,
+                        claimed=claimed,
+                        found=counted,
+                    )
+                )

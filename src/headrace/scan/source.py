@@ -1,0 +1,27 @@
+"""What a scan takes from its snapshot: everything but what its caller chooses."""
+
+import msgspec
+
+from headrace.log.segment import Segment
+from headrace.plan.executor import Executor
+from headrace.protocol.action import Checksum
+from headrace.scan.late import LateParts
+from headrace.scan.listing import SnapshotListings
+from headrace.scan.live_file import FileContext
+
+
+class ScanSource(msgspec.Struct, frozen=True, kw_only=True):
+    """One snapshot, as its scans see it."""
+
+    segment: Segment
+    """The files of the log that make up the version."""
+    context: FileContext
+    """What all files of the table share."""
+    executor: Executor
+    """What executes the plans."""
+    late: LateParts
+    """Arrow and asyncio, imported when they are needed."""
+    listings: SnapshotListings
+    """The lists of files that earlier scans have read."""
+    checksum: Checksum | None = None
+    """What the log claims about the whole version."""

@@ -1,0 +1,65 @@
+"""A condition may be given as SQL or as the predicate that it parses to."""
+
+import warnings
+from pathlib import Path
+
+import pytest
+
+from headrace import Snapshot, Table
+from headrace.errors import InvalidArgumentError, UnknownColumnError
+from headrace.expr.node import Column, Compare, CompareOp, Literal
+from headrace.expr.parse import parse_predicate
+from tests.lake.action import add, opening, statistics
+from tests.lake.log import write_history
+
+TEXT = "id >= 3 AND part = 'a'"
+
+
+@pytest.fixture
+def snapshot(tmp_path: Path) -> Snapshot:
+    adds = [
+        add(f"f{i}", stats=statistics(i), partition_values={"part": "ab"[i % 2], "n": "1"})
+        for i in range(9)
+    ]
+    return Table(write_history(tmp_path, [[*opening(), *adds]])).snapshot()
+
+
+def test_a_predicate_lists_the_files_of_its_text(snapshot: Snapshot) -> None:
+    by_text, by_value = snapshot.scan(TEXT), snapshot.scan(parse_predicate(TEXT))
+    paths = [file.path for file in by_text]
+    assert paths == [file.path for file in by_value]
+    assert 0 < len(paths) < 9
+    assert by_value.request == by_text.request
+    assert by_value.explain() == by_text.explain()
+
+
+def test_a_predicate_that_was_built_says_its_text(snapshot: Snapshot) -> None:
+    predicate = Compare(Column(("id",)), CompareOp.GE, Literal(3))
+    scan = snapshot.scan(predicate)
+    assert scan.where == "id >= 3"
+    assert [file.path for file in scan] == [file.path for file in snapshot.scan("id >= 3")]
+
+
+def test_batches_of_a_predicate_can_be_brought_up_to_date(snapshot: Snapshot) -> None:
+    scan = snapshot.scan(parse_predicate("id >= 3"))
+    batches = list(scan.batches())
+    again = list(scan.since(batches, version=0, where=scan.where))
+    assert sum(map(len, again)) == sum(map(len, batches)) > 0
+
+
+def test_a_predicate_over_an_unknown_column_is_refused(snapshot: Snapshot) -> None:
+    with pytest.raises(UnknownColumnError):
+        snapshot.scan(Column(("nowhere",)))
+
+
+def test_anything_else_is_refused(snapshot: Snapshot) -> None:
+    with pytest.raises(InvalidArgumentError):
+        snapshot.scan(7)  # type: ignore[arg-type]
+
+
+def test_the_store_of_data_files_keeps_its_former_name(snapshot: Snapshot) -> None:
+    with pytest.warns(DeprecationWarning, match="data_store"):
+        assert snapshot.table.files is snapshot.table.data_store
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert snapshot.table.data_store.root
