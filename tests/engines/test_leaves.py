@@ -23,6 +23,7 @@ from tests.lake.action import Line, add, metadata, opening, protocol
 from tests.lake.checkpoint import Encoding, Form, Shape, write_checkpoint
 from tests.lake.log import commit_path, state_at, write_history
 from tests.lake.schema import checkpoint_schema
+from tests.scan.counting import CountingLocalStore
 
 
 def partitioned(values: list[dict[str, str]]) -> list[Line]:
@@ -202,3 +203,18 @@ def test_a_system_that_fails_is_not_taken_for_a_damaged_checkpoint(
     monkeypatch.setattr(pq, "ParquetFile", no_room)
     with pytest.raises(StoreFailedError, match="Too many open files"):
         list(snapshot.scan())
+
+
+@pytest.mark.parametrize("is_remote", [False, True])
+def test_row_groups_taken_together_stay_in_order(tmp_path: Path, *, is_remote: bool) -> None:
+    """One thread takes all of them, so the other one cannot overtake it."""
+    history = [[*opening(), *(add(f"f{i:02}") for i in range(60))]]
+    write_history(tmp_path, history)
+    shape = Shape(form=Form.CLASSIC, row_group_rows=2)
+    [path] = write_checkpoint(tmp_path, 0, state_at(history, 0), shape)
+    rows = pq.ParquetFile(path).read().column("add").to_pylist()
+    written = [row["path"] for row in rows if row is not None]
+    store = CountingLocalStore(tmp_path) if is_remote else LocalStore(str(tmp_path))
+    snapshot = Table(tmp_path, executor=open_executor(store)).snapshot()
+    scan = snapshot.scan(strategy="forward", leaf_parallelism=3, row_groups_per_batch=100)
+    assert [file.path for file in scan] == written

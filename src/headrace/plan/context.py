@@ -16,7 +16,7 @@ class ExecutionSettings(msgspec.Struct, frozen=True, kw_only=True):
     batch_rows: int = 16_384
     """The most rows of a checkpoint in one batch."""
     row_groups_per_batch: int = 1
-    """How many row groups one reader takes before it looks for other work."""
+    """How many row groups of a checkpoint one thread takes at a time; they stay in order."""
     retry_attempts: int = 4
     """How often a read is tried before it counts as failed."""
     retry_backoff_ms: int = 50

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import reduce
 from itertools import groupby, islice
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import pyarrow.compute as pc
 
 from headrace.engines.arrow.column_batch import ColumnBatch
 from headrace.engines.arrow.footer import Footer
-from headrace.engines.arrow.group_judge import GroupJudge, PossibleGroup
+from headrace.engines.arrow.group_judge import GroupJudge
 from headrace.engines.arrow.json_lines import count_json_rows
 from headrace.engines.arrow.leaf import LeafPiece, LeafScan
 from headrace.engines.arrow.manifest_scan import ManifestScan
@@ -41,6 +41,7 @@ _FIRST_ROW_GROUPS = 4
 """Row groups of remote files that are requested at first. Each one taken allows another ahead."""
 
 
+G = TypeVar("G")
 LeafFile: TypeAlias = tuple[LogFile, tuple[int, ...] | None]
 """A file, and those of its row groups that are to be read; None: all of them."""
 
@@ -181,12 +182,16 @@ class ArrowColumnar:
         little, and a long one has as many under way as there is room for.
         """
         ahead: deque[LeafPiece] = deque()
+        size = self._context.settings.row_groups_per_batch
         most_ahead = _FIRST_ROW_GROUPS
         for file, some in files:
             self._context.cancellation.check()
-            for wanted in leaf.judge.wanted(file, some):
-                windows = self._source.windows(file, leaf.ranges(file, wanted.group))
-                ahead.append(LeafPiece(file=file, groups=[], read_ahead=((wanted, windows),)))
+            for groups in _batched(leaf.judge.wanted(file, some), size):
+                with_bytes = tuple(
+                    (wanted, self._source.windows(file, leaf.ranges(file, wanted.group)))
+                    for wanted in groups
+                )
+                ahead.append(LeafPiece(file=file, groups=[], read_ahead=with_bytes))
                 while ahead and (self._source.is_full or len(ahead) >= most_ahead):
                     most_ahead += 1
                     yield ahead.popleft()
@@ -235,6 +240,6 @@ def _kept(predicate: BoundPredicate, batch: Any) -> ColumnBatch:
     return batch.filter(keep_mask(predicate, batch)) if len(batch) else batch
 
 
-def _batched(groups: Iterator[PossibleGroup], size: int) -> Iterator[list[PossibleGroup]]:
+def _batched(groups: Iterator[G], size: int) -> Iterator[list[G]]:
     while some := list(islice(groups, size)):
         yield some
