@@ -116,8 +116,8 @@ class ColumnarLoader:
 
     def __call__(self, log: LogBytes, context: ExecutionContext) -> Columnar:
         """Import the columnar half and bind it to a run."""
+        from headrace.engines.arrow.checkpoint.parquet_source import FooterCache  # noqa: PLC0415
         from headrace.engines.arrow.columnar import ArrowColumnar  # noqa: PLC0415
-        from headrace.engines.arrow.parquet_source import FooterCache  # noqa: PLC0415
 
         if self._footers is None:
             self._footers = FooterCache(self._cache_bytes)
@@ -183,7 +183,7 @@ def bound_predicate(
     return bind(where, schema=schema, partition_columns=partition_columns, basis=basis)
 
 
-class ScanParts:
+class ScanImports:
     """What scans need only when they are asked for it: imported then, and not before."""
 
     def files_schema(self, context: FileContext, columns: Sequence[str] | None) -> Any:

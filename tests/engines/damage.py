@@ -6,8 +6,8 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from headrace.engines.arrow.lite.page import body_size
-from headrace.engines.arrow.lite.thrift import read_struct
+from headrace.engines.arrow.parquet.page import body_size
+from headrace.engines.arrow.parquet.thrift import read_struct
 
 
 class Damaged:

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 
 from headrace.compiled.library import is_built
 from headrace.compiled.memory import Memory
-from headrace.engines.arrow import add_batches
-from headrace.engines.arrow.add_batches import AddReader, Wanted
+from headrace.engines.arrow.checkpoint import add_batches
+from headrace.engines.arrow.checkpoint.add_batches import AddReader, Wanted
+from headrace.engines.arrow.checkpoint.footer import Footer
+from headrace.engines.arrow.checkpoint.parquet_source import FooterCache, ParquetSource
+from headrace.engines.arrow.checkpoint.text_column import TextColumn
 from headrace.engines.arrow.column_batch import ColumnBatch
-from headrace.engines.arrow.footer import Footer
-from headrace.engines.arrow.parquet_source import FooterCache, ParquetSource
 from headrace.engines.arrow.plain import plain_batch
-from headrace.engines.arrow.text_column import TextColumn
 from headrace.errors import CorruptCheckpointError
 from headrace.metrics.meter import Meter
 from headrace.protocol.log_file import LogFile

@@ -10,7 +10,7 @@ import pytest
 
 from headrace import Snapshot, Table
 from headrace.compiled import library
-from headrace.engines.arrow import add_batches
+from headrace.engines.arrow.checkpoint import add_batches
 from headrace.errors import CorruptCheckpointError
 from headrace.metrics.event import CheckpointAbandoned, Event
 from tests.engines.damage import flipped, page_bodies

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from headrace.compiled.library import is_built
 from headrace.compiled.memory import Memory
 from headrace.compiled.text_copies import kept_texts, words_of
-from headrace.engines.arrow import add_batches
+from headrace.engines.arrow.checkpoint import add_batches
 from tests.effort import examples
 from tests.engines.test_add_batches import by_arrow, quick, written
 

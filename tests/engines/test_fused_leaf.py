@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from headrace import Table, wiring
-from headrace.engines.spark.keeping import KeepingExecutor
+from headrace.engines.spark.deferring import DeferringExecutor
 from headrace.engines.spark.worker import read_task
 from headrace.expr.node import And, BoundPredicate
 from headrace.metrics.meter import Meter
@@ -79,10 +79,12 @@ def test_workers_ship_no_column_that_only_the_predicate_needed(tmp_path: Path, w
     adds = [add(f"f{i}", stats=statistics(i), partition_values=values) for i in range(9)]
     write_history(tmp_path, [[*opening(), *adds]])
     write_checkpoint(tmp_path, 0, state_at([[*opening(), *adds]], 0), Shape(form=Form.CLASSIC))
-    executor = KeepingExecutor(wiring.open_executor(LocalStore(str(tmp_path))), task_bytes=1 << 20)
+    executor = DeferringExecutor(
+        wiring.open_executor(LocalStore(str(tmp_path))), task_bytes=1 << 20
+    )
     scan = Table(tmp_path, executor=executor).snapshot().scan(where)
     scan.run(projection=("path", "size")).run_to_terminal()
-    [(work, [task])] = executor.kept
+    [(work, [task])] = executor.deferred
     assert {"add.stats", "add.partitionValues"} & set(work.leaf.columns)
     batches = [batch for _, batch in read_task(work, task, meter=Meter())]
     assert sum(map(len, batches)) > 0

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from headrace.compiled.library import is_built
 from headrace.compiled.memory import Memory
-from headrace.engines.arrow.coded_map import MapChunks, MapPages
-from headrace.engines.arrow.footer import Footer
+from headrace.engines.arrow.checkpoint.coded_map import MapChunks, MapPages
+from headrace.engines.arrow.checkpoint.footer import Footer
 from tests.effort import examples
 from tests.engines.test_coded_map import written
 

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headrace.engines.arrow.lite.action import read_actions
-from headrace.engines.arrow.lite.codec import Codec
-from headrace.engines.arrow.lite.page import read_pages
-from headrace.engines.arrow.lite.thrift import read_struct
-from headrace.engines.arrow.lite.varint import read_varint
+from headrace.engines.arrow.parquet.action import read_actions
+from headrace.engines.arrow.parquet.codec import Codec
+from headrace.engines.arrow.parquet.page import read_pages
+from headrace.engines.arrow.parquet.thrift import read_struct
+from headrace.engines.arrow.parquet.varint import read_varint
 from headrace.protocol.action import ACTION_TYPES
 from tests.effort import examples
 from tests.engines.source import Content

@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 
 from headrace.compiled.library import function, is_built
 from headrace.compiled.memory import Memory
-from headrace.engines.arrow.coded_map import CodedMaps, MapChunks
-from headrace.engines.arrow.footer import Footer
-from headrace.engines.arrow.lite.action import read_actions
-from headrace.engines.arrow.text_column import TextColumn
+from headrace.engines.arrow.checkpoint.coded_map import CodedMaps, MapChunks
+from headrace.engines.arrow.checkpoint.footer import Footer
+from headrace.engines.arrow.checkpoint.text_column import TextColumn
+from headrace.engines.arrow.parquet.action import read_actions
 from headrace.errors import CorruptCheckpointError
 from tests.engines.damage import flipped, page_bodies
 from tests.engines.source import Content

@@ -6,7 +6,7 @@ from headrace.errors import HeadraceError, IncrementRefusedError
 from headrace.log.name import LOG_DIRECTORY, first_name
 from headrace.log.segment import Segment, index_log
 from headrace.phases.phase import Consume, Phase
-from headrace.phases.recovery import meaning
+from headrace.phases.recovery import user_facing_error
 from headrace.phases.scan import ScanOutcome, ScanRequest, plan_scan
 from headrace.plan.batch import Batch
 from headrace.plan.node import FirstOfEach, ListFiles, Node, ScanJson
@@ -80,4 +80,4 @@ class CheckIncrement(Consume[ScanOutcome], frozen=True, kw_only=True):
 
     def failed(self, error: HeadraceError) -> Phase[ScanOutcome]:
         """Commits have no other source."""
-        raise meaning(error, self)
+        raise user_facing_error(error, self)

@@ -87,14 +87,16 @@ def recover(phase: Rebasable[T], error: HeadraceError) -> Phase[T]:
         raise error
     if any(path == file.path for file in segment.compactions):
         table = phase.request.table
-        event = CompactionAbandoned(table=table, path=path, reason=reason_beside(path, error))
+        event = CompactionAbandoned(
+            table=table, path=path, reason=reason_without_prefix(path, error)
+        )
         return phase.rebased(segment.without_compactions(), (event,))
     if segment.checkpoint is None or any(path == f.path for f in segment.commits_newest_first):
-        raise meaning(error, phase)
+        raise user_facing_error(error, phase)
     return OlderBase(resume=phase, error=error)
 
 
-def reason_beside(name: str, error: Exception) -> str:
+def reason_without_prefix(name: str, error: Exception) -> str:
     """What an error says, for an event that has the name with which the error begins."""
     return str(error).removeprefix(f"{name}: ").removeprefix(f"{name} ")
 
@@ -120,7 +122,7 @@ def contradiction(
     return None
 
 
-def meaning(error: HeadraceError, phase: SegmentPhase) -> HeadraceError:
+def user_facing_error(error: HeadraceError, phase: SegmentPhase) -> HeadraceError:
     """What an error says to someone who holds a snapshot.
 
     A file that vanished has expired it; a line that cannot be decoded is a damaged checkpoint
@@ -188,7 +190,9 @@ class OlderBase(Consume[T], frozen=True, kw_only=True):
             return self.resume.rebased(replace(segment, abandoned=failed.abandoned), ())
         path = failed.checkpoint.files[0].path
         event = CheckpointAbandoned(
-            table=self.resume.request.table, path=path, reason=reason_beside(path, self.error)
+            table=self.resume.request.table,
+            path=path,
+            reason=reason_without_prefix(path, self.error),
         )
         segment = replace(segment, abandoned=failed.abandoned + 1)
         return self.resume.rebased(segment, (event,))
@@ -199,16 +203,16 @@ class OlderBase(Consume[T], frozen=True, kw_only=True):
         listed = [file for file in files if file.path in commits]
         for file in listed:
             if not _is_same(file, commits[file.path]):
-                raise meaning(ObjectChangedError(path=file.path), self.resume)
+                raise user_facing_error(ObjectChangedError(path=file.path), self.resume)
         if commits and not listed:
-            raise meaning(ObjectNotFoundError(path=next(iter(commits))), self.resume)
+            raise user_facing_error(ObjectNotFoundError(path=next(iter(commits))), self.resume)
         if not commits and isinstance(self.error, ObjectChangedError):
-            raise meaning(self.error, self.resume)
+            raise user_facing_error(self.error, self.resume)
 
     def _said(self, files: Sequence[LogFile], failed: Checkpoint) -> HeadraceError:
         """What went wrong: a checkpoint that is not listed any more has been cleaned up."""
         listed = {file.path for file in files}
         if all(file.path in listed for file in failed.files):
-            return meaning(self.error, self.resume)
+            return user_facing_error(self.error, self.resume)
         path = getattr(self.error, "path", failed.files[0].path)
-        return meaning(ObjectNotFoundError(path=path), self.resume)
+        return user_facing_error(ObjectNotFoundError(path=path), self.resume)

@@ -9,7 +9,7 @@ from headrace.log.name import LOG_DIRECTORY, first_name
 from headrace.log.segment import LogIndex, index_log
 from headrace.metrics.event import RefreshRestarted
 from headrace.phases.phase import Consume, Phase, Terminus
-from headrace.phases.recovery import reason_beside
+from headrace.phases.recovery import reason_without_prefix
 from headrace.phases.snapshot import (
     Known,
     ReadHint,
@@ -49,7 +49,7 @@ class RefreshLog(Consume[TableVersion], frozen=True, kw_only=True):
         try:
             segment = index.segment()
         except (LogGapError, TableNotFoundError) as error:
-            reason = reason_beside(old.table, error)
+            reason = reason_without_prefix(old.table, error)
             event = RefreshRestarted(table=old.table, reason=reason)
             return ReadHint(request=request, events=(event,))
         if segment.version == old.segment.version:

@@ -21,9 +21,9 @@ from headrace.phases.phase import Consume, Parallel, Phase, Sequential, Terminus
 from headrace.phases.recovery import (
     STATE_FAILURES,
     OlderBase,
-    meaning,
-    reason_beside,
+    reason_without_prefix,
     recover,
+    user_facing_error,
 )
 from headrace.plan.batch import Batch
 from headrace.plan.node import (
@@ -116,7 +116,7 @@ class CommitReplay(Sequential[ScanOutcome], frozen=True, kw_only=True):
                 _, last = file.sums_up
                 older = self.segment.commits_newest_first
                 event = CompactionAbandoned(
-                    table=self.request.table, path=path, reason=reason_beside(path, error)
+                    table=self.request.table, path=path, reason=reason_without_prefix(path, error)
                 )
                 return CommitReplay(
                     request=self.request,
@@ -125,7 +125,7 @@ class CommitReplay(Sequential[ScanOutcome], frozen=True, kw_only=True):
                     seen=self.seen.without(path),
                     events=(event,),
                 )
-        raise meaning(error, self)
+        raise user_facing_error(error, self)
 
 
 class Afterwards(Enum):
@@ -227,7 +227,7 @@ class CheckpointReplay(Parallel[ScanOutcome], frozen=True, kw_only=True):
     def failed(self, error: HeadraceError, *, given: int) -> Phase[ScanOutcome]:
         """Nothing given out yet: an older base gives the same answer."""
         if given:
-            raise meaning(error, self)
+            raise user_facing_error(error, self)
         return recover(self, error)
 
     def rebased(self, segment: Segment, events: tuple[Event, ...]) -> Phase[ScanOutcome]:
@@ -282,7 +282,7 @@ class StateReplay(CheckpointReplay, frozen=True, kw_only=True):
         if given or state is None or instead is None or not isinstance(error, STATE_FAILURES):
             raise error
         path = getattr(error, "path", state.file.path)
-        reason = reason_beside(path, error)
+        reason = reason_without_prefix(path, error)
         event = StateAbandoned(table=self.request.table, path=path, reason=reason)
         segment = msgspec.structs.replace(instead, abandoned=self.segment.abandoned + 1)
         return self.rebased(segment, (event,))

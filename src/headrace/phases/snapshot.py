@@ -22,7 +22,7 @@ from headrace.log.state_name import hint_path
 from headrace.metrics.event import ChecksumIgnored, Event, HintIgnored
 from headrace.phases.checkpoint import scan_checkpoint
 from headrace.phases.phase import Consume, Phase, Terminus
-from headrace.phases.recovery import contradiction, reason_beside, recover
+from headrace.phases.recovery import contradiction, reason_without_prefix, recover
 from headrace.phases.state_base import choose_state, first_to_list, hinted_version
 from headrace.plan.batch import Batch
 from headrace.plan.node import Chain, FirstOfEach, ListFiles, Node, ReadDocument, ScanJson
@@ -187,7 +187,7 @@ class ReadChecksum(Consume[TableVersion], frozen=True, kw_only=True):
 
     def failed(self, error: HeadraceError) -> Phase[TableVersion]:
         """The log has it all."""
-        return self._ignored(reason_beside(self.file.path, error))
+        return self._ignored(reason_without_prefix(self.file.path, error))
 
     def _ignored(self, reason: str) -> Phase[TableVersion]:
         event = ChecksumIgnored(table=self.request.table, path=self.file.path, reason=reason)
@@ -272,7 +272,7 @@ class ReadProtocolAndMetadata(Consume[TableVersion], frozen=True, kw_only=True):
         """A table is refused for what its log says, never for the word of a checksum file."""
         assert self.segment.checksum is not None
         table = self.request.table
-        said = reason_beside(table, refusal)
+        said = reason_without_prefix(table, refusal)
         reason = f"the table would be refused for it, and its log says otherwise ({said})"
         doubted = ChecksumIgnored(table=table, path=self.segment.checksum.path, reason=reason)
         return ReadProtocolAndMetadata(request=self.request, segment=self.segment, doubted=doubted)

@@ -16,7 +16,7 @@ from headrace.log.state import State
 from headrace.log.state_name import hint_path, state_path
 from headrace.metrics.event import StateAbandoned
 from headrace.phases.phase import Consume, Phase
-from headrace.phases.recovery import STATE_FAILURES, reason_beside
+from headrace.phases.recovery import STATE_FAILURES, reason_without_prefix
 from headrace.plan.batch import Batch
 from headrace.plan.node import Node, ScanAvro
 from headrace.protocol.action import LastCheckpoint, Metadata
@@ -177,7 +177,7 @@ class ReadState(Consume[T], Generic[T], frozen=True, kw_only=True):
     def failed(self, error: HeadraceError) -> Phase[T]:
         """A state that cannot be read is no state."""
         if isinstance(error, STATE_FAILURES):
-            return self._ignored(reason_beside(self.path, error))
+            return self._ignored(reason_without_prefix(self.path, error))
         raise error
 
     def _ignored(self, reason: str) -> Phase[T]:

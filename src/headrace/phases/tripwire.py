@@ -12,7 +12,7 @@ from headrace.errors import FallbackForbiddenError, HeadraceError
 from headrace.log.segment import Segment
 from headrace.metrics.event import FellBack
 from headrace.phases.phase import Consume, Phase
-from headrace.phases.recovery import meaning
+from headrace.phases.recovery import user_facing_error
 from headrace.phases.scan import ScanOutcome, ScanRequest, plan_forward_scan, plan_scan
 from headrace.plan.batch import Batch
 from headrace.plan.node import FirstOfEach, Node, ScanJson
@@ -50,7 +50,7 @@ class CheckTripwire(Consume[ScanOutcome], frozen=True, kw_only=True):
 
     def failed(self, error: HeadraceError) -> Phase[ScanOutcome]:
         """Commits have no other source."""
-        raise meaning(error, self)
+        raise user_facing_error(error, self)
 
     def _fall_back(self, reason: str) -> Phase[ScanOutcome]:
         if self.fallback is Fallback.FORBIDDEN:

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 from headrace.compiled.columns import Column, Status, dictionary_loop, take_loop
 from headrace.compiled.memory import Block, Memory
 from headrace.compiled.texts import CODECS, OTHER_CODEC
-from headrace.engines.arrow.lite.codec import Codec
+from headrace.engines.arrow.parquet.codec import Codec
 from headrace.rows.chunk_layout import ChunkLayout
 from headrace.rows.chunk_output import COPY_STEP_BYTES, ChunkOutput, Flags, Rows, UnusualChunkError
 

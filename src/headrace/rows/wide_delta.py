@@ -11,9 +11,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from headrace.engines.arrow.lite.page import body_size
-from headrace.engines.arrow.lite.thrift import read_struct
-from headrace.engines.arrow.lite.varint import read_varint
+from headrace.engines.arrow.parquet.page import body_size
+from headrace.engines.arrow.parquet.thrift import read_struct
+from headrace.engines.arrow.parquet.varint import read_varint
 
 WIDE_DIFFERENCES = "it has differences of 32-bit integers with more than 32 bits"
 _ENCODING_NAME, _ENCODING = "DELTA_BINARY_PACKED", 5

@@ -20,7 +20,7 @@ from headrace.plan.cancellation import Cancellation
 from headrace.plan.context import ExecutionContext
 from headrace.plan.executor import Executor
 from headrace.protocol.action import DeletionVector
-from headrace.scan.late import ArrowSchema, RecordBatch, RecordBatchReader
+from headrace.scan.lazy_imports import ArrowSchema, RecordBatch, RecordBatchReader
 from headrace.scan.run import Run
 from headrace.storage.location import resolve
 

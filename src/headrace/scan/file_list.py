@@ -12,7 +12,7 @@ from headrace.metrics.meter import Meter
 from headrace.phases.scan import ScanOutcome
 from headrace.scan.argument import column_names
 from headrace.scan.label import ListLabel
-from headrace.scan.late import ArrowSchema, LateParts, RecordBatch
+from headrace.scan.lazy_imports import ArrowSchema, LazyImports, RecordBatch
 from headrace.scan.listing import ListingShape, SnapshotListings
 from headrace.scan.live_file import FileContext
 from headrace.scan.metering import ScanMetering
@@ -22,7 +22,7 @@ from headrace.scan.run import Run
 class FileList(msgspec.Struct, frozen=True, kw_only=True):
     """How the files of one scan are given as Arrow."""
 
-    late: LateParts
+    lazy: LazyImports
     context: FileContext
     listings: SnapshotListings
     label: ListLabel
@@ -38,7 +38,7 @@ class FileList(msgspec.Struct, frozen=True, kw_only=True):
             InvalidArgumentError: it is not a list of names, or there is no such column.
         """
         names = None if columns is None else column_names(columns)
-        schema = self.late.files_schema(self.context, names)
+        schema = self.lazy.files_schema(self.context, names)
         return schema.with_metadata(self.label.to_metadata())
 
     @property
@@ -66,7 +66,7 @@ class FileList(msgspec.Struct, frozen=True, kw_only=True):
             batches = (
                 files
                 for batch in run
-                for files in self.late.files_batches(batch, self.context, columns)
+                for files in self.lazy.files_batches(batch, self.context, columns)
             )
             files = yield from self.up_to_limit(recording.watch(batches))
         if files != limit:

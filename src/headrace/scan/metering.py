@@ -13,7 +13,7 @@ from headrace.metrics.meter import Meter
 from headrace.metrics.reporter import Reporter
 from headrace.phases.scan import ScanRequest
 from headrace.protocol.action import Checksum
-from headrace.scan.late import RecordBatch
+from headrace.scan.lazy_imports import RecordBatch
 from headrace.scan.metrics import ScanMetrics
 from headrace.scan.strategy import Decision
 

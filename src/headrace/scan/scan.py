@@ -18,7 +18,7 @@ from headrace.scan.explain import explain_machine
 from headrace.scan.file_list import FileList
 from headrace.scan.html import facts_html
 from headrace.scan.label import ListLabel
-from headrace.scan.late import ArrowBatches, ArrowSchema, RecordBatch
+from headrace.scan.lazy_imports import ArrowBatches, ArrowSchema, RecordBatch
 from headrace.scan.listing import ListingShape
 from headrace.scan.live_file import FileContext, LiveFile, live_files
 from headrace.scan.metering import ScanMetering
@@ -170,7 +170,7 @@ class Scan:
 
     async def __aiter__(self) -> AsyncIterator[LiveFile]:
         reading = ExecutionContext(settings=self.options)
-        live_files = self._source.late.in_bulk(self._files(reading), reading.cancellation)
+        live_files = self._source.lazy.in_bulk(self._files(reading), reading.cancellation)
         with self._metering.reported(reading.meter, self.decision):
             async with aclosing(live_files):
                 async for file in live_files:
@@ -207,7 +207,7 @@ class Scan:
         """
         names = None if columns is None else column_names(columns)
         schema = self._file_list.schema(names)
-        projection = None if names is None else self._source.late.add_fields(schema.names)
+        projection = None if names is None else self._source.lazy.add_fields(schema.names)
         reading = ExecutionContext(settings=self.options)
         run = self._run(self._first_phase(projection), reading)
         batches = self._file_list.batches(run, names, reading.meter)
@@ -224,7 +224,7 @@ class Scan:
             self._metering.batches(batches, reading.meter, planned),
             cancellation=reading.cancellation,
             taken=lambda batch: reading.meter.give(batch.num_rows),
-            to_async=self._source.late.one_by_one,
+            to_async=self._source.lazy.one_by_one,
         )
 
     def _run(self, phase: Phase[ScanOutcome], reading: ExecutionContext) -> Run[ScanOutcome]:
@@ -273,7 +273,7 @@ class Scan:
         reading: ExecutionContext,
     ) -> Generator[RecordBatch, None, None]:
         with self._run(phase, reading) as run:
-            batches = self._source.late.bring_up_to_date(previous, run, self.context, label)
+            batches = self._source.lazy.bring_up_to_date(previous, run, self.context, label)
             yield from self._file_list.up_to_limit(batches)
 
     def arrow_schema(self, *, columns: Sequence[str] | None = None) -> ArrowSchema:
@@ -288,7 +288,7 @@ class Scan:
         """
         names = self._file_list.stream_columns
         schema = self.arrow_schema(columns=names)
-        reader = self._source.late.reader(schema, self.batches(columns=names))
+        reader = self._source.lazy.reader(schema, self.batches(columns=names))
         return reader.__arrow_c_stream__(requested_schema)
 
     def __arrow_c_schema__(self) -> object:
@@ -313,7 +313,7 @@ class Scan:
         """How the files of this scan are given as Arrow."""
         listings = self._source.listings
         return FileList(
-            late=self._source.late,
+            lazy=self._source.lazy,
             context=self.context,
             listings=listings,
             label=ListLabel(

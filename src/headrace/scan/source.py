@@ -5,7 +5,7 @@ import msgspec
 from headrace.log.segment import Segment
 from headrace.plan.executor import Executor
 from headrace.protocol.action import Checksum
-from headrace.scan.late import LateParts
+from headrace.scan.lazy_imports import LazyImports
 from headrace.scan.listing import SnapshotListings
 from headrace.scan.live_file import FileContext
 
@@ -19,7 +19,7 @@ class ScanSource(msgspec.Struct, frozen=True, kw_only=True):
     """What all files of the table share."""
     executor: Executor
     """What executes the plans."""
-    late: LateParts
+    lazy: LazyImports
     """Arrow and asyncio, imported when they are needed."""
     listings: SnapshotListings
     """The lists of files that earlier scans have read."""

@@ -12,8 +12,8 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from headrace import wiring
 from headrace.engines.arrow.executor import ArrowExecutor
+from headrace.engines.spark.deferring import DeferringExecutor
 from headrace.engines.spark.executor import TASK_BYTES, WAVE_BYTES, SparkExecutor
-from headrace.engines.spark.keeping import KeepingExecutor
 from headrace.engines.spark.lowering import LeafWork, Task
 from headrace.engines.spark.shipment import ship
 from headrace.engines.spark.worker import Shipped, read_task
@@ -90,8 +90,8 @@ def files(  # noqa: PLR0913  (what a scan takes, and where it goes)
             cannot run.
     """
     opened = open_given(table, storage_options)
-    keeping = KeepingExecutor(_embedded(opened), task_bytes=task_bytes)
-    pinned = Table(opened.uri, store=opened.store, executor=keeping, reporter=opened.reporter)
+    deferring = DeferringExecutor(_embedded(opened), task_bytes=task_bytes)
+    pinned = Table(opened.uri, store=opened.store, executor=deferring, reporter=opened.reporter)
     scan = pinned.snapshot(version=version, as_of=as_of).scan(where=where)
     schema = scan.arrow_schema(columns=columns)
     projection = None if columns is None else add_fields(schema.names)
@@ -101,7 +101,7 @@ def files(  # noqa: PLR0913  (what a scan takes, and where it goes)
     frames = []
     if given:
         frames.append(spark.createDataFrame(pa.Table.from_batches(given), spark_schema))
-    for work, tasks in keeping.kept:
+    for work, tasks in deferring.deferred:
         list_files = ListFilesOfTasks(ship(spark, work), tasks, scan.context, columns)
         numbers = spark.range(0, len(tasks), 1, len(tasks))
         frames.append(numbers.mapInArrow(list_files, spark_schema))

@@ -3,7 +3,7 @@
 An address enters; snapshots, scans, counts, history, changes and rows leave.
 """
 
-from headrace.scan.late import ArrowSchema, RecordBatchReader
+from headrace.scan.lazy_imports import ArrowSchema, RecordBatchReader
 from headrace.table.table import Snapshot, Table
 from headrace.table.version import RowRequest
 

@@ -25,7 +25,7 @@ from headrace.rows.option import RowOptions
 from headrace.scan.argument import chosen_options, ratified_tail, seconds, whole_number
 from headrace.scan.changes import Changes
 from headrace.scan.history import HistoryEntry, history_entries
-from headrace.scan.late import RecordBatchReader
+from headrace.scan.lazy_imports import RecordBatchReader
 from headrace.scan.moment import milliseconds
 from headrace.scan.run import Run
 from headrace.scan.state_changes import StateChanges
@@ -64,7 +64,7 @@ class ChangeLog(TableSource):
         request, last = self._range(start, end, log_tail)
         kind = StateChanges if last.state.dialect is INDEXTABLES else Changes
         return kind(
-            request, executor=self.executor, reporter=self.reporter, late=wiring.ScanParts()
+            request, executor=self.executor, reporter=self.reporter, late=wiring.ScanImports()
         )
 
     def change_rows(  # noqa: PLR0913  (a range, and what `rows` takes)

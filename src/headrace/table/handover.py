@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from headrace import wiring
-from headrace.scan.late import RecordBatchReader
+from headrace.scan.lazy_imports import RecordBatchReader
 from headrace.table.version import PinnedVersion
 
 ArrowTable: TypeAlias = Any

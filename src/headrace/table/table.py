@@ -30,7 +30,7 @@ from headrace.scan.argument import (
 )
 from headrace.scan.explain import explain_machine
 from headrace.scan.html import facts_html
-from headrace.scan.late import RecordBatchReader
+from headrace.scan.lazy_imports import RecordBatchReader
 from headrace.scan.listing import SnapshotListings
 from headrace.scan.moment import milliseconds
 from headrace.scan.options import ScanOptions
@@ -152,12 +152,12 @@ class Snapshot(RowHandover):
     @property
     def txns(self) -> dict[str, Txn]:
         """The latest transaction of each application."""
-        return self._beside.txns
+        return self._table_state.txns
 
     @property
     def domains(self) -> dict[str, DomainMetadata]:
         """The live metadata domains."""
-        return self._beside.domains
+        return self._table_state.domains
 
     def scan(
         self,
@@ -191,7 +191,7 @@ class Snapshot(RowHandover):
                 segment=self.segment,
                 context=self.context,
                 executor=self.table.executor,
-                late=wiring.ScanParts(),
+                lazy=wiring.ScanImports(),
                 listings=SnapshotListings(
                     self.table.listings, segment=self.segment, table_id=self.metadata.id
                 ),
@@ -328,7 +328,7 @@ class Snapshot(RowHandover):
         return self if state is self.state else Snapshot(self.table, state, counts)
 
     @cached_property
-    def _beside(self) -> TableState:
+    def _table_state(self) -> TableState:
         request = SnapshotRequest(table=self.table.uri, version=self.version, tail=self.state.tail)
         phase = ReadTableState(request=request, segment=self.segment.log)
         found: TableState = self.table.run(phase, self.counts)

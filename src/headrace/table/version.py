@@ -16,7 +16,7 @@ from headrace.protocol.schema import StructType
 from headrace.protocol.widening import check_followed
 from headrace.rows.option import RowOptions
 from headrace.scan.argument import column_names, predicate
-from headrace.scan.late import ArrowSchema
+from headrace.scan.lazy_imports import ArrowSchema
 from headrace.scan.live_file import FileContext, PartitionColumn
 
 RowRequest: TypeAlias = Any

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headrace.compiled.memory import Memory
-from headrace.engines.arrow.partition_map import UniformLayout
+from headrace.engines.arrow.checkpoint.partition_map import UniformLayout
 from headrace.engines.arrow.plain import is_coded
 from headrace.errors import CorruptCheckpointError
 from headrace.protocol.action import ACTION_TYPES, Add, DeletionVector

@@ -10,14 +10,14 @@ from typing import Any, TypeAlias, TypeVar
 
 import pyarrow.compute as pc
 
+from headrace.engines.arrow.checkpoint.footer import Footer
+from headrace.engines.arrow.checkpoint.group_judge import GroupJudge
+from headrace.engines.arrow.checkpoint.leaf import LeafPiece, LeafScan
+from headrace.engines.arrow.checkpoint.parquet_source import FooterCache, ParquetSource
+from headrace.engines.arrow.checkpoint.partition_verdicts import JudgedPredicate
 from headrace.engines.arrow.column_batch import ColumnBatch
-from headrace.engines.arrow.footer import Footer
-from headrace.engines.arrow.group_judge import GroupJudge
 from headrace.engines.arrow.json_lines import count_json_rows
-from headrace.engines.arrow.leaf import LeafPiece, LeafScan
-from headrace.engines.arrow.manifest_scan import ManifestScan
-from headrace.engines.arrow.parquet_source import FooterCache, ParquetSource
-from headrace.engines.arrow.partition_verdicts import JudgedPredicate
+from headrace.engines.arrow.manifest.scan import ManifestScan
 from headrace.engines.arrow.plain import plain_batch
 from headrace.engines.arrow.row_skipping import RowSkipping, growing_groups
 from headrace.engines.log_bytes import LogBytes

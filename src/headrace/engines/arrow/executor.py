@@ -7,7 +7,7 @@ from types import SimpleNamespace
 from typing import Any, Protocol, TypeAlias, assert_never
 
 from headrace.engines.arrow.json_lines import count_json_rows, scan_json
-from headrace.engines.arrow.lite.action import READABLE, read_actions
+from headrace.engines.arrow.parquet.action import READABLE, read_actions
 from headrace.engines.log_bytes import LogBytes, LogCache
 from headrace.engines.reading import reading_store
 from headrace.errors import CorruptLogError, ObjectNotFoundError, UnexpectedBatchError

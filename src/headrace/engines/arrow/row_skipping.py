@@ -9,7 +9,7 @@ from itertools import compress, islice
 import msgspec
 import pyarrow as pa
 
-from headrace.engines.arrow.partition_verdicts import JudgedPredicate, PartitionVerdicts
+from headrace.engines.arrow.checkpoint.partition_verdicts import JudgedPredicate, PartitionVerdicts
 from headrace.errors import HeadraceError
 from headrace.metrics.meter import Meter
 from headrace.plan.batch import ActionBatch, AddBatch

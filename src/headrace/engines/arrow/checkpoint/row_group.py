@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pyarrow as pa
 
-from headrace.engines.arrow.footer import Footer
+from headrace.engines.arrow.checkpoint.footer import Footer
 from headrace.expr.evaluate import Bounds, evaluate
 from headrace.expr.node import BoundColumn, BoundPredicate
 from headrace.expr.reference import evaluated_columns

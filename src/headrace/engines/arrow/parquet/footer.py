@@ -5,7 +5,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from headrace.engines.arrow.lite.thrift import list_of_texts, read_list_head, read_struct
+from headrace.engines.arrow.parquet.thrift import list_of_texts, read_list_head, read_struct
 from headrace.storage.byte_range import ByteRange
 
 MAGIC = b"PAR1"

@@ -6,8 +6,8 @@ from typing import Any, TypeAlias
 
 import msgspec
 
-from headrace.engines.arrow.lite.codec import Bytes
-from headrace.engines.arrow.lite.thrift import read_struct
+from headrace.engines.arrow.parquet.codec import Bytes
+from headrace.engines.arrow.parquet.thrift import read_struct
 
 Decompress: TypeAlias = Callable[[Bytes, int], Bytes]
 """The bytes that a compressed body stands for, and how many there must be."""

@@ -16,7 +16,7 @@ import pyarrow as pa
 from headrace.compiled.memory import Block, Memory
 from headrace.compiled.text_copies import OFFSET_BYTES, Mask
 from headrace.compiled.texts import CODECS, OTHER_CODEC, Chunk, Rows, Status, texts_loop
-from headrace.engines.arrow.lite.codec import Codec
+from headrace.engines.arrow.parquet.codec import Codec
 from headrace.storage.ranged import read_into
 
 _READ_BYTES = 1 << 19

@@ -15,10 +15,10 @@ import pyarrow as pa
 from headrace.compiled.library import is_built
 from headrace.compiled.memory import Memory
 from headrace.compiled.text_copies import Mask, kept_texts
+from headrace.engines.arrow.checkpoint.footer import Footer
+from headrace.engines.arrow.checkpoint.parquet_source import OpenParquet, ParquetSource
+from headrace.engines.arrow.checkpoint.text_column import TextColumn, Texts
 from headrace.engines.arrow.column_batch import ColumnBatch
-from headrace.engines.arrow.footer import Footer
-from headrace.engines.arrow.parquet_source import OpenParquet, ParquetSource
-from headrace.engines.arrow.text_column import TextColumn, Texts
 from headrace.protocol.log_file import LogFile
 
 _WORTHWHILE_BYTES = 1 << 18

@@ -5,8 +5,8 @@ from typing import Any
 
 import msgspec
 
-from headrace.engines.arrow.lite.chunk import VALUES, Entry, chunk_range, is_empty, read_chunk
-from headrace.engines.arrow.lite.footer import Leaf, LiteFooter, Source, read_footer
+from headrace.engines.arrow.parquet.chunk import VALUES, Entry, chunk_range, is_empty, read_chunk
+from headrace.engines.arrow.parquet.footer import Leaf, LiteFooter, Source, read_footer
 from headrace.errors import ObjectTooShortError
 from headrace.protocol.action import ACTION_TYPES
 

@@ -13,8 +13,8 @@ from typing import BinaryIO, cast
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from headrace.engines.arrow.add_schema import check_adds
-from headrace.engines.arrow.footer import Footer
+from headrace.engines.arrow.checkpoint.add_schema import check_adds
+from headrace.engines.arrow.checkpoint.footer import Footer
 from headrace.engines.fetched_file import FetchedFile
 from headrace.engines.log_bytes import LogBytes
 from headrace.engines.window import Windows

@@ -13,7 +13,7 @@ from headrace.plan.executor import Executor
 from headrace.plan.node import Node
 
 
-class KeepingExecutor(Executor):
+class DeferringExecutor(Executor):
     """Executes everything but the leaves of a checkpoint, which it keeps for later.
 
     A run on it gives the adds of commits, and whatever else Spark does not take; the rest is in
@@ -24,18 +24,18 @@ class KeepingExecutor(Executor):
     def __init__(
         self, embedded: ArrowExecutor, *, task_bytes: int, context: ExecutionContext | None = None
     ) -> None:
-        self.kept: list[tuple[LeafWork, tuple[Task, ...]]] = []
+        self.deferred: list[tuple[LeafWork, tuple[Task, ...]]] = []
         """What all tasks of a phase share, and its tasks."""
         self._embedded = embedded
         self._task_bytes = task_bytes
         self._context = context or ExecutionContext()
 
-    def bound(self, context: ExecutionContext) -> "KeepingExecutor":
+    def bound(self, context: ExecutionContext) -> "DeferringExecutor":
         """The same for one run; what it keeps is told in one place."""
-        copy = KeepingExecutor(
+        copy = DeferringExecutor(
             self._embedded.bound(context), task_bytes=self._task_bytes, context=context
         )
-        copy.kept = self.kept
+        copy.deferred = self.deferred
         return copy
 
     def execute(self, plan: Node) -> Iterator[Batch]:
@@ -54,4 +54,4 @@ class KeepingExecutor(Executor):
         tasks = cut(files, work=work, engine=engine, task_bytes=self._task_bytes)
         # The footers stay here: they would be a large part of the plan that Spark keeps.
         without = (tuple(replace(piece, footer=None) for piece in task) for task in tasks)
-        self.kept.append((work, tuple(without)))
+        self.deferred.append((work, tuple(without)))

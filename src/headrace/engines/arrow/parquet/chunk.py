@@ -7,10 +7,10 @@ taken run by run, and only what is there is given.
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
-from headrace.engines.arrow.lite.codec import Bytes, Codec
-from headrace.engines.arrow.lite.footer import Leaf
-from headrace.engines.arrow.lite.page import Page, plain_values, read_pages
-from headrace.engines.arrow.lite.varint import read_varint
+from headrace.engines.arrow.parquet.codec import Bytes, Codec
+from headrace.engines.arrow.parquet.footer import Leaf
+from headrace.engines.arrow.parquet.page import Page, plain_values, read_pages
+from headrace.engines.arrow.parquet.varint import read_varint
 from headrace.storage.byte_range import ByteRange
 
 LARGEST_CHUNK_BYTES = 1 << 20

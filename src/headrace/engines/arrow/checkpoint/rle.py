@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from headrace.engines.arrow.lite.varint import read_varint
+from headrace.engines.arrow.parquet.varint import read_varint
 
 MOST_BITS = 16
 _LONGEST_PACKED = 63

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headrace.engines.arrow.hybrid import MOST_BITS, is_repeated, unpack
+from headrace.engines.arrow.checkpoint.rle import MOST_BITS, is_repeated, unpack
 from tests.effort import examples
 
 

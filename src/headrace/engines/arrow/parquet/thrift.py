@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from headrace.engines.arrow.lite.codec import Bytes
-from headrace.engines.arrow.lite.varint import read_varint
+from headrace.engines.arrow.parquet.codec import Bytes
+from headrace.engines.arrow.parquet.varint import read_varint
 
 _STOP, _TRUE, _FALSE, _BYTE, _DOUBLE, _BINARY, _LIST, _SET, _STRUCT = 0, 1, 2, 3, 7, 8, 9, 10, 12
 _INTEGERS = (4, 5, 6)

@@ -9,15 +9,15 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headrace.engines.arrow.add_batches import AddReader, Wanted
-from headrace.engines.arrow.column_batch import ColumnBatch, child
-from headrace.engines.arrow.group_judge import (
+from headrace.engines.arrow.checkpoint.add_batches import AddReader, Wanted
+from headrace.engines.arrow.checkpoint.group_judge import (
     PARTITION_VALUES,
     GroupJudge,
     PossibleGroup,
     WantedGroup,
 )
-from headrace.engines.arrow.parquet_source import ParquetSource
+from headrace.engines.arrow.checkpoint.parquet_source import ParquetSource
+from headrace.engines.arrow.column_batch import ColumnBatch, child
 from headrace.engines.arrow.plain import plain_batch
 from headrace.engines.window import Windows
 from headrace.errors import CorruptCheckpointError

@@ -26,7 +26,7 @@ RecordBatchReader: TypeAlias = Any
 """A `pyarrow.RecordBatchReader`, likewise."""
 
 
-class LateParts(Protocol):
+class LazyImports(Protocol):
     """Arrow and asyncio, as far as a scan needs them."""
 
     def files_schema(self, context: FileContext, columns: Sequence[str] | None) -> ArrowSchema:

@@ -20,8 +20,8 @@ from msgspec.structs import replace
 
 from headrace.compiled.memory import Memory
 from headrace.compiled.text_copies import words_of
-from headrace.engines.arrow.coded_map import CodedMaps, MapPages, PageCodes
-from headrace.engines.arrow.partition_verdicts import PartitionTexts, PartitionVerdicts
+from headrace.engines.arrow.checkpoint.coded_map import CodedMaps, MapPages, PageCodes
+from headrace.engines.arrow.checkpoint.partition_verdicts import PartitionTexts, PartitionVerdicts
 
 _MOST_COMBINATIONS = 1 << 16
 

@@ -13,13 +13,16 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from headrace.compiled.memory import Memory
-from headrace.engines.arrow.coded_map import CodedMaps, MapChunks, MapPages
+from headrace.engines.arrow.checkpoint.coded_map import CodedMaps, MapChunks, MapPages
+from headrace.engines.arrow.checkpoint.footer import Footer
+from headrace.engines.arrow.checkpoint.parquet_source import OpenParquet, ParquetSource
+from headrace.engines.arrow.checkpoint.partition_map import (
+    coded_rows_that_may_match,
+    rows_that_may_match,
+)
+from headrace.engines.arrow.checkpoint.partition_verdicts import PartitionVerdicts
+from headrace.engines.arrow.checkpoint.row_group import groups_to_read
 from headrace.engines.arrow.column_batch import child
-from headrace.engines.arrow.footer import Footer
-from headrace.engines.arrow.parquet_source import OpenParquet, ParquetSource
-from headrace.engines.arrow.partition_map import coded_rows_that_may_match, rows_that_may_match
-from headrace.engines.arrow.partition_verdicts import PartitionVerdicts
-from headrace.engines.arrow.row_group import groups_to_read
 from headrace.errors import CorruptCheckpointError
 from headrace.metrics.meter import Meter
 from headrace.protocol.log_file import LogFile

@@ -8,7 +8,7 @@ an older base can take its place.
 from collections import defaultdict
 from enum import Enum
 
-from headrace.engines.arrow.footer import Footer
+from headrace.engines.arrow.checkpoint.footer import Footer
 
 
 class _Kind(Enum):

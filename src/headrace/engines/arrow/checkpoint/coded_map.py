@@ -16,10 +16,10 @@ import pyarrow as pa
 
 from headrace.compiled.codes import judge_maps
 from headrace.compiled.memory import Block, Memory
-from headrace.engines.arrow.footer import Footer
-from headrace.engines.arrow.hybrid import is_repeated, unpack
-from headrace.engines.arrow.lite.codec import Bytes, Codec
-from headrace.engines.arrow.lite.page import (
+from headrace.engines.arrow.checkpoint.footer import Footer
+from headrace.engines.arrow.checkpoint.rle import is_repeated, unpack
+from headrace.engines.arrow.parquet.codec import Bytes, Codec
+from headrace.engines.arrow.parquet.page import (
     BYTE_ARRAY,
     Page,
     are_all_coded,

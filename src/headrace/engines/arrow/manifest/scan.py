@@ -16,8 +16,8 @@ import pyarrow.compute as pc
 
 from headrace.avro.columns import decode_columns
 from headrace.engines.arrow.column_batch import ColumnBatch
-from headrace.engines.arrow.entry_statistics import statistics_texts
-from headrace.engines.arrow.manifest_file import ManifestStore, OpenManifest, WantedBlock
+from headrace.engines.arrow.manifest.entry_statistics import statistics_texts
+from headrace.engines.arrow.manifest.file import ManifestStore, OpenManifest, WantedBlock
 from headrace.engines.producer import in_parallel
 from headrace.errors import CorruptStateError
 from headrace.plan.context import ExecutionContext
