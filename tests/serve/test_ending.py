@@ -114,7 +114,8 @@ def test_leaving_an_http_response_stops_the_scan(slow: tuple[RunningServer, Slow
 
 def _read_one_and_wait(port: int, started: "multiprocessing.synchronize.Event") -> None:
     connected = Connection(f"grpc://127.0.0.1:{port}")
-    next(connected.table("lake/slow").snapshot().scan().batches())
+    batches = connected.table("lake/slow").snapshot().scan().batches()
+    next(batches)  # and it is held on to: a reader that is dropped ends its scan
     started.set()
     time.sleep(60)
 

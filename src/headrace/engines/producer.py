@@ -160,8 +160,8 @@ class Producer(Generic[T]):
             if not self._was_cut:
                 while len(self._workers) < self._job.threads_now:
                     worker = _Worker(self._job)
-                    name = f"{self._name}-{len(self._workers)}"
-                    self._workers.append(Background(worker.run, name=name))
+                    number = f"-{len(self._workers)}" if self._job.is_parallel else ""
+                    self._workers.append(Background(worker.run, name=self._name + number))
                 for started in self._workers:
                     started.start()
             return not self._was_cut
@@ -276,6 +276,10 @@ class _Job(Generic[T]):
             self.threads_now = min(limits.start_with or limits.threads, limits.threads)
             for _ in range(self.threads_now):
                 self._openings.put(None)
+
+    @property
+    def is_parallel(self) -> bool:
+        return self._limits.threads > 1
 
     @property
     def was_cancelled(self) -> bool:
