@@ -2,13 +2,17 @@
 
 import shutil
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 from deltalake import DeltaTable, write_deltalake
 from hypothesis import strategies as st
 
+from headrace.errors import PipelineError
+from headrace.pipeline import Project
 from tests.pipeline.shop import (
     append_orders,
     append_weather,
@@ -131,6 +135,35 @@ def _make_output_anew(root: Path) -> None:
         write_deltalake(table, rows, mode="overwrite")
 
 
+def _run(**request: Any) -> Change:
+    """A run that leaves the project's tables as nobody would find them by running it plainly."""
+
+    def change(root: Path) -> None:
+        with suppress(PipelineError):  # such as that what a view reads has no result yet
+            Project.load(root).run(engine="datafusion", **request)
+
+    return change
+
+
+def _run_first_bundle(root: Path) -> None:
+    project = Project.load(root)
+    first = project.runs()[-1]
+    with suppress(PipelineError):
+        project.run(engine="datafusion", bundle=first.bundle, full_refresh=True)
+
+
+def _lose_index(root: Path) -> None:
+    (root / ".headrace" / "results.json").unlink(missing_ok=True)
+
+
+def _lose_state(root: Path) -> None:
+    shutil.rmtree(root / ".headrace")
+
+
+def _lose_bundles(root: Path) -> None:
+    shutil.rmtree(root / ".headrace" / "bundles", ignore_errors=True)
+
+
 CHANGES: dict[str, Change] = {
     "a literal": _replace_in("views/first.sql", "2024", "2023"),
     "an aggregate": _replace_in("views/first.sql", "max(", "min("),
@@ -154,5 +187,14 @@ CHANGES: dict[str, Change] = {
     "a lost file of an output": _lose_a_file,
     "foreign rows in an output": _write_to_output,
     "an output made anew": _make_output_anew,
+    "a run of a view alone": _run(select=["second"]),
+    "a run of what a view reads alone": _run(select=["first"]),
+    "a run without what a view reads": _run(exclude=["first"], full_refresh=True),
+    "a run over older versions": _run(pins={"orders": 0, "customers": 0}),
+    "a run with another variable": _run(variables={"least": 70}),
+    "a run of the first bundle": _run_first_bundle,
+    "the newest results lost": _lose_index,
+    "the bundles lost": _lose_bundles,
+    "the state lost": _lose_state,
     "nothing": lambda _: None,
 }
