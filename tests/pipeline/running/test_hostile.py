@@ -1,5 +1,6 @@
 """What a careless user asks, and what somebody else has done: nothing is lost, all is said."""
 
+import resource
 import shutil
 from collections import Counter
 from pathlib import Path
@@ -20,6 +21,8 @@ from headrace.errors import (
 )
 from headrace.pipeline import Bundle, Project, RunRecord
 from headrace.pipeline.execution.decision import Decider, LastResults
+from headrace.pipeline.output.staged import parquet_files
+from headrace.pipeline.runners.datafusion.file import write_rows
 from tests.pipeline.shop import append_weather, edit, write_shop
 
 
@@ -107,6 +110,17 @@ def test_a_partition_may_be_called_like_a_data_file(shop: Path) -> None:
     run(shop).check()
     rows = Table(shop / "output" / "odd").snapshot().rows().read_all().to_pylist()
     assert {row["name"] for row in rows} == {"a/%2F.parquet"}
+
+
+def test_rows_may_have_more_partitions_than_a_process_may_open_files(tmp_path: Path) -> None:
+    rows = pa.table({"n": pa.array(range(1100)), "v": pa.array(range(1100))})
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (256, limits[1]))
+    try:
+        write_rows(tmp_path / "rows", rows.schema, rows.to_batches(), partition_by=["n"])
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+    assert len(parquet_files(tmp_path / "rows")) == 1100
 
 
 def test_a_view_that_only_spark_can_run_is_refused_before_anything_runs(shop: Path) -> None:

@@ -1,5 +1,6 @@
 """Rows as Parquet files, laid out as Spark lays them out."""
 
+import resource
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from uuid import uuid4
@@ -9,6 +10,9 @@ import pyarrow.dataset as ds
 
 _ROWS_PER_FILE = 5_000_000
 _ROWS_PER_GROUP = 1 << 17
+_MOST_PARTITIONS = (1 << 31) - 1
+"""As many as there are: Spark has no limit either."""
+_MOST_OPEN_FILES = 512
 
 
 def write_rows(
@@ -29,5 +33,14 @@ def write_rows(
         max_rows_per_file=_ROWS_PER_FILE,
         max_rows_per_group=_ROWS_PER_GROUP,
         preserve_order=True,
+        max_partitions=_MOST_PARTITIONS,
+        max_open_files=_open_files(),
         existing_data_behavior="overwrite_or_ignore",
     )
+
+
+def _open_files() -> int:
+    """How many files may be open at once: a quarter of what the process may open."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    is_limited = soft != resource.RLIM_INFINITY
+    return max(1, min(_MOST_OPEN_FILES, soft // 4)) if is_limited else _MOST_OPEN_FILES
