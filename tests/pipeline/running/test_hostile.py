@@ -123,6 +123,20 @@ def test_rows_may_have_more_partitions_than_a_process_may_open_files(tmp_path: P
     assert len(parquet_files(tmp_path / "rows")) == 1100
 
 
+def test_a_source_at_the_address_of_an_output_is_not_overwritten_even_by_a_full_refresh(
+    shop: Path,
+) -> None:
+    edit(shop / "headrace.toml", 'name = "shop"', 'name = "shop"\noutputs = "lake"')
+    edit(shop / "headrace.toml", "[sources.weather]", "[sources.measured]")
+    for file in (shop / "views").iterdir():
+        file.unlink()
+    text = "-- @materialise output\nSELECT count(*) AS n FROM measured\n"
+    (shop / "views" / "weather.sql").write_text(text)
+    with pytest.raises(RunFailedError, match="it is source measured, so rename the view"):
+        run(shop, full_refresh=True).check()
+    assert "degrees" in Table(shop / "lake" / "weather").snapshot().schema.names
+
+
 def test_a_view_that_only_spark_can_run_is_refused_before_anything_runs(shop: Path) -> None:
     query = "SELECT day, upper(java_method('java.lang.Math', 'abs', 1)) AS x FROM weather"
     (shop / "views" / "odd.sql").write_text(f"-- @materialise output\n{query}\n")

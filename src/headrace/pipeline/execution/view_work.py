@@ -39,6 +39,7 @@ from headrace.pipeline.runners.task import (
 )
 from headrace.pipeline.runs.row_digest import RowDigest
 from headrace.pipeline.runs.run_record import RunRecord, ViewRun, ViewStatus
+from headrace.pipeline.sources.resolve import local_tables
 
 
 class ViewWork(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,8 +96,9 @@ class ViewWork(msgspec.Struct, frozen=True, kw_only=True):
             check_result(plan.header.contract, result.schema, result.digest)
             view, kept = _with_result(view, result), KeptResult(name=plan.name)
             return Finished(view=view, result=kept, plans=result.plans)
-        if not self.full_refresh:
-            refuse_foreign_table(table, view=plan.name, project=self.bundle.project)
+        source = self._source_at(table) if self.full_refresh else None
+        if source is not None or not self.full_refresh:
+            refuse_foreign_table(table, view=plan.name, project=self.bundle.project, source=source)
         view, result = self._write(plan, view, table, upstream)
         assert view.output is not None, "a view that was written has an output"
         written = TableResult(uri=view.output.uri, version=view.output.version)
@@ -133,6 +135,12 @@ class ViewWork(msgspec.Struct, frozen=True, kw_only=True):
         warnings = () if failed is None else (f"no checkpoint was written: {failed}",)
         view = msgspec.structs.replace(view, output=output, warnings=(*view.warnings, *warnings))
         return view, result
+
+    def _source_at(self, table: Path) -> str | None:
+        """The source of the project that is at the address of an output; None if none is."""
+        sources = local_tables(self.project.manifest.sources, root=self.project.root)
+        place = table.resolve()
+        return next((name for name, path in sources.items() if path.resolve() == place), None)
 
     def _table(self, plan: ViewPlan) -> Path | None:
         match plan.header.materialise:

@@ -71,17 +71,27 @@ def is_free_or_own(table: Path, *, view: str, project: str) -> bool:
     return _application(project, view) in snapshot.txns
 
 
-def refuse_foreign_table(table: Path, *, view: str, project: str) -> None:
+def refuse_foreign_table(
+    table: Path, *, view: str, project: str, source: str | None = None
+) -> None:
     """Make sure that a table to be written is the view's own.
+
+    Args:
+        table: The table.
+        view: The view that is written to it.
+        project: The name of the project.
+        source: The source of the project that the table is, if it is one.
 
     Raises:
         InvalidResultError: no run of the project has written it.
     """
     if not is_free_or_own(table, view=view, project=project):
-        reason = (
-            f"{table} is a table that no run of {project} has written: move it away, or write it "
-            "anew with --full-refresh"
+        next_step = (
+            "move it away, or write it anew with --full-refresh"
+            if source is None
+            else f"it is source {source}, so rename the view, or name another folder for outputs"
         )
+        reason = f"{table} is a table that no run of {project} has written: {next_step}"
         raise InvalidResultError(view=view, reason=reason)
 
 
