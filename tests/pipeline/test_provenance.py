@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,6 +19,7 @@ from headrace.pipeline import CauseKind, Project, explain_change
 from headrace.pipeline.translation.provenance import (
     KERNELS,
     PACKAGES,
+    RUNNER_MODULES,
     computation_of,
     imported_modules,
 )
@@ -157,6 +159,11 @@ def test_every_import_of_the_code_that_counts_is_found(file: Path) -> None:
             assert node.module is not None
             expected |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
     assert expected <= imported_modules(source)
+
+
+def test_the_modules_of_the_runner_are_there() -> None:
+    missing = [name for name in RUNNER_MODULES if find_spec(name) is None]
+    assert missing == []
 
 
 def test_kernels_inside_of_lambdas_and_of_the_arguments_of_table_functions_count() -> None:

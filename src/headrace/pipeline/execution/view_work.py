@@ -39,7 +39,7 @@ from headrace.pipeline.runners.task import (
 )
 from headrace.pipeline.runs.row_digest import RowDigest
 from headrace.pipeline.runs.run_record import RunRecord, ViewRun, ViewStatus
-from headrace.pipeline.sources.resolve import local_tables
+from headrace.pipeline.sources.resolution import local_tables
 
 
 class ViewWork(msgspec.Struct, frozen=True, kw_only=True):

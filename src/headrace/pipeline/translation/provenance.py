@@ -20,7 +20,7 @@ QUERY, KERNELS, RUNNER, PACKAGES = "query", "kernels", "runner", "packages"
 """The parts: the translation itself, the kernels that it calls, what runs it, what that uses."""
 
 _PROJECT = "headrace"
-_RUNNER = (
+RUNNER_MODULES = (
     "headrace.pipeline.runners.datafusion.file",
     "headrace.pipeline.runners.datafusion.runner",
     "headrace.pipeline.runners.datafusion.table",
@@ -31,6 +31,7 @@ _RUNNER = (
     "headrace.pipeline.translation.session",
     "headrace.pipeline.translation.table_call",
 )
+"""What runs a query besides its kernels."""
 _READER = "headrace.rows"
 """A package, all of whose modules count."""
 _IMPORT = re.compile(
@@ -109,7 +110,7 @@ def _is_own(name: str) -> bool:
 def _runner_modules() -> tuple[str, ...]:
     folder = resources.files(_READER)
     names = (entry.name for entry in folder.iterdir() if entry.name.endswith(".py"))
-    return (*_RUNNER, *sorted(f"{_READER}.{name.removesuffix('.py')}" for name in names))
+    return (*RUNNER_MODULES, *sorted(f"{_READER}.{name.removesuffix('.py')}" for name in names))
 
 
 @cache
