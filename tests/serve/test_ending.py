@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 
 import httpx
@@ -22,9 +23,10 @@ from headrace.errors import (
     ServerDrainingError,
 )
 from headrace.serve.client import Connection
-from headrace.serve.pace import Pace, PacedMessages
+from headrace.serve.pace import Pace, PacedMessages, BackgroundBatches
 from headrace.serve.request import make_request
 from headrace.serve.server import RunningServer
+from headrace.serve.stream_slot import StreamSlots
 from tests.serve.conftest import Start
 from tests.serve.slow import COMMITS, Slowness, wait_until, write_slow_table
 
@@ -52,7 +54,7 @@ class _Timed:
 
 
 def sizes_of(*steps: tuple[float, int], pace: Pace | None = None) -> list[int]:
-    messages = PacedMessages(_Timed(*steps), pace=pace)
+    messages = PacedMessages(BackgroundBatches(_Timed(*steps)), pace=pace)
     sizes = []
     while (batch := messages.next_message(lambda: None)) is not None:
         sizes.append(batch.num_rows)
@@ -71,6 +73,25 @@ def test_what_has_waited_long_enough_is_sent() -> None:
 
 def test_large_batches_are_passed_on_as_they_are() -> None:
     assert sizes_of((0, 5000), (0, 5000), (0, 3)) == [5000, 5000, 3]
+
+
+def test_batches_larger_than_a_message_are_cut() -> None:
+    pace = Pace(size_bytes=8 * 1_000)  # a row has 8 bytes
+    assert sizes_of((0, 3_500), (0, 10), pace=pace) == [875, 875, 875, 875, 10]
+
+
+def test_memory_is_released_after_streams_end_and_not_more_than_once_a_second() -> None:
+    released: list[float] = []
+    slots = StreamSlots(
+        max_streams=9, deadline_s=60, release=lambda: released.append(time.monotonic())
+    )
+    until = time.monotonic() + 1.5
+    while time.monotonic() < until:
+        with slots.taken(lambda: None):
+            time.sleep(0.01)
+    wait_until(lambda: slots._watchman is None, within_s=3.0)
+    assert 1 <= len(released) <= 3
+    assert all(later - earlier >= 1.0 for earlier, later in pairwise(released))
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ import threading
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from enum import Enum
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any, Final, Generic, Self, TypeVar
 
 import msgspec
@@ -130,6 +130,24 @@ class Producer(Generic[T]):
             self._job.open_more()
             self._start()
 
+    def next_within(self, seconds: float) -> T | None:
+        """Return the next item, or None if it takes longer; for items given as they are made.
+
+        Raises:
+            StopIteration: there are no more items.
+            ReaderClosedError: this was stopped before the end.
+        """
+        lane = self._job.shared_lane
+        assert lane is not None, "items by unit are awaited unit by unit"
+        if self._end is not None:
+            raise self._finish(self._end)
+        if not self._start():
+            raise ReaderClosedError
+        item = lane.take_within(seconds)
+        if isinstance(item, _End):
+            raise self._finish(item)
+        return item
+
     def stop(self) -> None:
         """End the work soon, without waiting for it."""
         with self._changing:
@@ -225,7 +243,18 @@ class _Lane(Generic[T]):
         """The next item, as soon as it is there; the end is given to everyone who asks."""
         if not self._limit:
             self._freed.put(0)
-        item = self._ready.get()
+        return self._taken(self._ready.get())
+
+    def take_within(self, seconds: float) -> T | _End | None:
+        """The next item, or None if it takes longer. Something must be allowed to be ahead."""
+        assert self._limit, "each call would ask for another item"
+        try:
+            item = self._ready.get(timeout=seconds) if seconds > 0 else self._ready.get_nowait()
+        except Empty:
+            return None
+        return self._taken(item)
+
+    def _taken(self, item: tuple[T, int] | _End) -> T | _End:
         if isinstance(item, _End):
             self._ready.put(item)
             return item

@@ -45,6 +45,13 @@ class BatchReader(Producer[R]):
             self._taken(batch)
         return batch
 
+    def next_within(self, seconds: float) -> R | None:
+        """Return the next batch, or None if it takes longer."""
+        batch = super().next_within(seconds)
+        if batch is not None and self._taken is not None:
+            self._taken(batch)
+        return batch
+
     def __aiter__(self) -> AsyncIterator[R]:
         if self._to_async is None:
             raise TypeError("this reader is for `for` and `with` alone")

@@ -11,17 +11,20 @@ import msgspec
 import pyarrow as pa
 
 from headrace.plan.context import ExecutionContext
+from headrace.scan.reader import BatchReader
 from headrace.serve.outcome import Ending, Outcome
-from headrace.serve.pace import Batches, Pace, PacedMessages
+from headrace.serve.pace import Pace, PacedMessages, BackgroundBatches
 from headrace.serve.request import WireRequest
 from headrace.serve.safety import FileGuard
 from headrace.serve.share import Share, open_share
 from headrace.table import Snapshot
 
-SERVED_BATCH_ROWS = 4_096
-"""The rows of a batch where a client does not say: a stalled client holds a few of them."""
-CROWDED = 8
-"""With more streams than this, each decodes one row group of a checkpoint at a time."""
+BATCH_ROWS = 16_384
+"""The rows of a batch unless the client says otherwise. Smaller ones take more time a file."""
+CROWD = 8
+"""From this many streams on, a new stream decodes smaller batches, one row group at a time."""
+CROWDED_BATCH_ROWS = 2_048
+"""A stalled stream holds about four batches, so this bounds what many of them hold."""
 
 
 class Answer:
@@ -127,7 +130,7 @@ class _Plan(msgspec.Struct, frozen=True, kw_only=True):
     """How an answer is read."""
 
     schema: Any
-    open: Callable[[], Batches]
+    open: Callable[[], BatchReader[pa.RecordBatch]]
     metrics: Callable[[], dict[str, Any]]
     not_evaluated: tuple[str, ...] = ()
 
@@ -145,9 +148,9 @@ def file_columns(request: WireRequest, snapshot: Snapshot) -> list[str]:
 
 
 def _plan_files(request: WireRequest, snapshot: Snapshot, part: int, streams: int) -> _Plan:
-    defaults: dict[str, Any] = {"batch_rows": SERVED_BATCH_ROWS}
-    if streams >= CROWDED:
-        defaults["leaf_parallelism"] = 1  # half the memory of a stream whose client is slow
+    defaults: dict[str, Any] = {"batch_rows": BATCH_ROWS}
+    if streams >= CROWD:
+        defaults = {"batch_rows": CROWDED_BATCH_ROWS, "leaf_parallelism": 1}
     overrides = defaults | request.scan_overrides
     scan = snapshot.scan(where=request.condition, limit=request.most, **overrides)
     columns = file_columns(request, snapshot)
@@ -165,7 +168,7 @@ def _plan_files(request: WireRequest, snapshot: Snapshot, part: int, streams: in
         )
     reading = ExecutionContext(settings=scan.options)
 
-    def open_part() -> Batches:
+    def open_part() -> BatchReader[pa.RecordBatch]:
         return open_share(
             scan,
             Share(part=part, parts=request.endpoints),
@@ -189,4 +192,8 @@ def _plan_rows(request: WireRequest, snapshot: Snapshot) -> _Plan:
         limit=request.most,
         **request.row_overrides,
     )
-    return _Plan(schema=reader.schema, open=lambda: reader, metrics=reader.metrics.as_dict)
+    return _Plan(
+        schema=reader.schema,
+        open=lambda: BackgroundBatches(reader),
+        metrics=reader.metrics.as_dict,
+    )

@@ -24,6 +24,7 @@ from headrace.scan.options import ScanOptions
 from headrace.scan.reader import BatchReader
 from headrace.serve.client_error import remote_errors
 from headrace.serve.outcome import Outcome
+from headrace.serve.pace import BackgroundBatches
 from headrace.serve.request import WireRequest
 
 _HIDDEN = "typed_partition_values"
@@ -173,12 +174,13 @@ class RemoteScan:
             info = self._caller.info(msgspec.structs.replace(self.request, columns=names))
         batches = RemoteBatches(self._caller, self._tickets(info))
         self._batches = batches
-        return _RemoteBatchReader(batches)
+        return BackgroundBatches(batches, to_async=one_by_one)
 
     def open_parts(self) -> list[BatchReader[pa.RecordBatch]]:
         """The endpoints of the flight, each to be read by a thread or process of its own."""
         return [
-            _RemoteBatchReader(RemoteBatches(self._caller, [t])) for t in self._tickets(self._info)
+            BackgroundBatches(RemoteBatches(self._caller, [ticket]), to_async=one_by_one)
+            for ticket in self._tickets(self._info)
         ]
 
     def __iter__(self) -> Iterator[LiveFile]:
@@ -256,29 +258,6 @@ class RemoteMetrics:
     def as_dict(self) -> dict[str, Any]:
         """Everything by name; empty before the end."""
         return {} if not self._batches.outcomes else self._batches.outcomes[-1].metrics
-
-
-class _RemoteBatchReader(BatchReader[pa.RecordBatch]):
-    """Batches that a thread receives; stopping them also cancels the call."""
-
-    def __init__(self, batches: RemoteBatches) -> None:
-        self._remote = batches
-
-        def received() -> Generator[pa.RecordBatch, None, None]:
-            try:
-                yield from batches
-            finally:
-                batches.close()
-
-        super().__init__(received(), to_async=one_by_one)
-
-    def stop(self) -> None:
-        super().stop()
-        self._remote.stop()
-
-    def __del__(self) -> None:
-        super().__del__()
-        self._remote.stop()
 
 
 def live_files(batch: pa.RecordBatch, context: FileContext) -> Iterator[LiveFile]:

@@ -1,40 +1,38 @@
-"""Messages of a good size at the right time: the first file at once, then by size or by clock.
+"""Messages of a useful size at the right time: the first file at once, then by size or by clock.
 
-Batches enter as a scan finds them, in a thread of their own; messages leave as a consumer asks
-for them. A message is sent when it has enough rows or has waited long enough. A slow consumer
-holds the scan back. Whoever waits looks up often whether the answer is still wanted.
+Batches enter as a scan finds them; messages leave as a consumer asks for them. Small batches are
+joined, large ones are cut. A slow consumer holds the scan back. A consumer that waits checks every
+few milliseconds whether the answer is still wanted.
 """
 
-import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
-from typing import Protocol
+from collections.abc import AsyncIterator, Callable, Generator
+from typing import Any, Protocol
 
 import msgspec
 import pyarrow as pa
 
-from headrace.engines.background import Background
 from headrace.errors import ReaderClosedError
+from headrace.scan.reader import BatchReader
 
-_LOOK_UP_S = 0.01
-"""How often a consumer that waits looks whether it should."""
+_CHECK_S = 0.01
+"""How often a consumer that waits runs its check."""
 
 
 class Pace(msgspec.Struct, frozen=True, kw_only=True):
-    """When a message is sent."""
+    """When a message is sent, and how large it may be."""
 
     rows: int = 1_000
-    """With at least this many rows, at once."""
+    """A message with at least this many rows is sent at once."""
     delay_s: float = 0.05
-    """With fewer, when the oldest of them has waited this long."""
+    """A smaller one is sent when its oldest row has waited this long."""
+    size_bytes: int = 2 << 20
+    """Larger messages are cut. Many gRPC clients refuse more than 4 MiB unless told otherwise."""
 
 
-class Batches(Protocol):
-    """Record batches that can be stopped from another thread."""
-
-    def __iter__(self) -> Iterator[pa.RecordBatch]:
-        """Itself."""
+class Stoppable(Protocol):
+    """Record batches that another thread can stop."""
 
     def __next__(self) -> pa.RecordBatch:
         """The next batch."""
@@ -43,61 +41,102 @@ class Batches(Protocol):
         """Let the reading end soon, without waiting for it."""
 
     def close(self) -> None:
-        """Stop, and let go of everything."""
+        """Stop, and release everything."""
+
+
+class BackgroundBatches(BatchReader[pa.RecordBatch]):
+    """Batches that a background thread reads. Stopping them stops their source as well."""
+
+    def __init__(
+        self, batches: Stoppable, *, to_async: Callable[[Any], AsyncIterator[Any]] | None = None
+    ) -> None:
+        """Prepare; nothing is read before the first batch is asked for."""
+        self._batches = batches
+
+        def read() -> Generator[pa.RecordBatch, None, None]:
+            try:
+                while True:
+                    try:
+                        yield next(batches)
+                    except StopIteration:
+                        return
+            finally:
+                batches.close()
+
+        super().__init__(read(), to_async=to_async)
+
+    def stop(self) -> None:
+        """Let the reading end, without waiting for it."""
+        super().stop()
+        self._batches.stop()
+
+    def __del__(self) -> None:
+        super().__del__()
+        self._batches.stop()
 
 
 class PacedMessages:
-    """The batches of a scan, joined to messages. One thread consumes it; any thread may stop it."""
+    """The batches of a scan as messages. One thread consumes it; any thread may stop it."""
 
-    def __init__(self, batches: Batches, *, pace: Pace | None = None) -> None:
+    def __init__(self, batches: BatchReader[pa.RecordBatch], *, pace: Pace | None = None) -> None:
         """Prepare; nothing is read before the first message is asked for."""
         self._pace = pace or Pace()
-        self._lane = _Lane(batches)
-        self._reading = Background(self._lane.fill, name="headrace-serve")
+        self._batches = batches
         self._pending: list[pa.RecordBatch] = []
         self._pending_rows = 0
         self._flush_at = 0.0
         self._is_first = True
+        self._has_ended = False
+        self._error: BaseException | None = None
+        self._ready: deque[pa.RecordBatch] = deque()
 
     def next_message(self, check: Callable[[], None]) -> pa.RecordBatch | None:
-        """The next message; None at the end.
+        """Return the next message, or None at the end.
 
         Args:
-            check: Called again and again while nothing comes; it raises to give up.
+            check: Called before each wait, at least every 10 ms; it raises to give up.
 
         Raises:
-            HeadraceError: whatever ended the scan, after the messages before it.
+            HeadraceError: the scan failed; the messages before the failure come first.
         """
-        self._reading.start()
-        while True:
+        while not self._ready:
             check()
-            batch, is_over = self._lane.take(self._wait_s())
-            if batch is not None and batch.num_rows:
-                self._add(batch)
-            if self._is_due() or (is_over and self._pending):
-                return self._joined()
-            if is_over:
-                self._lane.raise_error()
+            if not self._has_ended:
+                self._receive()
+            if self._is_due() or (self._has_ended and self._pending):
+                self._ready.extend(self._cut(self._joined()))
+            elif self._has_ended:
+                if self._error is not None:
+                    raise self._error
                 return None
+        return self._ready.popleft()
 
     def stop(self) -> None:
-        """Let the scan end soon; the consumer, if one waits, gets `ReaderClosedError`."""
-        self._lane.stop()
+        """Let the scan end soon; a waiting consumer gets `ReaderClosedError`."""
+        self._batches.stop()
 
     def close(self) -> None:
         """Stop, and wait until nothing is open any more."""
-        self._lane.stop()
-        if self._reading.is_over():
-            return
-        self._reading.wait()
+        self._batches.close()
 
-    def __del__(self) -> None:
-        self._lane.stop()
+    def _receive(self) -> None:
+        """Wait a moment for the next batch."""
+        try:
+            batch = self._batches.next_within(self._wait_s())
+        except StopIteration:
+            self._has_ended = True
+        except ReaderClosedError:
+            raise
+        except BaseException as error:  # noqa: BLE001  (raised after the batches before it)
+            self._has_ended, self._error = True, error
+        else:
+            if batch is not None and batch.num_rows:
+                self._add(batch)
 
     def _wait_s(self) -> float:
         if not self._pending:
-            return _LOOK_UP_S
-        return min(_LOOK_UP_S, max(0.0, self._flush_at - time.monotonic()))
+            return _CHECK_S
+        return min(_CHECK_S, max(0.0, self._flush_at - time.monotonic()))
 
     def _add(self, batch: pa.RecordBatch) -> None:
         if not self._pending:
@@ -116,57 +155,10 @@ class PacedMessages:
         pending, self._pending, self._pending_rows = self._pending, [], 0
         return pending[0] if len(pending) == 1 else pa.concat_batches(pending)
 
-
-class _Lane:
-    """One place for a batch between the thread that reads and the one that sends."""
-
-    def __init__(self, batches: Batches) -> None:
-        self._batches = batches
-        self._changed = threading.Condition(threading.RLock())
-        self._ready: deque[pa.RecordBatch] = deque()
-        self._is_stopping = False
-        self._has_ended = False
-        self._error: BaseException | None = None
-
-    def fill(self) -> None:
-        """Read to the end, or until it is stopped."""
-        error: BaseException | None = None
-        try:
-            for batch in self._batches:
-                with self._changed:
-                    self._changed.wait_for(lambda: not self._ready or self._is_stopping)
-                    if self._is_stopping:
-                        break
-                    self._ready.append(batch)
-                    self._changed.notify_all()
-        except BaseException as raised:  # noqa: BLE001  (the consumer must hear whatever it is)
-            error = raised
-        finally:
-            self._batches.close()
-        with self._changed:
-            self._error = error
-            self._has_ended = True
-            self._changed.notify_all()
-
-    def take(self, wait_s: float) -> tuple[pa.RecordBatch | None, bool]:
-        """A batch if one comes in time, and whether none will come any more."""
-        with self._changed:
-            if not self._ready and not self._has_ended and wait_s > 0:
-                self._changed.wait(wait_s)
-            if self._is_stopping:
-                raise ReaderClosedError
-            batch = self._ready.popleft() if self._ready else None
-            self._changed.notify_all()
-            return batch, self._has_ended and not self._ready
-
-    def raise_error(self) -> None:
-        """Raise what ended the reading, if anything did."""
-        if self._error is not None:
-            raise self._error
-
-    def stop(self) -> None:
-        with self._changed:
-            self._is_stopping = True
-            self._ready.clear()
-            self._changed.notify_all()
-        self._batches.stop()
+    def _cut(self, batch: pa.RecordBatch) -> list[pa.RecordBatch]:
+        """Return pieces of about `size_bytes` or less; a single row is never cut."""
+        pieces = -(-batch.nbytes // self._pace.size_bytes)
+        if pieces <= 1:
+            return [batch]
+        rows = max(1, -(-batch.num_rows // pieces))
+        return [batch.slice(start, rows) for start in range(0, batch.num_rows, rows)]

@@ -4,6 +4,7 @@ Batches of live files enter and leave unchanged, unless one of them names a file
 vector outside of the served roots.
 """
 
+import re
 from collections.abc import Sequence
 
 import pyarrow as pa
@@ -13,6 +14,7 @@ from headrace.errors import UnsafePathError
 from headrace.storage.location import resolve
 
 _ABSOLUTE = r"^(/|[A-Za-z][A-Za-z0-9+.\-]*:|%)"
+_COLON = re.compile(b":")
 
 
 class FileGuard:
@@ -48,7 +50,23 @@ class FileGuard:
                     raise UnsafePathError(path=uri, reason="it is outside of the served roots")
 
     def _check_paths(self, paths: pa.StringArray) -> None:
+        if not _some_may_be_absolute(paths):
+            return
         absolute = pc.match_substring_regex(paths, _ABSOLUTE)
         if pc.any(absolute).as_py():
             found = paths.filter(absolute).to_pylist()
             self._check_uris(pa.array([resolve(self._root, path) for path in found], pa.string()))
+
+
+def _some_may_be_absolute(paths: pa.StringArray) -> bool:
+    """Whether a path begins with a slash or a percent sign, or has a colon anywhere.
+
+    It takes a tenth of the time of the regular expression, which most tables then never need.
+    """
+    if any(pc.any(pc.starts_with(paths, first)).as_py() for first in "/%"):
+        return True
+    _, offsets, text = paths.buffers()
+    if text is None or not len(paths):
+        return False
+    ends = memoryview(offsets).cast("i")[paths.offset : paths.offset + len(paths) + 1]
+    return _COLON.search(memoryview(text)[ends[0] : ends[-1]]) is not None

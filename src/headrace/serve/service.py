@@ -75,7 +75,9 @@ class Service:
         self.limits = limits or Limits()
         self.monitor = monitor or Monitor()
         self.slots = StreamSlots(
-            max_streams=self.limits.max_streams, deadline_s=self.limits.deadline_s
+            max_streams=self.limits.max_streams,
+            deadline_s=self.limits.deadline_s,
+            release=pa.default_memory_pool().release_unused,
         )
         self._catalog = Catalog(roots, reporter=self.monitor.report)
         self._pace = pace

@@ -14,15 +14,28 @@ import msgspec
 from headrace.errors import DeadlineExceededError, ServerBusyError, ServerDrainingError
 
 _WATCH_S = 0.1
+_RELEASE_S = 1.0
 
 
 class StreamSlots:
     """The streams of a server."""
 
-    def __init__(self, *, max_streams: int, deadline_s: float) -> None:
-        """Start without a stream."""
+    def __init__(
+        self, *, max_streams: int, deadline_s: float, release: Callable[[], object] = lambda: None
+    ) -> None:
+        """Start without a stream.
+
+        Args:
+            max_streams: The most streams at once.
+            deadline_s: The longest that one may take.
+            release: Returns unused memory to the system. It is called after streams have ended,
+                at most once a second.
+        """
         self.max_streams = max_streams
         self.deadline_s = deadline_s
+        self._release = release
+        self._released_at = time.monotonic()
+        self._has_ended = False
         self._changed = threading.Condition()
         self._running: dict[int, _Running] = {}
         self._numbers = 0
@@ -65,6 +78,7 @@ class StreamSlots:
         finally:
             with self._changed:
                 self._running.pop(number, None)
+                self._has_ended = True
                 self._changed.notify_all()
 
     def drain(self, *, patience_s: float) -> int:
@@ -105,18 +119,23 @@ class StreamSlots:
             raise DeadlineExceededError(deadline_s=self.deadline_s)
 
     def _watch(self) -> None:
-        """Stop what is overdue, as long as there are streams."""
+        """Stop what is overdue and release memory, as long as there is anything to do."""
         while True:
             with self._changed:
                 self._changed.wait(_WATCH_S)
-                if not self._running:
+                now = time.monotonic()
+                releases = self._has_ended and now - self._released_at >= _RELEASE_S
+                if releases:
+                    self._has_ended, self._released_at = False, now
+                elif not self._running and not self._has_ended:
                     self._watchman = None
                     return
-                now = time.monotonic()
                 overdue = [r for r in self._running.values() if r.until < now and not r.was_told]
             for running in overdue:
                 running.was_told = True
                 running.stop()
+            if releases:
+                self._release()
 
 
 class _Running(msgspec.Struct, kw_only=True):

@@ -3,6 +3,7 @@
 `connect` needs pyarrow alone. A server needs the extra `serve`.
 """
 
+import os
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,9 @@ def run_server(**settings: Any) -> None:
         InvalidArgumentError: a setting is wrong.
     """
     require_serve()
+    # Arrow's own allocator keeps a heap for each thread. A server has threads for each stream, and
+    # needs half the memory with the system's. Arrow reads this when it is first imported.
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     from headrace.serve.server import run_server as run  # noqa: PLC0415
     from headrace.serve.setting import ServerSettings  # noqa: PLC0415
 
