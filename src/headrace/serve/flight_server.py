@@ -28,7 +28,10 @@ from headrace.serve.service import Service
 from headrace.serve.token import ANONYMOUS
 
 _MIDDLEWARE = "caller"
-_CALLS = ("list_flights", "get_flight_info", "get_schema", "do_get", "list_actions", "do_action")
+_CALLS = (
+    *("list_flights", "get_flight_info", "get_schema", "do_get", "list_actions", "do_action"),
+    *("do_put", "do_exchange"),
+)
 """What a client calls."""
 
 
@@ -112,6 +115,18 @@ class FlightEndpoint(flight.FlightServerBase):  # type: ignore[misc]
             if action.type != "health":
                 raise MalformedRequestError(reason="the only action is health")
             return [b"draining" if self._service.slots.is_draining else b"ready"]
+
+    def do_put(self, context: Any, descriptor: Any, reader: Any, writer: Any) -> None:  # noqa: ARG002
+        """Refuse an upload. No batch of it is read, so none is decompressed."""
+        self._refuse_upload(context, "DoPut")
+
+    def do_exchange(self, context: Any, descriptor: Any, reader: Any, writer: Any) -> None:  # noqa: ARG002
+        """Refuse an upload, as `do_put` does."""
+        self._refuse_upload(context, "DoExchange")
+
+    def _refuse_upload(self, context: Any, method: str) -> None:
+        with self._request(context, method):
+            raise MalformedRequestError(reason="this server takes no uploads")
 
     def _messages(
         self, context: Any, answer: Answer, access: Access

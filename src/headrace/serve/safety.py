@@ -4,17 +4,18 @@ Batches of live files enter and leave unchanged, unless one of them names a file
 vector outside of the served roots.
 """
 
-import re
 from collections.abc import Sequence
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from headrace.errors import UnsafePathError
 from headrace.storage.location import resolve
 
-_ABSOLUTE = r"^(/|[A-Za-z][A-Za-z0-9+.\-]*:|%)"
-_COLON = re.compile(b":")
+_DOUBTFUL = r"^(/|[A-Za-z][A-Za-z0-9+.\-]*:|%)|(^|/)\.\.(/|$)|%(2[eEfF]|[01]|7[fF])"
+"""Matches paths that are absolute or climb, also once decoded, and escaped control characters."""
+_SLASH_AND_DOT = int.from_bytes(b"/.", "little")
 
 
 class FileGuard:
@@ -50,23 +51,29 @@ class FileGuard:
                     raise UnsafePathError(path=uri, reason="it is outside of the served roots")
 
     def _check_paths(self, paths: pa.StringArray) -> None:
-        if not _some_may_be_absolute(paths):
+        if not _some_are_doubtful(paths):
             return
-        absolute = pc.match_substring_regex(paths, _ABSOLUTE)
-        if pc.any(absolute).as_py():
-            found = paths.filter(absolute).to_pylist()
+        doubtful = pc.match_substring_regex(paths, _DOUBTFUL)
+        if pc.any(doubtful).as_py():
+            found = paths.filter(doubtful).to_pylist()
             self._check_uris(pa.array([resolve(self._root, path) for path in found], pa.string()))
 
 
-def _some_may_be_absolute(paths: pa.StringArray) -> bool:
-    """Whether a path begins with a slash or a percent sign, or has a colon anywhere.
+def _some_are_doubtful(paths: pa.StringArray) -> bool:
+    """Whether the regular expression may match: it takes five times as long, and seldom does.
 
-    It takes a tenth of the time of the regular expression, which most tables then never need.
+    True if a path begins with a slash or two dots, has a dot after a slash, a colon, or an escape.
     """
-    if any(pc.any(pc.starts_with(paths, first)).as_py() for first in "/%"):
+    if any(pc.any(pc.starts_with(paths, first)).as_py() for first in ("/", "..")):
         return True
     _, offsets, text = paths.buffers()
     if text is None or not len(paths):
         return False
     ends = memoryview(offsets).cast("i")[paths.offset : paths.offset + len(paths) + 1]
-    return _COLON.search(memoryview(text)[ends[0] : ends[-1]]) is not None
+    content = bytes(memoryview(text)[ends[0] : ends[-1]])
+    if b":" in content or b"%" in content:
+        return True
+    return any(  # two letters at a time, once from each of the first two
+        (np.frombuffer(content, "<u2", (len(content) - start) // 2, start) == _SLASH_AND_DOT).any()
+        for start in (0, 1)
+    )

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 import msgspec
 import pyarrow as pa
 
-from headrace.errors import HeadraceError, SnapshotExpiredError
+from headrace.errors import HeadraceError, RequestTooLargeError, SnapshotExpiredError
 from headrace.log.name import LOG_DIRECTORY
 from headrace.plan.cancellation import Cancelled
 from headrace.protocol.action import Metadata, Protocol
@@ -145,6 +145,8 @@ class Service:
             yield
         except HeadraceError as error:
             access.status = error.code
+            if isinstance(error, RequestTooLargeError):
+                self.slots.release_memory()  # gRPC held all of it before anyone could refuse it
             raise
         except (GeneratorExit, Cancelled):
             access.status = CANCELLED

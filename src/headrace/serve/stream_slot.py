@@ -81,6 +81,12 @@ class StreamSlots:
                 self._has_ended = True
                 self._changed.notify_all()
 
+    def release_memory(self) -> None:
+        """Return unused memory to the system soon, without waiting for it."""
+        with self._changed:
+            self._has_ended = True
+            self._start_watching()
+
     def drain(self, *, patience_s: float) -> int:
         """Take no new stream, wait for those that run, and stop those that take too long.
 
@@ -105,12 +111,15 @@ class StreamSlots:
             self._numbers += 1
             running = _Running(stop=stop, until=time.monotonic() + self.deadline_s)
             self._running[self._numbers] = running
-            if self._watchman is None or not self._watchman.is_alive():
-                self._watchman = threading.Thread(
-                    target=self._watch, name="headrace-watchman", daemon=True
-                )
-                self._watchman.start()
+            self._start_watching()
             return self._numbers, running
+
+    def _start_watching(self) -> None:
+        if self._watchman is None or not self._watchman.is_alive():
+            self._watchman = threading.Thread(
+                target=self._watch, name="headrace-watchman", daemon=True
+            )
+            self._watchman.start()
 
     def _check(self, running: "_Running") -> None:
         if running.is_drained:
