@@ -73,7 +73,9 @@ def _some_are_doubtful(paths: pa.StringArray) -> bool:
     content = bytes(memoryview(text)[ends[0] : ends[-1]])
     if b":" in content or b"%" in content:
         return True
+    if len(content) < len(b"/."):
+        return False
     return any(  # two letters at a time, once from each of the first two
         (np.frombuffer(content, "<u2", (len(content) - start) // 2, start) == _SLASH_AND_DOT).any()
-        for start in (0, 1)
+        for start in (0, 1)[: len(content) - 1]
     )
