@@ -23,6 +23,7 @@ from headrace.errors import (
     ServerDrainingError,
 )
 from headrace.serve.client import Connection
+from headrace.serve.client_stream import RemoteBatches
 from headrace.serve.pace import Pace, PacedMessages, BackgroundBatches
 from headrace.serve.request import make_request
 from headrace.serve.server import RunningServer
@@ -257,42 +258,31 @@ def test_draining_lets_streams_end_and_takes_no_new_ones(
     assert not draining.is_alive()
 
 
-def test_workers_share_the_ports_and_end_with_sigterm(lake: Path) -> None:
-    port = 50_000 + os.getpid() % 9_000
+def test_workers_share_http_have_their_own_flight_ports_and_end_with_sigterm(lake: Path) -> None:
+    port = 20_000 + 3 * (os.getpid() % 4_000)
+    words = ["--root", f"lake={lake}", "--listen", f"127.0.0.1:{port}", "--access-log"]
     process = subprocess.Popen(
-        [
-            sys.executable,
-            "-m",
-            "headrace",
-            "serve",
-            "--root",
-            f"lake={lake}",
-            "--access-log",
-            "--listen",
-            f"127.0.0.1:{port}",
-            "--workers",
-            "2",
-            "--drain",
-            "5",
-        ],
+        [sys.executable, "-m", "headrace", "serve", *words, "--workers", "2", "--drain", "5"],
         stderr=subprocess.PIPE,
         text=True,
     )
+    tickets = []
     try:
-        wait_until(lambda: _is_ready(port), within_s=120.0)
-        with Connection(f"http://127.0.0.1:{port}") as connected:
-            assert connected.table("lake/events").snapshot().scan().count() == 156
+        for flight_port in (port + 1, port + 2):
+            with Connection(f"grpc://127.0.0.1:{flight_port}") as connected:
+                wait_until(connected.is_ready, within_s=120.0)
+                scan = connected.table("lake/events").snapshot().scan()
+                assert scan.count() == 156
+                tickets.append(scan._info.endpoints[0].ticket)
+        with Connection(f"grpc://127.0.0.1:{port + 2}") as other:
+            batches = RemoteBatches(other, tickets[:1])  # of the first worker
+            assert sum(batch.num_rows for batch in batches) == 156
+        with Connection(f"http://127.0.0.1:{port}") as found:
+            assert found.location.endswith((f":{port + 1}", f":{port + 2}"))
+        assert process.poll() is None
     finally:
         process.send_signal(signal.SIGTERM)
         _, text = process.communicate(timeout=60)
     assert process.returncode == 0, text
     assert '"method":"DoGet"' in text
     assert "where" not in text
-
-
-def _is_ready(port: int) -> bool:
-    try:
-        response = httpx.get(f"http://127.0.0.1:{port}/readyz", trust_env=False)
-    except httpx.HTTPError:
-        return False
-    return response.status_code == 200

@@ -161,14 +161,19 @@ def _serve(settings: ServerSettings, *, ticket_key: bytes | None) -> None:
 
 
 def _run_workers(settings: ServerSettings) -> None:
-    """Several processes that share the ports, and the key of tickets."""
+    """Run several processes that share the HTTP port and the key of tickets.
+
+    Each has a Flight port of its own.
+    """
     key = settings.read_ticket_key() or secrets.token_bytes(32)
     with tempfile.TemporaryDirectory(prefix="headrace-metrics-") as folder:
         os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
         context = multiprocessing.get_context("spawn")
         workers: list[BaseProcess] = [
-            context.Process(target=_serve, args=(settings,), kwargs={"ticket_key": key})
-            for _ in range(settings.workers)
+            context.Process(
+                target=_serve, args=(settings.for_worker(number),), kwargs={"ticket_key": key}
+            )
+            for number in range(settings.workers)
         ]
         leaving = threading.Event()
         for number in (signal.SIGTERM, signal.SIGINT):

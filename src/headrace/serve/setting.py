@@ -84,6 +84,15 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
         http = self.http_address
         return Address(http.host, http.port + 1 if http.port else 0)
 
+    def for_worker(self, number: int) -> "ServerSettings":
+        """The settings of one of several workers, from 0: they share HTTP, but not Flight's port.
+
+        Arrow's Flight server takes a port for itself alone.
+        """
+        flight = self.flight_address
+        own = Address(flight.host, flight.port + number)
+        return msgspec.structs.replace(self, flight_listen=str(own))
+
     def limits(self) -> Limits:
         """The limits of each worker."""
         return Limits(
@@ -135,9 +144,8 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
         ):
             if value <= 0:
                 raise InvalidArgumentError(argument=name, reason="it must be more than 0")
-        if self.workers > 1 and not all(address.port for address in addresses):
-            reason = "several workers share a port, so name one"
-            raise InvalidArgumentError(argument="--listen", reason=reason)
+        if self.workers > 1:
+            self._check_ports()
         tls = self.read_tls()
         knows_callers = self.token_file is not None or (tls is not None and tls.client_authority)
         if not knows_callers and not all(address.is_loopback for address in addresses):
@@ -145,3 +153,14 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
             raise InvalidArgumentError(argument="--listen", reason=reason)
         self.read_tokens()
         self.read_ticket_key()
+
+    def _check_ports(self) -> None:
+        """Refuse ports that several workers cannot have."""
+        http, flight = self.http_address, self.flight_address
+        if not http.port or not flight.port:
+            reason = "several workers share a port, so name one"
+            raise InvalidArgumentError(argument="--listen", reason=reason)
+        last = flight.port + self.workers - 1
+        if last > _LARGEST_PORT or (http.host == flight.host and flight.port <= http.port <= last):
+            reason = f"each worker needs a port of its own, {flight.port} to {last}"
+            raise InvalidArgumentError(argument="--flight-listen", reason=reason)
