@@ -24,7 +24,7 @@ from headrace.errors import (
 )
 from headrace.serve.client import Connection
 from headrace.serve.client_stream import RemoteBatches
-from headrace.serve.pace import Pace, PacedMessages, BackgroundBatches
+from headrace.serve.pace import BackgroundBatches, Pace, PacedMessages
 from headrace.serve.request import make_request
 from headrace.serve.server import RunningServer
 from headrace.serve.stream_slot import StreamSlots

@@ -13,7 +13,7 @@ import pyarrow as pa
 from headrace.plan.context import ExecutionContext
 from headrace.scan.reader import BatchReader
 from headrace.serve.outcome import Ending, Outcome
-from headrace.serve.pace import Pace, PacedMessages, BackgroundBatches
+from headrace.serve.pace import BackgroundBatches, Pace, PacedMessages
 from headrace.serve.request import WireRequest
 from headrace.serve.safety import FileGuard
 from headrace.serve.share import Share, open_share

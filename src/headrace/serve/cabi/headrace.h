@@ -45,7 +45,7 @@ int32_t delta_scan_lazy(const char *table_path, const char *predicate_json, size
 const char *headrace_last_error(void);
 const char *delta_last_error(void);
 
-/* A file with all that the seed's DeltaFile has. */
+/* A file with its modification time and partition values. */
 struct headrace_file {
   const char *path;
   int64_t size_bytes;
