@@ -1,14 +1,31 @@
 """A condition may be given as SQL or as the predicate that it parses to."""
 
+import json
 import warnings
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
 from headrace import Snapshot, Table
-from headrace.errors import InvalidArgumentError, UnknownColumnError
-from headrace.expr.node import Column, Compare, CompareOp, Literal
+from headrace.errors import HeadraceError, InvalidArgumentError, UnknownColumnError
+from headrace.expr.bind import bind
+from headrace.expr.node import (
+    Basis,
+    Column,
+    Compare,
+    CompareOp,
+    In,
+    IsNull,
+    Literal,
+    Not,
+    Or,
+    Predicate,
+    Value,
+)
 from headrace.expr.parse import parse_predicate
+from headrace.protocol.schema import parse_schema
 from tests.lake.action import add, opening, statistics
 from tests.lake.log import write_history
 
@@ -45,6 +62,44 @@ def test_batches_of_a_predicate_can_be_brought_up_to_date(snapshot: Snapshot) ->
     batches = list(scan.batches())
     again = list(scan.since(batches, version=0, where=scan.where))
     assert sum(map(len, again)) == sum(map(len, batches)) > 0
+
+
+VALUES: dict[str, tuple[Value, ...]] = {
+    "boolean": (True, False, None),
+    "byte": (1, -128, 300),
+    "long": (2**63 - 1, -(2**63), 2**70, None),
+    "double": (0.1, -0.0, float("nan"), float("-inf"), None),
+    "string": ("a", "a'b\\n%_", "\n", "", None),
+    "binary": (b"\x00a", None),
+    "date": (date(2020, 1, 1), date(1, 1, 1), None),
+    "timestamp": (datetime(2020, 1, 1, 1, 2, 3, 4, tzinfo=UTC), None),
+    "timestamp_ntz": (datetime(2020, 1, 1), None),  # noqa: DTZ001  (it has no zone)
+    "decimal(10,2)": (Decimal("1.50"), Decimal("12345678901234567890.1"), None),
+}
+
+
+def bound(predicate: Predicate, kind: str, basis: Basis) -> object:
+    field = {"name": "c", "type": kind, "nullable": True, "metadata": {}}
+    schema = parse_schema(json.dumps({"type": "struct", "fields": [field]}))
+    try:
+        return repr(bind(predicate, schema=schema, partition_columns=(), basis=basis))
+    except HeadraceError as error:
+        return type(error)
+
+
+@pytest.mark.parametrize("basis", Basis)
+@pytest.mark.parametrize("kind", VALUES)
+def test_a_value_is_bound_as_its_text_is(kind: str, basis: Basis) -> None:
+    column, values = Column(("c",)), VALUES[kind]
+    predicates: list[Predicate] = [
+        Compare(column, op, Literal(value)) for value in values for op in CompareOp
+    ]
+    predicates += [In(column, tuple(map(Literal, values))), IsNull(column), column]
+    predicates += [Not(predicate) for predicate in predicates]
+    predicates += [Or((first, IsNull(column))) for first in predicates]
+    for predicate in predicates:
+        by_text = bound(parse_predicate(str(predicate)), kind, basis)
+        assert bound(predicate, kind, basis) == by_text
 
 
 def test_a_predicate_over_an_unknown_column_is_refused(snapshot: Snapshot) -> None:

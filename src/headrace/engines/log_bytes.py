@@ -96,7 +96,7 @@ class LogBytes:
         if page is None or not page.is_complete:
             return self.store.list(directory, start_from=start_from)
         first = f"{directory}/{start_from}"
-        return (found for found in page.objects if found.path >= first)
+        return (entry for entry in page.objects if entry.path >= first)
 
     def expect(self, file: LogFile) -> None:
         """Start to read a file."""

@@ -117,10 +117,10 @@ class Producer(Generic[T]):
         while True:
             lane = self._lane
             if lane is None:
-                found = self._job.next_lane()
-                if isinstance(found, _End):
-                    raise self._finish(found)
-                self._lane = lane = found
+                next_lane = self._job.next_lane()
+                if isinstance(next_lane, _End):
+                    raise self._finish(next_lane)
+                self._lane = lane = next_lane
             item = lane.take()
             if not isinstance(item, _End):
                 return item

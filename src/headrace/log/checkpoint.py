@@ -32,7 +32,7 @@ _PREFERENCE = (
 
 
 def complete_checkpoints(
-    found: Iterable[tuple[CheckpointName, LogFile]],
+    named_files: Iterable[tuple[CheckpointName, LogFile]],
 ) -> list[Checkpoint]:
     """Every complete checkpoint, best first: newest, then by kind, then by name.
 
@@ -40,7 +40,7 @@ def complete_checkpoints(
     """
     parts: dict[tuple[int, int], dict[int, LogFile]] = defaultdict(dict)
     complete: list[Checkpoint] = []
-    for name, file in found:
+    for name, file in named_files:
         if file.size_bytes == 0:
             continue
         if name.kind is CheckpointKind.MULTI_PART:

@@ -75,13 +75,13 @@ def parse_name(name: str) -> LogName | None:
         return ChecksumName(version)
     if rest == "checkpoint.parquet":
         return CheckpointName(version, CheckpointKind.CLASSIC)
-    if found := _COMPACTION.fullmatch(rest):
-        return CompactionName(version, int(found["end"]))
-    if found := _PART.fullmatch(rest):
-        part, parts = int(found["part"]), int(found["parts"])
+    if match := _COMPACTION.fullmatch(rest):
+        return CompactionName(version, int(match["end"]))
+    if match := _PART.fullmatch(rest):
+        part, parts = int(match["part"]), int(match["parts"])
         return CheckpointName(version, CheckpointKind.MULTI_PART, part, parts)
-    if found := _UNIQUE.fullmatch(rest):
-        return CheckpointName(version, CheckpointKind(f"v2-{found['format']}"))
+    if match := _UNIQUE.fullmatch(rest):
+        return CheckpointName(version, CheckpointKind(f"v2-{match['format']}"))
     return None
 
 

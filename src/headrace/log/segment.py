@@ -141,13 +141,13 @@ class LogIndex(msgspec.Struct, frozen=True, kw_only=True):
     def available(self) -> list[range]:
         """The versions that can be rebuilt: runs of commits that go on from a base, or from 0."""
         bases = {checkpoint.version for checkpoint in self.checkpoints}
-        found: list[range] = []
+        ranges: list[range] = []
         for version in sorted(bases | self.commits.keys()):
-            if found and found[-1].stop == version:
-                found[-1] = range(found[-1].start, version + 1)
+            if ranges and ranges[-1].stop == version:
+                ranges[-1] = range(ranges[-1].start, version + 1)
             elif version == 0 or version in bases:
-                found.append(range(version, version + 1))
-        return found
+                ranges.append(range(version, version + 1))
+        return ranges
 
     def base(self, version: int | None) -> Checkpoint | None:
         """The best checkpoint at or below a version (None: the newest)."""
@@ -226,15 +226,15 @@ def gaps(versions: Iterable[int], *, first: int, last: int) -> list[range]:
 
     A stray name may be that of a version far away, so that they are not counted one by one.
     """
-    found: list[range] = []
+    missing: list[range] = []
     expected = first
     for version in sorted(v for v in versions if first <= v <= last):
         if version > expected:
-            found.append(range(expected, version))
+            missing.append(range(expected, version))
         expected = version + 1
     if expected <= last:
-        found.append(range(expected, last + 1))
-    return found
+        missing.append(range(expected, last + 1))
+    return missing
 
 
 def _lies_within(compaction: LogFile, first: int, last: int) -> bool:

@@ -68,21 +68,21 @@ class Consume(msgspec.Struct, Generic[T], metaclass=_Abstract, frozen=True, kw_o
 
     def documents(self, data: Sequence[Batch]) -> list[Document]:
         """The documents, where the plan was to read some."""
-        found: list[Document] = []
+        documents: list[Document] = []
         for batch in data:
             if not isinstance(batch, Document):
                 raise self._unexpected(batch, "Document")
-            found.append(batch)
-        return found
+            documents.append(batch)
+        return documents
 
     def actions(self, data: Sequence[Batch]) -> list[ActionBatch]:
         """The action batches, where the plan was to read actions."""
-        found: list[ActionBatch] = []
+        batches: list[ActionBatch] = []
         for batch in data:
             if isinstance(batch, FileListing | Document):
                 raise self._unexpected(batch, "ActionBatch")
-            found.append(batch)
-        return found
+            batches.append(batch)
+        return batches
 
     def _unexpected(self, batch: Batch, expected: str) -> UnexpectedBatchError:
         return UnexpectedBatchError(

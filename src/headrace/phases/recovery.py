@@ -144,8 +144,8 @@ def user_facing_error(error: HeadraceError, phase: SegmentPhase) -> HeadraceErro
     return said
 
 
-def _is_same(found: LogFile, pinned: LogFile) -> bool:
-    return (found.size_bytes, found.modified_ms) == (pinned.size_bytes, pinned.modified_ms)
+def _is_same(listed: LogFile, pinned: LogFile) -> bool:
+    return (listed.size_bytes, listed.modified_ms) == (pinned.size_bytes, pinned.modified_ms)
 
 
 def _is_of(path: str, base: Checkpoint) -> bool:

@@ -235,8 +235,8 @@ class ReadProtocolAndMetadata(Consume[TableVersion], frozen=True, kw_only=True):
         if self.known is not None:
             protocols.append(self.known.protocol)
             metadatas.append(self.known.metadata)
-        for name, found in (("protocol", protocols), ("metaData", metadatas)):
-            if not found:
+        for name, actions in (("protocol", protocols), ("metaData", metadatas)):
+            if not actions:
                 reason = f"the log has no {name} action up to version {self.segment.version}"
                 raise InvalidTableError(table=self.request.table, reason=reason)
         protocol, metadata, known = protocols[0], metadatas[0], self.known

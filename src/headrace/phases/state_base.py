@@ -159,8 +159,8 @@ class ReadState(Consume[T], Generic[T], frozen=True, kw_only=True):
         segment = self.resume.segment.upon(state, commits=self.commits)
         if segment is None:
             return self._ignored("commits after it are missing")
-        found: Phase[T] = self.resume.upon(segment, protocol=protocol, metadata=metadata)
-        return found
+        phase: Phase[T] = self.resume.upon(segment, protocol=protocol, metadata=metadata)
+        return phase
 
     def _doubt(self, state: StateManifest) -> str | None:
         """Why the state is not to be believed, if so."""

@@ -93,8 +93,8 @@ class _FindVersion(msgspec.Struct, frozen=True):
     timestamp_ms: int
 
     def after(self, value: TableVersion) -> Phase[TableVersion]:
-        found = find_version(value, self.files, timestamp_ms=self.timestamp_ms)
-        return Then.of(found, _ReadVersion(self.request, self.files, value))
+        search = find_version(value, self.files, timestamp_ms=self.timestamp_ms)
+        return Then.of(search, _ReadVersion(self.request, self.files, value))
 
 
 class _ReadVersion(msgspec.Struct, frozen=True):

@@ -77,13 +77,13 @@ def ratified_tail(paths: Sequence[str]) -> tuple[LogFile, ...]:
 def whole_number(argument: str, value: Any) -> int:
     """A whole number, also one of NumPy's."""
     try:
-        found = -1 if isinstance(value, bool) else index(value)
+        number = -1 if isinstance(value, bool) else index(value)
     except TypeError:
-        found = -1
-    if not 0 <= found <= _LARGEST:
+        number = -1
+    if not 0 <= number <= _LARGEST:
         reason = f"it must be a whole number from 0 to {_LARGEST}, not {value!r}"
         raise InvalidArgumentError(argument=argument, reason=reason)
-    return found
+    return number
 
 
 def seconds(argument: str, value: Any) -> float:

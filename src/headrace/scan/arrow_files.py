@@ -69,8 +69,8 @@ def files_schema(context: FileContext, columns: Sequence[str] | None = None) -> 
 
 def add_fields(columns: Sequence[str]) -> tuple[str, ...]:
     """The fields of an add that these columns are made of; some, so that adds can be counted."""
-    found = tuple(dict.fromkeys(_SOURCES[name] for name in columns if name in _SOURCES))
-    return found or ("path",)
+    fields = tuple(dict.fromkeys(_SOURCES[name] for name in columns if name in _SOURCES))
+    return fields or ("path",)
 
 
 @lru_cache(maxsize=16)

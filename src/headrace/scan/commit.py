@@ -55,14 +55,14 @@ def read_commits(request: ChangeRequest, executor: Executor) -> Generator[Commit
 
 
 def _commit(version: int, batches: Sequence[ActionBatch]) -> Commit:
-    found = {name: [a for b in batches for a in b.actions(name)] for name in _ACTIONS}
+    actions = {name: [a for b in batches for a in b.actions(name)] for name in _ACTIONS}
     return Commit(
         version=version,
         modified_ms=batches[0].source.modified_ms if batches else 0,
-        adds=found["add"],
-        removes=found["remove"],
-        cdcs=found["cdc"],
-        metadata=next(iter(found["metaData"]), None),
-        protocol=next(iter(found["protocol"]), None),
-        info=next(iter(found["commitInfo"]), None),
+        adds=actions["add"],
+        removes=actions["remove"],
+        cdcs=actions["cdc"],
+        metadata=next(iter(actions["metaData"]), None),
+        protocol=next(iter(actions["protocol"]), None),
+        info=next(iter(actions["commitInfo"]), None),
     )

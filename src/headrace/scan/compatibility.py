@@ -46,17 +46,17 @@ def check_readable_by(commit: Commit, *, pinned: PinnedSchema) -> None:
         modes = mapping_mode(protocol, metadata), mapping_mode(pinned.protocol, known)
     except ValueError as error:
         raise InvalidTableError(table=table, reason=str(error)) from error
-    found = [*_unreadable(written, schema, where="")]
+    differences = [*_unreadable(written, schema, where="")]
     if MappingMode.ID in modes and modes[0] is not modes[1]:
-        found.insert(0, f"its columns are mapped by {modes[0].value}, not {modes[1].value}")
+        differences.insert(0, f"its columns are mapped by {modes[0].value}, not {modes[1].value}")
     if metadata.partition_columns != known.partition_columns:
-        found.insert(
+        differences.insert(
             0, f"it is partitioned by {', '.join(metadata.partition_columns) or 'nothing'}"
         )
     if commit.version > pinned.version:
-        found += _gone(schema, written, where="")
-    if found:
-        raise SchemaChangedError(table=table, version=commit.version, difference=found[0])
+        differences += _gone(schema, written, where="")
+    if differences:
+        raise SchemaChangedError(table=table, version=commit.version, difference=differences[0])
 
 
 def _unreadable(written: StructType, read: StructType, *, where: str) -> Iterator[str]:

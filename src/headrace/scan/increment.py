@@ -67,10 +67,10 @@ def _cast(batch: Any, schema: pa.Schema) -> pa.RecordBatch:
 
 def _check_label(batch: pa.RecordBatch, expected: ListLabel) -> None:
     try:
-        found = ListLabel.of(batch.schema.metadata)
+        label = ListLabel.of(batch.schema.metadata)
     except ValueError as error:
         raise _refused(f"its label cannot be read: {error}") from error
-    difference = None if found is None else found.difference(expected)
+    difference = None if label is None else label.difference(expected)
     if difference is not None:
         reason = f"the old list says of itself that {difference}"
         raise IncrementRefusedError(table=expected.root, reason=reason)

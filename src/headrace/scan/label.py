@@ -41,7 +41,7 @@ class ListLabel(msgspec.Struct, frozen=True, kw_only=True):
     def difference(self, expected: "ListLabel") -> str | None:
         """The first thing in which this list is not the one that was expected."""
         for name in self.__struct_fields__:
-            found, wanted = getattr(self, name), getattr(expected, name)
-            if found != wanted:
-                return f"its {name} is {found!r}, not {wanted!r}"
+            own, wanted = getattr(self, name), getattr(expected, name)
+            if own != wanted:
+                return f"its {name} is {own!r}, not {wanted!r}"
         return None

@@ -331,5 +331,5 @@ class Snapshot(RowHandover):
     def _table_state(self) -> TableState:
         request = SnapshotRequest(table=self.table.uri, version=self.version, tail=self.state.tail)
         phase = ReadTableState(request=request, segment=self.segment.log)
-        found: TableState = self.table.run(phase, self.counts)
-        return found
+        state: TableState = self.table.run(phase, self.counts)
+        return state

@@ -152,8 +152,8 @@ class ColumnBatch:
         ):
             return None
         edges = [-1, *self._gone.tolist(), self._columns.num_rows]
-        found = [(a + 1, b - a - 1) for a, b in pairwise(edges) if b - a > 1]
-        return self._copy(), found
+        stretches = [(a + 1, b - a - 1) for a, b in pairwise(edges) if b - a > 1]
+        return self._copy(), stretches
 
     def actions(self, name: str) -> Sequence[Any]:
         """The actions of that name, decoded."""
@@ -213,8 +213,8 @@ class ColumnBatch:
             return [None] * len(self)
         if is_coded(array.type):
             array = array.cast(_TEXT_MAP)
-        found: list[Any] = array.to_pylist(maps_as_pydicts="strict")
-        return found
+        values: list[Any] = array.to_pylist(maps_as_pydicts="strict")
+        return values
 
     def _vectors(self) -> list[DeletionVector | None]:
         return [

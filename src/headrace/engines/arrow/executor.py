@@ -270,10 +270,10 @@ class ArrowExecutor(Executor):
         """A few small columns without Arrow where that is possible, everything else with it."""
         if row_groups is None and READABLE.issuperset(columns):
             check_unchanged(self._log.store, file)
-            found = read_actions(self._log.parquet(file), columns)
-            if found is not None:
+            actions = read_actions(self._log.parquet(file), columns)
+            if actions is not None:
                 self._context.meter.count(files_read=1)
-                yield RowBatch(file, [SimpleNamespace(**found)])
+                yield RowBatch(file, [SimpleNamespace(**actions)])
                 return
         yield from self._columnar.scan_parquet(file, columns=columns, row_groups=row_groups)
 

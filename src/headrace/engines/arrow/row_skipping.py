@@ -62,9 +62,9 @@ class RowSkipping:
         self._meter.count(rows_filtered_by_partition_pruning=rows - left)
         if self._rest is None or not left:
             return batches
-        found = keep_mask(self._rest, RowColumns([add for batch in batches for add in batch.adds]))
-        self._meter.count(rows_filtered_by_data_skipping=left - found.true_count)
-        return _selected(batches, found.to_pylist())
+        mask = keep_mask(self._rest, RowColumns([add for batch in batches for add in batch.adds]))
+        self._meter.count(rows_filtered_by_data_skipping=left - mask.true_count)
+        return _selected(batches, mask.to_pylist())
 
 
 def _rows(batches: Sequence[AddBatch]) -> int:

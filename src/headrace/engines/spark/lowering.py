@@ -128,13 +128,13 @@ def _pieces(files: Iterable[LogFile], *, work: LeafWork, engine: ArrowExecutor) 
 
 def _joined(pieces: Sequence[Piece]) -> Task:
     """The same row groups, with those of one file in one piece."""
-    found: list[Piece] = []
+    joined: list[Piece] = []
     for piece in pieces:
-        if found and found[-1].file == piece.file:
-            last = found.pop()
+        if joined and joined[-1].file == piece.file:
+            last = joined.pop()
             groups = last.row_groups + piece.row_groups
             size_bytes = last.size_bytes + piece.size_bytes
-            found.append(replace(last, row_groups=groups, size_bytes=size_bytes))
+            joined.append(replace(last, row_groups=groups, size_bytes=size_bytes))
         else:
-            found.append(piece)
-    return tuple(found)
+            joined.append(piece)
+    return tuple(joined)

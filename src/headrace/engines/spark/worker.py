@@ -99,8 +99,8 @@ def open_answers(answers: Any, tasks: tuple[Task, ...], *, meter: Meter) -> Iter
         raise pickle.loads(payload.as_buffer())  # noqa: S301  (our own workers have written it)
     for payload in answers.filter(pc.equal(kinds, "counts")).column("payload"):
         meter.merge(msgspec.json.decode(payload.as_buffer(), type=Counts))
-    found = answers.filter(pc.equal(kinds, "batch"))
-    columns = (found.column(name) for name in ("task", "piece", "payload"))
+    batches = answers.filter(pc.equal(kinds, "batch"))
+    columns = (batches.column(name) for name in ("task", "piece", "payload"))
     for task, piece, payload in zip(*columns, strict=True):
         file = tasks[task.as_py()][piece.as_py()].file
         yield ColumnBatch(file, _unpacked(payload.as_buffer()))

@@ -217,16 +217,16 @@ def _joined(
         raise ValueError("an add has no path")
     for own in texts.values():
         _check_nulls(own, is_null)
-    found = {_name(leaf): own.values for leaf, own in texts.items()}
-    fields = {name: field.type.field(name).with_type(pa.string()) for name in found}
+    arrays = {_name(leaf): own.values for leaf, own in texts.items()}
+    fields = {name: field.type.field(name).with_type(pa.string()) for name in arrays}
     if others is not None:
         if not np.array_equal(others.is_null().to_numpy(zero_copy_only=False), is_null):
             raise ValueError("a column has adds where another one has none")
-        found |= {own.name: others.field(own.name) for own in others.type}
+        arrays |= {own.name: others.field(own.name) for own in others.type}
         fields |= {own.name: own for own in others.type}
-    names = [own.name for own in field.type if own.name in found]
+    names = [own.name for own in field.type if own.name in arrays]
     adds = pa.StructArray.from_arrays(
-        [found[name] for name in names],
+        [arrays[name] for name in names],
         fields=[fields[name] for name in names],
         mask=pa.array(is_null) if is_null.any() else None,
     )

@@ -84,8 +84,8 @@ class Footer(msgspec.Struct, frozen=True, dict=True):
 
     def ranges(self, group: int, leaves: Sequence[str]) -> list[ByteRange]:
         """The same for several columns, those that the file has."""
-        found = (self.range(group, leaf) for leaf in leaves)
-        return [wanted for wanted in found if wanted is not None]
+        ranges = (self.range(group, leaf) for leaf in leaves)
+        return [wanted for wanted in ranges if wanted is not None]
 
     def depth(self, leaf: str) -> int:
         """How many parts of the path of a leaf may be null, itself included."""

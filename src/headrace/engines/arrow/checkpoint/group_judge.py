@@ -172,11 +172,11 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
             mask, adds = self._decoded_mask(opened, possible.group)
         else:
             adds = maps.keys.count
-        found = int(np.count_nonzero(mask))
+        left = int(np.count_nonzero(mask))
         self.meter.count(
-            rows_filtered_by_partition_pruning=adds - found, row_groups_skipped=not found
+            rows_filtered_by_partition_pruning=adds - left, row_groups_skipped=not left
         )
-        return WantedGroup(possible.group, mask) if found else None
+        return WantedGroup(possible.group, mask) if left else None
 
     def _coded_maps(
         self, opened: OpenParquet, chunks: MapChunks | None, *, adds: int | None
@@ -199,12 +199,12 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
                 own, group, columns=(PARTITION_VALUES,), batch_rows=_MASK_BATCH_ROWS
             )
             try:
-                found = [_evaluated(batch, self.verdicts) for batch in batches]
+                evaluated = [_evaluated(batch, self.verdicts) for batch in batches]
             except (UnicodeDecodeError, IndexError, pa.ArrowInvalid) as error:
                 raise CorruptCheckpointError(path=file.path, reason=str(error)) from error
         empty = np.zeros(0, dtype=np.bool_)  # a leaf may have no rows at all
-        mask = np.concatenate([empty, *(part for part, _ in found)])
-        return mask, sum(count for _, count in found)
+        mask = np.concatenate([empty, *(part for part, _ in evaluated)])
+        return mask, sum(count for _, count in evaluated)
 
     def _count_rows(self, file: LogFile, group: int) -> int:
         """Count the rows of a group, and tell how many of them are adds."""

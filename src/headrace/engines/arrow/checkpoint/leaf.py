@@ -76,8 +76,8 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
         footer = self.source.footer(file)
         return footer.ranges(group, footer.leaves(self._columns_of(file, group)))
 
-    def _read_group(self, reader: AddReader, found: WantedGroup) -> Iterator[ColumnBatch]:
-        file, group, mask = reader.file, found.group, found.mask
+    def _read_group(self, reader: AddReader, wanted_group: WantedGroup) -> Iterator[ColumnBatch]:
+        file, group, mask = reader.file, wanted_group.group, wanted_group.mask
         columns = self._columns_of(file, group)
         try:
             if mask is None:
@@ -153,8 +153,8 @@ def _adds(reader: AddReader, batch: pa.RecordBatch) -> ColumnBatch:
         if not kind.equals(place):
             reason = "a deletion vector lacks its storage type, or its place"
             raise CorruptCheckpointError(path=file.path, reason=reason)
-    found = ColumnBatch(file, batch, memory=reader.memory)
-    return found.filter(pc.is_valid(adds)) if adds.null_count else found
+    rows = ColumnBatch(file, batch, memory=reader.memory)
+    return rows.filter(pc.is_valid(adds)) if adds.null_count else rows
 
 
 def _together(batches: Iterator[ColumnBatch], *, batch_rows: int) -> Iterator[pa.RecordBatch]:

@@ -254,13 +254,13 @@ class ParquetSource:
         if not leaves:
             return
         self.count_read(opened, group, leaves)
-        found = opened.parquet.iter_batches(
+        decoded = opened.parquet.iter_batches(
             batch_size=batch_rows, row_groups=[group], columns=leaves, use_threads=False
         )
         missing = footer.rows(group)
         while True:
             try:
-                batch = next(found, None)
+                batch = next(decoded, None)
             except StorageError:
                 raise
             except _UNDECODABLE as error:

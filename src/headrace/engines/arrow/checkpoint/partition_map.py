@@ -36,8 +36,10 @@ class _Verdicts(msgspec.Struct, frozen=True):
     def on_rows(self, codes: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
         if len(self.places) == 1:
             return self.table.take(codes[:, self.places[0]])  # quicker than by index
-        found: npt.NDArray[np.bool_] = self.table[tuple(codes[:, place] for place in self.places)]
-        return np.broadcast_to(found, len(codes))  # without columns there is one for all
+        verdicts: npt.NDArray[np.bool_] = self.table[
+            tuple(codes[:, place] for place in self.places)
+        ]
+        return np.broadcast_to(verdicts, len(codes))  # without columns there is one for all
 
 
 class CodedPredicate(msgspec.Struct, frozen=True):
@@ -90,13 +92,13 @@ class CodedPredicate(msgspec.Struct, frozen=True):
         Raises:
             ValueError: a code stands for nothing, or a page ends within a map.
         """
-        found = [np.zeros(0, np.bool_)]
+        masks = [np.zeros(0, np.bool_)]
         for page in pages:
             codes = page.rows(self.width)
             if codes.max(initial=0) >= self.texts:
                 raise ValueError("a code stands for nothing")
-            found.append(self.on_rows(codes))
-        return np.concatenate(found)
+            masks.append(self.on_rows(codes))
+        return np.concatenate(masks)
 
     def on_rows(self, codes: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
         """Whether each row may match."""
@@ -221,8 +223,8 @@ class UniformLayout(msgspec.Struct, frozen=True):
 
     def _plain_values(self) -> pa.StringArray:
         codes, some = self.codes.ravel(), self.texts[:-1]
-        found = None if self.memory is None else words_of(codes, some, self.memory)
-        return self.texts.take(pa.array(codes % len(self.texts))) if found is None else found
+        words = None if self.memory is None else words_of(codes, some, self.memory)
+        return self.texts.take(pa.array(codes % len(self.texts))) if words is None else words
 
 
 def _are_codes(codes: npt.NDArray[Any], words: pa.Array) -> bool:

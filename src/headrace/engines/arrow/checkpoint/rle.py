@@ -48,13 +48,13 @@ def _kind(width: int) -> np.dtype[Any]:
 
 def _runs(data: bytes, width: int, count: int) -> Iterator[bytes | tuple[int, int]]:
     """Packed numbers without their heads, and numbers with how often each is repeated."""
-    at = found = 0
-    while found < count:
-        alike = _longest_runs(data, at, width, count - found)
+    at = done = 0
+    while done < count:
+        alike = _longest_runs(data, at, width, count - done)
         if alike is not None:
             yield alike[:, 1:].tobytes()
             at += alike.size
-            found += len(alike) * _LONGEST_PACKED * 8
+            done += len(alike) * _LONGEST_PACKED * 8
             continue
         head, at = read_varint(data, at)
         size = (head >> 1) * width if head & 1 else (width + 7) // 8
@@ -67,9 +67,9 @@ def _runs(data: bytes, width: int, count: int) -> Iterator[bytes | tuple[int, in
             number = int.from_bytes(run, "little")
             if number >> width:
                 raise ValueError("a number has more bits than it may have")
-            yield number, min(head >> 1, count - found)
+            yield number, min(head >> 1, count - done)
         at += size
-        found += (head >> 1) * 8 if head & 1 else head >> 1
+        done += (head >> 1) * 8 if head & 1 else head >> 1
 
 
 def is_repeated(data: bytes, width: int, value: int, count: int) -> bool:

@@ -150,10 +150,10 @@ class _FooterEvidence(msgspec.Struct, frozen=True):
 def _array(values: list[Any], column: BoundColumn) -> pa.Array:
     """The values in the column's type; what is not of that type is unknown."""
     target = arrow_type(column.type)
-    found = []
+    typed = []
     for value in values:
         try:
-            found.append(pa.scalar(value, target).as_py())
+            typed.append(pa.scalar(value, target).as_py())
         except (pa.ArrowException, TypeError, ValueError, OverflowError):
-            found.append(None)
-    return pa.array(found, target)
+            typed.append(None)
+    return pa.array(typed, target)

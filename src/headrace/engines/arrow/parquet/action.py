@@ -75,10 +75,10 @@ def _chunks(footer: LiteFooter, name: str) -> dict[Leaf, dict[int, Any]]:
 
 
 def _leaf(leaves: list[Leaf], path: tuple[str, ...]) -> Leaf:
-    found = [leaf for leaf in leaves if leaf.path == path]
-    if len(found) != 1 or found[0].max_repetition:
+    matches = [leaf for leaf in leaves if leaf.path == path]
+    if len(matches) != 1 or matches[0].max_repetition:
         raise ValueError(f"there should be one column {'.'.join(path)}")
-    return found[0]
+    return matches[0]
 
 
 def _checked(chunk: dict[int, Any], leaf: Leaf, *, rows: int) -> dict[int, Any]:

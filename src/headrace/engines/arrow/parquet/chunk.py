@@ -69,15 +69,15 @@ def _entries(page: Page, leaf: Leaf, dictionary: list[Any]) -> Iterator[Entry]:
     if any(level > leaf.max_definition for level, _ in runs):
         raise ValueError("a value is defined deeper than its column")
     wanted = sum(length for level, length in runs if level == leaf.max_definition)
-    found: Iterator[Any]
+    values: Iterator[Any]
     if page.is_coded:
         codes = _runs(bytes(page.values[1:]), page.values[0], wanted) if wanted else iter(())
-        found = (dictionary[code] for code, length in codes for _ in range(length))
+        values = (dictionary[code] for code, length in codes for _ in range(length))
     else:
-        found = iter(plain_values(page.values, wanted, leaf.physical_type))
+        values = iter(plain_values(page.values, wanted, leaf.physical_type))
     for level, length in runs:
         for _ in range(length):
-            yield level, next(found) if level == leaf.max_definition else None
+            yield level, next(values) if level == leaf.max_definition else None
 
 
 def _runs(data: bytes, width: int, count: int) -> Iterator[tuple[int, int]]:

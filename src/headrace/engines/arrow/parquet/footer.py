@@ -82,15 +82,15 @@ class LiteFooter(msgspec.Struct, frozen=True):
 
     def _places(self, leaf: Leaf, start: int, end: int, *, count: int) -> list[int]:
         name = list_of_texts(leaf.path)
-        found = []
+        places = []
         at = self._row_groups.find(name, start, end)
         while at >= 0:
             at += len(name)
-            found.append(at)
+            places.append(at)
             at = self._row_groups.find(name, at, end)
-        if len(found) != count:
-            raise ValueError(f"{leaf.path} stands {len(found)} times where {count} were expected")
-        return found
+        if len(places) != count:
+            raise ValueError(f"{leaf.path} stands {len(places)} times where {count} were expected")
+        return places
 
     def chunk_at(self, place: int) -> dict[int, Any]:
         """The chunk that is described there: those of its fields that follow the path."""
@@ -120,7 +120,7 @@ def read_footer(source: Source) -> LiteFooter:
 
 def _leaves(elements: list[dict[int, Any]]) -> list[Leaf]:
     """Walk the schema, which stands as a flat list, depth first."""
-    found: list[Leaf] = []
+    leaves: list[Leaf] = []
     position = 1
 
     def walk(
@@ -144,9 +144,9 @@ def _leaves(elements: list[dict[int, Any]]) -> list[Leaf]:
             if element.get(_ELEMENT_CHILDREN):
                 walk(element[_ELEMENT_CHILDREN], *below)
             else:
-                found.append(Leaf(below[0], element[_ELEMENT_TYPE], *below[1:]))
+                leaves.append(Leaf(below[0], element[_ELEMENT_TYPE], *below[1:]))
 
     walk(elements[0][_ELEMENT_CHILDREN], (), (), 0)
     if position != len(elements):
         raise ValueError("the schema has columns that belong to nothing")
-    return found
+    return leaves
