@@ -1,7 +1,6 @@
 """Texts by the compiled loop are what Arrow reads, however the file is written or damaged."""
 
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -70,9 +69,26 @@ def all_of(
     reader: AddReader, group: int, columns: tuple[str, ...] = COLUMNS
 ) -> Iterator[pa.RecordBatch]:
     """All rows of a group; their statistics come late."""
-    choose = partial(ColumnBatch, reader.file)
-    for batch in reader.batches(group, Wanted(columns=columns, choose=choose, late=("add.stats",))):
+    for batch in selected(reader, group, Wanted(columns=columns, late=("add.stats",))):
         yield batch.columns
+
+
+def selected(
+    reader: AddReader,
+    group: int,
+    wanted: Wanted,
+    select: Callable[[ColumnBatch], ColumnBatch] = lambda rows: rows,
+) -> Iterator[ColumnBatch]:
+    """The rows of a group that are selected, as a leaf reads them."""
+    for piece, may_decline in reader.pieces(group, wanted):
+        try:
+            batch = piece.complete(select(ColumnBatch(reader.file, piece.take())))
+        except add_batches.UNUSUAL:
+            if not may_decline:
+                raise
+            piece.decline()
+        else:
+            yield batch
 
 
 def by_arrow(path: Path, columns: tuple[str, ...] = COLUMNS) -> pa.Table:
@@ -158,9 +174,9 @@ def test_only_the_rows_that_were_chosen_are_decoded(
     def is_wanted(add: Any) -> bool:
         return add is not None and (not divisor or len(add["path"]) % divisor == 0)
 
-    def choose(found: pa.RecordBatch) -> ColumnBatch:
-        mask = pa.array([is_wanted(add) for add in found["add"].to_pylist()], pa.bool_())
-        return ColumnBatch(file, found).filter(mask)
+    def choose(rows: ColumnBatch) -> ColumnBatch:
+        mask = pa.array([is_wanted(add) for add in rows.columns["add"].to_pylist()], pa.bool_())
+        return rows.filter(mask)
 
     mask = None if wanted is None else np.isin(np.arange(len(rows)), wanted)
     path = written(tmp_path / "checkpoint.parquet", rows, **options)
@@ -171,14 +187,15 @@ def test_only_the_rows_that_were_chosen_are_decoded(
         batches = [
             batch
             for group in range(reader.opened.parquet.metadata.num_row_groups)
-            for batch in reader.batches(
+            for batch in selected(
+                reader,
                 group,
                 Wanted(
                     columns=COLUMNS,
-                    choose=choose,
                     late=("add.stats",),
                     mask=None if mask is None else mask[group * size : (group + 1) * size],
                 ),
+                choose,
             )
         ]
     kept = range(len(rows)) if mask is None else np.flatnonzero(mask)

@@ -10,12 +10,16 @@ from typing import Any, TypeVar
 
 import pytest
 
+from headrace.engines import lane, production
 from headrace.engines import producer as producer_module
-from headrace.engines.producer import Backpressure, Order, Producer, in_parallel, one_at_a_time
+from headrace.engines.producer import Producer, in_parallel, one_at_a_time
+from headrace.engines.production import Backpressure, Order
 from headrace.errors import ReaderClosedError
 from headrace.plan.cancellation import Cancellation, Cancelled
 
 T = TypeVar("T")
+MODULES = {module.__file__ for module in (lane, producer_module, production, queue)}
+"""Where a signal may interrupt the consumer."""
 FOUR = Backpressure(threads=4, ahead=2)
 
 
@@ -288,7 +292,7 @@ def test_a_signal_handler_may_close_it_at_any_line(order: Order) -> None:
 
         def interrupt(frame: Any, event: str, _: Any) -> Any:
             nonlocal passed
-            if frame.f_code.co_filename not in (producer_module.__file__, queue.__file__):
+            if frame.f_code.co_filename not in MODULES:
                 return None
             passed += event == "line"
             if passed == line:

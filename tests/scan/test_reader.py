@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from headrace import Table
-from headrace.engines import producer as producer_module
+from headrace.engines import lane, producer, production
 from headrace.errors import CorruptLogError, ReaderClosedError, SnapshotExpiredError
 from headrace.plan.cancellation import Cancellation
 from headrace.scan import reader as reader_module
@@ -111,7 +111,8 @@ def test_closing_tells_who_waits_for_an_item() -> None:
 
 def test_a_handler_of_signals_may_close_it_at_any_line() -> None:
     """A tracer stands for the handler: it too runs between two steps of the consumer."""
-    ours = (producer_module.__file__, reader_module.__file__, queue.__file__)
+    modules = (lane, producer, production, reader_module, queue)
+    ours = {module.__file__ for module in modules}
 
     def consume(reader: BatchReader[int], line: int) -> None:
         passed = 0

@@ -7,7 +7,8 @@ data files are, and only as far as they are. Batches leave through one bounded p
 from collections.abc import Callable, Generator
 from typing import TypeVar
 
-from headrace.engines.producer import Backpressure, Order, Producer, one_at_a_time
+from headrace.engines.producer import Producer, one_at_a_time
+from headrace.engines.production import Backpressure, Order
 from headrace.plan.cancellation import Cancellation
 from headrace.rows.option import RowOptions
 

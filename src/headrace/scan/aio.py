@@ -9,7 +9,8 @@ from contextlib import aclosing, closing
 from itertools import islice
 from typing import Protocol, TypeVar
 
-from headrace.engines.producer import Backpressure, Producer
+from headrace.engines.producer import Producer
+from headrace.engines.production import Backpressure
 from headrace.plan.cancellation import Cancellation
 
 R = TypeVar("R")

@@ -1,12 +1,14 @@
-"""The adds of a row group: large columns of texts by a compiled loop, all others by Arrow.
+"""Reads the adds of a row group: large text columns by a compiled loop, all others by Arrow.
 
-It is a shortcut that may decline at any batch. Arrow then reads the rows that are left, and says
-what is wrong with them if something is.
+Row groups enter. Their rows leave piece by piece as `AddRows`: the caller selects some of them and
+has the selection completed by the columns that come late. The compiled loop is a shortcut, which
+the reader or the caller may decline at any piece; Arrow then reads the rows from there on, and
+raises what is wrong with them if something is.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TypeAlias, TypeVar
+from typing import TypeVar
 
 import msgspec
 import numpy as np
@@ -24,7 +26,7 @@ from headrace.protocol.log_file import LogFile
 _WORTHWHILE_BYTES = 1 << 18
 """Smaller columns are read by Arrow as quickly."""
 _PATH, _STATS = "add.path", "add.stats"
-_UNUSUAL = (
+UNUSUAL = (
     ValueError,
     IndexError,
     KeyError,
@@ -33,10 +35,9 @@ _UNUSUAL = (
     OSError,
     MemoryError,
 )
+"""What the shortcut raises where it meets something that it does not know."""
 
 T = TypeVar("T")
-Choose: TypeAlias = Callable[[pa.RecordBatch], ColumnBatch]
-"""Takes rows of a file, and gives those of them that are wanted."""
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
@@ -44,11 +45,9 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
 
     columns: tuple[str, ...]
     """What is read."""
-    choose: Choose
-    """Says which rows are wanted. It may be asked about the same rows twice."""
     late: tuple[str, ...] = ()
-    """Columns that `choose` does not look at. Where it costs less, they are decoded afterwards, and
-    only for the rows that are left."""
+    """Columns that the selection does not look at. Where it costs less, they are decoded after it,
+    and only for the selected rows."""
     mask: Mask | None = None
     """False for rows that are not wanted in any case."""
 
@@ -57,6 +56,40 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
         if self.mask is None:
             return rows
         return len(self.mask) - int(self.mask[::-1].argmax()) if self.mask.any() else 0
+
+
+class AddRows:
+    """Some rows of a row group: to be selected from, then to be completed.
+
+    By the shortcut, the large columns lie in memory that is used again for the next rows: take
+    the rows once, and complete or decline the selection before the next piece is asked for.
+    """
+
+    def __init__(self, rows: pa.RecordBatch, late: "_LateColumns | None" = None) -> None:
+        self._rows: pa.RecordBatch | None = rows
+        self._late = late
+        self.count = len(rows)
+        """How many rows the caller selects from."""
+        self.was_declined = False
+
+    def take(self) -> pa.RecordBatch:
+        """The rows, without the late columns; they are handed over once."""
+        rows, self._rows = self._rows, None
+        assert rows is not None
+        return rows
+
+    def complete(self, selected: ColumnBatch) -> ColumnBatch:
+        """The selected rows with their late columns.
+
+        Raises:
+            ValueError: by the shortcut: they cannot be decoded. There are others in `UNUSUAL`.
+        """
+        late, self._late = self._late, None
+        return selected if late is None else late.added_to(selected)
+
+    def decline(self) -> None:
+        """Have the same rows again, read by Arrow."""
+        self.was_declined = True
 
 
 class AddReader(msgspec.Struct, frozen=True, kw_only=True):
@@ -86,11 +119,13 @@ class AddReader(msgspec.Struct, frozen=True, kw_only=True):
         """The file."""
         return self.opened.file
 
-    def batches(self, group: int, wanted: Wanted) -> Iterator[ColumnBatch]:
-        """What is wanted of the adds of a row group, piece by piece."""
+    def pieces(self, group: int, wanted: Wanted) -> Iterator[tuple[AddRows, bool]]:
+        """The rows of a row group, and whether they may be declined."""
         end, done, position = wanted.end(self._footer.rows(group)), 0, 0
-        for count, batch in _while_usual(self._quick_batches(group, wanted)):
-            yield batch
+        for count, piece in _while_usual(self._quick_pieces(group, wanted)):
+            yield piece, True
+            if piece.was_declined:
+                break
             done += count
         for rows in self._arrow_batches(group, wanted.columns) if done < end else ():
             first, position = max(position, done), position + len(rows)
@@ -98,7 +133,7 @@ class AddReader(msgspec.Struct, frozen=True, kw_only=True):
             if wanted.mask is not None:
                 left = left.filter(pa.array(wanted.mask[first:position]))
             if len(left):
-                yield wanted.choose(left)
+                yield AddRows(left), False
             if position >= end:
                 return
 
@@ -109,8 +144,8 @@ class AddReader(msgspec.Struct, frozen=True, kw_only=True):
     def _arrow_batches(self, group: int, columns: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
         return self.source.batches(self.opened, group, columns=columns, batch_rows=self.batch_rows)
 
-    def _quick_batches(self, group: int, wanted: Wanted) -> Iterator[tuple[int, ColumnBatch]]:
-        """The same, each with how many rows it was chosen from; none where it is not quicker.
+    def _quick_pieces(self, group: int, wanted: Wanted) -> Iterator[tuple[int, AddRows]]:
+        """The same, each with how many rows of the group it stands for; none if not quicker.
 
         Raises:
             ValueError: the next rows cannot be read in this way. Pages may raise other errors.
@@ -129,7 +164,7 @@ class AddReader(msgspec.Struct, frozen=True, kw_only=True):
         end, position = wanted.end(footer.rows(group)), 0
         for rows, adds in self._others(group, others) if end else ():
             rest = None if mask is None else mask[position:]
-            yield rows, text_columns.batch(rows, _filtered(adds, rest), rest, wanted.choose)
+            yield rows, text_columns.next_rows(rows, _filtered(adds, rest), rest)
             position += rows
             if position >= end:
                 return
@@ -161,24 +196,39 @@ class _TextColumns(msgspec.Struct, frozen=True):
     late: Mapping[str, TextColumn]
     memory: Memory
 
-    def batch(
-        self, rows: int, others: pa.StructArray | None, wanted: Mask | None, choose: Choose
-    ) -> ColumnBatch:
-        """The next rows, as far as they are wanted and chosen.
+    def next_rows(self, rows: int, others: pa.StructArray | None, wanted: Mask | None) -> AddRows:
+        """The next rows, as far as they are wanted."""
+        texts = {leaf: reader.take(rows, wanted) for leaf, reader in self.readers.items()}
+        late = _LateColumns(rows, texts[_PATH], self.late, self.memory) if self.late else None
+        return AddRows(_joined(self.field, others, texts), late)
 
-        What is read at first is let go of as soon as something is made of it: it is large.
+
+class _LateColumns:
+    """Columns that are decoded once it is known which rows are selected."""
+
+    def __init__(
+        self, rows: int, paths: Texts, readers: Mapping[str, TextColumn], memory: Memory
+    ) -> None:
+        self._rows = rows
+        self._paths: Texts | None = paths
+        self._readers = readers
+        self._memory = memory
+
+    def added_to(self, batch: ColumnBatch) -> ColumnBatch:
+        """The selected rows with these columns.
+
+        What was read first is let go of as soon as something is made of it: it is large.
         """
-        taken = {leaf: reader.take(rows, wanted) for leaf, reader in self.readers.items()}
-        is_null = taken[_PATH].levels == 0
-        batch = choose(_joined(self.field, others, taken))
-        kept = batch.kept() if self.late else None
+        assert self._paths is not None
+        is_null = self._paths.levels == 0
+        kept = batch.kept()
         if kept is not None:
             # Who wants what comes late wants the paths too.
-            paths = kept_texts(taken[_PATH].values, kept, self.memory)
+            paths = kept_texts(self._paths.values, kept, self._memory)
             batch, is_null = batch.with_field(_name(_PATH), paths), is_null[kept]
-        del taken
-        for leaf, reader in self.late.items():
-            texts = reader.take(rows, kept)
+        self._paths = None
+        for leaf, reader in self._readers.items():
+            texts = reader.take(self._rows, kept)
             _check_nulls(texts, is_null)
             batch = batch.with_field(_name(leaf), texts.values)
         return batch
@@ -189,7 +239,7 @@ def _while_usual(batches: Iterator[T]) -> Iterator[T]:
     while True:
         try:
             batch = next(batches, None)
-        except _UNUSUAL:
+        except UNUSUAL:
             return
         if batch is None:
             return

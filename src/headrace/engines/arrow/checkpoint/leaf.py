@@ -1,7 +1,12 @@
-"""One leaf of a checkpoint: the wanted row groups are read, filtered, and given on."""
+"""Reads leaves of a checkpoint in three steps: decide, select, materialise.
+
+Pieces of leaves enter: `GroupJudge` has decided which row groups may hold wanted adds. Of each
+piece that `AddReader` reads, `LeafScan` selects the adds that neither statistics nor newer commits
+rule out; the reader then materialises the columns that the selection did not need. Batches of adds
+leave.
+"""
 
 from collections.abc import Generator, Iterator
-from functools import partial
 from itertools import groupby
 from operator import attrgetter
 
@@ -9,7 +14,7 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headrace.engines.arrow.checkpoint.add_batches import AddReader, Wanted
+from headrace.engines.arrow.checkpoint.add_batches import UNUSUAL, AddReader, AddRows, Wanted
 from headrace.engines.arrow.checkpoint.group_judge import (
     PARTITION_VALUES,
     GroupJudge,
@@ -77,23 +82,34 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
         return footer.ranges(group, footer.leaves(self._columns_of(file, group)))
 
     def _read_group(self, reader: AddReader, wanted_group: WantedGroup) -> Iterator[ColumnBatch]:
-        file, group, mask = reader.file, wanted_group.group, wanted_group.mask
-        columns = self._columns_of(file, group)
+        """Select among the rows of a group, and complete what was selected."""
+        group, mask = wanted_group.group, wanted_group.mask
+        columns = self._columns_of(reader.file, group)
         try:
-            if mask is None:
-                choose = partial(self._chosen, reader)
-                wanted = Wanted(columns=columns, choose=choose, late=self._late)
-                yield from reader.batches(group, wanted)
+            if mask is not None:
+                rows = _plain_rows(reader.pieces(group, Wanted(columns=columns, mask=mask)))
+                for batch in _together(rows, batch_rows=self._batch_rows):
+                    yield self._select(_adds(reader, batch))
                 return
-            few = Wanted(columns=columns, choose=partial(_plain, file), mask=mask)
-            for batch in _together(reader.batches(group, few), batch_rows=self._batch_rows):
-                yield self._kept(_adds(reader, batch))
+            for piece, may_decline in reader.pieces(
+                group, Wanted(columns=columns, late=self._late)
+            ):
+                try:
+                    # In one expression: nothing else may hold on to the rows while it completes.
+                    batch = piece.complete(
+                        self._select(
+                            _adds(reader, plain_batch(piece.take(), coded="partitionValues"))
+                        )
+                    )
+                except UNUSUAL:
+                    if not may_decline:
+                        raise
+                    piece.decline()
+                else:
+                    yield batch
         except (UnicodeDecodeError, pa.ArrowException) as error:
             # Arrow checks texts and codes when they are looked at.
-            raise CorruptCheckpointError(path=file.path, reason=str(error)) from error
-
-    def _chosen(self, reader: AddReader, rows: pa.RecordBatch) -> ColumnBatch:
-        return self._kept(_adds(reader, plain_batch(rows, coded="partitionValues")))
+            raise CorruptCheckpointError(path=reader.file.path, reason=str(error)) from error
 
     @property
     def _late(self) -> tuple[str, ...]:
@@ -113,7 +129,7 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
             if column not in _OFTEN_NULL or not footer.is_null(group, column)
         )
 
-    def _kept(self, batch: ColumnBatch) -> ColumnBatch:
+    def _select(self, batch: ColumnBatch) -> ColumnBatch:
         """The adds that neither statistics nor newer commits rule out."""
         if self.predicate is not None and self.predicate.rest is not None and len(batch):
             kept = keep_mask(self.predicate.rest, batch)
@@ -136,9 +152,17 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
         return self.source.footer(file).leaves((PARTITION_VALUES,))
 
 
-def _plain(file: LogFile, rows: pa.RecordBatch) -> ColumnBatch:
-    """All rows, with plain texts."""
-    return ColumnBatch(file, plain_batch(rows))
+def _plain_rows(pieces: Iterator[tuple[AddRows, bool]]) -> Iterator[pa.RecordBatch]:
+    """All rows of some pieces, with plain texts."""
+    for piece, may_decline in pieces:
+        try:
+            rows = plain_batch(piece.take())
+        except UNUSUAL:
+            if not may_decline:
+                raise
+            piece.decline()
+        else:
+            yield rows
 
 
 def _adds(reader: AddReader, batch: pa.RecordBatch) -> ColumnBatch:
@@ -157,11 +181,11 @@ def _adds(reader: AddReader, batch: pa.RecordBatch) -> ColumnBatch:
     return rows.filter(pc.is_valid(adds)) if adds.null_count else rows
 
 
-def _together(batches: Iterator[ColumnBatch], *, batch_rows: int) -> Iterator[pa.RecordBatch]:
+def _together(batches: Iterator[pa.RecordBatch], *, batch_rows: int) -> Iterator[pa.RecordBatch]:
     """The same rows: what is few of each batch makes one batch together."""
     rows, waiting = 0, list[pa.RecordBatch]()
     for batch in batches:
-        waiting.append(batch.columns)
+        waiting.append(batch)
         rows += len(batch)
         if rows >= batch_rows:
             yield pa.concat_batches(waiting)
