@@ -1,7 +1,7 @@
 """A call in a thread of its own, which can be waited for whatever interrupts its start.
 
 Python starts a thread and then waits until it runs. A signal may come in between: the thread runs
-then, and whoever started it has not heard of it. So the call says by itself that it has begun and
+then, and its caller does not know. So the call says by itself that it has begun and
 that it has ended; it is made once, however often it is started.
 """
 
@@ -32,7 +32,7 @@ class Background:
 
     @property
     def _is_elsewhere(self) -> bool:
-        """Whether another process has started it, of which this one is a fork."""
+        """Whether another process has started it, and this one is a fork of that."""
         return self._process not in {None, os.getpid()}
 
     def start(self) -> None:

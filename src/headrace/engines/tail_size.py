@@ -5,7 +5,7 @@ import threading
 _LEAST_BYTES = 64 << 10
 _MOST_BYTES = 8 << 20
 _FILE_SHARE = 2048
-"""A footer grows with its file: about one byte for so many of the file, at most."""
+"""A footer grows with its file: at most about one byte for this many bytes of the file."""
 _SPARE = 1.25
 """The next footer may be a little larger."""
 

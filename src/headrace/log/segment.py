@@ -32,7 +32,7 @@ class Segment(msgspec.Struct, frozen=True, kw_only=True):
     state: State | None = None
     """The state below the commits, where that is the base; then `checkpoint` is None."""
     instead: "Segment | None" = None
-    """The same version without the state, where the log alone tells it, too."""
+    """The same version without the state, where the log alone describes it, too."""
     abandoned: int = 0
     """How often something that could not be read was replaced on the way to this segment."""
 
@@ -67,7 +67,7 @@ class Segment(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def log(self) -> "Segment":
-        """The same version by the log alone, if that tells it."""
+        """The same version by the log alone, if that describes it."""
         return self if self.instead is None else self.instead
 
     @property

@@ -36,7 +36,7 @@ class ListChanges(Consume[ChangeRequest], frozen=True, kw_only=True):
         return ListFiles(directory=LOG_DIRECTORY, start_from=first_name(self.request.start))
 
     def next(self, data: Sequence[Batch]) -> Phase[ChangeRequest]:
-        """A commit that is gone cannot be replaced: a checkpoint does not tell what changed."""
+        """A commit that is gone cannot be replaced: a checkpoint does not say what changed."""
         request = self.request
         index = index_log(self.listed(data), table=request.table, tail=request.tail)
         missing = gaps(index.commits, first=request.start, last=request.end)

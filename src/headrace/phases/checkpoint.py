@@ -15,7 +15,7 @@ def scan_files(files: tuple[LogFile, ...], *, columns: tuple[str, ...]) -> Node:
     """Read some columns from files of one format."""
     if files[0].path.endswith(".json"):
         if any(column.startswith("add.") for column in columns):
-            # Tombstones tell apart what is a file action and what is not.
+            # Tombstones distinguish file actions from others.
             columns = (*columns, "remove.path")
         return ScanJson(files=files, columns=columns)
     return ScanParquet(files=files, columns=columns)

@@ -70,7 +70,7 @@ class CheckIncrement(Consume[ScanOutcome], frozen=True, kw_only=True):
         return FirstOfEach(input=commits, columns=columns)
 
     def next(self, data: Sequence[Batch]) -> Phase[ScanOutcome]:
-        """Replay the commits; their keys then tell which of the old files are still live."""
+        """Replay the commits; their keys then decide which of the old files are still live."""
         for batch in self.actions(data):
             for name in _CHANGES_OF_MEANING:
                 if batch.actions(name):

@@ -30,7 +30,7 @@ class _Abstract(msgspec.StructMeta, ABCMeta):
 
 
 class Terminus(msgspec.Struct, Generic[T], frozen=True):
-    """The machine has ended with a value. `events` tell what happened on the way to it."""
+    """The machine has ended with a value. `events` say what happened on the way to it."""
 
     value: T
     events: tuple[Event, ...] = ()

@@ -44,11 +44,11 @@ STATE_FAILURES = (
     ObjectNotFoundError,
     ObjectChangedError,
 )
-"""What makes a state beside a log unusable; other errors are the store's."""
+"""What makes the state of a Delta log unusable; other errors are the store's."""
 
 
 class VersionRequest(Protocol):
-    """What every request for a version tells."""
+    """What every request for a version has."""
 
     @property
     def table(self) -> str: ...  # noqa: D102
@@ -104,26 +104,26 @@ def reason_without_prefix(name: str, error: Exception) -> str:
 def contradiction(
     batches: Sequence[ActionBatch], names: Mapping[str, Callable[[Any], object]]
 ) -> CorruptLogError | None:
-    """Find a compaction file that speaks twice of one thing: which word is the last, it hides.
+    """Find a compaction file with two actions for one thing: which one is newer cannot be known.
 
-    `names` maps an action to what identifies the thing that it speaks of.
+    `names` maps an action to what identifies its thing.
     """
-    told: dict[str, set[object]] = defaultdict(set)
+    seen: dict[str, set[object]] = defaultdict(set)
     for batch in batches:
         if batch.source.sums_up is None:
             continue
         for name, identity in names.items():
             for action in batch.actions(name):
                 thing = (name, identity(action))
-                if thing in told[batch.source.path]:
+                if thing in seen[batch.source.path]:
                     reason = f"it has two {name} actions for one thing"
                     return CorruptLogError(path=batch.source.path, line=None, reason=reason)
-                told[batch.source.path].add(thing)
+                seen[batch.source.path].add(thing)
     return None
 
 
 def user_facing_error(error: HeadraceError, phase: SegmentPhase) -> HeadraceError:
-    """What an error says to someone who holds a snapshot.
+    """The error that the user of a snapshot gets.
 
     A file that vanished has expired it; a line that cannot be decoded is a damaged checkpoint
     where that is what the file was.
@@ -158,7 +158,7 @@ class OlderBase(Consume[T], frozen=True, kw_only=True):
     resume: Rebasable[T]
     error: HeadraceError
     too_late: bool = False
-    """Whether files have been given out: then the listing only tells what the error means."""
+    """Whether files have been emitted: then the listing only explains the error."""
 
     def plan(self) -> Node:
         """The whole log: a listing that began at the hint does not show older bases."""

@@ -46,7 +46,7 @@ from headrace.replay.seen import FrozenSeenSet, SeenSet
 
 
 class ScanRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What a scan is asked for; it is also what its terminal value tells."""
+    """What a scan is asked for; its terminal value repeats it."""
 
     table: str
     version: int
@@ -136,7 +136,7 @@ class Afterwards(Enum):
 
 
 class CheckpointManifest(Consume[ScanOutcome], frozen=True, kw_only=True):
-    """Asks a checkpoint for the sidecars it names, then for adds beside them.
+    """Asks a checkpoint for the sidecars it names, then for its own adds.
 
     File actions should be all in sidecars, or all in the checkpoint itself. Where they are in both,
     leaving some out would lose files, and asking costs nothing where there are none.
@@ -277,7 +277,7 @@ class StateReplay(CheckpointReplay, frozen=True, kw_only=True):
         )
 
     def failed(self, error: HeadraceError, *, given: int) -> Phase[ScanOutcome]:
-        """Where the log tells the same and nothing was given out, it is read instead."""
+        """Read the log instead, if it describes the same version and nothing was emitted."""
         state, instead = self.segment.state, self.segment.instead
         if given or state is None or instead is None or not isinstance(error, STATE_FAILURES):
             raise error
@@ -296,7 +296,7 @@ class KeyCollection(Consume[ScanOutcome], frozen=True, kw_only=True):
     seen: SeenSet = msgspec.field(default_factory=SeenSet)
 
     def plan(self) -> Node:
-        """The files that are replayed later, of which only the keys are kept."""
+        """The keys of the files that are replayed later."""
         files = ScanJson(files=self.segment.replay_newest_first, columns=KEY_COLUMNS)
         return CollectKeys(input=files, seen=self.seen)
 
@@ -366,7 +366,7 @@ def replay_checkpoint(
 
 def _sidecar_file(sidecar: Sidecar) -> LogFile:
     return LogFile(
-        # Sidecars live in one place, so only the last part of the path tells something.
+        # Sidecars live in one folder, so only the last part of the path counts.
         path=f"{SIDECAR_DIRECTORY}/{unquote(sidecar.path).rpartition('/')[2]}",
         size_bytes=sidecar.size_in_bytes,
         # Its time is the word of the checkpoint's writer, not the store's: it vouches for nothing.

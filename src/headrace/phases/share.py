@@ -31,7 +31,7 @@ class LeafShare(Parallel[None], frozen=True, kw_only=True):
 
 
 def share_leaves(phase: CheckpointReplay, *, workers: int) -> tuple[LeafShare, ...]:
-    """Deal the leaves of a phase among so many workers; fewer, where there are fewer leaves."""
+    """Distribute the leaves of a phase to `workers` shares, or as many as there are leaves."""
     leaves = phase.leaves()
     dealt = [leaves[start::workers] for start in range(min(workers, len(leaves)))]
     return tuple(LeafShare(request=phase.request, seen=phase.seen, nodes=nodes) for nodes in dealt)

@@ -117,7 +117,7 @@ class ListLog(Consume[TableVersion], frozen=True, kw_only=True):
         except VersionNotFoundError:
             if self.start == 0:
                 raise
-            return replace(self, start=0)  # the rest of the log tells what there is instead
+            return replace(self, start=0)  # list all of the log
         except (TableNotFoundError, LogGapError):
             if self.start == 0 or index.base(request.version) is not None:
                 raise
@@ -210,7 +210,7 @@ class ReadProtocolAndMetadata(Consume[TableVersion], frozen=True, kw_only=True):
     segment: Segment
     known: Known | None = None
     doubted: ChecksumIgnored | None = None
-    """What to tell of a checksum file for which the table would have been refused."""
+    """The event for a checksum file that would have had the table refused."""
 
     def plan(self) -> Node:
         """Commits newest first, then the checkpoint; reading stops when both are found."""
@@ -293,4 +293,4 @@ class ReadProtocolAndMetadata(Consume[TableVersion], frozen=True, kw_only=True):
 
 
 def _only(_: object) -> None:
-    """What identifies an action of which a table has one."""
+    """What identifies an action that a table has once."""

@@ -1,4 +1,4 @@
-"""A state beside a Delta log: it is read, doubted, and taken as the base where it is proven right.
+"""The state of a Delta log: it is read, verified, and used as the base if it is right.
 
 A state repeats what the log says. Whatever is wrong with it, the log is read instead, and an event
 reports it.
@@ -28,7 +28,7 @@ T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 _MOST_COMMITS = 4096
-"""A state that is further behind than this is not worth its commits."""
+"""A state that is more versions old than this costs more than it saves."""
 _UNDECODABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 

@@ -1,4 +1,4 @@
-"""What a table remembers beside its files: application transactions and domains."""
+"""What a table keeps besides its files: application transactions and domains."""
 
 from collections.abc import Sequence
 

@@ -36,7 +36,7 @@ class ReadCommitTime(Consume[int], frozen=True, kw_only=True):
     commit: LogFile
 
     def plan(self) -> Node:
-        """One commit, of which only its information matters."""
+        """The information of one commit."""
         return _commit_info(self.commit)
 
     def next(self, data: Sequence[Batch]) -> Phase[int]:
@@ -66,7 +66,7 @@ class ListCommitTimes(Consume[int], frozen=True, kw_only=True):
 class ListLogAsOf(Consume[TableVersion], frozen=True, kw_only=True):
     """Lists the whole log once, for the version that was current at a time.
 
-    The newest version tells how commits are dated; the files that were listed are those of the
+    The newest version says how commits are dated; the files that were listed are those of the
     version that is found.
     """
 
@@ -98,7 +98,7 @@ class _FindVersion(msgspec.Struct, frozen=True):
 
 
 class _ReadVersion(msgspec.Struct, frozen=True):
-    """After its number is known: read a version of which the log has been listed."""
+    """Reads a version, once its number is known, from the log that was listed."""
 
     request: SnapshotRequest
     files: tuple[LogFile, ...]

@@ -36,7 +36,7 @@ class CheckTripwire(Consume[ScanOutcome], frozen=True, kw_only=True):
     fallback: Fallback
 
     def plan(self) -> Node:
-        """Every commit, of which only the newest of the other actions matter."""
+        """Every commit, for the newest of each other action."""
         commits = ScanJson(files=self.segment.commits_newest_first, columns=_OTHER_ACTIONS)
         return FirstOfEach(input=commits, columns=_OTHER_ACTIONS)
 

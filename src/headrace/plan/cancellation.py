@@ -8,7 +8,7 @@ T = TypeVar("T")
 
 
 class Cancelled(BaseException):
-    """The work was called off, and whoever wanted its answer has left.
+    """The work was cancelled: nobody waits for its result.
 
     It is no `Exception`, so that nothing on its way takes it for a failure, and tries again.
     """

@@ -1,4 +1,4 @@
-"""What a run tells its engine: how to read, where to count, and when to stop."""
+"""What an engine gets from a run: how to read, where to count, and when to stop."""
 
 import msgspec
 

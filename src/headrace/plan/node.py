@@ -141,7 +141,7 @@ class SkipFiles(msgspec.Struct, frozen=True, kw_only=True):
     """Drops the adds that are proven to hold no row for which the predicate is true.
 
     Unknown keeps a file: missing statistics, or a part that cannot be evaluated. Columns that
-    `wanted` does not name may be left out behind it: only the predicate looked at them.
+    `wanted` does not name may be left out after it: only the predicate needed them.
     """
 
     input: "Node"

@@ -17,7 +17,7 @@ class RecordingSeen(Protocol):
     def admit(
         self, source: str, *, adds: Sequence[Add | Remove], removes: Iterable[Add | Remove]
     ) -> Sequence[bool]:
-        """Tell which adds no earlier source has named, and record the key of every file.
+        """Return which adds no earlier source has named, and record the key of every file.
 
         Calls for one source must follow each other: its own keys do not hide its adds.
 

@@ -75,7 +75,7 @@ def _chunks(
 def _take(
     items: Iterator[R], most: int, cancellation: Cancellation
 ) -> tuple[list[R], Exception | None]:
-    """At most so many items, and the error that comes after them."""
+    """At most `most` items, and the error that comes after them."""
     taken: list[R] = []
     try:
         for item in islice(items, most):

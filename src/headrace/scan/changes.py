@@ -31,7 +31,7 @@ class ChangeKind(StrEnum):
     ADDED = "added"
     REMOVED = "removed"
     CDC = "cdc"
-    """The file holds the changed rows of its commit; where there is one, it tells it all."""
+    """The file holds the changed rows of its commit; where there is one, it is complete."""
 
 
 _KINDS = {"add": ChangeKind.ADDED, "remove": ChangeKind.REMOVED, "cdc": ChangeKind.CDC}

@@ -1,6 +1,6 @@
-"""What a scan needs only when it is asked for: nobody else pays for importing it.
+"""What a scan imports when it is first needed: Arrow and asyncio.
 
-The scan knows its shape alone, and is handed the rest by whoever puts it together.
+The scan knows this protocol; `headrace.wiring` passes in the module that imports the rest.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterable, Sequence

@@ -20,7 +20,7 @@ RecordBatch: TypeAlias = Any
 Listing: TypeAlias = tuple[RecordBatch, ...]
 
 _LARGEST_SHARE = 4
-"""A listing may take one part in so many of the cache, lest it push out all others."""
+"""A listing may take at most this fraction of the cache, so that it does not evict all others."""
 _KEY_BYTES, _FILE_BYTES = 1 << 9, 1 << 8
 """What it takes to know a listing, and for each file of its log: an empty one takes it too."""
 

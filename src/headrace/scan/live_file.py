@@ -63,7 +63,7 @@ class LiveFile(msgspec.Struct, frozen=True, kw_only=True, gc=False, eq=False):
     stats: str | None = None
     """The statistics as the log has them: JSON, or None."""
     version: int | None = None
-    """The commit that added the file; None where only a summary of commits tells of it."""
+    """The commit that added the file; None where only a checkpoint or compaction file has it."""
     tags: Mapping[str, str | None] | None = None
     """What the writer noted about the file."""
     context: FileContext

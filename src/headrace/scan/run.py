@@ -45,7 +45,7 @@ class Run(Generic[T]):
         Args:
             phase: Where the machine starts.
             executor: What executes its plans.
-            reporter: Takes the events of which one should hear.
+            reporter: Takes the events of the run.
             context: How the executor reads, where the run counts, and what can call it off.
             completed: Makes the event that says, once, that the run has ended or was closed, and
                 how many files it gave. Without it the caller counts, and stops the meter's clock.

@@ -52,7 +52,7 @@ class StateChanges(Changes):
         return index_transaction_log(files, table=self.request.table)
 
     def _check(self, log: TransactionLog) -> None:
-        """Refuse a range of which something is gone.
+        """Refuse a range that is no longer complete.
 
         Raises:
             LogGapError: a version has no record, or its predecessor has no state to compare with.

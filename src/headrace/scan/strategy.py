@@ -68,7 +68,7 @@ def decide(
 
 
 def decide_increment(segment: Segment, *, since: int) -> Decision:
-    """What an increment is to read: there is nothing to choose, but something to tell."""
+    """What an increment is to read; there is nothing to choose."""
     newer = [file for file in segment.commits_newest_first if (file.version or 0) > since]
     return Decision(
         strategy=Strategy.REVERSE,

@@ -49,7 +49,7 @@ class TableSource:
                 names that deltalake, polars and obstore have for them. The environment counts too.
             store: A store of your own whose root is the table; `uri` then only names it.
             executor: An engine of your own; by default the embedded one.
-            reporter: Takes the events of which one should hear; by default they are logged.
+            reporter: Takes the events that users should know of; by default they are logged.
             cache_bytes: How much memory listings that were read may take, and the footers of
                 checkpoints again. The ones used last are kept; 0 keeps no listing.
             state: The folder that holds the states of a Delta table, where that is not its own

@@ -136,7 +136,7 @@ class Snapshot(RowHandover):
     def timestamp_ms(self) -> int | None:
         """When the version was committed; None where its commit file has been cleaned up.
 
-        Without in-commit timestamps it is the time of the commit's file, as the store tells it;
+        Without in-commit timestamps it is the time of the commit's file in the store;
         `as_of` takes each commit to be later than its predecessor, whatever the clocks said.
         """
         commit = self.segment.commit
@@ -173,7 +173,7 @@ class Snapshot(RowHandover):
         Args:
             where: A condition, as SQL or as a predicate of `headrace.expr`; files that cannot hold
                 a matching row are left out.
-            limit: Stop after so many files.
+            limit: The most files to return.
             options: How to go about it; no option changes which files are given.
             reporter: Takes the events of this scan; by default the table's reporter does.
             overrides: Single options by name, such as `strategy="forward"`.
@@ -232,7 +232,7 @@ class Snapshot(RowHandover):
         Args:
             where: A condition, as for `scan`: exactly the rows for which it is true are given.
             columns: The columns wanted, by name and in order; by default all of them.
-            limit: Stop after so many rows; which ones is not defined.
+            limit: The most rows to return; which ones is not defined.
             options: How to go about it; no option changes which rows there are.
             reporter: Takes the events of this scan; by default the table's reporter does.
             overrides: Single options by name, such as `files_at_once=8`.

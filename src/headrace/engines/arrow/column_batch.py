@@ -31,7 +31,7 @@ def child(structs: pa.StructArray, field: int | str) -> pa.Array:
 
 
 def _rebuilt(columns: pa.RecordBatch, arrays: Mapping[str, pa.Array]) -> pa.RecordBatch:
-    """The same rows, the adds of which have these fields."""
+    """The same rows, whose adds have these fields."""
     adds = columns.column("add")
     fields = {field.name: field for field in adds.type}
     made = pa.StructArray.from_arrays(
@@ -82,7 +82,7 @@ class ColumnBatch:
         later: Mapping[str, pa.Array] = MappingProxyType({}),
         columns: pa.RecordBatch | None = None,
     ) -> "ColumnBatch":
-        """The same rows, of which some are left: by a mask, or by those that are not.
+        """The same rows less some: given by a mask, or by the numbers of those that go.
 
         Args:
             selection: True for those that are left.

@@ -57,7 +57,7 @@ class ArrowColumnar:
         self._judging: JudgedPredicate | None = None
 
     def footer(self, file: LogFile) -> Footer:
-        """What the footer of a file tells; it is remembered."""
+        """The decoded footer of a file; it is cached."""
         return self._source.footer(file)
 
     def remember(self, file: LogFile, footer: Footer) -> None:
@@ -88,7 +88,7 @@ class ArrowColumnar:
             self._reading.join()
 
     def _read_footers(self, files: Sequence[LogFile]) -> None:
-        with suppress(HeadraceError):  # it is told when the file is read
+        with suppress(HeadraceError):  # raised again when the file is read
             for file in files:
                 self._source.footer(file)
 
@@ -210,7 +210,7 @@ class ArrowColumnar:
                     yield from skipping.kept([self._adds(batch) for batch in some])
 
     def _judged(self, predicate: BoundPredicate) -> JudgedPredicate:
-        """A predicate with what it was found to say: the phases of a run ask about the same one."""
+        """A predicate with its verdicts so far: the phases of a run share one predicate."""
         if self._judging is None or self._judging.split.whole is not predicate:
             self._judging = JudgedPredicate.of(predicate)
         return self._judging

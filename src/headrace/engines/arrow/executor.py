@@ -45,7 +45,7 @@ class Columnar(Protocol):
     """The half of the engine that needs Arrow, for one run."""
 
     def footer(self, file: LogFile) -> Footer:
-        """What the footer of a Parquet file tells; it is remembered."""
+        """The decoded footer of a Parquet file; it is cached."""
 
     def remember(self, file: LogFile, footer: Footer) -> None:
         """Take a footer that another process has read: the file is not asked for it again."""
@@ -252,7 +252,7 @@ class ArrowExecutor(Executor):
                 self._log.expect(file)
 
     def footer(self, file: LogFile) -> Footer:
-        """What the footer of a Parquet file tells, read now unless it is remembered.
+        """The decoded footer of a Parquet file, read now unless it is cached.
 
         Raises:
             ObjectNotFoundError: the file is not there.

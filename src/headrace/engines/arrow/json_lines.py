@@ -56,7 +56,7 @@ def _held(rows: list[ActionRow], columns: tuple[str, ...]) -> list[ActionRow]:
 
 
 def count_json_rows(rows: int, *, files: int, meter: Meter) -> None:
-    """Count rows of which so many are adds and removes that are replayed."""
+    """Count rows; `files` of them are adds and removes that are replayed."""
     meter.count(total_metadata_rows=rows, rows_from_json=rows, non_file_action_rows=rows - files)
 
 

@@ -1,7 +1,7 @@
 """One form for texts: writers may store an Arrow schema that asks for dictionaries or large text.
 
 Everything above this engine may then rely on plain `string` columns. The one exception are the
-partition values of a leaf, which may stay coded: whoever looks at them by code is much quicker.
+partition values of a leaf, which may stay coded: looking at them by code is much quicker.
 """
 
 from functools import lru_cache

@@ -72,7 +72,7 @@ def _rows(batches: Sequence[AddBatch]) -> int:
 
 
 def _selected(batches: Sequence[AddBatch], mask: Iterable[bool]) -> list[AddBatch]:
-    """The adds for which the mask is true, of which each batch takes as much as it has adds."""
+    """The adds for which the mask is true; the mask has a value for each add of all batches."""
     rest = iter(mask)
     return [
         AddBatch(batch.source, list(compress(batch.adds, islice(rest, len(batch)))))

@@ -17,7 +17,7 @@ class DeferringExecutor(Executor):
     """Executes everything but the leaves of a checkpoint, which it keeps for later.
 
     A run on it gives the adds of commits, and whatever else Spark does not take; the rest is in
-    `kept` at its end, as work for Spark. A leaf that cannot be opened fails during the run, so
+    `deferred` at its end, as work for Spark. A leaf that cannot be opened fails during the run, so
     that the run can still go on from an older base.
     """
 
@@ -31,7 +31,7 @@ class DeferringExecutor(Executor):
         self._context = context or ExecutionContext()
 
     def bound(self, context: ExecutionContext) -> "DeferringExecutor":
-        """The same for one run; what it keeps is told in one place."""
+        """The same for one run; the deferred work is collected in one place."""
         copy = DeferringExecutor(
             self._embedded.bound(context), task_bytes=self._task_bytes, context=context
         )

@@ -63,7 +63,7 @@ class SparkExecutor(Executor):
         self._context = context or ExecutionContext()
 
     def bound(self, context: ExecutionContext) -> "SparkExecutor":
-        """Both engines for one run; what is refused is still told in one place."""
+        """Both engines for one run; refusals are still counted in one place."""
         copy = SparkExecutor(
             self.session,
             embedded=self.embedded.bound(context),
@@ -136,7 +136,7 @@ class SparkExecutor(Executor):
                 yield from open_answers(answers, wave, meter=self._context.meter)
 
     def _frame(self, work: Shipped[LeafWork], tasks: tuple[Task, ...]) -> DataFrame:
-        """A job of which every partition is one task."""
+        """A job with one task in each partition."""
         numbers = self.session.range(0, len(tasks), 1, len(tasks))
         return numbers.mapInArrow(AnswerTasks(work, tasks), ANSWER_DDL)
 

@@ -100,7 +100,7 @@ def check_leaves(files: Sequence[LogFile], *, engine: ArrowExecutor) -> None:
 def cut(
     files: Iterable[LogFile], *, work: LeafWork, engine: ArrowExecutor, task_bytes: int
 ) -> Iterator[Task]:
-    """Tasks of at least one row group and, if they have several, at most so many bytes."""
+    """Tasks of at least one row group and, if they have several, at most `task_bytes`."""
     task: list[Piece] = []
     size_bytes = 0
     for piece in _pieces(files, work=work, engine=engine):

@@ -3,7 +3,7 @@
 from pyspark.sql import SparkSession
 
 _PARALLELISM_OVER_CONNECT = 16
-"""A thin client is not told how many cores there are."""
+"""A thin client does not know how many cores there are."""
 
 
 def is_connect(session: SparkSession) -> bool:

@@ -37,7 +37,7 @@ _SPARK_ERRORS = (PySparkException, Py4JError)
 def waves_of(tasks: Iterable[Task], *, first: int, wave_bytes: int) -> Iterator[tuple[Task, ...]]:
     """Tasks in waves: the first is small, so that it is there soon, and each may double the last.
 
-    A wave has at least one task and, if it has several, at most so many bytes.
+    A wave has at least one task and, if it has several, at most `wave_bytes`.
     """
     most, wave, size_bytes = first, list[Task](), 0
     for task in tasks:

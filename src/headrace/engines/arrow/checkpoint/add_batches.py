@@ -52,7 +52,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True):
     """False for rows that are not wanted in any case."""
 
     def end(self, rows: int) -> int:
-        """How many of so many rows there are up to the last one that may be wanted."""
+        """How many of `rows` rows there are up to the last one that may be wanted."""
         if self.mask is None:
             return rows
         return len(self.mask) - int(self.mask[::-1].argmax()) if self.mask.any() else 0
@@ -188,7 +188,7 @@ class AddReader(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _TextColumns(msgspec.Struct, frozen=True):
-    """The columns of texts of a row group, read beside the others."""
+    """The text columns of a row group, read in step with the others."""
 
     field: pa.Field
     """What the adds are."""

@@ -142,13 +142,13 @@ class PageCodes(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, page: Page, count: int) -> "PageCodes":
-        """Those of a page that has so many values; ValueError where they are no codes."""
+        """The codes of a page with `count` values; ValueError where they are not codes."""
         if not page.is_coded:
             raise ValueError("not every page is coded")
         return cls(page.values[0] if count else 0, count, bytes(page.values[1:]))
 
     def rows(self, width: int) -> npt.NDArray[Any]:
-        """The codes of each map, which has so many values, as a row.
+        """The codes of each map, which has `width` values, as a row.
 
         Raises:
             ValueError: the page ends within a map.

@@ -1,4 +1,4 @@
-"""What the footer of a checkpoint tells before a row of it is read."""
+"""What is known of a Parquet checkpoint from its footer, before a row is read."""
 
 from collections.abc import Sequence
 from functools import cached_property

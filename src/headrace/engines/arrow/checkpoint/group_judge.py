@@ -1,7 +1,7 @@
 """Which row groups of a leaf to read, and which of their rows.
 
 What is cheap comes first: a row group is judged by its footer, then by the dictionary of its
-partition values, then by the values themselves. All of it is quick beside decoding paths.
+partition values, then by the values themselves. All of it is quick compared with decoding paths.
 """
 
 from collections.abc import Iterator, Sequence
@@ -36,7 +36,7 @@ _MOST_BYTES_AT_ONCE = 16 << 20
 
 
 class PossibleGroup(msgspec.Struct, frozen=True):
-    """A row group of which some rows may be wanted."""
+    """A row group that may hold wanted rows."""
 
     group: int
     is_judged: bool = True
@@ -100,7 +100,7 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
                 self._count_skipped(file, group, left_by_partition=left)
 
     def _left_by_partition(self, footer: Footer, groups: list[int]) -> list[int]:
-        """The groups that partition values do not rule out, as far as the footer tells."""
+        """The groups that partition values in the footer do not rule out."""
         predicate = None if self.predicate is None else self.predicate.by_partition
         if predicate is None or not groups:
             return groups
@@ -110,7 +110,7 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
         return groups_to_read(predicate, footer=footer, groups=groups)
 
     def _left_by_statistics(self, footer: Footer, groups: list[int]) -> list[int]:
-        """Of these groups, those that statistics do not rule out, as far as the footer tells."""
+        """Those of these groups that statistics in the footer do not rule out."""
         predicate = None if self.predicate is None else self.predicate.rest
         if predicate is None or not groups:
             return groups
@@ -207,7 +207,7 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
         return mask, sum(count for _, count in evaluated)
 
     def _count_rows(self, file: LogFile, group: int) -> int:
-        """Count the rows of a group, and tell how many of them are adds."""
+        """Count the rows of a group, and return how many of them are adds."""
         rows = self.source.footer(file).rows(group)
         adds, removes = (self._actions(file, group, action) for action in ("add", "remove"))
         self.meter.count(
@@ -228,9 +228,9 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
     def _actions(self, file: LogFile, group: int, action: str) -> int:
         """How many actions of a kind a group has: from the footer, or its smallest column."""
         footer = self.source.footer(file)
-        told = footer.actions(group, action)
-        if told is not None:
-            return told
+        count = footer.actions(group, action)
+        if count is not None:
+            return count
         leaf = min(
             footer.leaves((action,)), key=lambda leaf: footer.compressed_bytes(group, [leaf])
         )
@@ -272,5 +272,5 @@ def _evaluated(
 
 
 def _may_match_without_values(conjuncts: Sequence[PartitionVerdicts]) -> bool:
-    """Whether a file may match of which the log has no partition values: they are all null."""
+    """Whether a file without partition values in the log may match: they are all null."""
     return all(part.on([(None,) * len(part.names)])[0] for part in conjuncts)

@@ -118,7 +118,7 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
         return () if looks_at_statistics or self.matcher is None else _LATE
 
     def _columns_of(self, file: LogFile, group: int) -> tuple[str, ...]:
-        """The columns to read, less those of which the footer says that they are null."""
+        """The columns to read, without those that are null according to the footer."""
         footer = self.source.footer(file)
         columns = self.columns
         if self.wanted is not None and self.predicate is not None and self.predicate.rest is None:

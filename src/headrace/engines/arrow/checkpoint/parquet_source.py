@@ -194,7 +194,7 @@ class ParquetSource:
         return Windows(self._log.store, file.path, ranges, ahead=self._log.ahead)
 
     def footer(self, file: LogFile) -> Footer:
-        """What the file's footer tells."""
+        """The decoded footer of a file."""
         footer = self._known(file)
         if footer is None:
             with self.open(file) as opened:

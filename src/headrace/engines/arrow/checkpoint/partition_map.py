@@ -74,7 +74,7 @@ class CodedPredicate(msgspec.Struct, frozen=True):
 
     @property
     def can_be_true(self) -> bool:
-        """Whether a row may match, as far as the texts by themselves tell."""
+        """Whether a row may match, judged by the texts alone."""
         return all(part.table.any() for part in self.conjuncts)
 
     def by_value(self) -> npt.NDArray[np.uint8] | None:
@@ -143,9 +143,9 @@ def _checked(texts: pa.StringArray) -> pa.StringArray:
 def coded_rows_that_may_match(
     maps: CodedMaps, conjuncts: Sequence[PartitionVerdicts], read: Callable[[CodedMaps], MapPages]
 ) -> npt.NDArray[np.bool_] | None:
-    """The same for maps that were never built; None where their codes do not tell.
+    """The same for maps that were never built; None where their codes do not decide it.
 
-    `read` is asked for their pages, if those can tell.
+    `read` is called for their pages, if those can decide it.
     """
     coded = CodedPredicate.of(conjuncts, maps.keys.names, (*maps.texts, None))
     if coded is None:

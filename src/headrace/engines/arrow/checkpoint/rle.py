@@ -21,7 +21,7 @@ _MOST_IN_HEAD = 2**32 - 1
 
 
 def unpack(data: bytes, width: int, count: int) -> npt.NDArray[Any]:
-    """So many numbers of a few bits each.
+    """Unpack `count` numbers of `width` bits.
 
     Raises:
         ValueError: they are of too many bits, or the bytes end too early.
@@ -40,7 +40,7 @@ def unpack(data: bytes, width: int, count: int) -> npt.NDArray[Any]:
 
 
 def _kind(width: int) -> np.dtype[Any]:
-    """The type of numbers of so many bits."""
+    """The smallest NumPy type for numbers of `width` bits."""
     if width > MOST_BITS:
         raise ValueError(f"numbers of {width} bits are not for this reader")
     return np.dtype(np.uint8 if width <= 8 else np.uint16)  # noqa: PLR2004  (a byte has eight)
@@ -73,7 +73,7 @@ def _runs(data: bytes, width: int, count: int) -> Iterator[bytes | tuple[int, in
 
 
 def is_repeated(data: bytes, width: int, value: int, count: int) -> bool:
-    """Whether all of so many numbers are this one."""
+    """Whether all `count` numbers equal `value`."""
     if not count:
         return True
     head, at = read_varint(data, 0)

@@ -1,4 +1,4 @@
-"""Ruling out whole row groups of a checkpoint by what its footer tells.
+"""Rules out whole row groups of a checkpoint by the statistics in its footer.
 
 The same evaluator that skips files answers here, with bounds over all the adds of a group.
 """
@@ -25,7 +25,7 @@ _FLOATING = (PrimitiveType("float"), PrimitiveType("double"))
 
 
 def groups_to_read(predicate: BoundPredicate, *, footer: Footer, groups: list[int]) -> list[int]:
-    """The row groups that may hold a file with a matching row, as far as the footer tells."""
+    """The row groups that, by their footer, may hold a file with a matching row."""
     columns = evaluated_columns(predicate)
     if columns and not any(_tells_of(column, footer) for column in columns):
         return groups  # to evaluate would take a millisecond and rule out none
@@ -136,7 +136,7 @@ class _FooterEvidence(msgspec.Struct, frozen=True):
         ]
 
     def _extreme(self, group: int, leaf: str, side: str) -> Any:
-        """The smallest or largest value of a leaf, where the footer tells it."""
+        """The smallest or largest value of a leaf; None where the footer does not have it."""
         chunk = self.footer.chunk(group, leaf)
         statistics = None if chunk is None else chunk.statistics
         if statistics is None or not statistics.has_min_max:

@@ -92,7 +92,7 @@ class TextColumn:
         return taking.finished(state.depth)
 
     def _read(self, wanted: int) -> None:
-        """Read on until so many bytes are there to use."""
+        """Read on until `wanted` bytes can be used."""
         state = self._state
         kept = state.input_size - state.input_at
         end = kept + min(max(wanted - kept, _READ_BYTES), self._unread)

@@ -41,17 +41,17 @@ def _text(
     greatest: dict[str, str] | None,
     types: dict[str, DataType],
 ) -> str | None:
-    told: dict[str, Any] = {}
+    statistics: dict[str, Any] = {}
     if count is not None:
-        told["numRecords"] = count
+        statistics["numRecords"] = count
     for name, extremes in (("minValues", least), ("maxValues", greatest)):
         typed = {
             column: _value(text, types.get(column)) for column, text in (extremes or {}).items()
         }
         known = {column: value for column, value in typed.items() if value is not None}
         if known:
-            told[name] = known
-    return msgspec.json.encode(told).decode() if told else None
+            statistics[name] = known
+    return msgspec.json.encode(statistics).decode() if statistics else None
 
 
 def _value(text: str, kind: DataType | None) -> str | int | float | None:

@@ -11,7 +11,7 @@ from headrace.errors import ObjectTooShortError
 from headrace.protocol.action import ACTION_TYPES
 
 READABLE = frozenset({"protocol", "metaData"})
-"""The actions of which a checkpoint has one: one row to find, and a few small columns."""
+"""The actions that a checkpoint has once: one row to find, and a few small columns."""
 
 _WITNESSES = {
     "protocol": ("minReaderVersion", "minWriterVersion"),
@@ -58,9 +58,9 @@ def _chunks(footer: LiteFooter, name: str) -> dict[Leaf, dict[int, Any]]:
     if sum(counts) != footer.rows or min(counts, default=0) < 0:
         raise ValueError("the column chunks do not have as many values as there are rows")
     for group, place in enumerate(places):
-        beside = footer.chunk_at(footer.place_beside(other, witness, places, group))
+        neighbour = footer.chunk_at(footer.place_beside(other, witness, places, group))
         empty = is_empty(footer.chunk_at(place))
-        if empty is None or empty != is_empty(beside):
+        if empty is None or empty != is_empty(neighbour):
             raise ValueError("the footer does not say where the action is")
         if not empty:
             return {

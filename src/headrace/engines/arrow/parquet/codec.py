@@ -9,7 +9,7 @@ import msgspec
 Bytes: TypeAlias = bytes | memoryview
 
 _NUMBERS = {0: "UNCOMPRESSED", 1: "SNAPPY", 2: "GZIP", 6: "ZSTD"}
-"""How footers tell them."""
+"""The codecs by their number in a footer."""
 _LARGEST_BYTES = 1 << 30
 
 
@@ -37,7 +37,7 @@ class Codec(msgspec.Struct, frozen=True):
         return cls(_NUMBERS.get(number, str(number)))
 
     def decompress(self, body: Bytes, size: int) -> bytes:
-        """The bytes, of which there must be so many, that a body stands for.
+        """Decompress a body to exactly `size` bytes.
 
         Raises:
             ValueError: the body is damaged, or the codec is not known.

@@ -49,7 +49,7 @@ class Leaf(msgspec.Struct, frozen=True):
 
 
 class LiteFooter(msgspec.Struct, frozen=True):
-    """A footer of which only the schema has been decoded.
+    """A footer whose schema alone has been decoded.
 
     A large checkpoint has thousands of column chunks, and a few of them are wanted. Each names
     its path, so it is found by looking for the bytes of that name.

@@ -157,9 +157,9 @@ def read_page(header: Header, body: Bytes, *, is_repeated: bool, decompress: Dec
 
 
 def _check_sum(header: Header, body: Bytes) -> None:
-    """Compare a body with its checksum, where the writer has given one; it is told as signed."""
-    told = header.get(_CHECKSUM)
-    if told is not None and zlib.crc32(body) != told % 2**32:
+    """Compare a body with its checksum, if it has one; the header stores it as a signed number."""
+    checksum = header.get(_CHECKSUM)
+    if checksum is not None and zlib.crc32(body) != checksum % 2**32:
         raise ValueError("a page does not have its checksum")
 
 
