@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import headrace
 from headrace.avro.state_file import decode_state
-from headrace.metrics.event import Event, StateAbandoned
+from headrace.metrics.event import Event, StateAbandoned, StateRead
 from headrace.protocol.state import StateManifest
 from tests.effort import examples
 from tests.lake.action import add, metadata, protocol, remove
@@ -127,6 +127,28 @@ def test_a_partition_is_read_without_the_other_manifests(table: Path) -> None:
     scan = headrace.Table(table).snapshot().scan("n = 10")
     assert [file.path for file in scan] == ["d"]
     assert scan.metrics.counts.rows_filtered_by_partition_pruning == 2
+
+
+@pytest.mark.parametrize(
+    ("where", "expected"), [(None, (3, 3, ["c", "d", "e"])), ("n = 10", (1, 1, ["d"]))]
+)
+def test_a_scan_reports_what_it_read_of_the_state(
+    table: Path, where: str | None, expected: tuple[int, int, list[str]]
+) -> None:
+    write_state(table, HISTORY, 3, manifests=3)
+    events: list[Event] = []
+    scan = headrace.Table(table, reporter=events.append).snapshot().scan(where)
+    files = sorted(file.path for file in scan)
+    (event,) = [event for event in events if isinstance(event, StateRead)]
+    assert (event.manifest_count, event.file_count, files) == expected
+    assert (event.version, event.num_files, event.tombstone_count) == (3, 3, 0)
+    assert event.duration_ns > 0
+
+
+def test_a_scan_that_leaves_the_state_reports_no_read_of_it(table: Path) -> None:
+    write_state(table, HISTORY, 2)
+    cut_manifest(table)
+    assert not [event for event in events_of(table) if isinstance(event, StateRead)]
 
 
 def test_a_state_elsewhere_serves_a_table_that_is_not_written_to(

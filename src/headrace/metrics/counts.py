@@ -49,6 +49,10 @@ class Counts(msgspec.Struct, kw_only=True):
     """Column chunks of data files that Arrow decoded instead: of remote files, nested columns, row
     groups with few rows, unusual encodings and damaged pages; all of them without the compiled
     library."""
+    manifests_read: int = 0
+    """Manifests of a state that were read, after pruning."""
+    manifest_entries_read: int = 0
+    """Entries of those manifests, without the blocks that were skipped."""
     retries: int = 0
     """Reads that were retried."""
     throttles: int = 0

@@ -1,14 +1,15 @@
 """Counts what the iterations of a scan take, and reports how each of them ends.
 
 A meter enters with each iteration; the numbers of the last one can be read while it runs, and one
-`LogReplayCompleted` leaves through the reporter when it is over, however it ends.
+`LogReplayCompleted`, and one `StateRead` if the base is a state, leave through the reporter when it
+is over, however it ends.
 """
 
 from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
 
 from headrace.log.segment import Segment
-from headrace.metrics.event import ChecksumMismatched, LogReplayCompleted
+from headrace.metrics.event import ChecksumMismatched, Event
 from headrace.metrics.meter import Meter
 from headrace.metrics.reporter import Reporter
 from headrace.phases.scan import ScanRequest
@@ -61,7 +62,8 @@ class ScanMetering:
             yield
         finally:
             meter.end()
-            self._reporter(self.completed(metrics))
+            for event in self.completed(metrics):
+                self._reporter(event)
 
     def batches(
         self, batches: Generator[RecordBatch, None, None], meter: Meter, planned: Decision
@@ -78,9 +80,14 @@ class ScanMetering:
                 raise
             meter.give_all(files)
 
-    def completed(self, metrics: ScanMetrics) -> LogReplayCompleted:
-        """The event that ends an iteration."""
-        return metrics.completed(table=self._request.table, version=self._request.version)
+    def completed(self, metrics: ScanMetrics) -> Iterator[Event]:
+        """Return the events that end an iteration; one of them is of the state that was read."""
+        table, state = self._request.table, self._segment.state
+        yield metrics.completed(table=table, version=self._request.version)
+        counts = metrics.counts
+        is_used = not counts.listing_cache_hits and counts.fallbacks == self._segment.abandoned
+        if state is not None and is_used:
+            yield metrics.state_read(table=table, state=state.manifest)
 
     def compare(self, files: int, size_bytes: int | None) -> None:
         """Report a checksum file that contradicts a complete list of the files.

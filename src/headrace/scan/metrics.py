@@ -5,8 +5,9 @@ from typing import Any
 import msgspec
 
 from headrace.metrics.counts import Counts
-from headrace.metrics.event import LogReplayCompleted, ReplayPhase
+from headrace.metrics.event import LogReplayCompleted, ReplayPhase, StateRead
 from headrace.metrics.meter import Meter
+from headrace.protocol.state import StateManifest, Tombstones
 from headrace.scan.options import Strategy
 from headrace.scan.strategy import Decision
 
@@ -77,4 +78,17 @@ class ScanMetrics(msgspec.Struct, frozen=True, kw_only=True):
             dedup_hashmap_size=self.dedup_hashmap_size,
             counts=self.counts,
             strategy=self.decision.strategy.value,
+        )
+
+    def state_read(self, *, table: str, state: StateManifest) -> StateRead:
+        """Return the event that reports how much of the state was read."""
+        counts = self.counts
+        return StateRead(
+            table=table,
+            version=state.state_version,
+            duration_ns=self.duration_ns,
+            manifest_count=counts.manifests_read,
+            file_count=counts.manifest_entries_read,
+            tombstone_count=len(Tombstones.of(state)),
+            num_files=state.num_files,
         )

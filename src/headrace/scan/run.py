@@ -4,7 +4,7 @@ It yields the batches of partial results as they are made, drives consuming phas
 holds the terminal value at the end, and can be closed at any point.
 """
 
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing
 from typing import Generic, Self, TypeVar
 
@@ -38,7 +38,7 @@ class Run(Generic[T]):
         executor: Executor,
         reporter: Reporter = log_event,
         context: ExecutionContext | None = None,
-        completed: Callable[[], Event] | None = None,
+        completed: Callable[[], Iterable[Event]] | None = None,
     ) -> None:
         """Prepare a run; nothing is read.
 
@@ -47,8 +47,8 @@ class Run(Generic[T]):
             executor: What executes its plans.
             reporter: Takes the events of the run.
             context: How the executor reads, where the run counts, and what can call it off.
-            completed: Makes the event that says, once, that the run has ended or was closed, and
-                how many files it gave. Without it the caller counts, and stops the meter's clock.
+            completed: Makes the events to report once the run has ended or was closed. Without it
+                the caller counts, and stops the meter's clock.
         """
         self._is_bound = context is not None
         self._executor = executor if context is None else executor.bound(context)
@@ -143,7 +143,8 @@ class Run(Generic[T]):
 
     def _end(self) -> None:
         if self._completed is not None and self.meter.end():
-            self._reporter(self._completed())
+            for event in self._completed():
+                self._reporter(event)
 
 
 def stream_phase(

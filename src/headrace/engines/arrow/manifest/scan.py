@@ -117,6 +117,8 @@ class ManifestScan:
             rows_from_checkpoint=rows,
             rows_filtered_by_partition_pruning=manifest.skipped_rows,
             row_groups_skipped=manifest.skipped_blocks,
+            manifests_read=1,
+            manifest_entries_read=rows - manifest.skipped_rows,
         )
         return manifest
 
