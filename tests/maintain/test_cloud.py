@@ -1,5 +1,8 @@
 """A whole life of a state on every kind of store: written, read, compacted, cleaned."""
 
+import urllib.request
+from random import Random
+
 import pytest
 
 from headrace.maintain.base import read_base
@@ -7,11 +10,12 @@ from headrace.maintain.cleanup import clean
 from headrace.maintain.home import INDEXTABLES_HOME, partition_types
 from headrace.maintain.live import live_entries
 from headrace.maintain.manifest_file import ManifestShelf
-from headrace.maintain.setting import StateSettings
+from headrace.maintain.setting import Compression, StateSettings
 from headrace.maintain.staging import now_ms
 from headrace.maintain.verification import verify
 from headrace.maintain.writer import StateWriter
-from tests.emulator.place import Place
+from headrace.storage.cloud import PART_BYTES
+from tests.emulator.place import BUCKET, Place
 from tests.maintain.table import PLAIN, entry, metadata
 
 
@@ -35,3 +39,22 @@ def test_a_whole_life_on_a_cloud_store(place: Place, request: pytest.FixtureRequ
     left = [meta.path for meta in store.list_tree(INDEXTABLES_HOME.root)]
     assert sum(path.endswith("_manifest.avro") for path in left) == 1
     assert sum("/manifests/" in path for path in left) == 1
+
+
+def test_a_large_manifest_goes_up_in_parts_before_its_state(s3: Place) -> None:
+    store = s3.store("state/parts")
+    noise = Random(1)
+    adds = [
+        entry(f"a{n}", stats=noise.randbytes(1 << 18).hex()) for n in range(2 * PART_BYTES >> 19)
+    ]
+    StateWriter(store, settings=StateSettings(compression=Compression.NONE)).commit(
+        adds, metadata=metadata()
+    )
+    base = read_base(store, INDEXTABLES_HOME)
+    assert base.state is not None
+    (info,) = base.state.manifests
+    assert info.length_bytes > PART_BYTES
+    assert verify(store, INDEXTABLES_HOME, base).is_sound
+    path = f"{s3.endpoint}/{BUCKET}/state/parts/_transaction_log/{info.path}"
+    with urllib.request.urlopen(urllib.request.Request(path, method="HEAD")) as answer:
+        assert answer.headers["ETag"].strip('"').endswith("-3")  # the number of parts

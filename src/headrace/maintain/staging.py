@@ -25,6 +25,8 @@ from headrace.protocol.state import Entry, ManifestInfo
 from headrace.protocol.state_schema import Schema
 from headrace.storage.store import PutMode, WritableStore
 
+WHOLE_BYTES = 8 << 20
+"""A manifest of more bytes is uploaded in parts."""
 INHERITED_VERSION = 0
 """The `addedAtVersion` of an entry whose version is that of the state that first names it."""
 
@@ -118,12 +120,16 @@ class Stage:
 
 
 def put_parts(store: WritableStore, path: str, parts: Iterable[bytes]) -> None:
-    """Put an object that is made of parts, if there is none of that name.
+    """Put an object whose name no other writer can have.
+
+    A large one is uploaded in parts, which no service does for an object that must not exist.
 
     Raises:
-        ObjectExistsError: there is one.
+        ObjectExistsError: the store repeated the request after it had succeeded.
     """
-    store.put(path, b"".join(parts), mode=PutMode.CREATE)
+    content = b"".join(parts)
+    mode = PutMode.CREATE if len(content) <= WHOLE_BYTES else PutMode.OVERWRITE
+    store.put(path, content, mode=mode)
 
 
 def complete_entry(given: Mapping[str, Any], schema: Schema) -> Entry:

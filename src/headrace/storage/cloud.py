@@ -43,7 +43,11 @@ from headrace.storage.store import LIST_PAGE_OBJECTS, ObjectMeta, PutMode, Reque
 T = TypeVar("T")
 _Page: TypeAlias = list[ObjectMeta]
 
+PART_BYTES = 8 << 20
+"""The size of the parts in which a larger object is uploaded."""
+
 _CHUNK_BYTES = 4 << 20
+_PARTS_AT_ONCE = 4
 _AT_ONCE = 32
 _AFTER_ALL_BELOW = "~~~~"
 """Sorts after the names that writers give to files."""
@@ -234,12 +238,22 @@ class CloudStore:
         return None
 
     def put(self, path: str, content: bytes, *, mode: PutMode) -> None:
-        """Write an object whole."""
+        """Write an object: a large one in parts, unless it must not exist yet.
+
+        Services check for an existing object only if the object is one request.
+        """
+        in_parts = mode is PutMode.OVERWRITE and len(content) > PART_BYTES
 
         async def write(call: Call) -> Any:
             key = self.address.key(path)
             sent = obstore.put_async(
-                self._client, key, content, mode=mode.value, use_multipart=False
+                self._client,
+                key,
+                content,
+                mode=mode.value,
+                use_multipart=in_parts,
+                chunk_size=PART_BYTES,
+                max_concurrency=_PARTS_AT_ONCE,
             )
             return await _step(sent, call)
 
