@@ -1,6 +1,8 @@
 """Compaction: when, of what, in which order, and that it changes no file."""
 
 import io
+from collections.abc import Sequence
+from itertools import pairwise
 
 import fastavro
 import msgspec
@@ -8,9 +10,10 @@ import pytest
 
 from headrace.avro.state_file import decode_state, encode_state
 from headrace.errors import CorruptStateError
+from headrace.maintain.commit_result import CommitResult
 from headrace.maintain.compaction import Trigger
+from headrace.maintain.distribution import RewriteTask, TaskOutcome, run_task
 from headrace.maintain.setting import StateSettings
-from headrace.maintain.writer import CommitResult
 from headrace.protocol.state import ManifestInfo
 from tests.maintain import oracle
 from tests.maintain.memory import MemoryStore
@@ -197,3 +200,32 @@ def test_unknown_fields_survive_a_compaction() -> None:
     writer(store).compact()
     (found,) = oracle.read(store.objects).entries
     assert found["fromTheFuture"] == "kept"
+
+
+def test_a_divided_compaction_gives_the_same_files_in_partition_order() -> None:
+    settings = with_settings(entries_per_manifest=100, entries_per_block=20, distribute_entries=0)
+    store = MemoryStore()
+    adds = [entry(f"a{n}", size=n, part=str(n % 9)) for n in range(700)]
+    writer(store, settings).commit(adds, metadata=metadata())
+    more = [entry(f"b{n}", size=n, part=str(n % 9)) for n in range(300)]
+    writer(store, settings).commit(more, ["a5", "a77"])
+    before = oracle.read(store.objects).files
+
+    def spread(tasks: Sequence[RewriteTask]) -> list[TaskOutcome]:
+        return [run_task(task) for task in tasks]
+
+    result = writer(store, settings, spread=spread).compact()
+    assert result is not None
+    assert result.compaction is not None
+    assert result.compaction.tasks == 3
+    assert (result.compaction.count.entries_in, result.compaction.count.entries_out) == (1000, 998)
+    read = oracle.read(store.objects)
+    assert read.files == before
+    manifests = read.record["manifests"]
+    assert (read.record["tombstones"], max(info["numEntries"] for info in manifests) <= 100) == (
+        [],
+        True,
+    )
+    bounds = [info["partitionBounds"]["part"] for info in manifests]
+    assert all(one["max"] <= two["min"] for one, two in pairwise(bounds))
+    assert writer(store, settings, spread=spread).compact() is None

@@ -8,6 +8,7 @@ it is not too small, so that one partition is read without its neighbours.
 from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from os import urandom
+from zlib import crc32
 
 import msgspec
 
@@ -110,7 +111,12 @@ class ManifestWriter:
             digest.update(part)
         return WrittenManifest(
             parts=parts,
-            info=self._info(sum(map(len, parts)), len(header), digest.hexdigest()),
+            info=msgspec.structs.replace(
+                self._info(sum(map(len, parts))),
+                header_bytes=len(header),
+                header_sha256=sha256(header).hexdigest(),
+                sha256=digest.hexdigest(),
+            ),
             blocks=tuple(self._index),
         )
 
@@ -126,7 +132,9 @@ class ManifestWriter:
     def _add(self, block: RawBlock, index: IndexedBlock) -> None:
         framed = block.framed(self._sync)
         self._framed.append(framed)
-        self._index.append(msgspec.structs.replace(index, length_bytes=len(framed)))
+        self._index.append(
+            msgspec.structs.replace(index, length_bytes=len(framed), crc32=crc32(block.payload))
+        )
 
     def _describe(self, entries: list[Entry]) -> IndexedBlock:
         inherited = self._added_at_version
@@ -153,7 +161,7 @@ class ManifestWriter:
             refs=tuple(sorted({ref for entry in entries if (ref := entry.get("docMappingRef"))})),
         )
 
-    def _info(self, length: int, header: int, digest: str) -> ManifestInfo:
+    def _info(self, length: int) -> ManifestInfo:
         index = self._index
         count = sum(block.count for block in index)
         bounds = merge_bounds((block.bounds for block in index), self._types) if index else None
@@ -167,8 +175,6 @@ class ManifestWriter:
             live_entry_count=count,
             live_bytes=sum(block.total_bytes for block in index),
             length_bytes=length,
-            header_bytes=header,
-            sha256=digest,
             min_added_at_timestamp=min((b.min_timestamp for b in index), default=None),
             max_added_at_timestamp=max((b.max_timestamp for b in index), default=None),
             min_path=min((b.min_path for b in index), default=None),

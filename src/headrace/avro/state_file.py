@@ -1,5 +1,6 @@
 """`_manifest.avro`: one record that is a state, as bytes."""
 
+from hashlib import sha256
 from os import urandom
 from typing import Any
 
@@ -10,15 +11,19 @@ from headrace.avro.container import SYNC_BYTES, RawBlock, read_header, split_blo
 from headrace.avro.record import decode_block, encode_records
 from headrace.errors import CorruptStateError, UnsupportedStateError
 from headrace.protocol.state import StateManifest
-from headrace.protocol.state_schema import FORMAT_VERSION, STATE_MANIFEST_SCHEMA
+from headrace.protocol.state_schema import FORMAT_VERSION, STATE_MANIFEST_SCHEMA, Schema
+
+DIGEST_KEY = "headrace.sha256"
+"""The entry of the header that holds the digest; other writers have none."""
 
 
 def encode_state(state: StateManifest, *, codec: Codec | None = None) -> bytes:
     """Return the bytes of a state."""
     chosen, sync = codec or Codec(), urandom(SYNC_BYTES)
     record = encode_records([msgspec.to_builtins(state)], STATE_MANIFEST_SCHEMA)
-    header = write_header(STATE_MANIFEST_SCHEMA, chosen, sync, metadata={})
     block = RawBlock(count=1, payload=chosen.compress(record))
+    digest = {DIGEST_KEY: _digest(STATE_MANIFEST_SCHEMA, block).encode()}
+    header = write_header(STATE_MANIFEST_SCHEMA, chosen, sync, metadata=digest)
     return header + block.framed(sync)
 
 
@@ -32,11 +37,23 @@ def decode_state(content: bytes, *, path: str) -> StateManifest:
     header = read_header(content, path=path)
     if header is None:
         raise CorruptStateError(path=path, reason="the file ends within its header")
-    blocks = split_blocks(memoryview(content)[header.length_bytes :], header)
+    blocks = list(split_blocks(memoryview(content)[header.length_bytes :], header))
+    digest = header.metadata.get(DIGEST_KEY)
+    if digest is not None and [_digest(header.schema, block).encode() for block in blocks] != [
+        digest
+    ]:
+        raise CorruptStateError(path=path, reason="its digest is not the one in its header")
     records = [record for block in blocks for record in decode_block(block, header)]
     if len(records) != 1:
         raise CorruptStateError(path=path, reason=f"it has {len(records)} records, not one")
     return _checked(records[0], path)
+
+
+def _digest(schema: Schema, block: RawBlock) -> str:
+    """Return the digest of a state: of its schema and its only block."""
+    digest = sha256(msgspec.json.encode(schema))
+    digest.update(block.payload)
+    return digest.hexdigest()
 
 
 def _checked(record: Any, path: str) -> StateManifest:

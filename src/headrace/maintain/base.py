@@ -81,7 +81,7 @@ def read_hint(store: Store, home: Home) -> Hint | None:
     """The hint of a log; None where there is none that can be read."""
     try:
         return msgspec.json.decode(store.read(home.hint_path), type=Hint)
-    except (ObjectNotFoundError, msgspec.DecodeError, msgspec.ValidationError):
+    except (ObjectNotFoundError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None
 
 

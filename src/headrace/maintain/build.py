@@ -18,6 +18,7 @@ from headrace.maintain.compaction import (
     find_trigger,
     is_clean,
 )
+from headrace.maintain.distribution import Spread
 from headrace.maintain.draft import (
     Draft,
     add_entries,
@@ -76,6 +77,7 @@ class Build:
         types: Mapping[str, DataType],
         settings: StateSettings,
         commit_id: str,
+        spread: Spread | None = None,
     ) -> None:
         self._store = store
         self._home = home
@@ -84,6 +86,7 @@ class Build:
         self._types = types
         self._settings = settings
         self.commit_id = commit_id
+        self._spread = spread
         self.tombstone_count = 0
         self._first_hits: frozenset[FileKey] | None = None
 
@@ -98,6 +101,7 @@ class Build:
             types=self._types,
             settings=self._settings,
             commit_id=self.commit_id,
+            spread=self._spread,
         )
 
     def staged_entries(self) -> Iterator[Entry]:
@@ -175,6 +179,7 @@ class Build:
             stage=stage,
             types=self._types,
             settings=self._settings,
+            spread=self._spread,
         )
 
     def _located(self, base: Base, net: NetChange) -> list[Located]:

@@ -11,6 +11,7 @@ import msgspec
 from headrace.errors import InvalidArgumentError
 from headrace.maintain.base import Base, list_states, read_base, read_state, require_base
 from headrace.maintain.describe import describe, log_rows
+from headrace.maintain.distribution import Spread
 from headrace.maintain.downgrade import checkpoint_as_json
 from headrace.maintain.home import (
     INDEXTABLES_HOME,
@@ -85,13 +86,14 @@ def run_statement(
     open_store: OpenStore,
     settings: StateSettings | None = None,
     reporter: Reporter | None = None,
+    spread: Spread | None = None,
 ) -> ResultTable:
-    """Carry out a statement.
+    """Carry out a statement; `spread` carries out the tasks of a large compaction.
 
     Raises:
         HeadraceError: as the statement's own function says.
     """
-    runner = _Runner(open_store, settings or StateSettings(), reporter)
+    runner = _Runner(open_store, settings or StateSettings(), reporter, spread)
     match statement:
         case Checkpoint(table=table):
             return runner.checkpoint(table, force=False)
@@ -119,11 +121,25 @@ def run_statement(
 
 class _Runner:
     def __init__(
-        self, open_store: OpenStore, settings: StateSettings, reporter: Reporter | None
+        self,
+        open_store: OpenStore,
+        settings: StateSettings,
+        reporter: Reporter | None,
+        spread: Spread | None,
     ) -> None:
         self._open_store = open_store
+        self._spread = spread
         self._settings = settings
         self._reporter = reporter
+
+    def _writer(self, store: WritableStore, home: Home) -> StateWriter:
+        return StateWriter(
+            store,
+            home=home,
+            settings=self._settings,
+            reporter=self._reporter,
+            spread=self._spread,
+        )
 
     def checkpoint(self, table: TableName, *, force: bool) -> ResultTable:
         store, home, base = self._open(table)
@@ -133,7 +149,7 @@ class _Runner:
             new = "json" if written.parts is None else "json-multipart"
             row = (table.text, "SUCCESS", previous, new, written.version, written.num_files)
             return ResultTable(columns=CHECKPOINT_COLUMNS, rows=(row,))
-        writer = StateWriter(store, home=home, settings=self._settings, reporter=self._reporter)
+        writer = self._writer(store, home)
         if base.state is None or base.pending:
             writer.checkpoint(force_compaction=force)
         else:
@@ -175,7 +191,7 @@ class _Runner:
     def truncate(self, table: TableName, *, dry_run: bool) -> ResultTable:
         store, home, base = self._open(table)
         if not dry_run and (base.state is None or base.pending):
-            StateWriter(store, home=home, settings=self._settings).checkpoint()
+            self._writer(store, home).checkpoint()
         plan = plan_truncation(store, home, settings=self._settings)
         return self._purged(store, home, plan, dry_run=dry_run)
 
@@ -191,7 +207,7 @@ class _Runner:
         paths = [entry["path"] for entry, found in zip(entries, matching, strict=True) if found]
         if not paths:
             return _status([(table.text, "NO_MATCH", 0, "no partition matches")])
-        writer = StateWriter(store, home=home, settings=self._settings, reporter=self._reporter)
+        writer = self._writer(store, home)
         result = writer.commit(removes=paths)
         message = f"removed in version {result.version}"
         return _status([(table.text, "SUCCESS", result.removed, message)])

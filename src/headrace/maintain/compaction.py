@@ -12,10 +12,11 @@ from itertools import pairwise
 import msgspec
 
 from headrace.errors import CorruptStateError
+from headrace.maintain.distribution import Spread, plan_tasks
 from headrace.maintain.draft import Draft
 from headrace.maintain.home import Home
 from headrace.maintain.manifest_file import ManifestShelf
-from headrace.maintain.rewrite import Rewrite, RewriteCount, corner
+from headrace.maintain.rewrite import Rewrite, RewriteCount, corner, total_count
 from headrace.maintain.setting import StateSettings
 from headrace.maintain.staging import Stage
 from headrace.maintain.version_file import REGISTRY_PREFIX
@@ -47,6 +48,8 @@ class Compaction(msgspec.Struct, frozen=True, kw_only=True):
     manifests_read: int
     manifests_written: int
     count: RewriteCount
+    tasks: int = 1
+    """How many tasks it was divided into."""
 
 
 def find_trigger(
@@ -109,8 +112,11 @@ def compact(  # noqa: PLR0913  (a rewrite needs them all)
     stage: Stage,
     types: Mapping[str, DataType],
     settings: StateSettings,
+    spread: Spread | None = None,
 ) -> Compaction:
     """Rewrite the chosen manifests of a draft; `state` says which entries are hidden.
+
+    With `spread`, a large rewrite is divided into tasks.
 
     The count is a proof: as many entries come out as went in less those that were hidden, and the
     live files and their size stay what they were.
@@ -125,13 +131,24 @@ def compact(  # noqa: PLR0913  (a rewrite needs them all)
         settings=settings,
         schema=home.entry_schema,
     )
-    written = [stage.put(manifest) for manifest in rewrite.manifests()] if chosen else []
-    replace_manifests(draft, chosen, written, rewrite.count)
+    tasks = []
+    if spread is not None and rewrite.count.entries_in >= settings.distribute_entries:
+        tasks = plan_tasks(rewrite, store=stage.store, home=home, state=state, settings=settings)
+    if spread is not None and len(tasks) > 1:
+        outcomes = list(spread(tasks))
+        written = [info for outcome in outcomes for info in outcome.infos]
+        stage.written += [info.path for info in written]
+        count = total_count(outcome.count for outcome in outcomes)
+    else:
+        written = [stage.put(manifest) for manifest in rewrite.manifests()] if chosen else []
+        count = rewrite.count
+    replace_manifests(draft, chosen, written, count)
     return Compaction(
         trigger=trigger,
         manifests_read=len(chosen),
         manifests_written=len(written),
-        count=rewrite.count,
+        tasks=max(len(tasks), 1),
+        count=count,
     )
 
 

@@ -12,6 +12,7 @@ from headrace.errors import NotIndexTablesError
 from headrace.maintain.base import Base, Layout, newest_state, read_base, require_base
 from headrace.maintain.build import Build, Change
 from headrace.maintain.cleanup import CleanupPlan, CleanupResult, clean
+from headrace.maintain.commit_result import CommitResult
 from headrace.maintain.delta_sync import DeltaVersion, SyncResult, replace_state, sync
 from headrace.maintain.describe import StateDescription, describe
 from headrace.maintain.hint import hint_of, write_hint
@@ -20,7 +21,7 @@ from headrace.maintain.manifest_file import ManifestShelf
 from headrace.maintain.setting import StateSettings
 from headrace.maintain.staging import Stage, StagedEntries
 from headrace.maintain.verification import Verification, verify
-from headrace.maintain.writer import CommitResult, StateWriter
+from headrace.maintain.writer import StateWriter
 from headrace.metrics.reporter import Reporter
 from headrace.storage.store import Store, WritableStore
 

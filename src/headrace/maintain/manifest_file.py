@@ -7,7 +7,14 @@ read twice: a manifest never changes, so an open one stays valid across the atte
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 
-from headrace.avro.block_index import IndexedBlock, PlacedBlock, decode_index, placed
+from headrace.avro.block_index import (
+    IndexedBlock,
+    PlacedBlock,
+    check_block,
+    check_header,
+    decode_index,
+    placed,
+)
 from headrace.avro.container import Header, RawBlock, open_block, read_header, split_blocks
 from headrace.avro.record import decode_block, decode_records
 from headrace.errors import CorruptStateError, ObjectNotFoundError
@@ -46,6 +53,12 @@ class ManifestFile:
         self._content = content
         """The whole file, where it had to be read anyway."""
 
+    @property
+    def has_checksums(self) -> bool:
+        """Whether each block can be verified by itself, or the whole file has been already."""
+        is_whole = self._content is not None
+        return is_whole or all(place.block.crc32 is not None for place in self.blocks)
+
     def raw(self, at: int) -> RawBlock:
         """A block as it stands in the file.
 
@@ -60,9 +73,10 @@ class ManifestFile:
                 file.seek(place.start)
                 data = file.read(place.block.length_bytes)
         block, *more = split_blocks(data, self.header)
-        if more or block.count != place.block.count:
-            reason = f"block {at} has other records than its index says"
+        if more:
+            reason = f"its index says that the blocks from {at} on are one"
             raise CorruptStateError(path=self.path, reason=reason)
+        check_block(block, place.block, self.header)
         return block
 
     def verify(self, *, hold: bool) -> None:
@@ -139,6 +153,7 @@ def open_manifest(
         if info.header_bytes > 0:
             with store.open(path) as file:
                 start = file.read(info.header_bytes)
+            check_header(start, info, path=path)
             header = read_header(start, path=path)
             index = None if header is None else decode_index(header)
             if header is not None and index is not None:

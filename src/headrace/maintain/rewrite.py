@@ -6,7 +6,7 @@ worth a block, its schema or codec differs, or it mixes partitions that other bl
 """
 
 import heapq
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 import msgspec
@@ -56,6 +56,20 @@ class RewriteCount(msgspec.Struct, kw_only=True):
     """The registry keys of the entries that stayed; None where a copied block does not tell."""
 
 
+def total_count(counts: Iterable[RewriteCount]) -> RewriteCount:
+    """Return the sum of the counts of several rewrites."""
+    total = RewriteCount()
+    for count in counts:
+        for name in _SUMMED:
+            setattr(total, name, getattr(total, name) + getattr(count, name))
+        is_known = total.refs is not None and count.refs is not None
+        total.refs = (total.refs or set()) | (count.refs or set()) if is_known else None
+    return total
+
+
+_SUMMED = tuple(name for name in RewriteCount.__struct_fields__ if name != "refs")
+
+
 class _Piece(msgspec.Struct, frozen=True, kw_only=True):
     """A block of the input, and its range in partition order."""
 
@@ -78,7 +92,7 @@ class _Piece(msgspec.Struct, frozen=True, kw_only=True):
 class Rewrite:
     """One rewrite of some manifests of a state."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  (what all blocks share)
         self,
         files: Sequence[ManifestFile],
         *,
@@ -86,13 +100,18 @@ class Rewrite:
         types: Mapping[str, DataType],
         settings: StateSettings,
         schema: Schema,
+        only: Mapping[ManifestFile, Collection[int]] | None = None,
     ) -> None:
+        """Prepare a rewrite of all blocks of these files, or only of some of them."""
         self._files = files
         self._dropping = dropping
-        self._types = types
+        self.types = types
         self._settings = settings
-        self._schema = union_schema(schema, [file.header.schema for file in files])
-        self.count = RewriteCount(entries_in=sum(file.info.num_entries for file in files))
+        self.schema = union_schema(schema, [file.header.schema for file in files])
+        self._only = only
+        self.count = RewriteCount(
+            entries_in=sum(file.blocks[at].block.count for file, at in self._places())
+        )
 
     def manifests(self) -> Iterator[WrittenManifest]:
         """The new manifests, in order; none where no entry stays.
@@ -102,9 +121,10 @@ class Rewrite:
         """
         held_bytes = sum(max(file.info.length_bytes, 0) for file in self._files)
         for file in self._files:
-            file.verify(hold=held_bytes <= HELD_BYTES)
+            if self._only is None or not file.has_checksums:
+                file.verify(hold=held_bytes <= HELD_BYTES)
         placed, loose = self._sorted_pieces()
-        with EntrySort(self._types, schema=self._schema) as sort:
+        with EntrySort(self.types, schema=self.schema) as sort:
             for piece in loose:
                 sort.add(self._survivors(piece))
             yield from self._merged(placed, sort)
@@ -115,6 +135,32 @@ class Rewrite:
                 f"{count.entries_out} came out"
             )
             raise CorruptStateError(path=self._files[0].path, reason=reason)
+
+    def divided(self, most_entries: int) -> Iterator[dict[ManifestFile, list[int]]]:
+        """Divide the blocks, in partition order, into parts of about `most_entries`.
+
+        Blocks whose partition ranges overlap stay together, unless each has a single partition.
+        """
+        placed, loose = self._sorted_pieces()
+        ordered = sorted((*placed, *loose), key=lambda piece: (piece.low, piece.high, piece.place))
+        part: dict[ManifestFile, list[int]] = {}
+        entries = 0
+        for group in _overlapping(ordered):
+            count = sum(piece.block.count for piece in group)
+            if part and entries + count > most_entries:
+                yield part
+                part, entries = {}, 0
+            for piece in group:
+                part.setdefault(piece.file, []).append(piece.at)
+            entries += count
+        if part:
+            yield part
+
+    def _places(self) -> Iterator[tuple[ManifestFile, int]]:
+        for file in self._files:
+            for at in range(len(file.blocks)):
+                if self._only is None or at in self._only[file]:
+                    yield file, at
 
     def _merged(self, placed: list[_Piece], sort: EntrySort) -> Iterator[WrittenManifest]:
         """Blocks and loose entries in one order, cut into manifests."""
@@ -144,9 +190,9 @@ class Rewrite:
 
     def _writer(self) -> ManifestWriter:
         return ManifestWriter(
-            schema=self._schema,
+            schema=self.schema,
             codec=codec_of(self._settings),
-            partition_types=self._types,
+            partition_types=self.types,
             block_entries=self._settings.entries_per_block,
         )
 
@@ -195,7 +241,7 @@ class Rewrite:
     def _sorted_pieces(self) -> tuple[list[_Piece], list[_Piece]]:
         """The blocks that have a place of their own, in order; and those to take apart."""
         pieces = sorted(
-            (self._piece(file, at) for file in self._files for at in range(len(file.blocks))),
+            (self._piece(file, at) for file, at in self._places()),
             key=lambda piece: (piece.low, piece.high, piece.block.min_path),
         )
         placed: list[_Piece] = []
@@ -208,8 +254,8 @@ class Rewrite:
 
     def _piece(self, file: ManifestFile, at: int) -> _Piece:
         bounds = file.blocks[at].block.bounds or {}
-        low, high = corner(bounds, self._types, 0), corner(bounds, self._types, 1)
-        is_known = all(name in bounds for name in self._types)
+        low, high = corner(bounds, self.types, 0), corner(bounds, self.types, 1)
+        is_known = all(name in bounds for name in self.types)
         return _Piece(file=file, at=at, low=low, high=high, is_single=is_known and low == high)
 
     def _is_copied(self, piece: _Piece) -> bool:
@@ -218,7 +264,7 @@ class Rewrite:
             LEAST_COPIED_ENTRIES <= piece.block.count <= self._limit
             and not self._may_drop(piece)
             and header.codec.name is codec_of(self._settings).name
-            and same_shape(header.schema, self._schema)
+            and same_shape(header.schema, self.schema)
         )
 
     def _may_drop(self, piece: _Piece) -> bool:

@@ -69,6 +69,8 @@ class StateSettings(msgspec.Struct, frozen=True, kw_only=True):
     backoff_ms: int = 10
     """How long to wait before the second attempt, at most; it doubles, up to `backoff_limit_ms`."""
     backoff_limit_ms: int = 1_000
+    distribute_entries: int = 500_000
+    """On Spark, a compaction of at least this many entries is divided into tasks."""
     entries_per_block: int = 1_000
     """The most entries of one block; a block holds entries of one partition where it can."""
 
@@ -95,6 +97,7 @@ _LIMITS: tuple[tuple[str, float, float], ...] = (
     ("max_attempts", _ONE, sys.maxsize),
     ("backoff_ms", 0, sys.maxsize),
     ("backoff_limit_ms", 0, sys.maxsize),
+    ("distribute_entries", 0, sys.maxsize),
     ("entries_per_block", _ONE, sys.maxsize),
 )
 
@@ -115,6 +118,7 @@ SPARK_NAMES: dict[str, str] = {
     "commit.maxAttempts": "max_attempts",
     "commit.backoffMs": "backoff_ms",
     "commit.backoffLimitMs": "backoff_limit_ms",
+    "compaction.distributeEntries": "distribute_entries",
     "entriesPerBlock": "entries_per_block",
 }
 """The settings by their names after `PREFIX`."""

@@ -48,7 +48,7 @@ class Stage:
     """Writes manifests of one commit, and can take them back."""
 
     def __init__(self, store: WritableStore, home: Home, *, settings: StateSettings) -> None:
-        self._store = store
+        self.store = store
         self._home = home
         self._settings = settings
         self.written: list[str] = []
@@ -64,7 +64,7 @@ class Stage:
         self.written.append(path)  # first: a put that fails may still have written it
         # Where it exists already, the store repeated our own request: no one else has the name.
         with suppress(ObjectExistsError):
-            put_parts(self._store, f"{self._home.root}/{path}", manifest.parts)
+            put_parts(self.store, f"{self._home.root}/{path}", manifest.parts)
         return msgspec.structs.replace(manifest.info, path=path)
 
     def put_entries(
@@ -95,7 +95,7 @@ class Stage:
 
     def discard(self) -> None:
         """Delete what was written; only where no state can name it."""
-        self._store.delete([f"{self._home.root}/{path}" for path in self.written])
+        self.store.delete([f"{self._home.root}/{path}" for path in self.written])
         self.written = []
 
     def _cut(

@@ -25,48 +25,26 @@ from headrace.errors import (
 from headrace.log.state_name import state_directory
 from headrace.maintain.base import NO_VERSION, Base, Layout, read_base
 from headrace.maintain.build import Build, Change
-from headrace.maintain.cleanup import CleanupResult, clean
+from headrace.maintain.cleanup import clean
+from headrace.maintain.commit_result import CommitResult
 from headrace.maintain.compaction import Compaction
 from headrace.maintain.creation import create_log
+from headrace.maintain.distribution import Spread
 from headrace.maintain.hint import hint_of, write_hint
 from headrace.maintain.home import INDEXTABLES_HOME, Home, partition_types
 from headrace.maintain.json_checkpoint import write_json_checkpoint
 from headrace.maintain.manifest_file import ManifestShelf
 from headrace.maintain.outcome import ObjectPut, commit_state
 from headrace.maintain.setting import StateFormat, StateSettings
-from headrace.maintain.staging import Stage, StagedEntries, now_ms
-from headrace.maintain.version_file import add_of_entry, encode_actions
+from headrace.maintain.staging import Stage, StagedEntries
+from headrace.maintain.version_commit import commit_actions
+from headrace.maintain.version_file import encode_actions
 from headrace.metrics.event import StateWritten
 from headrace.metrics.reporter import Reporter
 from headrace.protocol.key import FileKey
+from headrace.protocol.schema import DataType
 from headrace.protocol.state import StateManifest
 from headrace.storage.store import WritableStore
-
-
-class CommitResult(msgspec.Struct, frozen=True, kw_only=True):
-    """A commit that stands."""
-
-    version: int
-    state_dir: str | None
-    """The folder of its state; None where a version file made it, and no state followed."""
-    attempts: int
-    commit_id: str
-    num_files: int
-    total_bytes: int
-    added: int
-    removed: int
-    missed: tuple[str, ...] = ()
-    """Files that were to be removed and were not live."""
-    compaction: Compaction | None = None
-    cleanup: CleanupResult | None = None
-    """What the clean-up after a compaction did."""
-    cleanup_failure: str | None = None
-    """Why it did nothing, where it failed: the commit stands all the same."""
-
-    @property
-    def retried(self) -> bool:
-        """Whether another writer came first at least once."""
-        return self.attempts > 1
 
 
 class StateWriter:
@@ -79,6 +57,7 @@ class StateWriter:
         home: Home = INDEXTABLES_HOME,
         settings: StateSettings | None = None,
         reporter: Reporter | None = None,
+        spread: Spread | None = None,
         sleep: Callable[[float], None] = time.sleep,
         jitter: Callable[[], float] = random.random,
     ) -> None:
@@ -86,6 +65,7 @@ class StateWriter:
         self.home = home
         self.settings = settings or StateSettings()
         self._reporter = reporter
+        self._spread = spread
         self._sleep = sleep
         self._jitter = jitter
         self._staged_at_s = time.monotonic()
@@ -123,7 +103,6 @@ class StateWriter:
         stage = Stage(self.store, self.home, settings=self.settings)
         gone = frozenset(FileKey(path) for path in removes)
         types = partition_types(_encoded(metadata) or base.metadata)
-        shelf = ManifestShelf(self.store, self.home.root, types=types)
         try:
             staged = stage.put_entries(adds, types=types)
             change = Change(
@@ -134,15 +113,7 @@ class StateWriter:
                 is_merge=is_merge,
                 force_compaction=force_compaction,
             )
-            build = Build(
-                self.store,
-                self.home,
-                change=change,
-                shelf=shelf,
-                types=types,
-                settings=self.settings,
-                commit_id=uuid4().hex,
-            )
+            build = self._build(change, types)
         except BaseException:
             stage.discard()  # no state can name them
             raise
@@ -159,20 +130,22 @@ class StateWriter:
         """
         base = self._existing_base(None)
         if base.state is not None and not base.pending:
-            types = partition_types(base.metadata)
-            shelf = ManifestShelf(self.store, self.home.root, types=types)
-            build = Build(
-                self.store,
-                self.home,
-                change=Change(staged=StagedEntries()),
-                shelf=shelf,
-                types=types,
-                settings=self.settings,
-                commit_id="",
-            )
+            build = self._build(Change(staged=StagedEntries()), partition_types(base.metadata))
             if build.is_clean(base, force=force):
                 return None
         return self.commit(force_compaction=force)
+
+    def _build(self, change: Change, types: Mapping[str, DataType]) -> Build:
+        return Build(
+            self.store,
+            self.home,
+            change=change,
+            shelf=ManifestShelf(self.store, self.home.root, types=types),
+            types=types,
+            settings=self.settings,
+            commit_id=uuid4().hex,
+            spread=self._spread,
+        )
 
     def _cleaned(self, result: CommitResult) -> CommitResult:
         """Clean up after a compaction, by the retention of the settings."""
@@ -250,7 +223,9 @@ class StateWriter:
             )
             raise InvalidArgumentError(argument="format", reason=reason)
         hits, missed = build.validated(base)
-        actions = self._actions(build, hits)
+        actions = commit_actions(
+            build.change, hits, build.staged_entries(), commit_id=build.commit_id
+        )
         put = ObjectPut(self.store, f"{self.home.root}/{version:020}.json", version=version)
         outcome = put.settle(encode_actions(actions), commit_id=build.commit_id)
         if isinstance(outcome, Conflict):
@@ -284,18 +259,8 @@ class StateWriter:
             CorruptStateError, CorruptLogError, LogGapError: the log is damaged.
         """
         base = self._existing_base(None)
-        types = partition_types(base.metadata)
         change = Change(staged=StagedEntries(), force_compaction=force_compaction)
-        build = Build(
-            self.store,
-            self.home,
-            change=change,
-            shelf=ManifestShelf(self.store, self.home.root, types=types),
-            types=types,
-            settings=self.settings,
-            commit_id=uuid4().hex,
-        )
-        return self._follow(base, build)
+        return self._follow(base, self._build(change, partition_types(base.metadata)))
 
     def turn_to_versions(self, base: Base) -> StateManifest:
         """Commit a state that changes nothing but says that version files follow.
@@ -303,16 +268,7 @@ class StateWriter:
         Raises:
             CommitConflictError: another writer came first.
         """
-        types = partition_types(base.metadata)
-        build = Build(
-            self.store,
-            self.home,
-            change=Change(staged=StagedEntries()),
-            shelf=ManifestShelf(self.store, self.home.root, types=types),
-            types=types,
-            settings=self.settings,
-            commit_id=uuid4().hex,
-        )
+        build = self._build(Change(staged=StagedEntries()), partition_types(base.metadata))
         own = Stage(self.store, self.home, settings=self.settings)
         built = build.state(base, own)
         state = msgspec.structs.replace(built.state, layout=str(Layout.VERSIONS))
@@ -332,24 +288,6 @@ class StateWriter:
             return None
         write_hint(self.store, self.home, hint_of(built.state))
         return built.state
-
-    def _actions(self, build: Build, hits: Iterable[FileKey]) -> list[dict[str, Any]]:
-        information = {
-            "commitId": build.commit_id,
-            "timestamp": now_ms(),
-            "engineInfo": "headrace",
-            "operation": "MERGE" if build.change.is_merge else "WRITE",
-        }
-        lines: list[dict[str, Any]] = [{"commitInfo": information}]
-        metadata = build.change.metadata
-        if metadata is not None:
-            lines.append(msgspec.json.decode(metadata))
-        lines += [
-            {"remove": {"path": key.path, "deletionTimestamp": now_ms(), "dataChange": True}}
-            for key in sorted(hits, key=lambda key: key.path)
-        ]
-        lines += [{"add": _without_versions(add_of_entry(e))} for e in build.staged_entries()]
-        return lines
 
     def _result(
         self,
@@ -396,7 +334,3 @@ def _encoded(metadata: Mapping[str, Any] | None) -> str | None:
     if metadata is None:
         return None
     return msgspec.json.encode({"metaData": dict(metadata)}).decode()
-
-
-def _without_versions(add: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in add.items() if name != "addedAtVersion"}

@@ -51,6 +51,8 @@ class ManifestInfo(_Record, frozen=True, kw_only=True):
     header_bytes: int = UNKNOWN_COUNT
     sha256: str | None = None
     """The digest of the whole file, in hexadecimal digits."""
+    header_sha256: str | None = None
+    """The digest of its header, for readers that read only some blocks."""
     min_added_at_timestamp: int | None = None
     max_added_at_timestamp: int | None = None
     min_path: str | None = None

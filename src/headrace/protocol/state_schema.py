@@ -128,6 +128,7 @@ _INFO_SCHEMA: Schema = {
         {"name": "lengthBytes", "type": "long", "default": -1},
         {"name": "headerBytes", "type": "long", "default": -1},
         {"name": "sha256", "type": ["null", "string"], "default": None},
+        {"name": "headerSha256", "type": ["null", "string"], "default": None},
         {"name": "minAddedAtTimestamp", "type": ["null", "long"], "default": None},
         {"name": "maxAddedAtTimestamp", "type": ["null", "long"], "default": None},
         {"name": "minPath", "type": ["null", "string"], "default": None},

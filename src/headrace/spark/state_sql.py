@@ -1,7 +1,8 @@
 """SQL about states on Spark: `headrace.spark.sql(spark, text)`, and table functions.
 
-Statements about a state are carried out on the driver, with the session's settings
-(`spark.indextables.state.*`). Everything else goes to `spark.sql` as it is.
+Statements about a state run on the driver, with the session's settings
+(`spark.indextables.state.*`); large compactions run on the workers. Any other text goes to
+`spark.sql` unchanged.
 """
 
 from collections.abc import Iterator, Mapping
@@ -26,6 +27,7 @@ from headrace.maintain.statement import (
     TableName,
     parse_statement,
 )
+from headrace.spark.state_compaction import spread_on
 from headrace.wiring import open_writable_store
 
 _LOCATION = "Location"
@@ -43,7 +45,10 @@ def sql(spark: SparkSession, text: str) -> DataFrame:
         return spark.sql(text)
     settings = session_settings(_configuration(spark))
     result = run_statement(
-        _located(statement, spark), open_store=open_writable_store, settings=settings
+        _located(statement, spark),
+        open_store=open_writable_store,
+        settings=settings,
+        spread=spread_on(spark),
     )
     return _frame(spark, result)
 

@@ -5,7 +5,14 @@ from hashlib import sha256
 
 import msgspec
 
-from headrace.avro.block_index import IndexedBlock, PlacedBlock, decode_index, placed
+from headrace.avro.block_index import (
+    IndexedBlock,
+    PlacedBlock,
+    check_block,
+    check_header,
+    decode_index,
+    placed,
+)
 from headrace.avro.codec import Bytes
 from headrace.avro.container import Header, RawBlock, read_header, split_blocks
 from headrace.errors import CorruptStateError, ObjectNotFoundError, ObjectTooShortError
@@ -74,6 +81,7 @@ class ManifestStore(msgspec.Struct, frozen=True):
         if info.header_bytes <= 0:  # a file of another writer has no block index either
             return _whole(file, info, self.store.read(file.path), predicate)
         (head,) = self.store.read_ranges(file.path, [ByteRange(0, info.header_bytes)])
+        check_header(head, info, path=file.path)
         header = read_header(head, path=file.path)
         if header is None or header.length_bytes != info.header_bytes:
             raise CorruptStateError(path=file.path, reason="its header is not as its state says")
@@ -160,6 +168,7 @@ def _chosen(
 def _one_block(content: Bytes, index: IndexedBlock, header: Header) -> WantedBlock:
     blocks: Iterator[RawBlock] = split_blocks(content, header)
     block = next(blocks, None)
-    if block is None or block.count != index.count or next(blocks, None) is not None:
+    if block is None or next(blocks, None) is not None:
         raise CorruptStateError(path=header.path, reason="its block index is not of its blocks")
+    check_block(block, index, header)
     return WantedBlock(block=block, added_at_version=index.added_at_version)

@@ -1,0 +1,35 @@
+"""The tasks of a large compaction, carried out by the workers of a Spark session."""
+
+import pickle
+from collections.abc import Iterable, Iterator, Sequence
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from headrace.maintain.distribution import RewriteTask, Spread, TaskOutcome, run_task
+
+_SCHEMA = "task bigint, outcome binary"
+
+
+def spread_on(spark: SparkSession) -> Spread:
+    """Return what carries out the tasks of a compaction on a session, one Spark task each.
+
+    Spark may run a task twice. The manifests of the attempt that it discards are named by no
+    state, and clean-up deletes them.
+    """
+
+    def spread(tasks: Sequence[RewriteTask]) -> list[TaskOutcome]:
+        packed = [pickle.dumps(task) for task in tasks]
+
+        def rewrite(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+            for batch in batches:
+                for number in batch.column(0).to_pylist():
+                    outcome = run_task(pickle.loads(packed[number]))  # noqa: S301  (our own)
+                    columns = {"task": [number], "outcome": [pickle.dumps(outcome)]}
+                    yield pa.RecordBatch.from_pydict(columns)
+
+        frame = spark.range(len(tasks), numPartitions=len(tasks)).mapInArrow(rewrite, _SCHEMA)
+        rows = sorted(frame.collect(), key=lambda row: int(row["task"]))
+        return [pickle.loads(row["outcome"]) for row in rows]  # noqa: S301  (our own)
+
+    return spread
