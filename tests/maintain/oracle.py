@@ -5,6 +5,7 @@ import io
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import fastavro
@@ -46,15 +47,21 @@ def read(objects: Mapping[str, bytes], version: int | None = None, root: str = R
         path = info["path"]
         if "/" not in path:
             path = f"state-v{version:020}/{path}"
-        found = list(fastavro.reader(io.BytesIO(objects[f"{root}/{path}"])))
+        found = _records(objects[f"{root}/{path}"])
         assert len(found) == info["numEntries"], "a manifest has the entries that its state counts"
-        entries += found  # type: ignore[arg-type]
+        entries += found
     live = [entry for entry in entries if entry["path"] not in hidden]
     files = {entry["path"]: entry["size"] for entry in live}
     assert len(files) == len(live), "no path is live twice"
     assert record["numFiles"] == len(files), "the count of files is exact"
     assert record["totalBytes"] == sum(files.values()), "the size of files is exact"
     return Read(version=version, files=files, record=record, entries=entries)
+
+
+@lru_cache(maxsize=4096)
+def _records(content: bytes) -> tuple[dict[str, Any], ...]:
+    """Return the records of a manifest; states share manifests, so that each is decoded once."""
+    return tuple(fastavro.reader(io.BytesIO(content)))  # type: ignore[arg-type]
 
 
 def actions(content: bytes) -> list[dict[str, Any]]:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from headrace.errors import StateConflictError
-from headrace.maintain.writer import CommitResult
+from headrace.maintain.commit_result import CommitResult
 from tests.maintain import oracle
 from tests.maintain.memory import MemoryStore
 from tests.maintain.schedule import Writer, explore

@@ -2,16 +2,21 @@
 
 from pathlib import Path
 
+import deltalake
+import msgspec
+import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
 import headrace
 import headrace.spark
+from headrace.avro.state_file import decode_state
 from headrace.engines.spark.executor import SparkExecutor
 from headrace.errors import CorruptStateError
+from headrace.protocol.state import Tombstone
 from tests.lake.action import add, opening, remove
 from tests.lake.log import write_history
-from tests.state.delta_state import ROOT, write_state
+from tests.state.delta_state import ROOT, put_state, write_state
 from tests.state.test_indextables_logs import entries_of
 
 HISTORY = [
@@ -66,3 +71,22 @@ def test_a_manifest_that_a_worker_cannot_read_is_named(
     manifest.write_bytes(manifest.read_bytes()[:-5])
     with pytest.raises(CorruptStateError, match=manifest.name):
         list(headrace.spark.open_table(spark, tmp_path).snapshot().scan())
+
+
+def test_rows_are_read_from_the_files_of_the_state(spark: SparkSession, tmp_path: Path) -> None:
+    """A state that hides a file proves that the source reads it: the log is not asked."""
+    deltalake.write_deltalake(tmp_path, pa.table({"id": [1, 2]}))
+    deltalake.write_deltalake(tmp_path, pa.table({"id": [3]}), mode="append")
+    headrace.Table(tmp_path).state.sync()
+
+    def ids() -> set[int]:
+        rows = spark.read.format("headrace").load(str(tmp_path)).collect()
+        return {row["id"] for row in rows}
+
+    assert ids() == {1, 2, 3}
+    (path,) = (tmp_path / ROOT).glob("state-v*/_manifest.avro")
+    state = decode_state(path.read_bytes(), path=str(path))
+    first = next(f.path for f in headrace.Table(tmp_path, state="").snapshot(0).scan())
+    hiding = Tombstone(path=first, removed_at_version=2)
+    put_state(tmp_path / ROOT, msgspec.structs.replace(state, tombstone_entries=(hiding,)))
+    assert ids() == {3}

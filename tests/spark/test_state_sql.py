@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import Row, SparkSession
 
 import headrace.spark
-from headrace.maintain.setting import PREFIX
+from headrace.maintain.setting import PREFIX, StateSettings
 from headrace.maintain.writer import StateWriter
 from headrace.storage.local import LocalStore
 from tests.maintain import oracle
@@ -48,6 +48,27 @@ def test_the_settings_of_a_session_count(spark: SparkSession, table: Path) -> No
     finally:
         spark.conf.unset(f"{PREFIX}format")
     assert row.newFormat == "json"
+
+
+def test_a_large_compaction_is_divided_among_workers(spark: SparkSession, tmp_path: Path) -> None:
+    settings = StateSettings(entries_per_manifest=100, entries_per_block=20)
+    writer = StateWriter(LocalStore(str(tmp_path)), settings=settings)
+    adds = [entry(f"a{n}", part=str(n % 9)) for n in range(900)]
+    writer.commit(adds, metadata=metadata())
+    writer.commit([entry("b", part="4")], ["a5", "a77"])
+    before = oracle.read(objects(tmp_path)).files
+    names = {"entriesPerManifest": "100", "compaction.distributeEntries": "1"}
+    for name, value in names.items():
+        spark.conf.set(f"{PREFIX}{name}", value)
+    try:
+        (row,) = headrace.spark.sql(spark, f"COMPACT INDEXTABLES '{tmp_path}'").collect()
+    finally:
+        for name in names:
+            spark.conf.unset(f"{PREFIX}{name}")
+    assert (row.status, row.numFiles) == ("SUCCESS", 899)
+    read = oracle.read(objects(tmp_path))
+    assert (read.files, read.record["tombstones"]) == (before, [])
+    assert len(read.record["manifests"]) >= 9
 
 
 def test_describe_state_is_a_table_function_too(spark: SparkSession, table: Path) -> None:

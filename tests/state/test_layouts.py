@@ -140,6 +140,48 @@ def test_metadata_comes_from_the_newest_older_state_that_has_it(tmp_path: Path) 
     assert headrace.Table(tmp_path).snapshot().metadata.name == "newer"
 
 
+def test_metadata_of_a_version_file_between_two_states_is_newer_than_the_older_state(
+    tmp_path: Path,
+) -> None:
+    put(tmp_path, f"{0:020}.json", lines(PROTOCOL, METADATA))
+    older, newer = ({**METADATA["metaData"], "name": name} for name in ("older", "newer"))
+    put_state(
+        tmp_path, 1, ["a"], manifest="manifests/1.avro", metadata=json.dumps({"metaData": older})
+    )
+    put(tmp_path, f"{1:020}.json", lines(split("a")))
+    put(tmp_path, f"{2:020}.json", lines({"metaData": newer}))
+    put(tmp_path, f"{3:020}.json", lines(split("b")))
+    put_state(tmp_path, 3, ["a", "b"], manifest="manifests/3.avro")
+    assert headrace.Table(tmp_path).snapshot().metadata.name == "newer"
+    headrace.Table(tmp_path).state.commit([{"path": "c", "size": 1}])
+    assert headrace.Table(tmp_path).snapshot().metadata.name == "newer"
+    assert paths(tmp_path) == ["a", "b", "c"]
+
+
+def test_a_truncated_log_has_its_metadata_in_the_state_of_version_0(tmp_path: Path) -> None:
+    """A purge of the original writes such a state, with the newest files and the metadata."""
+    text = json.dumps(METADATA)
+    put_state(tmp_path, 0, ["a", "b"], manifest="manifests/0.avro", metadata=text)
+    put_state(tmp_path, 5, ["a", "b"], manifest="manifests/5.avro")
+    snapshot = headrace.Table(tmp_path).snapshot()
+    assert (snapshot.version, snapshot.metadata.id) == (5, "t")
+    assert paths(tmp_path) == ["a", "b"]
+    assert headrace.Table(tmp_path).state.commit([{"path": "c", "size": 1}]).version == 6
+    assert paths(tmp_path) == ["a", "b", "c"]
+
+
+def test_a_json_checkpoint_that_is_newer_than_the_state_is_the_base(tmp_path: Path) -> None:
+    """A log that went back to JSON, and whose older version files were cleaned up."""
+    put_state(tmp_path, 1, ["old"], manifest="manifests/1.avro", metadata=json.dumps(METADATA))
+    put(tmp_path, f"{3:020}.checkpoint.json", lines(PROTOCOL, METADATA, split("a"), split("b")))
+    put(tmp_path, f"{3:020}.json", lines(split("b")))
+    put(tmp_path, f"{4:020}.json", lines(split("c"), gone("a")))
+    assert paths(tmp_path) == ["b", "c"]
+    result = headrace.Table(tmp_path).state.commit([{"path": "d", "size": 1}])
+    assert result.version == 5
+    assert paths(tmp_path) == ["b", "c", "d"]
+
+
 def test_a_tombstone_hides_only_what_was_added_before_it(tmp_path: Path) -> None:
     put(tmp_path, f"{0:020}.json", lines(PROTOCOL, METADATA))
     hidden = (Tombstone(path="a", removed_at_version=1), Tombstone(path="b", removed_at_version=2))

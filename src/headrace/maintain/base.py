@@ -149,10 +149,13 @@ def read_base(store: WritableStore, home: Home) -> Base:
     )
     if state is None:
         return _legacy_base(store, home, names, versions)
-    pending = tuple(
-        _version_file(store, home, version, names)
-        for version in _contiguous(store, versions, after=after)
-    )
+    try:
+        following = list(_contiguous(store, versions, after=after))
+    except LogGapError:
+        if any(name.endswith(_CHECKPOINT) for name in names):  # a newer one covers the gap
+            return _legacy_base(store, home, names, versions)
+        raise
+    pending = tuple(_version_file(store, home, version, names) for version in following)
     layout = _layout(state, has_file=after in versions, pending=pending)
     metadata, protocol = _definition(store, home, state, pending)
     return Base(
@@ -268,26 +271,39 @@ def _contiguous(store: Store, versions: Iterable[int], *, after: int) -> Iterato
 
 
 def _definition(
-    store: Store, home: Home, state: StateManifest, pending: tuple[VersionFile, ...]
+    store: WritableStore, home: Home, state: StateManifest, pending: tuple[VersionFile, ...]
 ) -> tuple[str | None, str | None]:
-    """The newest metadata and protocol; where a state has none, older ones and version 0 do."""
+    """Return the newest metadata and protocol.
+
+    Where neither the state nor later files have them, the newest older state or version file that
+    does is right. A state of version 0 comes last: a purge may have written it, with the content of
+    a later version.
+    """
     metadata, protocol = _newest_definition(pending)
     metadata, protocol = metadata or state.metadata, protocol or state.protocol
-    version = state.state_version
-    while metadata is None and version > 0:
-        version -= 1
-        try:
-            older = read_state(store, home, version)
-        except ObjectNotFoundError:
+    if metadata is not None and protocol is not None:
+        return metadata, protocol
+    newest = state.state_version
+    places = [(v, 0) for v in list_states(store, home) if v < newest]
+    for listed in store.list(home.root):
+        parsed = parse_name(listed.path.rpartition("/")[2])
+        if isinstance(parsed, CommitName) and parsed.version <= newest:
+            places.append((parsed.version, 1))
+    for version, is_file in sorted(places, reverse=True):
+        if metadata is not None and protocol is not None:
             break
-        metadata, protocol = older.metadata, protocol or older.protocol
-    if metadata is None or protocol is None:
-        path = f"{home.root}/{0:020}.json"
-        try:
-            first = tuple(decode_actions(store.read(path), path=path))
-        except ObjectNotFoundError:
-            return metadata, protocol
-        found = _newest_definition((VersionFile(version=0, modified_ms=0, actions=first),))
+        if is_file:
+            path = f"{home.root}/{version:020}.json"
+            actions = tuple(decode_actions(store.read(path), path=path))
+            found = _newest_definition((VersionFile(version=0, modified_ms=0, actions=actions),))
+        elif metadata is None:
+            try:
+                older = read_state(store, home, version)
+            except ObjectNotFoundError:  # cleaned up meanwhile
+                continue
+            found = (older.metadata, older.protocol)
+        else:
+            continue
         metadata, protocol = metadata or found[0], protocol or found[1]
     return metadata, protocol
 

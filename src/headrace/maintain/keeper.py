@@ -50,7 +50,7 @@ class StateKeeper:
     @cached_property
     def home(self) -> Home:
         """Where the states are, and what they are to the table."""
-        is_indextables = next(iter(self._log.list(INDEXTABLES_HOME.root)), None) is not None
+        is_indextables = next(iter(self._log.list_tree(INDEXTABLES_HOME.root)), None) is not None
         return INDEXTABLES_HOME if is_indextables else self._delta_home
 
     def with_settings(self, settings: StateSettings) -> "StateKeeper":

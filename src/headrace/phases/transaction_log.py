@@ -24,6 +24,7 @@ from headrace.log.dialect import INDEXTABLES
 from headrace.log.name import CheckpointKind
 from headrace.log.segment import Segment
 from headrace.log.state import State
+from headrace.log.state_name import STATE_FILE
 from headrace.log.transaction_log import BaseChoice, TransactionLog, index_transaction_log
 from headrace.metrics.event import LegacyCheckpointRead
 from headrace.phases.checkpoint import scan_checkpoint
@@ -38,7 +39,7 @@ from headrace.protocol.state import StateManifest
 from headrace.protocol.version_file import inflate
 
 _NEWEST_PROTOCOL = 4
-_STATES_AT_ONCE = 16
+_PLACES_AT_ONCE = 16
 _COLUMNS = ("protocol", "metaData")
 
 
@@ -173,10 +174,11 @@ class ReadLegacyCheckpoint(Consume[TableVersion], frozen=True, kw_only=True):
 
 
 class FindMetadata(Consume[TableVersion], frozen=True, kw_only=True):
-    """Finds protocol and metadata: in newer version files, the state, older states, older files.
+    """Finds protocol and metadata: in newer version files, the state, then older states and files.
 
-    Many states do not repeat the metadata. The newest one at or below the version that does is
-    right, and else the version file that made the table.
+    Many states do not repeat the metadata. The newest state or version file at or below the base
+    that does is right. A state of version 0 comes last: a purge may have written it, with the
+    content of a later version.
     """
 
     request: SnapshotRequest
@@ -184,33 +186,39 @@ class FindMetadata(Consume[TableVersion], frozen=True, kw_only=True):
     segment: Segment
     protocol: Protocol | None = None
     metadata: Metadata | None = None
-    before: int | None = None
-    """States at or above this version have been looked at; None: nothing has."""
+    looked_at: int | None = None
+    """How many older places have been read; None: not even the base and what is newer."""
 
     def plan(self) -> Node:
         """Some more places, newest first."""
         segment = self.segment
-        if self.before is None:
+        if self.looked_at is None:
             newer: list[Node] = [ScanJson(files=segment.commits_newest_first, columns=_COLUMNS)]
             if segment.checkpoint is not None:
                 newer.append(scan_checkpoint(segment.checkpoint, columns=_COLUMNS))
             return Chain(inputs=tuple(newer))
-        if states := self._older_states:
-            return ScanAvro(files=states, columns=("state",))
-        return ScanJson(files=self._older_commits, columns=_COLUMNS)
+        return Chain(
+            inputs=tuple(
+                ScanAvro(files=(file,), columns=("state",))
+                if file.path.endswith(STATE_FILE)
+                else ScanJson(files=(file,), columns=_COLUMNS)
+                for file in self._next_places
+            )
+        )
 
     @property
-    def _older_states(self) -> tuple[LogFile, ...]:
-        assert self.before is not None
-        versions = sorted((v for v in self.log.states if 0 < v < self.before), reverse=True)
-        return tuple(self.log.states[v] for v in versions[:_STATES_AT_ONCE])
+    def _next_places(self) -> tuple[LogFile, ...]:
+        assert self.looked_at is not None
+        return self._older_places[self.looked_at : self.looked_at + _PLACES_AT_ONCE]
 
     @property
-    def _older_commits(self) -> tuple[LogFile, ...]:
-        base = self.segment.base
+    def _older_places(self) -> tuple[LogFile, ...]:
+        """The states below the base and the version files up to it, newest first."""
+        log, base = self.log, self.segment.base
         newest = self.segment.version if base is None else base.version
-        versions = sorted((v for v in self.log.commits if v <= newest), reverse=True)
-        return tuple(self.log.commits[v] for v in versions)
+        ranked = [((v, 1), file) for v, file in log.commits.items() if v <= newest]
+        ranked += [((v, 0), file) for v, file in log.states.items() if v < newest]
+        return tuple(file for _, file in sorted(ranked, key=lambda place: place[0], reverse=True))
 
     def next(self, data: Sequence[Batch]) -> Phase[TableVersion]:
         """Take what is new; look further where something is still missing."""
@@ -221,20 +229,17 @@ class FindMetadata(Consume[TableVersion], frozen=True, kw_only=True):
             protocol = protocol or next(iter(batch.actions("protocol")), None)
             metadata = metadata or next(iter(batch.actions("metaData")), None)
         state = self.segment.state
-        if self.before is None and state is not None:
+        if self.looked_at is None and state is not None:
             manifest = state.manifest
             metadata = metadata or self._metadata_of(manifest, state.file.path)
             protocol = protocol or self._protocol_of(manifest, state.file.path)
         if protocol is not None and metadata is not None:
             return self._found(protocol, metadata)
-        if self.before is not None and not self._older_states:
+        looked_at = 0 if self.looked_at is None else self.looked_at + _PLACES_AT_ONCE
+        if looked_at >= len(self._older_places):
             reason = f"the log has no {'protocol' if protocol is None else 'metaData'} action"
             raise InvalidTableError(table=self.request.table, reason=reason)
-        looked_at = self._older_states if self.before is not None else ()
-        base = self.segment.base
-        newest = 0 if base is None else base.version
-        before = newest if not looked_at else min(file.version or 0 for file in looked_at)
-        return replace(self, protocol=protocol, metadata=metadata, before=before, events=())
+        return replace(self, protocol=protocol, metadata=metadata, looked_at=looked_at, events=())
 
     def _metadata_of(self, manifest: StateManifest, path: str) -> Metadata | None:
         try:
