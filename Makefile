@@ -142,6 +142,8 @@ bench-pipeline: $(PEERS)  ## planning, and runs against handwritten PySpark, TPC
 bench-state: $(PEERS)  ## states: reads, appends and compaction, against fastavro (minutes)
 	$(BIN)/python -m benchmarks.state_read
 	$(BIN)/python -m benchmarks.state_write
+	$(BIN)/python -m benchmarks.state_target
+	$(BIN)/python -m benchmarks.state_accelerator
 
 constraints: $(READY)  ## record the exact versions in use
 	{ echo "# Exact versions that the tests were run with; refresh with 'make constraints'."; \

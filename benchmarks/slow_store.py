@@ -104,11 +104,13 @@ class SlowStore:
         after = max(query.get("start-after", [""])[0], query.get("continuation-token", [""])[0])
         objects: list[tuple[str, os.stat_result]] = []
         folders: list[str] = []
-        if (self._folder / prefix).is_dir():
-            for entry in os.scandir(self._folder / prefix):
-                name = f"{prefix}{entry.name}"
+        waiting = [prefix] if (self._folder / prefix).is_dir() else []
+        while waiting:
+            within = waiting.pop()
+            for entry in os.scandir(self._folder / within):
+                name = f"{within}{entry.name}"
                 if entry.is_dir():
-                    folders.append(f"{name}/")
+                    (folders if "delimiter" in query else waiting).append(f"{name}/")
                 elif name > after:
                     objects.append((name, entry.stat()))
         objects.sort()

@@ -21,6 +21,8 @@ class Relay:
         self._lock = threading.Lock()
         self.writes = 0
         self.lost = 0
+        self.heads: list[bytes] = []
+        """The first lines of all requests."""
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.endpoint = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
 
@@ -43,6 +45,7 @@ class Relay:
             if not request:
                 return
             head, _, body = request.partition(b"\r\n\r\n")
+            self.heads.append(head)
             lines = [x for x in head.split(b"\r\n") if not x.lower().startswith(b"connection:")]
             store.sendall(b"\r\n".join([*lines, b"Connection: close"]) + b"\r\n\r\n" + body)
             answer = b"".join(iter(lambda: store.recv(_CHUNK), b""))

@@ -1,10 +1,13 @@
 """A whole life of a state on every kind of store: written, read, compacted, cleaned."""
 
 import urllib.request
+from collections.abc import Iterator
 from random import Random
+from typing import Any, cast
 
 import pytest
 
+from headrace import Table
 from headrace.maintain.base import read_base
 from headrace.maintain.cleanup import clean
 from headrace.maintain.home import INDEXTABLES_HOME, partition_types
@@ -15,7 +18,9 @@ from headrace.maintain.staging import now_ms
 from headrace.maintain.verification import verify
 from headrace.maintain.writer import StateWriter
 from headrace.storage.cloud import PART_BYTES
+from headrace.storage.store import ObjectMeta, WritableStore
 from tests.emulator.place import BUCKET, Place
+from tests.emulator.relay import relayed
 from tests.maintain.table import PLAIN, entry, metadata
 
 
@@ -58,3 +63,53 @@ def test_a_large_manifest_goes_up_in_parts_before_its_state(s3: Place) -> None:
     path = f"{s3.endpoint}/{BUCKET}/state/parts/_transaction_log/{info.path}"
     with urllib.request.urlopen(urllib.request.Request(path, method="HEAD")) as answer:
         assert answer.headers["ETag"].strip('"').endswith("-3")  # the number of parts
+
+
+class LateListing:
+    """A store whose listings lag: they show what was there when it was opened."""
+
+    def __init__(self, store: WritableStore) -> None:
+        self._store = store
+        self._listed = list(store.list_tree(INDEXTABLES_HOME.root))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+    def list_tree(self, directory: str) -> Iterator[ObjectMeta]:
+        return (meta for meta in self._listed if meta.path.startswith(f"{directory}/"))
+
+    def list(self, directory: str, *, start_from: str = "") -> Iterator[ObjectMeta]:
+        for meta in self.list_tree(directory):
+            name = meta.path.removeprefix(f"{directory}/")
+            if "/" not in name and name >= start_from:
+                yield meta
+
+
+def test_commits_and_clean_ups_do_not_depend_on_fresh_listings(s3: Place) -> None:
+    store = s3.store("state/late")
+    writer = StateWriter(store, settings=PLAIN)
+    writer.commit([entry("a")], metadata=metadata())
+    late = cast("WritableStore", LateListing(store))
+    writer.commit([entry("b")])
+    for path in ("c", "d"):
+        StateWriter(late, settings=PLAIN).commit([entry(path)], ["a"] if path == "d" else [])
+    plan, _ = clean(late, INDEXTABLES_HOME, settings=StateSettings(), dry_run=False)
+    assert plan.is_empty
+    base = read_base(late, INDEXTABLES_HOME)
+    assert base.version == 4
+    assert verify(store, INDEXTABLES_HOME, base).is_sound
+    paths = [
+        file.path
+        for file in Table(s3.uri("state/late"), storage_options=s3.options).snapshot().scan()
+    ]
+    assert sorted(paths) == ["b", "c", "d"]
+
+
+def test_a_state_in_another_region_is_read_with_requests_for_that_region(s3: Place) -> None:
+    StateWriter(s3.store("state/region"), settings=PLAIN).commit([entry("a")], metadata=metadata())
+    with relayed(s3.endpoint, every=1 << 30) as relay:
+        options = {**s3.options, "endpoint_url": relay.endpoint, "aws_region": "eu-central-1"}
+        snapshot = Table(s3.uri("state/region"), storage_options=options).snapshot()
+        assert [file.path for file in snapshot.scan()] == ["a"]
+    assert relay.heads
+    assert all(b"/eu-central-1/s3/" in head for head in relay.heads)

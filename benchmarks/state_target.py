@@ -1,0 +1,116 @@
+"""The absolute targets of the state's design that are about whole tables.
+
+`python -m benchmarks.state_target`
+
+Ten manifests side by side, the memory of reading 100,000 files, a state on a slow store, and the
+changes of the newest version of a large table. Each runs in a process of its own; answers are
+checked. Times by the clock depend on how busy the machine is: processor times are printed, too.
+"""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from benchmarks.remote import BUCKET, slow_store
+from benchmarks.slow_store import depth
+from benchmarks.state_read import write_table
+from headrace.maintain.writer import StateWriter
+from headrace.storage.local import LocalStore
+
+_HEAD = """
+import json, sys, time
+def peak_mb():
+    with open("/proc/self/status") as status:
+        return next(int(line.split()[1]) / 1024 for line in status if line.startswith("VmHWM"))
+before = peak_mb()
+import headrace
+from headrace.engines.arrow import columnar
+imported = peak_mb()
+start, cpu = time.perf_counter(), time.process_time()
+"""
+_TAIL = """
+wall_ms, cpu_ms = (time.perf_counter() - start) * 1000, (time.process_time() - cpu) * 1000
+memory = {"grown_mb": peak_mb() - before, "read_mb": peak_mb() - imported}
+print(json.dumps({"count": count, "wall_ms": wall_ms, "cpu_ms": cpu_ms, **memory}))
+"""
+_READ = """
+scan = headrace.Table(sys.argv[1]).snapshot().scan()
+count = sum(batch.num_rows for batch in scan.batches())
+"""
+_CHANGES = """
+table = headrace.Table(sys.argv[1])
+count = len(list(table.changes(2, 2)))
+"""
+
+
+def run(body: str, table: str, expected: int, *, more: dict[str, str] | None = None) -> Any:
+    """Run a script, and check what it counts."""
+    done = subprocess.run(
+        [sys.executable, "-c", _HEAD + body + _TAIL, table],
+        env=os.environ | (more or {}),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        raise SystemExit(done.stderr)
+    told = json.loads(done.stdout)
+    if told["count"] != expected:
+        raise SystemExit(f"{told['count']} is not {expected}")
+    return told
+
+
+def _line(title: str, told: Any, target: str) -> None:
+    print(f"  {title:34} {told['wall_ms']:8.1f} ms, processor {told['cpu_ms']:8.1f} ms ({target})")
+
+
+def measure_parallel(folder: Path) -> None:
+    """Ten manifests of a state, read side by side."""
+    table = folder / "ten"
+    write_table(table, 20_000, manifest_entries=2_000)
+    _line("ten manifests of 2,000 entries", run(_READ, str(table), 20_000), "design: 200 ms")
+
+
+def measure_memory(folder: Path) -> None:
+    """The peak memory of a process that reads 100,000 entries."""
+    table = folder / "memory"
+    write_table(table, 100_000)
+    told = run(_READ, str(table), 100_000)
+    _line("100,000 entries", told, "design: 700 ms")
+    grown, read = told["grown_mb"], told["read_mb"]
+    print(f"    {grown:.1f} MB above the interpreter, {read:.1f} MB of the read (design: 500 MB)")
+
+
+def measure_slow_store(folder: Path) -> None:
+    """A state of 70,000 entries on a store with 50 ms a request."""
+    bucket = folder / BUCKET
+    write_table(bucket / "table", 70_000)
+    with slow_store(bucket, delay_ms=50, megabytes_per_second=100) as server:
+        server.log()
+        told = run(_READ, f"s3://{BUCKET}/table", 70_000, more=server.environment)
+        rounds = depth(server.log())
+    _line("70,000 entries on the slow store", told, f"design: 2 s; {rounds} round trips")
+
+
+def measure_changes(folder: Path) -> None:
+    """The changes of the newest of two versions, of a table of 200,000 files."""
+    table = folder / "changes"
+    write_table(table, 200_000)
+    adds = [{"path": f"new-{n}", "size": 1, "partitionValues": {"part": "p0"}} for n in range(100)]
+    StateWriter(LocalStore(str(table))).commit(adds)
+    _line("100 changes of 200,000 files", run(_CHANGES, str(table), 100), "no target")
+
+
+def main() -> None:
+    """Measure, and print."""
+    with tempfile.TemporaryDirectory() as name:
+        for measure in (measure_parallel, measure_memory, measure_slow_store, measure_changes):
+            measure(Path(name))
+
+
+if __name__ == "__main__":
+    main()
