@@ -11,7 +11,7 @@ from random import Random
 import pytest
 
 import headrace
-from headrace.engines.arrow import manifest_file
+from headrace.engines.arrow.manifest import file as manifest_file
 from headrace.errors import CorruptStateError
 from headrace.maintain.setting import Compression, StateSettings
 from tests.effort import examples
