@@ -133,7 +133,7 @@ def test_a_project_may_not_replace_a_standard_function() -> None:
     def mine(texts: pa.Array) -> pa.Array:
         return texts
 
-    with pytest.raises(InvalidFunctionError, match="take another name"):
+    with pytest.raises(InvalidFunctionError, match="choose another name"):
         project_catalog([mine], origin="functions.py", root=Path())
 
 

@@ -1,5 +1,5 @@
-"""Functions: Python over Arrow, with a signature, usable in views on both runners.
+"""Functions: Python over Arrow, with a signature, callable from views on both runners.
 
-A declaration enters; a function leaves that takes and gives Arrow arrays, and a fingerprint of
-all that it is made of. The standard functions are declared here in the same way as a project's.
+A declaration enters; a function leaves that takes and returns Arrow arrays, with a fingerprint of
+everything that it depends on. The standard functions are declared in the same way as a project's.
 """

@@ -1,4 +1,4 @@
-"""The functions that Spark 4.3 itself has, as `SHOW SYSTEM FUNCTIONS` lists them.
+"""The functions of Spark 4.3, as `SHOW SYSTEM FUNCTIONS` lists them.
 
 `docs/make_signatures.py` asks Spark how many arguments each takes, and which types it refuses.
 """
@@ -13,7 +13,7 @@ _GRAMMAR = frozenset({"timestampadd", "timestampdiff", "identifier", "overlay", 
 
 
 class SparkSignature(msgspec.Struct, frozen=True):
-    """What Spark says about the arguments of one of its functions."""
+    """What Spark accepts as the arguments of one of its functions."""
 
     counts: tuple[int, ...]
     """How many arguments it takes, or, if `is_variadic`, the fewest."""
@@ -22,12 +22,12 @@ class SparkSignature(msgspec.Struct, frozen=True):
     """The kinds of types that it refuses as its only argument."""
 
     def takes(self, count: int) -> bool:
-        """Whether it takes `count` arguments."""
+        """Return whether the function takes `count` arguments."""
         return count >= self.counts[0] if self.is_variadic else count in self.counts
 
     @property
     def arity(self) -> str:
-        """How many arguments it takes, in words."""
+        """Return the number of arguments, in words."""
         if self.is_variadic:
             return f"at least {self.counts[0]} arguments"
         *others, last = map(str, self.counts)
@@ -37,13 +37,13 @@ class SparkSignature(msgspec.Struct, frozen=True):
 
 @cache
 def spark_functions() -> frozenset[str]:
-    """Their names, in lower case."""
+    """Return the names of the functions, in lower case."""
     return frozenset(_read("spark_functions.txt").split()) | _GRAMMAR
 
 
 @cache
 def spark_signatures() -> dict[str, SparkSignature]:
-    """By name, what is known of the arguments: `name 1,2 ARRAY MAP`, or `name 1+`."""
+    """Parse the signatures by name: lines such as `name 1,2 ARRAY MAP`, or `name 1+`."""
     signatures = {}
     for line in _read("spark_signatures.txt").splitlines():
         name, counts, *rejected = line.split()

@@ -1,4 +1,4 @@
-"""The functions that the views of a project may call: the standard ones and its own."""
+"""The functions that views can call: the standard ones and the project's own."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -19,21 +19,21 @@ _PACKAGE_ROOT = Path(__file__).resolve().parents[3]
 
 
 class Entry(msgspec.Struct, frozen=True):
-    """A function, and where it comes from."""
+    """A function and its origin."""
 
     function: Function
     origin: str
     resolver: Resolver
-    """Finds the modules that it is made of; functions of one origin share it."""
+    """Finds the modules that the function uses; functions of one origin share it."""
     declared: Function | None = None
     """The function that this is an alias of."""
 
 
 class Catalog:
-    """Functions by name. A project may add to the standard ones, not replace them."""
+    """Functions by name. A project can add functions, but not replace standard ones."""
 
     def __init__(self, entries: Mapping[str, Entry]) -> None:
-        """Take functions in; what they are made of is worked out when it is asked for."""
+        """Take functions; their fingerprints are computed on first use."""
         self.entries = entries
         self._parts: dict[str, FunctionPart] = {}
 
@@ -47,7 +47,7 @@ class Catalog:
         return self.entries[name].function
 
     def part(self, name: str) -> FunctionPart:
-        """What of a function goes into keys; worked out when it is first asked for."""
+        """Return the fingerprint of a function, part by part, computed on first use."""
         if name not in self._parts:
             entry = self.entries[name]
             function = entry.declared or entry.function
@@ -55,7 +55,7 @@ class Catalog:
         return self._parts[name]
 
     def why_run(self, name: str) -> str | None:
-        """Why a view that calls a function must run every time; None if it need not."""
+        """Return why a view that calls a function must run every time; None if it need not."""
         match self.entries[name].function.volatility:
             case Volatility.VOLATILE:
                 return f"{name} is declared volatile"
@@ -65,12 +65,12 @@ class Catalog:
                 return self.part(name).why_run(name)
 
     def verify(self, view: str, planned: Mapping[str, FunctionPart]) -> None:
-        """Check, before a view runs, that its functions are those it was planned with.
+        """Check that the functions of a view have not changed since it was planned.
 
-        A builder has its own code among its parts, under its name; that is no function.
+        The code of a builder is among its parts, under the name of the view; it is not a function.
 
         Raises:
-            FunctionChangedError: one is gone, or is made of something else now.
+            FunctionChangedError: a function is missing or has changed.
         """
         for name, then in planned.items():
             if name == view:
@@ -83,48 +83,52 @@ class Catalog:
 
 
 def standard_catalog() -> Catalog:
-    """The functions that every project has."""
+    """Return the functions that every project has."""
     return Catalog({entry.function.name: entry for entry in _standard()})
 
 
 def project_catalog(functions: Iterable[Function], *, origin: str, root: Path) -> Catalog:
-    """The standard functions and a project's own.
+    """Return the standard functions and a project's own.
 
     Raises:
-        InvalidFunctionError: a function takes the name of a standard one or of one of Spark's, or
-            two have one name.
+        InvalidFunctionError: a function has the name of a standard function, of one of Spark's, or
+            of another function of the project.
     """
     entries = {entry.function.name: entry for entry in _standard()}
     resolver = Resolver(root)
-    for found in functions:
-        own = [Entry(found, origin, resolver)]
+    for function in functions:
+        own = [Entry(function, origin, resolver)]
         own += [
-            Entry(msgspec.structs.replace(found, name=alias), origin, resolver, declared=found)
-            for alias in found.aliases
+            Entry(
+                msgspec.structs.replace(function, name=alias), origin, resolver, declared=function
+            )
+            for alias in function.aliases
         ]
         for entry in own:
             name = entry.function.name
             if name in spark_functions():
-                reason = "Spark has a function of this name: take another one"
+                reason = "Spark has a function of this name: choose another name"
                 raise InvalidFunctionError(function=name, reason=reason)
             if name in entries:
-                reason = f"there is one already in {entries[name].origin}: take another name"
+                reason = f"{entries[name].origin} has a function of this name: choose another name"
                 raise InvalidFunctionError(function=name, reason=reason)
             entries[name] = entry
     catalog = Catalog(entries)
     for name, entry in entries.items():
         if entry.resolver is resolver:
-            catalog.part(name)  # of the text that was loaded: it may be edited before it is planned
+            catalog.part(
+                name
+            )  # from the source that was loaded, which may be edited before planning
     return catalog
 
 
 def declared_functions(names: Mapping[str, Any]) -> list[Function]:
-    """The functions among a module's names."""
+    """Return the functions that a module declares."""
     return [value for value in names.values() if isinstance(value, Function)]
 
 
 def describe_change(then: FunctionPart, now: FunctionPart) -> list[str]:
-    """Which parts of a function differ, in words."""
+    """Return the differences between two fingerprints of a function, in words."""
     changes = []
     if then.signature != now.signature:
         changes.append(f"its signature was {then.signature} and is {now.signature}")
@@ -154,7 +158,7 @@ def _differences(then: Mapping[str, str], now: Mapping[str, str]) -> Iterator[tu
 
 
 def _helper(label: str) -> str:
-    """What a helper is, in words."""
+    """Describe a helper, in words."""
     file, _, name = label.partition(":")
     match name:
         case follow.ON_IMPORT:
@@ -176,5 +180,5 @@ def _package_change(name: str, before: str | None, after: str | None) -> str:
 def _standard() -> Iterator[Entry]:
     resolver = Resolver(_PACKAGE_ROOT, package=_OWN)
     for module in _STANDARD:
-        for found in declared_functions(vars(module)):
-            yield Entry(found, _OWN, resolver)
+        for function in declared_functions(vars(module)):
+            yield Entry(function, _OWN, resolver)

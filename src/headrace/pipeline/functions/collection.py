@@ -1,7 +1,7 @@
-"""Lists and maps of texts, brought into one form.
+"""Normalises lists and maps of strings.
 
-Rows are never visited one by one: the elements of all lists are one array, each with the number
-of its row, and lists are cut from it again.
+Rows are not visited one by one: the elements of all lists form one array, each with its row
+number, from which the lists are rebuilt.
 """
 
 import numpy as np
@@ -23,7 +23,7 @@ def list_compact(lists: pa.Array) -> pa.Array:
 
 @function("ARRAY<STRING>", returns="ARRAY<STRING>")
 def list_unique_sorted(lists: pa.Array) -> pa.Array:
-    """A list without nulls, each text once, in the order of their UTF-8 bytes."""
+    """A list without nulls and duplicates, in the order of the UTF-8 bytes."""
     rows, values = _elements(lists)
     kept = pc.is_valid(values)
     distinct = (
@@ -38,7 +38,7 @@ def list_unique_sorted(lists: pa.Array) -> pa.Array:
 
 @function("MAP<STRING, STRING>", "STRING", "STRING", returns="STRING")
 def map_get_default(maps: pa.Array, keys: pa.Array, defaults: pa.Array) -> pa.Array:
-    """The value under a key; the default if the map is null, or has no value under it."""
+    """The value of a key; the default if the map is null or has no such value."""
     rows, found_keys, values = _entries(maps)
     wanted = pc.and_(pc.equal(found_keys, keys.take(rows)), pc.is_valid(values))
     rows, values = rows.filter(wanted), values.filter(wanted)
@@ -50,10 +50,10 @@ def map_get_default(maps: pa.Array, keys: pa.Array, defaults: pa.Array) -> pa.Ar
 
 @function("MAP<STRING, STRING>", "STRING", returns="MAP<STRING, STRING>", required=1)
 def map_normalize(maps: pa.Array, cases: pa.Array | None = None) -> pa.Array:
-    """A map with its keys in lower case, each once, in the order of their UTF-8 bytes.
+    """A map with lower-case keys, without duplicates, in the order of the UTF-8 bytes.
 
-    The second argument may say `upper` or `none` instead. Of keys that become the same the last
-    one's value stays.
+    The second argument can be `upper` or `none` instead. Of keys that become equal, the last value
+    is kept.
     """
     rows, keys, values = _entries(maps)
     entries = pa.table(
@@ -88,24 +88,24 @@ def _in_cases(keys: pa.Array, cases: pa.Array | None) -> pa.Array:
 
 
 def _elements(lists: pa.Array) -> tuple[pa.Array, pa.Array]:
-    """The elements of all lists, and the row of each."""
+    """Return the elements of all lists, and the row of each."""
     return pc.list_parent_indices(lists), pc.list_flatten(lists)
 
 
 def _entries(maps: pa.Array) -> tuple[pa.Array, pa.Array, pa.Array]:
-    """The keys and values of all maps, and the row of each."""
+    """Return the keys and values of all maps, and the row of each."""
     as_lists = maps.cast(pa.list_(pa.struct([maps.type.key_field, maps.type.item_field])))
     rows, entries = _elements(as_lists)
     return rows, pc.struct_field(entries, [0]), pc.struct_field(entries, [1])
 
 
 def _lists(like: pa.Array, rows: pa.Array, values: pa.Array) -> pa.Array:
-    """Lists cut from elements that are in the order of their rows; null where `like` is."""
+    """Build lists from elements in the order of their rows; null where `like` is null."""
     return pa.ListArray.from_arrays(_offsets(like, rows), values)
 
 
 def _offsets(like: pa.Array, rows: pa.Array) -> pa.Array:
-    """Where each row's elements begin; null where the row itself is null."""
+    """Return the offset of each row's elements; null where the row is null."""
     counts = np.bincount(rows.to_numpy(), minlength=len(like)) if len(rows) else np.zeros(len(like))
     ends = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
     missing = np.append(pc.is_null(like).to_numpy(zero_copy_only=False), False)

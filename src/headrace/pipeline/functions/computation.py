@@ -1,7 +1,7 @@
-"""Bodies of aggregate, window and table functions, called in the one way that all runners share.
+"""Calls the bodies of aggregate, window and table functions, in the same way for all runners.
 
-A runner brings the rows of one group or frame, or a list of rows for each. What the body sees is
-the same in both: arrays of the declared types, and in an aggregate the same order of rows.
+A runner passes the rows of one group or frame, or a list of rows for each. The body receives the
+same in both cases: arrays of the declared types, and in an aggregate the same order of rows.
 """
 
 from collections.abc import Mapping, Sequence
@@ -19,16 +19,16 @@ _NAN = float("nan")
 
 
 def row_list_type(function: Function, count: int) -> pa.DataType:
-    """The list of rows that a group is handed over as, for one number of arguments."""
+    """Return the type of a group's list of rows, for a number of arguments."""
     return pa.list_(pa.struct(list(_fields(function, count))))
 
 
 def reduce_rows(function: Function, arrays: Sequence[pa.Array]) -> pa.Scalar:
-    """The value of one group or frame.
+    """Return the value of one group or frame.
 
     Raises:
         FunctionFailedError: the body raises.
-        InvalidFunctionError: it gives something else than it declares.
+        InvalidFunctionError: the body returns something other than declared.
     """
     kinds = _kinds(function, len(arrays))
     given = [_typed(array, kind) for array, kind in zip(arrays, kinds, strict=True)]
@@ -39,7 +39,7 @@ def reduce_rows(function: Function, arrays: Sequence[pa.Array]) -> pa.Scalar:
 
 
 def reduce_lists(function: Function, lists: pa.Array, count: int) -> pa.Array:
-    """The value of each group, for the rows of all groups as one array of lists.
+    """Return the value of each group, given the rows of all groups as one array of lists.
 
     Raises:
         FunctionFailedError, InvalidFunctionError: as for `reduce_rows`.
@@ -63,11 +63,11 @@ def reduce_lists(function: Function, lists: pa.Array, count: int) -> pa.Array:
 
 
 def compute_table(function: Function, values: Sequence[Any]) -> pa.Table:
-    """The rows of a table function for one value of each argument.
+    """Return the rows of a table function for one value of each argument.
 
     Raises:
         FunctionFailedError: the body raises.
-        InvalidFunctionError: it gives something else than it declares.
+        InvalidFunctionError: the body returns something other than declared.
     """
     row = function.signature.returns
     schema = pa.schema([row.field(place) for place in range(row.num_fields)])
@@ -80,7 +80,7 @@ def compute_table(function: Function, values: Sequence[Any]) -> pa.Table:
 
 
 def _table(result: Any, schema: pa.Schema) -> pa.Table:
-    """What a body gave, with the declared columns in their order."""
+    """Convert the result of a body to the declared columns."""
     if isinstance(result, Mapping):
         missing = [name for name in schema.names if name not in result]
         if missing:
@@ -95,7 +95,7 @@ def _table(result: Any, schema: pa.Schema) -> pa.Table:
 
 
 def compute_row_lists(function: Function, arrays: Sequence[pa.Array], length: int) -> pa.Array:
-    """The rows of a table function for each row of its arguments, as lists.
+    """Return the rows of a table function for each row of its arguments, as lists.
 
     Raises:
         FunctionFailedError, InvalidFunctionError: as for `compute_table`.
@@ -113,7 +113,7 @@ def compute_row_lists(function: Function, arrays: Sequence[pa.Array], length: in
 
 
 def _fields(function: Function, count: int) -> list[pa.Field]:
-    """The parts of a row of arguments."""
+    """Return the arguments of a row."""
     return [pa.field(f"a{place}", kind) for place, kind in enumerate(_kinds(function, count))]
 
 
@@ -137,7 +137,7 @@ def _column(values: Any, kind: pa.DataType) -> pa.Array:
 
 
 def _order(arrays: Sequence[pa.Array]) -> pa.Array:
-    """The order of rows by all their values, nulls first; the same for the same rows, always."""
+    """Return the order of rows by all their values, nulls first."""
     keys: list[pa.Array] = []
     for array in arrays:
         if not pa.types.is_floating(array.type):
@@ -155,7 +155,7 @@ def _order(arrays: Sequence[pa.Array]) -> pa.Array:
 
 
 def _scalar(function: Function, value: Any) -> pa.Scalar:
-    """What a body gave, in the declared type."""
+    """Convert the result of a body to the declared type."""
     returns = function.signature.returns
     try:
         if isinstance(value, pa.Scalar):

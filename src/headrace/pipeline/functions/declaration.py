@@ -1,4 +1,4 @@
-"""How functions are declared: one decorator for each kind.
+"""Decorators that declare functions, one for each kind.
 
 @function("STRING", returns="STRING")
 def shout(texts):
@@ -35,21 +35,21 @@ def function(  # noqa: PLR0913  (each is an option of its own)
     name: str | None = None,
     aliases: Sequence[str] = (),
 ) -> Callable[[Kernel], Function]:
-    """Declare a Python function over Arrow arrays to be a function of SQL.
+    """Declare a Python function over Arrow arrays as an SQL function.
 
     Args:
-        arguments: The types of the arguments, in Spark's words or as Arrow types.
+        arguments: The types of the arguments, in Spark's DDL or as Arrow types.
         returns: The type of the result.
-        volatility: What two calls with the same arguments have in common. By default a function
-            is immutable as far as its text proves it; `"immutable"` promises it for what the text
-            leaves open, such as a file whose path is computed.
-        required: How many arguments must be given; by default all.
-        variadic: Whether the last argument may be given more than once.
-        name: What SQL calls it; by default the function's own name.
-        aliases: Other names for it in SQL.
+        volatility: Whether two calls with the same arguments return the same. By default a function
+            is immutable as far as its source proves it; `"immutable"` also asserts what the source
+            does not prove, such as the content of a file with a computed path.
+        required: The number of required arguments; by default all.
+        variadic: Whether the last argument may be repeated.
+        name: The name in SQL; by default the name of the Python function.
+        aliases: Additional names in SQL.
 
     Raises:
-        InvalidFunctionError: a type or word is unknown.
+        InvalidFunctionError: a type or option is unknown.
     """
     options = _Options(volatility, required, variadic, name, aliases)
     return _declaring(FunctionKind.SCALAR, arguments, returns, options)
@@ -63,15 +63,15 @@ def aggregate(
     name: str | None = None,
     aliases: Sequence[str] = (),
 ) -> Callable[[Kernel], Function]:
-    """Declare a Python function from the rows of a group to one value to be an aggregate of SQL.
+    """Declare a Python function over the rows of a group as an SQL aggregate.
 
-    The body gets one Arrow array an argument, nulls included, and gives a Python value or an Arrow
-    scalar. A group without rows gives arrays of length 0. The rows of a group have no order in
-    SQL, so they are sorted by the arguments, nulls first: a result never depends on how an engine
-    spreads the rows. In `OVER (...)` a group is the frame.
+    The body receives one Arrow array per argument, nulls included, and returns a Python value or an
+    Arrow scalar. A group without rows gives arrays of length 0. The rows of a group have no order
+    in SQL, so they are sorted by the arguments, nulls first: a result never depends on how a runner
+    distributes the rows. In `OVER (...)` a group is the frame.
 
     Args:
-        arguments: The types of the arguments; nested ones cannot be sorted.
+        arguments: The types of the arguments; nested types cannot be sorted.
         returns: The type of the result.
         volatility: As for `function`.
         required: As for `function`.
@@ -79,7 +79,7 @@ def aggregate(
         aliases: As for `function`.
 
     Raises:
-        InvalidFunctionError: a type or word is unknown, or an argument is nested.
+        InvalidFunctionError: a type or option is unknown, or an argument is nested.
     """
     options = _Options(volatility, required, False, name, aliases)
     return _declaring(FunctionKind.AGGREGATE, arguments, returns, options)
@@ -93,11 +93,11 @@ def window(
     name: str | None = None,
     aliases: Sequence[str] = (),
 ) -> Callable[[Kernel], Function]:
-    """Declare a Python function from the rows of a frame to one value to be a window function.
+    """Declare a Python function over the rows of a frame as an SQL window function.
 
-    The body gets one Arrow array an argument, in the order of the window's ORDER BY, and gives the
-    value of the row that the frame belongs to. By default a frame ends with that row, and with
-    those that are equal to it in the order.
+    The body receives one Arrow array per argument, in the order of the window's ORDER BY, and
+    returns the value of the row that the frame belongs to. By default a frame ends with that row
+    and its peers.
 
     Args:
         arguments: As for `function`.
@@ -108,7 +108,7 @@ def window(
         aliases: As for `function`.
 
     Raises:
-        InvalidFunctionError: a type or word is unknown.
+        InvalidFunctionError: a type or option is unknown.
     """
     options = _Options(volatility, required, False, name, aliases)
     return _declaring(FunctionKind.WINDOW, arguments, returns, options)
@@ -122,13 +122,13 @@ def table_function(
     name: str | None = None,
     aliases: Sequence[str] = (),
 ) -> Callable[[Kernel], Function]:
-    """Declare a Python function that gives a table to be one of SQL, for the FROM clause.
+    """Declare a Python function that returns a table as an SQL table function, for FROM.
 
-    The body gets a Python value for each argument, and gives a table of Arrow, a record batch, or
-    a dict with a column for each name.
+    The body receives a Python value for each argument, and returns an Arrow table, a record batch,
+    or a dict of columns.
 
     Args:
-        arguments: The types of the arguments; there may be none.
+        arguments: The types of the arguments, if any.
         returns: The columns of the result: `"day DATE, is_holiday BOOLEAN"`.
         volatility: As for `function`.
         required: As for `function`.
@@ -136,14 +136,14 @@ def table_function(
         aliases: As for `function`.
 
     Raises:
-        InvalidFunctionError: a type or word is unknown.
+        InvalidFunctionError: a type or option is unknown.
     """
     options = _Options(volatility, required, False, name, aliases)
     return _declaring(FunctionKind.TABLE, arguments, returns, options)
 
 
 class _Options(msgspec.Struct, frozen=True):
-    """What the declarations of all kinds have in common."""
+    """The options that the declarations of all kinds share."""
 
     volatility: Volatility | str | None
     required: int | None
@@ -200,7 +200,7 @@ def _check(kind: FunctionKind, signature: Signature) -> None:
 
 
 def _argument_names(kernel: Kernel, count: int) -> tuple[str, ...]:
-    """The names of a body's parameters; those that stand for any number have none."""
+    """Return the names of a body's parameters, without variadic ones."""
     plain = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.POSITIONAL_ONLY)
     try:
         parameters = inspect.signature(kernel).parameters.values()
@@ -214,6 +214,6 @@ def _types(given: Sequence[str | pa.DataType]) -> tuple[pa.DataType, ...]:
 
 
 def _row_type(columns: str | pa.Schema) -> pa.DataType:
-    """The columns of a table as the type of one row."""
+    """Return the type of one row of a table."""
     schema = parse_schema(columns) if isinstance(columns, str) else columns
     return pa.struct([field.remove_metadata() for field in schema])

@@ -1,4 +1,4 @@
-"""A function of SQL as a runner sees it: its name, its signature, its kind, and its body."""
+"""A declared function as runners use it: name, signature, kind and body."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -14,31 +14,31 @@ from headrace.pipeline.arrow_ddl import type_text
 _OVERLOAD = re.compile(r"(__\d+)?(__over|__rows)?$|\|.*$")
 
 Kernel: TypeAlias = Callable[..., Any]
-"""Takes Arrow arrays of one length; what it gives depends on the kind of function."""
+"""Takes Arrow arrays of equal length; the result depends on the kind of function."""
 
 
 class FunctionKind(StrEnum):
-    """What a function is computed from, and what it gives."""
+    """What a function is computed from, and what it returns."""
 
     SCALAR = "scalar"
-    """A column of values for columns of values."""
+    """A column of values, from columns of values."""
     AGGREGATE = "aggregate"
-    """One value for the rows of a group, or of a frame. The rows have no order."""
+    """One value, from the unordered rows of a group or frame."""
     WINDOW = "window"
-    """One value for the rows of a frame, in the order of the window."""
+    """One value, from the rows of a frame in the window's order."""
     TABLE = "table"
-    """Rows for one value of each argument."""
+    """Rows, from one value of each argument."""
 
 
 class Volatility(StrEnum):
-    """What two calls with the same arguments have in common."""
+    """Whether two calls with the same arguments return the same."""
 
     IMMUTABLE = "immutable"
     """Always the same result."""
     STABLE = "stable"
-    """The same result within one run: a view that uses it is never skipped."""
+    """The same result within one run; a view that uses it is never skipped."""
     VOLATILE = "volatile"
-    """Perhaps another result each time: a view that uses it is never skipped."""
+    """Possibly another result each time; a view that uses it is never skipped."""
 
 
 class Signature(msgspec.Struct, frozen=True, kw_only=True):
@@ -47,9 +47,9 @@ class Signature(msgspec.Struct, frozen=True, kw_only=True):
     arguments: tuple[pa.DataType, ...]
     returns: pa.DataType
     required: int
-    """How many of the arguments must be given."""
+    """The number of required arguments."""
     variadic: bool = False
-    """Whether the last argument may be given more than once."""
+    """Whether the last argument may be repeated."""
 
     def __str__(self) -> str:
         shown = [
@@ -61,11 +61,11 @@ class Signature(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_fixed(self) -> bool:
-        """Whether there is only one number of arguments."""
+        """Whether the number of arguments is fixed."""
         return not self.variadic and self.required == len(self.arguments)
 
     def argument_types(self, count: int) -> tuple[pa.DataType, ...] | None:
-        """The types of `count` arguments; None if the function takes another number of them."""
+        """Return the types of `count` arguments; None if the function does not take that many."""
         if count < self.required or (count > len(self.arguments) and not self.variadic):
             return None
         extra = max(0, count - len(self.arguments))
@@ -73,7 +73,7 @@ class Signature(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Function(msgspec.Struct, frozen=True, kw_only=True):
-    """A function: what it is called, what it takes and gives, and how it is computed."""
+    """A function: its names, its signature, and how it is computed."""
 
     name: str
     signature: Signature
@@ -81,25 +81,26 @@ class Function(msgspec.Struct, frozen=True, kw_only=True):
     kernel: Kernel
     description: str
     is_promised: bool = False
-    """Whether its author wrote `volatility="immutable"`: what its text cannot prove is believed."""
+    """Whether its author wrote `volatility="immutable"`, which is trusted without proof."""
     kind: FunctionKind = FunctionKind.SCALAR
     argument_names: tuple[str, ...] = ()
     """The names by which a call may give its arguments, in lower case."""
     aliases: tuple[str, ...] = ()
-    """Other names for it in SQL."""
+    """Additional names in SQL."""
 
     @property
     def is_volatile(self) -> bool:
-        """Whether it may give something else at each call."""
+        """Whether each call may return another result."""
         return self.volatility is Volatility.VOLATILE
 
     def __call__(self, *arrays: Any) -> pa.Array:
-        """Compute a scalar function over Arrow arrays of types that can be cast to the declared.
+        """Compute a scalar function over Arrow arrays, cast to the declared types.
 
         Raises:
-            InvalidFunctionError: it takes another number of arguments, or gives something else
-                than it declares.
-            FunctionFailedError: its body raises.
+            InvalidFunctionError: the number of arguments is wrong, or the body returns something
+            other
+                than declared.
+            FunctionFailedError: the body raises.
         """
         if self.kind is not FunctionKind.SCALAR:
             reason = f"it is of the kind {self.kind}: call its kernel"
@@ -125,7 +126,7 @@ class Function(msgspec.Struct, frozen=True, kw_only=True):
         """Call the body.
 
         Raises:
-            FunctionFailedError: it raises.
+            FunctionFailedError: the body raises.
         """
         try:
             return self.kernel(*arguments)
@@ -141,22 +142,22 @@ class Function(msgspec.Struct, frozen=True, kw_only=True):
             raise InvalidFunctionError(function=self.name, reason=reason) from error
 
     def overload(self, count: int) -> str:
-        """The name of the overload that takes `count` arguments."""
+        """Return the name of the overload that takes `count` arguments."""
         return self.name if self.signature.is_fixed else f"{self.name}__{count}"
 
     def over_name(self, count: int) -> str:
-        """The name of the overload for use over a window."""
+        """Return the name of the overload for use over a window."""
         return f"{self.overload(count)}__over"
 
     def rows_name(self, count: int) -> str:
-        """The name of the overload that takes its arguments as one list of rows."""
+        """Return the name of the overload that takes its arguments as one list of rows."""
         return f"{self.overload(count)}__rows"
 
     def positions(self, names: Sequence[str | None]) -> list[int]:
-        """The place of each argument of a call, of which some are given by name.
+        """Return the position of each argument of a call with named arguments.
 
         Raises:
-            ValueError: a name is unknown or given twice, or an argument before it is left out.
+            ValueError: a name is unknown or repeated, or a preceding argument is missing.
         """
         places: list[int] = []
         for place, name in enumerate(names):
@@ -178,12 +179,12 @@ class Function(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def plain_name(overload: str) -> str:
-    """What a function is called, of which this is the name of an overload or of a kernel."""
+    """Return the name of a function, given the name of an overload or kernel."""
     return _OVERLOAD.sub("", overload)
 
 
 def whole(array: Any) -> pa.Array:
-    """An array in one piece."""
+    """Return an array in one chunk."""
     if isinstance(array, pa.ChunkedArray):
         return array.combine_chunks()
     return array

@@ -1,10 +1,10 @@
-"""What a function is made of: its text, and everything that its result depends on.
+"""Fingerprints functions: their source, and everything that their results depend on.
 
-Read from the source, not from the running objects, and digested as syntax: comments, docstrings
-and layout do not count, and a fingerprint is the same on every machine. What the text does not
-prove counts as a whole, and the part says so: code that is reached by a computed name widens the
-fingerprint to all of the project's Python, and a result that depends on the world outside is not
-taken to be the same twice.
+Fingerprints are computed from source, not from running objects, and from its syntax: comments,
+docstrings and layout do not count, and a fingerprint is the same on every machine. What the source
+does not prove is included as a whole, and the fingerprint says so: code that is reached by a
+computed name widens the fingerprint to all of the project's Python, and a result that depends on
+the outside world is never assumed to be unchanged.
 """
 
 import inspect
@@ -24,52 +24,52 @@ from headrace.pipeline.functions.resolution import Resolver
 
 
 class FunctionPart(msgspec.Struct, frozen=True, kw_only=True):
-    """What of a function goes into keys, part by part, so that a change can be named."""
+    """The fingerprint of a function, part by part, so that a change can be explained."""
 
     signature: str
     source: str
-    """The digest of the function's own text."""
+    """The hash of the function's own source."""
     helpers: dict[str, str] = {}
-    """The digests of what it uses of its project, by module and name."""
+    """The hashes of what it uses of its project, by module and name."""
     packages: dict[str, str] = {}
-    """The versions of what it imports."""
+    """The versions of the packages that it imports."""
     inputs: dict[str, str] = {}
-    """The digests of files that it opens and of environment variables that it reads."""
+    """The hashes of files that it opens and of environment variables that it reads."""
     widened: tuple[str, ...] = ()
-    """What counts as a whole because the text cannot be followed more closely, and why."""
+    """What is included as a whole because it cannot be followed more closely, and why."""
     unproven: tuple[str, ...] = ()
-    """What the result depends on that nothing proves to be unchanged: it has no skip key."""
+    """Dependencies that cannot be proven unchanged; with any, there is no skip key."""
 
     @property
     def fingerprint(self) -> str:
-        """One digest of all parts."""
+        """One hash of all parts."""
         fields = {"signature", "source", "helpers", "packages"}
         identity = {
             name: value
             for name, value in msgspec.structs.asdict(self).items()
-            if name in fields or value  # older parts have no more than those
+            if name in fields or value  # earlier releases had only these fields
         }
         return sha256(msgspec.json.encode(identity, order="sorted")).hexdigest()
 
     def why_run(self, name: str) -> str | None:
-        """Why what uses it must run every time; None if it need not."""
+        """Return why views that use it must run every time; None if they need not."""
         if not self.unproven:
             return None
         return f"{name} cannot be proven unchanged: {'; '.join(self.unproven)}"
 
 
 class Source(msgspec.Struct, frozen=True):
-    """Where a project binds a function: a file, and a name in it."""
+    """A definition in a project: a file, and a name in it."""
 
     file: Path
     name: str
 
 
 def function_part(function: Function, *, resolver: Resolver) -> FunctionPart:
-    """Follow a function through the modules that a resolver finds.
+    """Return the fingerprint of a declared function.
 
     Raises:
-        InvalidFunctionError: its text cannot be found.
+        InvalidFunctionError: its source cannot be found.
     """
     signature = f"{function.name}{function.signature} {function.volatility}"
     if function.kind is not FunctionKind.SCALAR:
@@ -85,23 +85,23 @@ def function_part(function: Function, *, resolver: Resolver) -> FunctionPart:
 def code_part(
     code: Callable[..., Any], *, signature: str, root: Path, source: Source | None = None
 ) -> FunctionPart:
-    """The same for any Python function, under a signature of the caller's.
+    """Return the fingerprint of any Python function.
 
     Args:
         code: The function.
-        signature: What stands for its declaration.
-        root: The folder that its project's modules are imported from.
-        source: Where it is bound; by default where its text says it is defined.
+        signature: The text that identifies its declaration.
+        root: The folder that the project's modules are imported from.
+        source: Where the function is bound; by default where it is defined.
 
     Raises:
-        InvalidFunctionError: its text cannot be found.
+        InvalidFunctionError: its source cannot be found.
     """
     sources = [source] if source else _sources(code, code)
     return _part(sources, signature=signature, resolver=Resolver(root), is_promised=False)
 
 
 def _sources(code: Callable[..., Any], bound: Any) -> list[Source]:
-    """Where a function is defined, and where its module binds what was made of it."""
+    """Return where a function is defined, and where its module binds the declared function."""
     defined = inspect.unwrap(code)
     try:
         file = inspect.getsourcefile(defined)
@@ -115,7 +115,7 @@ def _sources(code: Callable[..., Any], bound: Any) -> list[Source]:
 
 
 def _not_found(name: str) -> InvalidFunctionError:
-    reason = "its text cannot be found: define it at the top level of a module"
+    reason = "its source cannot be found: define it at the top level of a module"
     return InvalidFunctionError(function=name, reason=reason)
 
 

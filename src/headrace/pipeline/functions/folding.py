@@ -1,7 +1,7 @@
-"""Works out the texts that expressions give, as far as that takes no running.
+"""Evaluates string expressions statically.
 
-Constants, `__file__`, and what `pathlib` and `os.path` put together from them; names are looked
-up where one assignment alone binds them.
+Constants, `__file__`, and what `pathlib` and `os.path` build from them; a name is resolved if
+exactly one assignment binds it.
 """
 
 import ast
@@ -39,21 +39,21 @@ _METHODS: dict[str, Callable[..., str]] = {
 
 
 class Folding:
-    """Works out the expressions of one statement."""
+    """Evaluates the expressions of one statement."""
 
     def __init__(self, resolver: Resolver, module: Module, statement: Statement) -> None:
         self._resolver, self._module, self._statement = resolver, module, statement
         self._open: set[str] = set()
 
     def dotted(self, node: ast.expr) -> str:
-        """The full name of what is called; empty if it is no name of a package or of Python."""
+        """Return the full name of a called function of a package or of Python; else empty."""
         name, *rest = dotted_name(node) or ("",)
         for imported in self._imports(name):
             return ".".join(filter(None, [imported.module, imported.member, *rest]))
         return name if name and not rest and name not in self._module.bindings else ""
 
     def is_function_of_module(self, node: ast.Attribute) -> bool:
-        """Whether `a.b` is a function of an imported module, not a method of a value."""
+        """Return whether `a.b` is a function of an imported module, not a method."""
         name, *rest = dotted_name(node) or ("",)
         imports = self._imports(name)
         if not imports:
@@ -62,7 +62,7 @@ class Folding:
         return not is_own or (len(rest) == 1 and all(i.member is None for i in imports))
 
     def fold(self, node: ast.expr) -> str | None:  # noqa: C901  (a case for each kind of expression)
-        """The text that an expression gives; None if it is computed."""
+        """Return the string that an expression evaluates to; None if it is not static."""
         match node:
             case ast.Constant(value=str(text)):
                 return text
@@ -148,7 +148,7 @@ class Folding:
 
 
 def _is_local(node: ast.stmt, name: str) -> bool:
-    """Whether a function or class may bind a name itself."""
+    """Return whether a function or class may bind a name itself."""
     return isinstance(node, Definition) and any(
         (isinstance(part, ast.arg) and part.arg == name)
         or (isinstance(part, ast.Name) and part.id == name and not isinstance(part.ctx, ast.Load))
@@ -157,7 +157,7 @@ def _is_local(node: ast.stmt, name: str) -> bool:
 
 
 def _assigned_in(node: ast.stmt, name: str) -> ast.expr | None:
-    """The expression that a local name is bound to, if one plain assignment alone binds it."""
+    """Return the expression that a local name is bound to; None unless bound exactly once."""
     values: list[ast.expr | None] = []
     for part in ast.walk(node):
         match part:

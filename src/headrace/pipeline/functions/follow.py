@@ -1,8 +1,8 @@
-"""Follows a function through its project, as far as its text can be followed.
+"""Follows a function through the source of its project.
 
-Reaching a module brings in every statement of it that does more on import than bind a name, and
-every module that it imports; reaching a name brings in the statements that bind it. What cannot
-be followed is noted, with the reason.
+Reaching a module includes every statement of it that does more on import than bind a name, and
+every module that it imports; reaching a name includes the statements that bind it. What cannot be
+followed is recorded, with the reason.
 """
 
 import ast
@@ -45,14 +45,14 @@ _MODULE_NAMES = frozenset(
 
 
 class Follower:
-    """Everything that one function depends on."""
+    """Collects everything that one function depends on."""
 
     def __init__(self, resolver: Resolver, *, runs_imports: bool = True) -> None:
         """Start with nothing.
 
         Args:
             resolver: Finds the modules.
-            runs_imports: Whether what modules do on import counts.
+            runs_imports: Whether to include what modules do on import.
         """
         self._resolver, self._runs_imports = resolver, runs_imports
         self._opened = Opened(resolver)
@@ -74,7 +74,7 @@ class Follower:
         """What it depends on that nothing proves to be unchanged."""
 
     def follow(self, module: Module, names: Iterable[str]) -> None:
-        """Follow the names of a module as far as they lead."""
+        """Follow names of a module as far as they lead."""
         self._run(module)
         self._waiting.extend((module, Use(name), "") for name in names)
         while self._waiting:
@@ -88,18 +88,18 @@ class Follower:
             self._take_all()
 
     def label(self, file: Path) -> str:
-        """The name of a file, the same on every machine."""
+        """Return the name of a file, the same on every machine."""
         return self._resolver.inside(file).as_posix()
 
     def take_files(self) -> None:
-        """Let every file of the project count."""
+        """Include every file of the project."""
         digest = sha256()
         for file in _project_files(self._resolver.root):
             digest.update(f"{self.label(file)} {digest_file(file)}\n".encode())
         self.inputs["every file of the project"] = digest.hexdigest()
 
     def _run(self, module: Module) -> None:
-        """Take in what importing a module does."""
+        """Include what importing a module does."""
         if module in self._ran or not self._runs_imports:
             return
         self._ran.add(module)
@@ -111,7 +111,7 @@ class Follower:
             self._import(module, written)
 
     def _import(self, importer: Module, written: str) -> None:
-        """Take in what importing a module does, if it is not one that a version stands for."""
+        """Include what importing a module does, unless a version identifies the module."""
         name = self._resolver.absolute(importer, written)
         if name is not None and name:
             for part in (*_parents(name), name):
@@ -152,7 +152,7 @@ class Follower:
         self._waiting.append((module, use, self._where))
 
     def _reach(self, module: Module, use: Use, where: str) -> None:
-        """Take in the statements that bind a name; `where` is where it is used."""
+        """Include the statements that bind a name; `where` is where it is used."""
         self._run(module)
         statements = module.bindings.get(use.name, [])
         if statements:
@@ -216,7 +216,7 @@ class Follower:
             self._widen(f"the name {use.name}, which no statement binds")
 
     def _is_starred(self, module: Module, name: str, seen: frozenset[Module] = frozenset()) -> bool:
-        """Whether a star import may bind a name."""
+        """Return whether a star import may bind a name."""
         for star in module.stars:
             target = self._resolver.absolute(module, star)
             origin = None if target is None else self._resolver.find(target)
@@ -279,7 +279,7 @@ class Follower:
                 yield from self._star_names(origin, seen | {origin})
 
     def _judge(self, dotted: str, literal: str | None) -> None:
-        """Note what using a name of Python or of a package means."""
+        """Record what the use of a name of Python or of a package implies."""
         if dotted in ENVIRONMENT and literal is not None:
             value = os.environ.get(literal)
             digest = "not set" if value is None else sha256(os.fsencode(value)).hexdigest()
@@ -308,7 +308,7 @@ class Follower:
         self._is_textual |= is_textual
 
     def _digest(self, module: Module) -> None:
-        """Note the statements of a module that count."""
+        """Add the hashes of the included statements of a module."""
         label, names = self.label(module.file), self._names.get(module, set())
         effects = module.effects if module in self._ran else []
         if effects:
@@ -321,7 +321,7 @@ class Follower:
             self.helpers[f"{label}:{ORDER}"] = digest_words(order)
 
     def _take_all(self) -> None:
-        """Let all of the project's Python count."""
+        """Include all of the project's Python."""
         for file in code_files(self._resolver.root):
             label = f"{self.label(file)}:{ALL}"
             self.helpers[label] = digest_file(file)
@@ -343,10 +343,10 @@ class Follower:
 
 
 def _order(module: Module, names: set[str], effects: list[Statement]) -> list[str]:
-    """The statements of a module whose order may matter.
+    """Return the statements of a module whose order may matter.
 
-    Definitions and constants may stand anywhere, unless something is bound twice or a statement
-    may notice that a name is not bound yet.
+    The order of definitions and constants does not, unless a name is bound twice or a statement may
+    notice that a name is not bound yet.
     """
     twice = {name for name in names if len(module.bindings[name]) > 1}
     counted = [s for s in module.statements if s in effects or s.names & names]
@@ -385,7 +385,7 @@ def _digest_code(places: Iterable[Path]) -> str:
 
 
 def _outside_imports(origin: Unversioned) -> Iterator[Installed | Unversioned]:
-    """Where the modules come from that files outside the project import."""
+    """Return the origins of the modules that files outside the project import."""
     tops: set[str] = set()
     for place in origin.files:
         for file in code_files(place) if place.is_dir() else [place]:

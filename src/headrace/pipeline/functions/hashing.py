@@ -1,7 +1,7 @@
-"""Hashes that are the same in every process, on every machine, in every version.
+"""Hashes that are stable across processes, machines and versions.
 
-All are BLAKE2b over the UTF-8 bytes of a text; null gives null. Arrow has no such kernel, so
-each distinct text of a batch is hashed once, by Python's own.
+All are BLAKE2b over the UTF-8 bytes of a string; null gives null. Arrow has no such kernel, so each
+distinct string of a batch is hashed once, in Python.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ _POSITIVE = (1 << 63) - 1
 
 @function("STRING", returns="BIGINT")
 def stable_hash64(texts: pa.Array) -> pa.Array:
-    """A hash of a text: the first 63 bits that are not a sign, so never negative.
+    """A 63-bit hash of a string, never negative.
 
     The eight bytes of the digest are read as a big-endian number, and its top bit is cleared.
     """
@@ -29,23 +29,23 @@ def stable_hash64(texts: pa.Array) -> pa.Array:
 
 @function("STRING", returns="STRING")
 def stable_hash128(texts: pa.Array) -> pa.Array:
-    """A hash of a text as 32 hexadecimal digits."""
+    """A hash of a string, as 32 hexadecimal digits."""
     return _hashed(texts, lambda text: _digest(text, 16).hex(), pa.string())
 
 
 @function("STRING", "STRING", returns="STRING")
 def prefixed_hash64(prefixes: pa.Array, texts: pa.Array) -> pa.Array:
-    """`prefix:` and the `stable_hash64` of a text; null if either is."""
+    """`prefix:` and the `stable_hash64` of a string; null if either is null."""
     hashes = stable_hash64.kernel(texts).cast(pa.string())
     return pc.binary_join_element_wise(prefixes, hashes, ":")
 
 
 @function("STRING", "STRING", returns="STRING", variadic=True)
 def stable_id(prefixes: pa.Array, *parts: pa.Array) -> pa.Array:
-    """`prefix:` and the `stable_hash128` of one text, or of several, each kept apart.
+    """`prefix:` and the `stable_hash128` of one string, or of several strings unambiguously joined.
 
-    One part that is null makes the id null. Among several a null is a value of its own, so that
-    (a, null) and (null, a) and (a, '') have three ids.
+    A single null part makes the id null. Among several parts null is a value, so that (a, null),
+    (null, a) and (a, '') have three different ids.
     """
     texts = parts[0] if len(parts) == 1 else _joined(parts)
     return pc.binary_join_element_wise(prefixes, stable_hash128.kernel(texts), ":")

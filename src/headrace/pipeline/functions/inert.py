@@ -1,8 +1,8 @@
-"""Which statements of a module do nothing when it is imported but bind names.
+"""Decides which statements of a module do nothing on import but bind names.
 
-A statement that is not proven to is part of every fingerprint that reaches its module. The proof
-is by form: constants, containers, definitions without unknown decorators or bases, and calls that
-are known to have no effect.
+A statement for which this is not proven is part of every fingerprint that reaches its module. The
+proof is syntactic: constants, containers, definitions without unknown decorators or bases, and
+calls that are known to have no effect.
 """
 
 import ast
@@ -77,7 +77,7 @@ _OPERATIONS = (
 
 
 def dotted_name(node: ast.expr) -> tuple[str, ...]:
-    """The parts of `a.b.c`; empty if an expression is no such name."""
+    """Return the parts of `a.b.c`; empty if an expression is not such a name."""
     parts: list[str] = []
     while isinstance(node, ast.Attribute):
         parts.append(node.attr)
@@ -86,10 +86,10 @@ def dotted_name(node: ast.expr) -> tuple[str, ...]:
 
 
 class Inertness:
-    """Judges the statements of one module."""
+    """Classifies the statements of one module."""
 
     def __init__(self, imports: Mapping[str, str], body: list[ast.stmt]) -> None:
-        """Take the module's statements, and what each name that only an import binds stands for."""
+        """Take the module's statements, and the targets of names that only an import binds."""
         self._imports = imports
         self._plain = {*dir(builtins), "__name__", "__file__"} - _bound_anywhere(body)
         if "*" in _bound_anywhere(body):  # it may bind any name
@@ -105,14 +105,14 @@ class Inertness:
             self._plain.discard(name)
 
     def resolve(self, node: ast.expr) -> str:
-        """The full dotted name that an expression stands for; empty if it is not known."""
+        """Return the full dotted name of an expression; empty if it is not known."""
         name, *rest = dotted_name(node) or ("",)
         if name in self._imports:
             return ".".join([self._imports[name], *rest])
         return ".".join([name, *rest]) if name in self._plain and hasattr(builtins, name) else ""
 
     def is_inert(self, statement: ast.stmt) -> bool:
-        """Whether a statement only binds names."""
+        """Return whether a statement only binds names."""
         match statement:
             case ast.Import() | ast.Pass():
                 return True
@@ -138,10 +138,10 @@ class Inertness:
                 return False
 
     def is_pure(self, node: ast.expr, *, operated: bool = False) -> bool:
-        """Whether evaluating an expression changes nothing.
+        """Return whether evaluating an expression has no side effect.
 
-        Names may stand anywhere as values. Where something is done with them, only those may
-        stand whose type is known from the text: reading an item of a `defaultdict` changes it.
+        A name by itself has none. Operations on a name are pure only if its type is known from the
+        source: reading an item of a `defaultdict` changes it.
         """
         match node:
             case ast.Constant() | ast.Lambda(args=ast.arguments(defaults=[], kw_defaults=[])):
@@ -172,7 +172,7 @@ class Inertness:
                 return False
 
     def _is_of_package(self, name: str) -> bool:
-        """Whether a name is imported from a package whose values are known to be harmless."""
+        """Return whether a name is imported from a package whose values are harmless."""
         package = self._imports.get(name, "").partition(".")[0]
         return package in _PACKAGES or package in sys.stdlib_module_names
 
@@ -189,7 +189,7 @@ class Inertness:
         )
 
     def is_known_decorator(self, node: ast.expr, known: frozenset[str] = _DECORATORS) -> bool:
-        """Whether a decorator is one of those in `known`; its arguments must be pure."""
+        """Return whether a decorator is in `known` and its arguments are pure."""
         if isinstance(node, ast.Call):
             parts = [*node.args, *(keyword.value for keyword in node.keywords)]
             return self.is_known_decorator(node.func, known) and all(
@@ -229,7 +229,7 @@ def _calls(node: ast.expr) -> bool:
 
 
 def bound_names(statement: ast.stmt) -> set[str]:
-    """The names that a statement may bind or unbind in its own scope."""
+    """Return the names that a statement may bind or unbind in its own scope."""
     match statement:
         case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
             return {name}.union(*map(_stored, statement.decorator_list))

@@ -1,4 +1,4 @@
-"""A module's text: its statements in order, what each binds, and what each uses."""
+"""Parses a module: its statements in order, what each binds, and what each uses."""
 
 import ast
 import symtable
@@ -15,7 +15,7 @@ from headrace.pipeline.functions.syntax import Definition, digest_syntax, digest
 
 
 class Imported(msgspec.Struct, frozen=True):
-    """What a name stands for that an import binds: a module, or a member of one."""
+    """The target of a name that an import binds: a module, or a member of one."""
 
     module: str
     """As it is written: dots at the start are relative to the importing module."""
@@ -23,7 +23,7 @@ class Imported(msgspec.Struct, frozen=True):
 
 
 class Use(msgspec.Struct, frozen=True):
-    """A global name in a statement, with the attributes taken of it."""
+    """A global name in a statement, with the attributes that are accessed."""
 
     name: str
     attributes: tuple[str, ...] = ()
@@ -32,7 +32,7 @@ class Use(msgspec.Struct, frozen=True):
 
 
 class Statement:
-    """One statement at the top level of a module."""
+    """One top-level statement of a module."""
 
     def __init__(self, node: ast.stmt, inertness: Inertness) -> None:
         self.node = node
@@ -47,11 +47,11 @@ class Statement:
 
     @cached_property
     def digest(self) -> str:
-        """The digest of its syntax, without the decorator that declares a function or a view."""
+        """The hash of its syntax, without the decorator that declares a function or a view."""
         return digest_syntax([self.node], without=self._declaring)
 
     def digest_of(self, name: str) -> str:
-        """The digest of what it binds a name to."""
+        """Return the hash of what the statement binds a name to."""
         if not isinstance(self.node, ast.Import | ast.ImportFrom):
             return self.digest
         targets = [f"{i.module} {i.member or ''}" for i in self.imports.get(name, [])]
@@ -59,7 +59,7 @@ class Statement:
 
     @cached_property
     def is_settled(self) -> bool:
-        """Whether it binds the same wherever in the module it stands."""
+        """Return whether the statement binds the same wherever it is in the module."""
         match self.node:
             case ast.Import() | ast.ImportFrom():
                 return self.is_inert
@@ -75,7 +75,7 @@ class Statement:
 
     @cached_property
     def imports(self) -> dict[str, list[Imported]]:
-        """By name: what imports anywhere in the statement bind it to."""
+        """The targets of names that imports anywhere in the statement bind."""
         imports: dict[str, list[Imported]] = {}
         for node in ast.walk(self.node):
             for name, imported in _aliases(node):
@@ -84,17 +84,17 @@ class Statement:
 
     @cached_property
     def modules_run(self) -> tuple[str, ...]:
-        """The modules that it imports when it runs, as they are written."""
+        """The modules that it imports when it runs, as written."""
         return tuple(_modules_of(self.nodes()))
 
     @cached_property
     def stars(self) -> tuple[str, ...]:
-        """The modules that it imports all names of."""
+        """The modules that it imports with `*`."""
         return tuple(i.module for i in self.imports.get("*", []))
 
     @cached_property
     def uses(self) -> frozenset[Use]:
-        """The global names that it uses; a name that an import inside it binds counts as one."""
+        """The global names that it uses, including names that an import inside it binds."""
         parsed = ast.Module(body=[self.node], type_ignores=[])
         table = symtable.symtable(ast.unparse(parsed), "statement", "exec")
         names = _global_names(table) | {*self.imports}
@@ -137,7 +137,7 @@ class Statement:
         return frozenset(_free_names(table))
 
     def nodes(self) -> Iterator[ast.AST]:
-        """Its syntax from the top down, without declaring decorators and docstrings."""
+        """Its syntax, top down, without declaring decorators and docstrings."""
         return iter(self._nodes)
 
     @cached_property
@@ -154,13 +154,13 @@ class Statement:
 
 
 class Module:
-    """A module of the project, as its text says."""
+    """A parsed module of the project."""
 
     def __init__(self, *, file: Path, name: str, text: str) -> None:
         """Parse a module.
 
         Raises:
-            SyntaxError, ValueError: the text is not Python.
+            SyntaxError, ValueError: the source is not Python.
         """
         self.file, self.name = file, name
         self.tree = ast.parse(text)
@@ -175,26 +175,26 @@ class Module:
 
     @cached_property
     def digest(self) -> str:
-        """The digest of all of it."""
+        """The hash of the whole module."""
         return digest_syntax([self.tree])
 
     @cached_property
     def stars(self) -> tuple[str, ...]:
-        """The modules that it imports all names of, as they are written."""
+        """The modules that it imports with `*`, as written."""
         return tuple(star for statement in self.statements for star in statement.stars)
 
     @cached_property
     def modules_run(self) -> tuple[str, ...]:
-        """The modules whose import is part of importing this one, as they are written."""
+        """The modules that importing this one imports, as written."""
         return tuple(_modules_of(_run_on_import(self.tree)))
 
     def writers(self, name: str) -> Iterator[str]:
-        """The functions of the module that assign to a global name, its items or attributes."""
+        """Return the functions that assign to a global name, its items or attributes."""
         return (other for other in self._writers.get(name, ()) if other != name)
 
     @cached_property
     def _writers(self) -> dict[str, dict[str, None]]:
-        """By global name, the functions that assign to it, in the order of the module."""
+        """The functions that assign to each global name, in the order of the module."""
         writers: dict[str, dict[str, None]] = {}
         for other, statements in self.bindings.items():
             for statement in statements:
@@ -203,7 +203,7 @@ class Module:
         return writers
 
     def assigned(self, name: str) -> ast.expr | None:
-        """The expression that a name is bound to, if one plain assignment alone binds it."""
+        """Return the expression that a name is bound to; None unless bound exactly once."""
         match [statement.node for statement in self.bindings.get(name, [])]:
             case [ast.Assign(targets=[ast.Name()], value=value)]:
                 return value
@@ -226,7 +226,7 @@ def _aliases(node: ast.AST) -> Iterator[tuple[str, Imported]]:
 
 
 def _quoted_uses(nodes: Iterator[ast.AST]) -> Iterator[Use]:
-    """The names in annotations that are written as texts."""
+    """Return the names in annotations that are written as strings."""
     for node in nodes:
         for field in ("annotation", "returns"):
             annotation = getattr(node, field, None)
@@ -249,7 +249,7 @@ def _modules_of(nodes: Iterator[ast.AST]) -> Iterator[str]:
 
 
 def _run_on_import(node: ast.AST) -> Iterator[ast.AST]:
-    """The syntax that runs when a module is imported: all but the bodies of functions."""
+    """Yield the syntax that runs on import: everything except function bodies."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             continue
@@ -258,7 +258,7 @@ def _run_on_import(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _only_imports(body: list[ast.stmt]) -> dict[str, str]:
-    """By name that one absolute import alone binds: the dotted name that it stands for."""
+    """Return the targets of names that only one absolute import binds."""
     counts: dict[str, int] = {}
     for statement in body:
         for name in bound_names(statement):
@@ -272,7 +272,7 @@ def _only_imports(body: list[ast.stmt]) -> dict[str, str]:
 
 
 def _is_main_guard(node: ast.stmt) -> bool:
-    """Whether a statement runs only where a module is run as a script."""
+    """Return whether a statement runs only if the module is run as a script."""
     return (
         isinstance(node, ast.If)
         and not node.orelse
@@ -281,7 +281,7 @@ def _is_main_guard(node: ast.stmt) -> bool:
 
 
 def _global_names(table: symtable.SymbolTable) -> set[str]:
-    """The names of a scope, and of those inside it, that may be those of the module."""
+    """Return the names of a scope and of inner scopes that may be global."""
     is_open = table.get_type() in {"module", "class"}  # a class falls back to the module's names
     names = {s.get_name() for s in table.get_symbols() if is_open or s.is_global()}
     return names.union(*map(_global_names, table.get_children()))

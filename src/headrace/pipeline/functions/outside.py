@@ -1,8 +1,8 @@
-"""What code says it depends on that is not code: files, the environment, the clock, chance.
+"""Classifies the names by which code depends on more than code: files, the clock, randomness.
 
-Tables of names, in three classes. *Dynamic* names reach code by a name that is computed: all of
-the project's Python counts. *Textual* ones read the text itself: comments count, too. *Foreign*
-ones depend on the world outside: nothing proves that it is unchanged.
+*Dynamic* names reach code by a computed name: all of the project's Python is included. *Textual*
+names read source text: comments are included. *Foreign* names depend on the outside world, which
+nothing proves to be unchanged.
 """
 
 import os
@@ -22,10 +22,10 @@ class Reach(StrEnum):
 ENVIRONMENT = frozenset(
     {"os.environ", "os.environ.get", "os.environ.__getitem__", "os.getenv", "os.environ.setdefault"}
 )
-"""With a name that is written out, the value of the variable counts; else they are foreign."""
+"""With a literal name, the variable's value is included; otherwise they are foreign."""
 
 IMPORTERS = frozenset({"importlib.import_module", "__import__"})
-"""With a name that is written out, they are imports; else dynamic."""
+"""With a literal name, they are imports; otherwise they are dynamic."""
 
 VALUES = {"sys.platform": sys.platform, "os.name": os.name, "sys.byteorder": sys.byteorder}
 """Facts about the machine that can be part of a fingerprint."""
@@ -110,7 +110,7 @@ _CLASSES = frozenset({"pathlib.Path", "os.environ"})
 
 
 def _modules_of(names: Iterable[str]) -> dict[str, str]:
-    """By module that has one of these names in it, the first of them."""
+    """Return the modules that contain names, each with the first such name."""
     modules: dict[str, str] = {}
     for name in sorted(names):
         parts = name.split(".")
@@ -123,7 +123,7 @@ def _modules_of(names: Iterable[str]) -> dict[str, str]:
 
 _FOREIGN_MODULES = _modules_of(_FOREIGN)
 _DYNAMIC_MODULES = _modules_of(_DYNAMIC)
-"""A module that is used as a value (`getattr(os, name)`) may give any of its names."""
+"""A module that is used as a value (`getattr(os, name)`) can return any of its names."""
 _CLOCK_METHODS = frozenset({"now", "utcnow", "today"})
 
 DYNAMIC_ATTRIBUTES = frozenset(

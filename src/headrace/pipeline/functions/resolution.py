@@ -1,4 +1,4 @@
-"""Where a module comes from: the project, a package that is installed, or somewhere else."""
+"""Finds where a module comes from: the project, an installed package, or elsewhere."""
 
 import importlib.util
 import json
@@ -38,21 +38,21 @@ _CODE = (".py", ".so", ".pyd", ".pyc")
 
 
 class Installed(msgspec.Struct, frozen=True):
-    """A module of Python itself or of a distribution: its version stands for it."""
+    """A module of Python or of a distribution, identified by its version."""
 
     package: str
     version: str
 
 
 class Unversioned(msgspec.Struct, frozen=True):
-    """A module from outside the project that no version stands for: its files do."""
+    """A module outside the project without a version, identified by its files."""
 
     module: str
     files: tuple[Path, ...]
 
 
 class Compiled(msgspec.Struct, frozen=True):
-    """A module of the project that has no text: its bytes stand for it."""
+    """A module of the project without source, identified by its bytes."""
 
     name: str
     file: Path
@@ -62,14 +62,14 @@ Origin = Module | Compiled | Installed | Unversioned
 
 
 class Resolver:
-    """Finds the modules of one project."""
+    """Finds the modules that a project imports."""
 
     def __init__(self, root: Path, *, package: str | None = None) -> None:
         """Take the folder that modules are imported from.
 
         Args:
             root: The folder.
-            package: The only package of it that is followed; by default all that is there.
+            package: The only package in it to follow; None for all.
         """
         self.root, self.package = root, package
         self._tops: dict[str, Installed | Unversioned] = {}
@@ -79,7 +79,7 @@ class Resolver:
         self._inside: dict[Path, Path] = {}
 
     def absolute(self, importer: Module, written: str) -> str | None:
-        """The full name of a module as another one writes it; None if there is no such place."""
+        """Return the absolute name of an import in a module; None if it leaves the package."""
         dots = len(written) - len(written.lstrip("."))
         if not dots:
             return written
@@ -92,7 +92,7 @@ class Resolver:
         return ".".join([*base, *([written.lstrip(".")] if written.lstrip(".") else [])])
 
     def find(self, name: str) -> Origin | None:
-        """Where a module comes from; None for a namespace package of the project."""
+        """Return the origin of a module; None for a namespace package of the project."""
         if name not in self._origins:
             spec = self._project_spec(name)
             self._origins[name] = self._outside(name) if spec is None else self._of(name, spec)
@@ -107,17 +107,17 @@ class Resolver:
         return self._tops[top]
 
     def is_own(self, name: str) -> bool:
-        """Whether a module is one of the project."""
+        """Return whether a module belongs to the project."""
         return self._project_spec(name) is not None
 
     def module(self, file: Path) -> Module:
-        """A file of the project, parsed."""
+        """Parse a file of the project."""
         relative = self.inside(file).with_suffix("")
         parts = relative.parts[:-1] if relative.name == "__init__" else relative.parts
         return parse_module(file, ".".join(parts))
 
     def inside(self, file: Path) -> Path:
-        """The path of a file below the project; only its name if it lies elsewhere."""
+        """Return a file's path relative to the project; only its name if it is elsewhere."""
         if file not in self._inside:
             resolved, root = file.resolve(), self.root.resolve()
             is_inside = resolved.is_relative_to(root)
@@ -125,9 +125,9 @@ class Resolver:
         return self._inside[file]
 
     def shadows(self, name: str) -> Installed | None:
-        """The module of Python or of a distribution that has the name of a project's own.
+        """Return the installed module that has the name of a project's module; None if none has.
 
-        Which of the two an import gives depends on what the process has imported already.
+        Which of the two an import returns depends on what the process has already imported.
         """
         top = name.partition(".")[0]
         is_there = top in sys.stdlib_module_names or top in sys.modules
@@ -159,7 +159,7 @@ class Resolver:
         return next((spec for spec in specs if spec is not None), None)
 
     def _finder(self, folder: str) -> FileFinder:
-        # Finders that are shared with the process miss files that were made a moment ago.
+        # The finders of the process cache directories and miss files that were just created.
         if folder not in self._finders:
             self._finders[folder] = FileFinder(folder, *_LOADERS)
         return self._finders[folder]
@@ -178,12 +178,12 @@ _parsed: dict[tuple[Path, str], tuple[bytes, Module]] = {}
 
 
 def parse_module(file: Path, name: str) -> Module:
-    """Parse a module, once as long as its text stays the same.
+    """Parse a module; the result is cached while the file's content is the same.
 
     Raises:
-        SyntaxError, ValueError, OSError: it cannot be read as Python.
+        SyntaxError, ValueError, OSError: the file is not readable Python.
     """
-    data = file.read_bytes()  # times and sizes miss a quick edit
+    data = file.read_bytes()  # modification time and size miss a quick edit
     known = _parsed.get((file, name))
     if known is None or known[0] != data:
         text = importlib.util.decode_source(data)
@@ -192,7 +192,7 @@ def parse_module(file: Path, name: str) -> Module:
 
 
 def find_outside(name: str) -> Installed | Unversioned:
-    """Where a module comes from that the project does not have."""
+    """Return the origin of a module that the project does not have."""
     top = name.partition(".")[0]
     if top in sys.stdlib_module_names or top in sys.builtin_module_names:
         return Installed("python", f"{sys.version_info.major}.{sys.version_info.minor}")
@@ -232,7 +232,7 @@ def _is_installed(file: Path) -> bool:
 
 @cache
 def _distributions_of(module: str) -> tuple[str, ...]:
-    """The distributions that have a module; that of the same name is asked first, being quick."""
+    """Return the distributions that provide a module; one of the same name is checked first."""
     with suppress(metadata.PackageNotFoundError):
         files = metadata.distribution(module).read_text("RECORD") or ""
         if any(line.startswith((f"{module}/", f"{module}.")) for line in files.splitlines()):
@@ -248,23 +248,24 @@ def _providers() -> dict[str, list[str]]:
 @cache
 def _version(distribution: str) -> str:
     version = metadata.version(distribution)
-    told = metadata.distribution(distribution).read_text("direct_url.json")
-    commit = json.loads(told).get("vcs_info", {}).get("commit_id", "") if told else ""
+    direct_url = metadata.distribution(distribution).read_text("direct_url.json")
+    origin = json.loads(direct_url) if direct_url else {}
+    commit = origin.get("vcs_info", {}).get("commit_id", "")
     return f"{version}+{commit}" if commit else version
 
 
 def every_installed() -> str:
-    """One digest of all distributions and their versions."""
+    """Return one hash of all distributions and their versions."""
     names = {
-        f"{found.metadata['Name']} {found.version}".casefold()
-        for found in metadata.distributions()
-        if found.metadata["Name"]
+        f"{distribution.metadata['Name']} {distribution.version}".casefold()
+        for distribution in metadata.distributions()
+        if distribution.metadata["Name"]
     }
     return sha256("\n".join(sorted(names)).encode()).hexdigest()
 
 
 def code_files(folder: Path) -> Iterator[Path]:
-    """The files of code below a folder, sorted; not those of tables, environments and caches."""
+    """Yield the code files below a folder, sorted, without tables, environments and caches."""
     for place, folders, files in os.walk(folder):
         folders[:] = sorted(name for name in folders if _may_hold_code(Path(place, name)))
         for name in sorted(files):

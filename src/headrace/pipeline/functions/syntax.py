@@ -1,6 +1,6 @@
-"""Digests of Python syntax: comments, docstrings and layout do not count.
+"""Hashes Python syntax, without comments, docstrings and layout.
 
-A digest is the same on every machine and for every Python that parses the text to the same tree.
+A hash is the same on every machine, and for every Python that parses the source to the same tree.
 """
 
 import ast
@@ -15,7 +15,7 @@ Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 
 def digest_words(words: Iterable[str]) -> str:
-    """One digest of words in order."""
+    """Return one hash of words in order."""
     digest = sha256()
     for word in words:
         digest.update(word.encode("utf-8", "surrogatepass"))
@@ -24,12 +24,12 @@ def digest_words(words: Iterable[str]) -> str:
 
 
 def digest_syntax(nodes: Iterable[ast.AST], *, without: frozenset[ast.expr] = frozenset()) -> str:
-    """One digest of syntax trees in order, without the decorators in `without`."""
+    """Return one hash of syntax trees in order, without the decorators in `without`."""
     return digest_words(word for node in nodes for word in _words(node, without))
 
 
 def _words(node: Any, without: frozenset[ast.expr]) -> Iterator[str]:
-    """A syntax tree as words. An empty field says nothing: fields of a newer Python don't count."""
+    """Yield a syntax tree as words; empty fields, such as those of newer Pythons, are omitted."""
     if not isinstance(node, ast.AST):
         yield repr(node)
         return
@@ -50,7 +50,7 @@ def _words(node: Any, without: frozenset[ast.expr]) -> Iterator[str]:
 
 
 def is_docstring(statement: Any) -> bool:
-    """Whether a statement is only a text."""
+    """Return whether a statement is only a string."""
     return (
         isinstance(statement, ast.Expr)
         and isinstance(statement.value, ast.Constant)

@@ -1,4 +1,4 @@
-"""Texts brought into one form, so that what people call the same becomes the same."""
+"""Normalises strings, so that different spellings of the same text become equal."""
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,10 +16,10 @@ def utf8_normalize(
     lower: pa.Array | None = None,
     collapse: pa.Array | None = None,
 ) -> pa.Array:
-    """A text trimmed, in a Unicode form, in lower case, with white space collapsed to one space.
+    """A string trimmed, Unicode-normalised, in lower case, with runs of white space collapsed.
 
-    The form is NFKC unless the second argument says NFC, NFD or NFKD; the third and the fourth
-    switch lower case and collapsing off. What is blank becomes null.
+    The form is NFKC, or the second argument: NFC, NFD or NFKD; the third and the fourth argument
+    turn lower case and collapsing off. A blank string becomes null.
     """
     given = pc.utf8_trim_whitespace(texts)
     normal = _in_forms(given, forms)
@@ -30,16 +30,16 @@ def utf8_normalize(
 
 @function("STRING", returns="STRING")
 def utf8_null_if_blank(texts: pa.Array) -> pa.Array:
-    """A text without the white space around it; null if nothing is left."""
+    """A trimmed string; null if it is blank."""
     trimmed = pc.utf8_trim_whitespace(texts)
     return pc.if_else(pc.equal(trimmed, ""), pa.scalar(None, pa.string()), trimmed)
 
 
 @function("STRING", "STRING", returns="STRING", required=1)
 def qname_normalize(symbols: pa.Array, modules: pa.Array | None = None) -> pa.Array:
-    """A qualified name: `module.symbol`, both normalised; a symbol with a dot stands alone.
+    """A qualified name: `module.symbol`, both normalised; a symbol with a dot is not qualified.
 
-    Null if the symbol is null or blank; a module that is null or blank is left out.
+    Null if the symbol is null or blank; a null or blank module is omitted.
     """
     names = utf8_normalize.kernel(symbols)
     if modules is None:
