@@ -25,8 +25,8 @@ for panel, names in PANELS.items():
         app.command(name, rich_help_panel=panel)(ends_well(command))
 
 
-def _print_version(wanted: bool) -> None:  # noqa: FBT001  (typer calls it so)
-    if wanted:
+def _print_version(is_requested: bool) -> None:  # noqa: FBT001  (typer calls it so)
+    if is_requested:
         typer.echo(f"headrace {__version__}")
         raise typer.Exit
 

@@ -31,12 +31,12 @@ def lineage(
     if view not in bundle.views:
         reason = f"there is no view {view}; there are {', '.join(bundle.order)}"
         raise InvalidArgumentError(argument="VIEW", reason=reason)
-    found, roots = bundle[view], bundle.ancestry(view)
+    plan, roots = bundle[view], bundle.ancestry(view)
     if as_json:
-        told = found.lineage and {**msgspec.to_builtins(found.lineage), "roots": roots}
-        print_json(told)
+        facts = plan.lineage and {**msgspec.to_builtins(plan.lineage), "roots": roots}
+        print_json(facts)
     else:
-        print_tree(_tree(found, roots))
+        print_tree(_tree(plan, roots))
 
 
 def _tree(view: Any, roots: Any) -> Tree:

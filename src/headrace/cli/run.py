@@ -204,18 +204,18 @@ def _render_decisions(decisions: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
         facts = [
             {
-                "view": made.view,
-                "action": made.action,
-                "reason": made.reason,
-                "causes": made.causes,
-                "skip_key": made.skip_key,
-                "last_run": None if made.last is None else made.last.run,
+                "view": decision.view,
+                "action": decision.action,
+                "reason": decision.reason,
+                "causes": decision.causes,
+                "skip_key": decision.skip_key,
+                "last_run": None if decision.last is None else decision.last.run,
             }
-            for made in decisions.values()
+            for decision in decisions.values()
         ]
         print_json(facts)
         return
     grid = make_grid("view", "would", "why")
-    for made in decisions.values():
-        grid.add_row(made.view, made.action.value, made.reason)
+    for decision in decisions.values():
+        grid.add_row(decision.view, decision.action.value, decision.reason)
     print_grid(grid)

@@ -33,7 +33,7 @@ class Shown:
             SpinnerColumn(),
             TextColumn("{task.description}"),
             BarColumn(bar_width=24),
-            TextColumn("{task.fields[told]}"),
+            TextColumn("{task.fields[note]}"),
             TimeElapsedColumn(),
             console=console,
             transient=True,
@@ -51,7 +51,7 @@ class Shown:
 
     def run_started(self, record: RunRecord, decisions: Mapping[str, Decision]) -> None:
         """Print what the run will do."""
-        running = sum(made.action is Action.RUN for made in decisions.values())
+        running = sum(decision.action is Action.RUN for decision in decisions.values())
         self._console.print(
             f"[bold]{record.kind} {record.id}[/] on {record.engine}: "
             f"{running} of {len(decisions)} views to run"
@@ -60,14 +60,14 @@ class Shown:
     def view_started(self, view: str) -> None:
         """Add the bar of a view."""
         with self._lock:
-            self._tasks[view] = self._bars.add_task(view, total=None, told="")
+            self._tasks[view] = self._bars.add_task(view, total=None, note="")
 
     def tasks_counted(self, view: str, *, done: int, known: int) -> None:
         """Update the bar of a view."""
         with self._lock:
             if view in self._tasks and known:
                 self._bars.update(
-                    self._tasks[view], completed=done, total=known, told=f"{done}/{known} tasks"
+                    self._tasks[view], completed=done, total=known, note=f"{done}/{known} tasks"
                 )
 
     def view_finished(self, view: ViewRun) -> None:
@@ -83,8 +83,8 @@ class Shown:
             parts.append(counted(view.rows, "row"))
         if view.started_ms:
             parts.append(f"{view.duration_ms / 1000:.1f} s")
-        told = "  ".join(filter(None, (", ".join(parts), view.reason.splitlines()[0])))
-        self._console.print(f"  {told}", markup=False, soft_wrap=True)
+        line = "  ".join(filter(None, (", ".join(parts), view.reason.splitlines()[0])))
+        self._console.print(f"  {line}", markup=False, soft_wrap=True)
 
     def run_finished(self, record: RunRecord) -> None:
         """Print a summary."""

@@ -24,12 +24,12 @@ def runs(
     """
     from headrace.pipeline import Project  # noqa: PLC0415
 
-    found = Project.load(project).runs(limit=limit)
+    records = Project.load(project).runs(limit=limit)
     if as_json:
-        print_json(found)
+        print_json(records)
         return
     grid = make_grid("run", "kind", "status", "took", "engine", "bundle")
-    for record in found:
+    for record in records:
         grid.add_row(
             record.id,
             record.kind.value,
@@ -60,11 +60,11 @@ def show(
     loaded = Project.load(project)
     record = loaded.show(run)
     if plans is not None:
-        found = loaded.store.plans(record, plans)
-        if not found:
-            reason = f"run {record.id} kept no plans of a view {plans}: did it run in it?"
+        stages = loaded.store.plans(record, plans)
+        if not stages:
+            reason = f"run {record.id} has no plans of a view {plans}: did the view run in it?"
             raise InvalidArgumentError(argument="--plans", reason=reason)
-        for stage, text in found.items():
+        for stage, text in stages.items():
             plain_console().print(f"== {stage} ==\n{text}\n")
         return
     if as_json:
@@ -111,17 +111,17 @@ def diff(
     """
     from headrace.pipeline import Project  # noqa: PLC0415
 
-    found = Project.load(project).diff(run, other)
+    difference = Project.load(project).diff(run, other)
     if as_json:
-        print_json(found)
+        print_json(difference)
         return
-    facts = make_grid("what", found.first, found.second)
-    for name, (then, now) in found.facts.items():
+    facts = make_grid("what", difference.first, difference.second)
+    for name, (then, now) in difference.facts.items():
         facts.add_row(name, then, now)
-    if found.facts:
+    if difference.facts:
         print_grid(facts)
     views = make_grid("view", "result", "rows", "why")
-    for view in found.views:
+    for view in difference.views:
         rows = " → ".join("none" if count is None else f"{count:,}" for count in view.rows)
         views.add_row(view.view, view.sameness.value, rows, "\n".join(map(str, view.causes)))
     print_grid(views)
@@ -169,7 +169,7 @@ def vacuum(  # noqa: PLR0913  (one parameter an option)
     from headrace.pipeline import Project  # noqa: PLC0415
 
     loaded = Project.load(project)
-    found = loaded.vacuum(
+    vacuumed = loaded.vacuum(
         keep_pins=keep_pins,
         keep_runs=keep_runs,
         with_sources=sources,
@@ -177,14 +177,14 @@ def vacuum(  # noqa: PLR0913  (one parameter an option)
         dry_run=not apply,
     )
     if as_json:
-        print_json(found)
+        print_json(vacuumed)
         return
     done = "removed" if apply else "would remove"
     console = plain_console()
-    for table in found:
-        kept = ", ".join(map(str, table.kept_versions)) or "none"
+    for table in vacuumed:
+        versions = ", ".join(map(str, table.kept_versions)) or "none"
         console.print(
-            f"{table.table}: {done} {counted(len(table.files), 'file')} (kept versions: {kept})"
+            f"{table.table}: {done} {counted(len(table.files), 'file')} (kept versions: {versions})"
         )
         for file in table.files:
             console.print(f"  {file}")

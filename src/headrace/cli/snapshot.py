@@ -44,26 +44,26 @@ def snapshot(  # noqa: PLR0913  (one parameter an option)
         _render(facts)
 
 
-def describe(taken: Snapshot) -> dict[str, Any]:
+def describe(snapshot: Snapshot) -> dict[str, Any]:
     """Return the facts as plain values."""
-    segment, protocol = taken.segment, taken.protocol
+    segment, protocol = snapshot.segment, snapshot.protocol
     base = segment.checkpoint
     return {
-        "table": taken.table.uri,
-        "version": taken.version,
-        "timestamp_ms": taken.timestamp_ms,
+        "table": snapshot.table.uri,
+        "version": snapshot.version,
+        "timestamp_ms": snapshot.timestamp_ms,
         "protocol": {
             "reader": protocol.min_reader_version,
             "writer": protocol.min_writer_version,
             "reader_features": sorted(protocol.reader_features or ()),
             "writer_features": sorted(protocol.writer_features or ()),
         },
-        "partition_columns": list(taken.partition_columns),
+        "partition_columns": list(snapshot.partition_columns),
         "schema": [
             {"name": f.name, "type": str(f.type), "nullable": f.nullable}
-            for f in taken.logical_schema.fields
+            for f in snapshot.logical_schema.fields
         ],
-        "properties": taken.properties,
+        "properties": snapshot.properties,
         "log": {
             "commits_since_checkpoint": len(segment.commits_newest_first),
             "commit_bytes": sum(f.size_bytes for f in segment.commits_newest_first),
@@ -118,8 +118,8 @@ def _time(timestamp_ms: int | None) -> str:
 
 def _health(log: dict[str, Any]) -> str:
     commits = f"{counted(log['commits_since_checkpoint'], 'commit')} since the checkpoint"
-    found = log["compactions"]
-    compacted = f", {counted(found, 'compaction file')}" if found else ""
+    compactions = log["compactions"]
+    compacted = f", {counted(compactions, 'compaction file')}" if compactions else ""
     checksum = ", with checksum" if log["checksum"] else ""
     return f"{commits} ({log['commit_bytes']:,} bytes){compacted}{checksum}"
 

@@ -1,6 +1,6 @@
-"""Pipelines of views: planned, pinned, pruned and bundled; runners run the bundles.
+"""Pipelines of views: plans a project, pins its sources, and runs it on Spark or DataFusion.
 
-A project's folder enters; frozen bundles leave, and, through a runner, tables.
+A project's folder enters; frozen bundles leave and, through a runner, tables.
 
 from headrace.pipeline import Project
 

@@ -1,4 +1,4 @@
-"""`Project`: a folder, loaded; what a user of the Python API starts from."""
+"""`Project`: a loaded project folder, the entry point of the Python API."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -36,13 +36,13 @@ _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 
 
 class Project(ProjectFiles, frozen=True, kw_only=True):
-    """A project, loaded: a folder and what can be done with it.
+    """A loaded project: its files, and the operations on it.
 
-    Nothing is read of its sources before it is planned.
+    Sources are not read before the project is planned.
     """
 
     def _repr_html_(self) -> str:
-        """The graph, in a notebook; nothing is planned for it."""
+        """Return the graph, for notebooks; nothing is planned."""
         graph = written_graph(self.views, self.manifest.sources)
         return notebook_html(graph, title=self.name, note=self.manifest.project.description)
 
@@ -57,22 +57,22 @@ class Project(ProjectFiles, frozen=True, kw_only=True):
         profile: str = "default",
         session: SparkSession | None = None,
     ) -> Bundle:
-        """Plan every view, pin every source, prune its files; no data is read.
+        """Plan every view, pin every source and prune its files; no data is read.
 
         Args:
-            engine: The runner that the plan is for: its version is part of every key.
-            pins: Versions of sources; by default what the project says, else the newest.
-            variables: Changes to the project's variables.
-            previous: By view, the plan of its last good run, from which digests may be carried
+            engine: The runner to plan for; its version is part of every key.
+            pins: Versions of sources; by default those in the project, or the newest.
+            variables: Variables to change.
+            previous: The plan of each view's last successful run, from which digests can be carried
                 forward over compactions.
-            builders: Who is asked about views that are built in Python; a Spark runner has one.
-            profile: The profile that it will run with: its settings of Spark may change results.
-            session: The Spark session that it will run in, if there is one, likewise. Its analyser,
-                or that of the running session, judges the views that the planner cannot.
+            builders: Analyses views that are built in Python; a Spark runner has one.
+            profile: The profile of the run; its Spark settings may change results.
+            session: The Spark session of the run, whose settings may change results, too. Its
+                analyser, or that of the running session, checks views that the planner cannot plan.
 
         Raises:
-            PipelineError: the project cannot be planned as it stands.
-            TableError: a source is not there, or not at that version.
+            PipelineError: the project cannot be planned.
+            TableError: a source, or its pinned version, does not exist.
         """
         runner = parse_runner(engine)
         prepared = plan_project(
@@ -99,17 +99,17 @@ class Project(ProjectFiles, frozen=True, kw_only=True):
         profile: str = "default",
         session: SparkSession | None = None,
     ) -> Bundle:
-        """Plan every view, and have Spark's analyser look at the text of each; nothing is run.
+        """Plan every view, and run Spark's analyser over its SQL; nothing is computed.
 
         Args:
             engine: As for `run`, like all arguments.
-            variables: Changes to the project's variables.
-            profile: The profile whose settings hold.
+            variables: Variables to change.
+            profile: The profile whose settings apply.
             session: A Spark session; by default the running one, or a local one.
 
         Raises:
-            PipelineError: a view is wrong; an `InvalidViewError` has the file, line and column.
-            TableError: a source is not there.
+            PipelineError: a view is invalid; an `InvalidViewError` has the file, line and column.
+            TableError: a source does not exist.
         """
         spark = LazySpark(self.profile(profile), session)
         runner = parse_runner(engine)
@@ -141,41 +141,38 @@ class Project(ProjectFiles, frozen=True, kw_only=True):
         session: SparkSession | None = None,
         progress: Progress | None = None,
     ) -> RunRecord:
-        """Plan the project and run what has changed; the rest is skipped, and the record says why.
+        """Plan the project and run the views that have changed; the record says why.
 
-        A view that fails stops only those that read it: look at `record.status`, or call
+        A view that fails blocks only its readers: look at `record.status`, or call
         `record.check()`.
 
         Args:
-            engine: `spark`, or `datafusion` for an embedded run; by default that of the bundle, or
-                Spark.
-            profile: How much of the machine to take.
-            select: Views to run: names, patterns, `+name` with what it reads, `name+` with what
-                reads it; by default all.
-            exclude: Views not to run, likewise.
-            variables: Changes to the project's variables.
-            pins: Versions of sources.
-            full_refresh: Run everything that is selected, and write outputs anew.
-            analyse: Keep what each part of the physical plans did.
-            run_id: The id of the run; by default a new one. A run that is tried again under its
-                id writes nothing that it has written already.
-            bundle: The id of a stored bundle, or the beginning of it: run it as it was planned
-                then, its text over its files, whatever the project says now. Functions must be
-                what they were.
+            engine: The runner: `spark`, or `datafusion` for an embedded run; by default that of the
+                bundle, or Spark.
+            profile: The profile, which limits the resources of the run.
+            select: Views to run: names, patterns, `+name` with everything that it reads, `name+`
+                with everything that reads it; by default all.
+            exclude: Views not to run, in the same forms. variables: Variables to change. pins:
+            Versions of sources. full_refresh: Run all selected views, and rewrite their outputs.
+            analyse: Record the metrics of the physical plans. run_id: The id of the run; by default
+            a new one. A retry under the same id does not write
+                anything twice.
+            bundle: The id of a stored bundle, or a prefix of it, to run as it was planned: its SQL
+                over its files, whatever the project says now. Functions must be unchanged.
             session: A Spark session; by default the running one, or a local one.
-            progress: Hears of the run as it goes on.
+            progress: Observes the run.
 
         Raises:
             InvalidArgumentError: the arguments contradict each other.
             PipelineError: the project cannot be planned, or another process runs it.
-            SessionError: the session has no driver in this process: Spark Connect.
-            KeyboardInterrupt: by Ctrl-C; jobs are cancelled, and what was committed stands.
+            SessionError: the session has no driver in this process, as with Spark Connect.
+            KeyboardInterrupt: Ctrl-C was pressed; jobs are cancelled, and committed tables remain.
         """
         if run_id is not None and not _RUN_ID.fullmatch(run_id):
-            reason = f"{run_id!r} is no name for a run: use letters, digits, '-', '_' and '.'"
+            reason = f"{run_id!r} is not a valid run id: use letters, digits, '-', '_' and '.'"
             raise InvalidArgumentError(argument="run_id", reason=reason)
         if bundle is not None and (pins or variables):
-            reason = "a bundle has its pins and variables: give it without others"
+            reason = "a bundle has its own pins and variables, so others cannot be given"
             raise InvalidArgumentError(argument="bundle", reason=reason)
         request = RunRequest(
             runner=self._runner(engine, bundle),
@@ -203,7 +200,7 @@ class Project(ProjectFiles, frozen=True, kw_only=True):
         full_refresh: bool = False,
         bundle: str | None = None,
     ) -> dict[str, Decision]:
-        """What a run would do with each view, and why; nothing is run. Arguments are as for `run`.
+        """Return what a run would do with each view, and why. Arguments are as for `run`.
 
         Raises:
             PipelineError, TableError: as for `plan`.
@@ -225,11 +222,11 @@ class Project(ProjectFiles, frozen=True, kw_only=True):
         return decide_views(prepared.bundle, request, last=last, outputs=state.outputs)
 
     def why(self, view: str, *, engine: RunnerKind | str | None = None) -> Decision:
-        """Why a view would run, or would not: the token, file, column, function or setting.
+        """Explain why a view would run or be skipped: what changed, down to the file or token.
 
         Args:
             view: The view.
-            engine: The runner that is meant; by default that of the view's last run.
+            engine: The runner; by default that of the view's last run.
 
         Raises:
             InvalidArgumentError: there is no such view.
@@ -252,22 +249,22 @@ class Project(ProjectFiles, frozen=True, kw_only=True):
         session: SparkSession | None = None,
         progress: Progress | None = None,
     ) -> RunRecord:
-        """Compute the views of a run again, from the same files, and compare by their tiers.
+        """Recompute the views of a run from the same files, and compare them by their tiers.
 
-        Nothing of the project is changed. A view that differs has the status `failed` in the
-        record, and the reason says how.
+        The project is not changed. A view that differs has the status `failed` in the record, with
+        the difference as the reason.
 
         Args:
-            run: The run: an id, the beginning of one, or `latest`.
-            engine: Another runner than the run had.
-            profile: How much of the machine to take.
+            run: The run: an id, a prefix of one, or `latest`.
+            engine: Another runner than that of the run.
+            profile: The profile of the replay.
             session: A Spark session; by default the running one, or a local one.
-            progress: Hears of the run as it goes on.
+            progress: Observes the run.
 
         Raises:
-            RunNotFoundError: there is no such run.
-            PinnedFilesChangedError: files that it read are gone or altered.
-            FunctionChangedError: a function is not what it was.
+            RunNotFoundError: no run matches, or more than one.
+            PinnedFilesChangedError: files that the run read are missing or altered.
+            FunctionChangedError: a function has changed.
         """
         return replay_run(
             self,
@@ -289,19 +286,19 @@ class Project(ProjectFiles, frozen=True, kw_only=True):
         session: SparkSession | None = None,
         progress: Progress | None = None,
     ) -> RunRecord:
-        """Compute views that a run would skip, and compare them with the results that stand.
+        """Recompute views that a run would skip, and compare them with the stored results.
 
-        Nothing of the project is changed. A view that differs has the status `failed` in the
-        record: its skip would not have been sound.
+        The project is not changed. A view that differs has the status `failed` in the record:
+        skipping it would have been wrong.
 
         Args:
-            sample: How many of these views to compute, chosen at random; by default all.
+            sample: The number of views to compute, chosen at random; by default all.
             engine: As for `run`, like all arguments below.
-            profile: How much of the machine to take.
-            select: Views to look at.
-            exclude: Views not to look at.
+            profile: The profile of the run.
+            select: Views to verify.
+            exclude: Views not to verify.
             session: A Spark session; by default the running one, or a local one.
-            progress: Hears of the run as it goes on.
+            progress: Observes the run.
 
         Raises:
             PipelineError, TableError: as for `run`.
@@ -325,20 +322,21 @@ class Project(ProjectFiles, frozen=True, kw_only=True):
         retention_hours: int | None = None,
         dry_run: bool = True,
     ) -> list[Vacuumed]:
-        """Remove files of output tables that nobody needs any more; by default only name them.
+        """Remove files of output tables that are no longer needed; by default only list them.
 
         Args:
-            keep_pins: Keep every file that a kept run read or wrote, so that it can be replayed.
-            keep_runs: How many runs are kept, the newest ones; by default all.
+            keep_pins: Keep every file that a retained run read or wrote, so that it can be
+                replayed.
+            keep_runs: The number of newest runs to retain; by default all.
             with_sources: Vacuum the sources, too.
-            retention_hours: How long a removed file is kept in any case; by default as the table
-                says, a week if it does not.
-            dry_run: Only tell what would be removed.
+            retention_hours: How long removed files are kept in any case; by default the table's
+                setting, or a week.
+            dry_run: Only list the files.
 
         Raises:
-            RunInProgressError: the project is being run.
+            RunInProgressError: the project is running.
         """
-        wanted = VacuumRequest(
+        request = VacuumRequest(
             sources=local_tables(self.manifest.sources, root=self.root),
             views=tuple(self.views),
             keep_pins=keep_pins,
@@ -347,7 +345,7 @@ class Project(ProjectFiles, frozen=True, kw_only=True):
             retention_hours=retention_hours,
             dry_run=dry_run,
         )
-        return vacuum_project(self.name, self.state, wanted)
+        return vacuum_project(self.name, self.state, request)
 
     def _runner(self, engine: RunnerKind | str | None, bundle: str | None) -> RunnerKind:
         if engine is not None:
@@ -358,35 +356,35 @@ class Project(ProjectFiles, frozen=True, kw_only=True):
 
     @property
     def state(self) -> ProjectState:
-        """Where the project keeps what it made."""
+        """The folders in which the project keeps its outputs and records."""
         return project_state(self)
 
     @property
     def store(self) -> ArtifactStore:
-        """Where the records of runs are kept."""
+        """The artifact store, which has the records of runs."""
         return self.state.store
 
     @property
     def history(self) -> History:
-        """The runs that have been."""
+        """The recorded runs."""
         return History(self.state)
 
     def runs(self, *, limit: int | None = None) -> list[RunRecord]:
-        """The runs, newest first, without their views."""
+        """Return the runs, newest first, without their views."""
         return self.history.runs(limit=limit)
 
     def show(self, run: str = LATEST) -> RunRecord:
-        """A run with its views: by id, by the beginning of it, or `latest`.
+        """Return a run with its views, given its id, a prefix of the id, or `latest`.
 
         Raises:
-            RunNotFoundError: there is no such run, or more than one.
+            RunNotFoundError: no run matches, or more than one.
         """
         return self.history.show(run)
 
     def diff(self, first: str, second: str = LATEST) -> RunDifference:
-        """What is different between two runs.
+        """Return the differences between two runs.
 
         Raises:
-            RunNotFoundError: there is no such run, or more than one.
+            RunNotFoundError: no run matches, or more than one.
         """
         return self.history.diff(first, second)

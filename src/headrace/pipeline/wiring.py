@@ -1,7 +1,7 @@
-"""Where the runners of pipelines are put together.
+"""Constructs runners and opens Spark sessions for pipelines.
 
-The only module of this room that imports inside functions: so a project can be planned, listed
-and explained, and run on DataFusion, where there is no Spark.
+This is the only module of the room that imports inside functions, so that a project can be planned,
+listed, explained, and run on DataFusion without Spark.
 """
 
 import sys
@@ -14,14 +14,14 @@ from headrace.pipeline.project.setting import Settings
 from headrace.pipeline.runners.task import Runner, RunnerContext
 
 SparkSession = Any
-"""A `pyspark.sql.SparkSession`, named so that planning does not import Spark."""
+"""A `pyspark.sql.SparkSession`, typed as `Any` so that planning does not import Spark."""
 
 
 def open_spark(profile: Profile) -> SparkSession:
-    """The session that is running, or a local one as large as the profile says.
+    """Return the running session, or a local one of the size that the profile says.
 
     Raises:
-        MissingExtraError, JavaNotFoundError: Spark cannot run here.
+        MissingExtraError, JavaNotFoundError: Spark is not available.
     """
     from headrace.pipeline.runners.spark.run_session import open_session  # noqa: PLC0415
 
@@ -29,10 +29,10 @@ def open_spark(profile: Profile) -> SparkSession:
 
 
 def take_spark(session: SparkSession) -> SparkSession:
-    """A session of the caller's, if runs can work with it.
+    """Return the caller's session, if runs can use it.
 
     Raises:
-        SessionError: they cannot.
+        SessionError: runs cannot use it.
     """
     from headrace.pipeline.runners.spark.run_session import take_session  # noqa: PLC0415
 
@@ -40,9 +40,9 @@ def take_spark(session: SparkSession) -> SparkSession:
 
 
 def session_settings(session: SparkSession | None) -> dict[str, str]:
-    """The settings of a session that can change a result; of the running one if None is given.
+    """Return the settings of a session that can change a result; None stands for the running one.
 
-    No session is started for it: where Spark has not been imported, none is running.
+    No session is started: if Spark has not been imported, none is running.
     """
     if session is None and "pyspark" not in sys.modules:
         return {}
@@ -52,14 +52,14 @@ def session_settings(session: SparkSession | None) -> dict[str, str]:
 
 
 def builder_analyst(session: SparkSession) -> BuilderAnalyst:
-    """Who tells what builder views read."""
+    """Return the analyst of builder views."""
     from headrace.pipeline.runners.spark.analyst import SparkAnalyst  # noqa: PLC0415
 
     return SparkAnalyst(session)
 
 
 def running_spark() -> SparkSession | None:
-    """The session that is running in this process, if there is one; none is started."""
+    """Return the session that is running in this process; None if there is none."""
     if "pyspark" not in sys.modules:
         return None
     from headrace.pipeline.runners.spark.run_session import running_session  # noqa: PLC0415
@@ -70,7 +70,7 @@ def running_spark() -> SparkSession | None:
 def view_checker(
     session: SparkSession, *, profile: Profile, settings: Settings, catalog: Catalog
 ) -> ViewChecker:
-    """Who tells what Spark's analyser thinks of the text of views."""
+    """Return the checker that runs Spark's analyser over the SQL of views."""
     from headrace.pipeline.runners.spark.checker import SparkChecker  # noqa: PLC0415
     from headrace.pipeline.runners.spark.view_session import view_session  # noqa: PLC0415
 
@@ -78,21 +78,21 @@ def view_checker(
 
 
 def spark_runner(session: SparkSession, context: RunnerContext) -> Runner:
-    """The runner on Spark."""
+    """Return the runner on Spark."""
     from headrace.pipeline.runners.spark.runner import SparkRunner  # noqa: PLC0415
 
     return SparkRunner(session, context)
 
 
 def datafusion_runner(context: RunnerContext) -> Runner:
-    """The embedded runner."""
+    """Return the embedded runner."""
     from headrace.pipeline.runners.datafusion.runner import DataFusionRunner  # noqa: PLC0415
 
     return DataFusionRunner(context)
 
 
 def open_tracing() -> Any:
-    """The module `opentelemetry.trace`; None where the extra `otel` is not installed."""
+    """Return the module `opentelemetry.trace`; None if the extra `otel` is not installed."""
     try:
         from opentelemetry import trace  # noqa: PLC0415
     except ImportError:

@@ -1,8 +1,8 @@
-"""The Spark door: a Spark session and a table's address enter, ordinary DataFrames leave.
+"""The Spark interface: a session and a table's address enter, ordinary DataFrames leave.
 
-The files that a DataFrame reads are those that the kernel planned at one pinned version; what
-Spark does with them from there on is its own native scan. PySpark from PyPI is all it takes:
-`pip install headrace[spark]`, and `headrace[spark-java]` where there is no Java.
+A DataFrame reads the files that the kernel planned at one pinned version, by Spark's own native
+scan. PySpark from PyPI is sufficient: `pip install headrace[spark]`, or `headrace[spark-java]`
+without an installed Java.
 """
 
 from headrace.spark.requirement import require_pyspark

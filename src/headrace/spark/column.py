@@ -1,7 +1,7 @@
-"""Columns on their way into Spark: the schema that files are read with, and the table's own.
+"""Maps a table's columns to Spark: the schema that files are read with, and the logical one.
 
-Files are read under names of theirs. Each column then gets its logical name and, where that
-differs (members of structs have such names too), its logical type.
+Files are read with physical names. Each column then gets its logical name and, if its type differs
+(struct members have physical names, too), its logical type.
 """
 
 from collections.abc import Iterable
@@ -42,7 +42,7 @@ class ScanColumns(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> "ScanColumns":
-        """The columns of a snapshot."""
+        """Return the columns of a snapshot."""
         mode = mapping_mode(snapshot.protocol, snapshot.metadata)
         return cls(
             table=snapshot.table.uri,
@@ -52,34 +52,34 @@ class ScanColumns(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def partition_schema(self) -> spark.StructType:
-        """The partition columns, in the order of the partitioning.
+        """Return the partition columns, in the order of the partitioning.
 
         Raises:
-            InvalidTableError: one of them is not in the schema.
+            InvalidTableError: a partition column is not in the schema.
         """
-        found = []
+        fields = []
         for name in self.partition_columns:
             field = self.logical.find(name)
             if field is None:
                 reason = f"the schema has no column {name}, by which the table is partitioned"
                 raise InvalidTableError(table=self.table, reason=reason)
-            found.append(field)
-        return self._spark(self._read_fields(found))
+            fields.append(field)
+        return self._spark(self._read_fields(fields))
 
     def data_schema(self) -> spark.StructType:
-        """What is read from files."""
+        """Return the columns that are read from files."""
         partitions = set(map(fold_name, self.partition_columns))
         stored = (f for f in self.logical.fields if fold_name(f.name) not in partitions)
         return self._spark(self._read_fields(f for f in stored if f.type != _VOID))
 
     def projection(self) -> list[Column]:
-        """The table's columns, made of those that are read."""
+        """Return the table's columns as expressions over those that are read."""
         logical = self._spark(self.logical)
         pairs = zip(self.logical.fields, logical, strict=True)
         return [self._column(field, shown).alias(field.name) for field, shown in pairs]
 
     def read_name(self, field: Field) -> str:
-        """What a column or member is called while it is read."""
+        """Return the name that a column or member is read with."""
         if self.match_by is MatchBy.NAME:
             return field.physical_name
         # Files call it whatever they like. A name that none has keeps Spark from using what a
@@ -119,14 +119,14 @@ class ScanColumns(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def quoted(name: str) -> str:
-    """A column's name as SQL takes it, whatever is in it."""
+    """Return a column's name quoted for SQL."""
     return "`" + name.replace("`", "``") + "`"
 
 
 def _was_short(field: Field) -> bool:
-    """Whether old files may have small integers where there are decimals now.
+    """Return whether old files may have small integers where the column is a decimal now.
 
-    Spark reads them as decimals only if those have room for any integer of four bytes.
+    Spark reads these as decimals only if the decimal can hold any 4-byte integer.
     """
     changes = field.metadata.get("delta.typeChanges") or ()
     return any(change.get("fromType") in ("byte", "short") for change in changes)

@@ -1,12 +1,12 @@
-"""The way through Spark Connect: the server reads the files by their paths, and joins the rest.
+"""Reads tables through Spark Connect: the server reads files by path, and joins the rest.
 
-There is no JVM to reach, so Spark cannot be given files of a pin as such. The kernel plans and
-prunes; the server is told the paths; partition values and deleted rows come along as small tables
-that are joined by path and by row. It costs more than the native way, and files are left out
-only by the condition of `read`, not by filters that are added later.
+There is no JVM to reach, so Spark cannot be given a pinned file list. The kernel plans and prunes;
+the server gets the paths; partition values and deleted rows are small tables that are joined by
+path and row. This is slower than the native way, and files are pruned only by the condition of
+`read`, not by filters that are added later.
 
-A path has several spellings, and a join on the wrong one would find nothing. So no row is ever
-dropped for want of a match: a path that is not known raises an error inside of the query.
+A path has several spellings, and a join on the wrong one would match nothing. So no row is ever
+dropped for lack of a match: an unknown path raises an error inside the query.
 """
 
 import re
@@ -40,22 +40,22 @@ from headrace.table import Snapshot
 _PATH = "__headrace_path"
 _FILE = "__headrace_file"
 _ROW_BITS = 40
-"""How many bits of a row's key are its place in the file; the others are the file's number."""
+"""The bits of a row key that are the position in the file; the others are the file number."""
 
 _BY_FIELD_ID = "spark.sql.parquet.fieldId.read.enabled"
 _ZONES_LIKE_UTC = ("UTC", "Etc/UTC", "Z", "GMT", "+00:00")
 _ESCAPED = re.compile(r"[^A-Za-z0-9_\-!.~'()*,;:$&+=@/\u0080-\U0010ffff]")
-"""What Java escapes in the path of a URI."""
+"""The characters that Java escapes in the path of a URI."""
 _PATTERN = re.compile(r"[\\*?\[\]{}]")
 _TIMES = tuple(map(PrimitiveType, ("date", "timestamp", "timestamp_ntz")))
 
 
 def read_by_path(spark: SparkSession, snapshot: Snapshot, *, where: str | None) -> DataFrame:
-    """A snapshot as a DataFrame, in a session of Spark Connect.
+    """Return a snapshot as a DataFrame, in a session of Spark Connect.
 
     Raises:
         FilesNotSeenError: the server sees other files than the log names.
-        SessionError: columns are to be found by id, and the session does not allow it.
+        SessionError: columns are matched by id, and the session does not allow it.
     """
     columns = ScanColumns.of(snapshot)
     if columns.match_by is MatchBy.ID and spark.conf.get(_BY_FIELD_ID, "false") != "true":
@@ -74,7 +74,7 @@ def read_by_path(spark: SparkSession, snapshot: Snapshot, *, where: str | None) 
 
 
 def _kernel_condition(spark: SparkSession, snapshot: Snapshot, where: str | None) -> str | None:
-    """The condition, if it means the same to the kernel as it does to the session."""
+    """Return the condition if the kernel and the session agree on its meaning."""
     if where is None:
         return None
     try:
@@ -89,7 +89,7 @@ def _kernel_condition(spark: SparkSession, snapshot: Snapshot, where: str | None
 
 
 class _Files:
-    """Some files of a snapshot, as the server is told of them."""
+    """Some files of a snapshot, as they are described to the server."""
 
     def __init__(
         self, spark: SparkSession, snapshot: Snapshot, columns: ScanColumns, files: pa.Table
@@ -105,7 +105,7 @@ class _Files:
         )
 
     def rows(self) -> DataFrame:
-        """Their rows under logical names."""
+        """Return the rows with logical names."""
         if not self._files.num_rows:
             schema = [*self._columns.data_schema(), *self._columns.partition_schema()]
             rows = self._spark.createDataFrame([], StructType(schema))
@@ -114,14 +114,14 @@ class _Files:
         return rows.select(self._columns.projection())
 
     def rows_not_deleted(self) -> DataFrame:
-        """Their rows without those that are deleted."""
+        """Return the rows without deleted ones."""
         key = F.shiftleft(F.col(_FILE), _ROW_BITS).bitwiseOR(F.col("_metadata.row_index"))
         deleted = F.broadcast(self._spark.createDataFrame(self._deleted()))
         rows = self._joined().withColumn("__headrace_row", key)
         return rows.join(deleted, "__headrace_row", "left_anti").select(self._columns.projection())
 
     def _joined(self) -> DataFrame:
-        """Their rows as files have them, with partition values and the number of the file."""
+        """Return the stored rows, with partition values and the number of the file."""
         path = F.col("_metadata.file_path")
         known = F.broadcast(self._spark.createDataFrame(self._known()))
         joined = self._scanned().join(known, path == F.col(_PATH), "left")
@@ -135,7 +135,7 @@ class _Files:
         )
 
     def _scanned(self) -> DataFrame:
-        """Their rows as files have them."""
+        """Return the stored rows."""
         paths = self._files["uri"].to_pylist()
         self._check_not_empty(paths)
         reader = self._spark.read.schema(self._columns.data_schema()).options(**READ_OPTIONS)
@@ -147,7 +147,7 @@ class _Files:
         return rows
 
     def _check_not_empty(self, paths: list[str]) -> None:
-        """Look at local files: Spark passes over those without a byte, which have lost theirs."""
+        """Check that local files are not empty, since Spark ignores empty files."""
         store = self._snapshot.table.data_store
         if store.request_cost is not RequestCost.LOCAL:
             return
@@ -157,7 +157,7 @@ class _Files:
                     raise CorruptDataFileError(path=path, reason="it is empty")
 
     def _known(self) -> pa.Table:
-        """Each file by its path, in either spelling: number and partition values."""
+        """Return number and partition values of each file, by both spellings of its path."""
         partitions = self._columns.partition_schema().names
         values = self._files["typed_partition_values"].combine_chunks()
         numbered = [self._files[_FILE], *values.flatten()]
@@ -168,23 +168,23 @@ class _Files:
         )
 
     def _deleted(self) -> pa.Table:
-        """The keys of all deleted rows."""
+        """Return the keys of all deleted rows."""
         store = self._snapshot.table.data_store
         keys = []
         numbered = zip(self._files[_FILE], self._files["deletion_vector"], strict=True)
         for number, vector in numbered:
-            found = read_deletion_vector(store, DeletionVector(**vector.as_py()))
-            rows = pa.array(found.indexes(), pa.uint64()).cast(pa.int64())
+            deleted = read_deletion_vector(store, DeletionVector(**vector.as_py()))
+            rows = pa.array(deleted.indexes(), pa.uint64()).cast(pa.int64())
             keys.append(pc.bit_wise_or(rows, number.as_py() << _ROW_BITS))
         return pa.table({"__headrace_row": pa.chunked_array(keys, pa.int64())})
 
 
 def _spellings(path: str) -> tuple[str, ...]:
-    """A decoded path as Spark writes it: escaped, and a local one with one slash or with three."""
-    encoded = _ESCAPED.sub(lambda found: quote(found[0], safe=""), path)
+    """Return a path as Spark writes it: escaped, and with one or three slashes if local."""
+    encoded = _ESCAPED.sub(lambda match: quote(match[0], safe=""), path)
     return (f"file:{encoded}", f"file://{encoded}") if path.startswith("/") else (encoded,)
 
 
 def _literal(path: str) -> str:
-    """A path in which nothing is taken for a pattern."""
+    """Return a path with pattern characters escaped."""
     return _PATTERN.sub(r"\\\g<0>", path)

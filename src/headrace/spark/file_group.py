@@ -1,8 +1,7 @@
 """Groups of data files: what one task of the data source reads.
 
-Files enter as the columns that a scan gives; they are cut into groups of about the same size. On
-a worker a group becomes rows, by the same reader that `Snapshot.rows` has, in the columns that
-Spark was promised.
+Files enter as the columns of a scan and are divided into groups of about equal size. On a worker, a
+group becomes rows in the promised columns, read as `Snapshot.rows` does.
 """
 
 from collections.abc import Iterator
@@ -26,14 +25,14 @@ from headrace.spark.time_zone import ZonedCondition
 from headrace.storage.store import Store
 
 FILE_COLUMNS = ("uri", "deletion_vector", "typed_partition_values", "size_bytes")
-"""The columns of a live file that tell how to read it."""
+"""The columns of a live file that are needed to read it."""
 
 _OPENING_BYTES = 4 << 20
-"""What opening a file counts for, so that many small files do not end up in one task."""
+"""The cost of opening a file, so that many small files do not end up in one task."""
 
 
 class FileGroup(InputPartition):
-    """Files that one task reads: their columns, as Arrow IPC."""
+    """The files that one task reads, as Arrow IPC."""
 
     def __init__(self, files: pa.Table) -> None:
         sink = pa.BufferOutputStream()
@@ -42,13 +41,13 @@ class FileGroup(InputPartition):
         super().__init__(sink.getvalue().to_pybytes())
 
     def files(self) -> Iterator[pa.RecordBatch]:
-        """The columns again."""
+        """Return the files as columns."""
         with pa.ipc.open_stream(self.value) as reader:
             yield from reader
 
 
 def group_files(files: pa.Table, *, partition_bytes: int) -> list[FileGroup]:
-    """Cut files into groups, in their order; one that is larger than a group has its own."""
+    """Divide files into groups, in order; a file larger than a group gets its own."""
     if not files.num_rows:
         return []
     weights = files.column("size_bytes").to_numpy() + _OPENING_BYTES
@@ -62,17 +61,17 @@ def group_files(files: pa.Table, *, partition_bytes: int) -> list[FileGroup]:
 
 
 class GroupReader(msgspec.Struct, frozen=True, kw_only=True):
-    """Reads groups on a worker. It pickles."""
+    """Reads groups on a worker. It can be pickled."""
 
     store: Store
     request: RowRequest
     schema: spark.StructType
     options: RowOptions = RowOptions()
     late_condition: ZonedCondition | None = None
-    """The condition on rows, where only a task knows the zone that it is meant in."""
+    """The condition on rows whose time zone is known only in a task."""
 
     def read(self, group: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The rows of a group's files, in the columns that Spark expects."""
+        """Yield the rows of a group's files, in the columns that Spark expects."""
         if not isinstance(group, FileGroup):
             return  # Spark's own, where there is no group at all
         expected = to_arrow_schema(self.schema, timezone="UTC")
@@ -91,7 +90,7 @@ class GroupReader(msgspec.Struct, frozen=True, kw_only=True):
             yield from source.batches(file)
 
     def _changes(self, files: pa.RecordBatch, request: RowRequest) -> Iterator[pa.RecordBatch]:
-        """The rows with what became of them, by the file's own account where it has one."""
+        """Add the change columns, from the file itself if it has them."""
         context = ExecutionContext(settings=self.options)
         source = ChangeSource.open(self.store, request=request, context=context)
         for changed in changed_files_of(files):

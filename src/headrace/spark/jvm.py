@@ -1,8 +1,7 @@
-"""The way into the driver's JVM: our few Java classes, compiled there by Spark's own compiler.
+"""Access to the driver's JVM: a few Java classes, compiled there by Spark's own compiler.
 
-Their source lies beside this module, in `jvm_source/`. Spark ships a Java compiler for its
-generated code; here it compiles the classes once for each JVM, in memory. Only the driver ever has
-them.
+Their source is in `jvm_source/`. Spark has a Java compiler for its generated code; it compiles the
+classes once per JVM, in memory. Only the driver has them.
 """
 
 from importlib.resources import files
@@ -17,13 +16,13 @@ from pyspark.sql.types import StructType
 _PACKAGE = "headrace/spark"
 _LOADING = Lock()
 _frames: tuple[Any, Any] | None = None
-"""The gateway to a JVM, and the object that was made there."""
+"""The gateway to a JVM, and the object that was created there."""
 
 
 def load_frames(spark: SparkSession) -> Any:
-    """The Java object `Frames` of the JVM that the session runs in.
+    """Return the Java object `Frames` of the session's JVM.
 
-    Python can be called from there once this has returned.
+    Afterwards, the JVM can call Python.
     """
     global _frames  # noqa: PLW0603  (a process has one JVM, which outlives its sessions)
     gateway = spark.sparkContext._gateway  # noqa: SLF001  (PySpark has no public way to it)
@@ -36,11 +35,11 @@ def load_frames(spark: SparkSession) -> Any:
 
 
 def _receive_callbacks(gateway: Any) -> None:
-    """Have the JVM call this process.
+    """Make the JVM call this process.
 
-    A JVM calls one process only, and several may use it: notebook servers connect each notebook to
-    the same gateway. The last that started its callback server gets all calls, so that they fail
-    once it has ended.
+    A JVM calls only one process, but several can use it: notebook servers connect all notebooks to
+    one gateway. The last process that started its callback server gets all calls, and they fail
+    once that process has ended.
     """
     ensure_callback_server_started(gateway)  # type: ignore[no-untyped-call]
     server = JavaObject("GATEWAY_SERVER", gateway._gateway_client)  # noqa: SLF001  (as PySpark does)
@@ -51,12 +50,12 @@ def _receive_callbacks(gateway: Any) -> None:
 
 
 def java_type(spark: SparkSession, schema: StructType) -> Any:
-    """A schema as the JVM has it."""
+    """Return a schema as a Java object."""
     return java_session(spark).parseDataType(schema.json())
 
 
 def java_session(spark: SparkSession) -> Any:
-    """The session as the JVM has it."""
+    """Return the session as a Java object."""
     return spark._jsparkSession  # noqa: SLF001  (PySpark has no public way to it)
 
 

@@ -1,7 +1,6 @@
-"""Starting what a session needs: a JVM in this machine, or nothing for a thin client.
+"""Starts what a session needs: a local JVM, or nothing for a Spark Connect client.
 
-What a JVM inherits from the environment is put there for the moment of its start, and taken away
-again: the user's own environment stays as it is.
+Environment variables for the JVM are set only while it starts, and restored afterwards.
 """
 
 import os
@@ -17,16 +16,16 @@ from pyspark.sql import SparkSession
 from headrace.spark.java import find_java_home
 
 IN_THIS_MACHINE = {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
-"""The environment of a Spark whose workers are here too: the same Python, and no open port."""
+"""The environment of a local Spark: the same Python for workers, and no open port."""
 
 _LAUNCHING = threading.Lock()
 
 
 def launch_driver(settings: Mapping[str, str], environment: Mapping[str, str]) -> SparkSession:
-    """A session whose driver runs in a JVM that is started here.
+    """Return a session whose driver runs in a JVM that is started here.
 
     Raises:
-        JavaNotFoundError: there is no Java.
+        JavaNotFoundError: there is no suitable Java.
     """
     with _LAUNCHING, as_file(files("headrace.spark") / "log4j2.properties") as logging:
         home = find_java_home()
@@ -41,7 +40,7 @@ def launch_driver(settings: Mapping[str, str], environment: Mapping[str, str]) -
 
 
 def connect_client(settings: Mapping[str, str]) -> SparkSession:
-    """A session of a Spark Connect server, which runs elsewhere."""
+    """Return a session of a Spark Connect server."""
     return _session(settings)
 
 
@@ -54,7 +53,7 @@ def _session(settings: Mapping[str, str]) -> SparkSession:
 
 @contextmanager
 def _environment(variables: Mapping[str, str], *, instead: Mapping[str, str]) -> Iterator[None]:
-    """Set these for a while: some where the user has not, some whatever the user has."""
+    """Set environment variables temporarily: defaults, and overrides."""
     added = {name: value for name, value in variables.items() if not os.environ.get(name)}
     added |= instead
     before = {name: os.environ.get(name) for name in added}

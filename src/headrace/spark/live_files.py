@@ -1,4 +1,4 @@
-"""The live files of a table on Spark: replayed there, or kept there as a DataFrame."""
+"""Lists the live files of a table on Spark: replays checkpoints there, or returns a DataFrame."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime
@@ -35,23 +35,23 @@ def open_table(
     reporter: Reporter = log_event,
     wave_bytes: int = WAVE_BYTES,
 ) -> Table:
-    """A table whose checkpoints are replayed on Spark; in all else like any other.
+    """Open a table whose checkpoints are replayed on Spark.
 
-    It pays where a checkpoint is large and far away. Its answers are those of the embedded
-    engine, which replays everything else, and so are the numbers in `scan.metrics`.
+    This pays off if a checkpoint is large and remote. Results and `scan.metrics` are those of the
+    embedded engine, which replays everything else.
 
     Args:
         spark: The session, classic or Spark Connect. Its workers need the package `headrace`.
-        uri: The folder that holds `_delta_log`.
-        storage_options: Settings of the store.
-        reporter: Takes the events of which one should hear.
-        wave_bytes: How much of a checkpoint is read at once, twice over. The driver holds what
-            is left of it, so more of it pays where conditions leave out most files.
+        uri: The folder that contains `_delta_log`.
+        storage_options: Options of the store.
+        reporter: Receives events.
+        wave_bytes: How much of a checkpoint is read at a time; two waves are in flight. The driver
+            holds what remains of them, so larger waves suit conditions that prune most files.
 
     Raises:
-        UnsupportedStoreError: no store is known for the address.
-        InvalidArgumentError: it is no address of a folder.
-        EngineFailedError: by the scans: Spark gave up on a part of a checkpoint.
+        UnsupportedStoreError: the address belongs to no known store.
+        InvalidArgumentError: the address is not a folder.
+        EngineFailedError: in scans, if Spark gave up on a part of a checkpoint.
     """
     store = wiring.open_store(address(uri), options=storage_options)
     embedded = wiring.open_executor(store)
@@ -70,24 +70,23 @@ def files(  # noqa: PLR0913  (what a scan takes, and where it goes)
     storage_options: Mapping[str, Any] | None = None,
     task_bytes: int = TASK_BYTES,
 ) -> DataFrame:
-    """The live files as a DataFrame, with the columns of `scan.batches()`.
+    """Return the live files as a DataFrame, with the columns of `scan.batches()`.
 
-    The version is pinned and its commits are replayed now. What the checkpoint holds is read by
-    Spark's workers when the DataFrame is, and never passes through the driver.
+    The version is pinned and its commits are replayed immediately. The checkpoint is read by
+    Spark's workers when the DataFrame is evaluated, and does not pass through the driver.
 
     Args:
         spark: The session, classic or Spark Connect. Its workers need the package `headrace`.
-        table: The table, or the folder that holds its `_delta_log`.
-        where: A SQL condition; files that cannot hold a matching row are left out.
+        table: The table, or the folder that contains its `_delta_log`.
+        where: An SQL condition; files that cannot contain a matching row are pruned.
         version: The version to read; by default the newest.
-        as_of: The time whose version to read.
-        columns: The columns wanted, by name; by default all.
-        storage_options: Settings of the table's store, as for `Table`; they travel to the workers.
+        as_of: The time to read the table as of.
+        columns: The names of the columns to return; by default all.
+        storage_options: Options of the store, as for `Table`; they are sent to the workers.
         task_bytes: How much of the checkpoint one task reads.
 
     Raises:
-        InvalidArgumentError: the table has an executor of the caller's own, which the workers
-            cannot run.
+        InvalidArgumentError: the table has a custom executor, which workers cannot run.
     """
     opened = open_given(table, storage_options)
     deferring = DeferringExecutor(_embedded(opened), task_bytes=task_bytes)
@@ -109,7 +108,7 @@ def files(  # noqa: PLR0913  (what a scan takes, and where it goes)
 
 
 class ListFilesOfTasks:
-    """A function for `mapInArrow`: numbers of tasks enter, live files leave."""
+    """A function for `mapInArrow`: task numbers enter, live files leave."""
 
     def __init__(
         self,
@@ -124,7 +123,7 @@ class ListFilesOfTasks:
         self._columns = None if columns is None else tuple(columns)
 
     def __call__(self, batches: Iterator[Any]) -> Iterator[Any]:
-        """The files of the tasks whose numbers are in the first column."""
+        """Yield the files of the tasks whose numbers are in the first column."""
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 for _, adds in read_task(self._work.value, self._tasks[number], meter=Meter()):

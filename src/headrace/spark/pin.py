@@ -1,7 +1,7 @@
-"""A pin: which files of a table, at which version, a DataFrame reads, and their way into Spark.
+"""The pin of a DataFrame: the files of a table that it reads, and their transfer to Spark.
 
-The kernel gives the files in Arrow batches. They go into a stream on disk, which the JVM reads
-once. What stays in Python is the pin itself and, of files with deletion vectors, where those are.
+The kernel yields files as Arrow batches. They are written to a stream on disk, which the JVM reads
+once. Python keeps only the pin and the locations of deletion vectors.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ FILE_COLUMNS = (
     "modified_ms",
     "typed_partition_values",
 )
-"""What of each live file a scan on Spark is made of."""
+"""The columns of live files that a scan on Spark needs."""
 
 READ_OPTIONS = {
     # A file that is not there, or not whole, is an error whatever the session says.
@@ -34,25 +34,25 @@ READ_OPTIONS = {
     "datetimeRebaseMode": "CORRECTED",
     "int96RebaseMode": "CORRECTED",
 }
-"""How Spark reads them."""
+"""Options of Spark's reader."""
 
 _SHOWN_DIGITS = 12
 _DIGESTED_AT_A_TIME = 1 << 16
 
 
 class Pin(msgspec.Struct, frozen=True, kw_only=True):
-    """What a DataFrame reads, exactly: the files of one version, or some of them."""
+    """What a DataFrame reads: the files of one version, or some of them."""
 
     table: str
     version: int
     files: int
     size_bytes: int
     digest: str
-    """SHA-256 over the paths and deletion vectors as the log has them, sorted."""
+    """SHA-256 of the paths and deletion vectors as in the log, sorted."""
 
     @property
     def identity(self) -> str:
-        """All of it as text: two DataFrames of the same one read the same rows."""
+        """Return the pin as text; DataFrames with equal texts read the same rows."""
         return f"{self.table}@{self.version},files={self.files},sha256={self.digest}"
 
     def __str__(self) -> str:
@@ -61,7 +61,7 @@ class Pin(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PinnedFiles(msgspec.Struct, frozen=True, kw_only=True):
-    """A pin, and the deletion vectors of its files by their place in the stream."""
+    """A pin, and the deletion vectors of its files by position in the stream."""
 
     pin: Pin
     vector_ordinals: pa.Array
@@ -69,11 +69,11 @@ class PinnedFiles(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def write_files(scan: Scan, path: Path, *, address: Address | None = None) -> PinnedFiles:
-    """Write the files of a scan as an Arrow stream, as `jvm_source/FileList.java` reads it.
+    """Write the files of a scan as an Arrow stream for `jvm_source/FileList.java`.
 
     Raises:
-        PartitionValueError: a partition value is not of its column's type.
-        UnsafePathError: a path leads out of the table.
+        PartitionValueError: a partition value does not have its column's type.
+        UnsafePathError: a path is outside the table.
     """
     schema = scan.arrow_schema(columns=FILE_COLUMNS)
     tally = _Tally(schema)
@@ -92,7 +92,7 @@ def write_files(scan: Scan, path: Path, *, address: Address | None = None) -> Pi
 
 
 def _stream(schema: pa.Schema) -> pa.Schema:
-    """The columns of the stream: their places count, not their names."""
+    """Return the columns of the stream, which are identified by position."""
     own = [
         ("uri", pa.string()),
         ("size_bytes", pa.int64()),
@@ -103,7 +103,7 @@ def _stream(schema: pa.Schema) -> pa.Schema:
 
 
 class _Tally:
-    """What is to be known of all files once they have been written."""
+    """What is known about all files after they have been written."""
 
     def __init__(self, schema: pa.Schema) -> None:
         self._keys = [pa.array([], pa.large_string())]
@@ -138,18 +138,18 @@ class _Tally:
 
 
 def _digest(keys: list[pa.Array]) -> str:
-    found = hashlib.sha256()
+    hashed = hashlib.sha256()
     every = pa.chunked_array(keys)
     order = pc.sort_indices(every)
     for start in range(0, len(order), _DIGESTED_AT_A_TIME):
         lines = every.take(order.slice(start, _DIGESTED_AT_A_TIME))
         for chunk in lines.chunks:
-            found.update(text_of(chunk))
-    return found.hexdigest()
+            hashed.update(text_of(chunk))
+    return hashed.hexdigest()
 
 
 def text_of(lines: pa.LargeStringArray) -> memoryview:
-    """All texts of an array without nulls, one after the other, without a copy."""
+    """Return all strings of an array without nulls as one buffer, without copying."""
     _, offsets, data = lines.buffers()
     if data is None:
         return memoryview(b"")

@@ -1,4 +1,4 @@
-"""A table at one version, as it travels between the processes of a data source."""
+"""A table at one version, as the processes of a data source share it."""
 
 import msgspec
 from pyspark.sql.types import StructType
@@ -18,7 +18,7 @@ from headrace.table import Snapshot, Table
 
 
 class PinnedTable(msgspec.Struct, frozen=True, kw_only=True):
-    """What all processes must agree on. It pickles, and is small."""
+    """What all processes must agree on. It is small and can be pickled."""
 
     uri: str
     storage: HiddenOptions
@@ -28,21 +28,21 @@ class PinnedTable(msgspec.Struct, frozen=True, kw_only=True):
     context: FileContext
     request: RowRequest
     schema: StructType
-    """The columns that Spark is promised."""
+    """The columns that were promised to Spark."""
     where: str | None
-    """What leaves out files."""
+    """The condition that prunes files."""
     late_condition: ZonedCondition | None
-    """What filters rows, where its meaning depends on the zone of the session."""
+    """The condition that filters rows, if it depends on the session's time zone."""
 
     def table(self) -> Table:
         """The table."""
         return Table(self.uri, storage_options=self.storage)
 
     def snapshot(self) -> Snapshot:
-        """The version again.
+        """Return the pinned version.
 
         Raises:
-            TableReplacedError: there is another table now.
+            TableReplacedError: the table has been replaced.
         """
         snapshot = self.table().snapshot(version=self.version)
         if snapshot.metadata.id != self.metadata.id:
@@ -52,7 +52,7 @@ class PinnedTable(msgspec.Struct, frozen=True, kw_only=True):
         return snapshot
 
     def group_reader(self) -> GroupReader:
-        """What reads its files on a worker."""
+        """Return the reader of its files, for workers."""
         store = wiring.open_store(self.uri, options=self.storage)
         files = wiring.open_files(store, options=self.storage)
         return GroupReader(
@@ -64,7 +64,7 @@ class PinnedTable(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def pin_table(options: SourceOptions) -> PinnedTable:
-    """Find the version that the options name; by default the newest."""
+    """Pin the version that the options name; by default the newest."""
     table = Table(options.path, storage_options=options.storage)
     snapshot = table.snapshot(version=options.version, as_of=options.as_of)
     condition = _condition(options, snapshot)

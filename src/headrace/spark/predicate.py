@@ -1,8 +1,8 @@
-"""Filters of a Spark query, as the kernel takes them.
+"""Converts the filters of a Spark query to predicates of the kernel.
 
-Spark has resolved the filters: names are those that files are read with, values are in its own
-form. The Java side (`jvm_source/Predicates.java`) writes down what it understands; here it becomes
-a predicate over the table's logical names.
+Spark has resolved the filters: names are physical, and values are in its internal form. The Java
+side (`jvm_source/Predicates.java`) encodes what it understands; here it becomes a predicate over
+logical names.
 """
 
 import json
@@ -32,10 +32,10 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def decode_predicate(text: str, columns: ScanColumns) -> Predicate:
-    """The predicate that the Java side has written down.
+    """Decode a predicate that the Java side has encoded.
 
     Raises:
-        ValueError, KeyError, OverflowError: it holds what the kernel has no form for.
+        ValueError, KeyError, OverflowError: the kernel has no equivalent.
     """
     return _predicate(json.loads(text), columns)
 
@@ -63,7 +63,7 @@ def _predicate(node: Any, columns: ScanColumns) -> Predicate:
 
 
 def _column(path: Sequence[str], columns: ScanColumns) -> Column:
-    """The logical names down to the member that these names lead to."""
+    """Return the logical path of a physical one."""
     names = []
     level: DataType = columns.logical
     for name in path:

@@ -1,4 +1,4 @@
-"""Reading a table at one version as a DataFrame: natively, or by path through Spark Connect."""
+"""Reads a table at one version as a DataFrame: natively, or by path through Spark Connect."""
 
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
@@ -28,25 +28,26 @@ def read(  # noqa: PLR0913  (what to read, of which version, and how much of it)
     columns: Sequence[str] | None = None,
     storage_options: Mapping[str, Any] | None = None,
 ) -> DataFrame:
-    """A table at one version as a DataFrame: pinned, so that later commits do not change it.
+    """Return a table at one version as a DataFrame; later commits do not change it.
 
     Args:
-        spark: Any session, of either kind.
+        spark: A session of either kind.
         table: The table's address, a `Table`, or a `Snapshot`.
-        version: The version to read; by default the newest, pinned now.
-        as_of: The time whose version to read, as for `Table.snapshot`.
-        where: A SQL condition on rows, as for `DataFrame.where`. Files that cannot hold a
-            matching row are not even listed. Filters that are added to the DataFrame later leave
-            files out as well, when Spark plans the query.
-        columns: The columns wanted, by name; by default all, in the table's order.
-        storage_options: Settings of the table's store, as for `Table`. Spark reads the data files
-            through its own file systems, to which they are passed as settings of this DataFrame.
+        version: The version to read; by default the newest, pinned immediately.
+        as_of: The time to read the table as of, as for `Table.snapshot`.
+        where: An SQL condition on rows, as for `DataFrame.where`. Files that cannot contain a
+            matching row are not listed. Filters that are added to the DataFrame later prune files,
+            too, when Spark plans the query.
+        columns: The names of the columns to return; by default all, in the table's order.
+        storage_options: Options of the table's store, as for `Table`. Spark reads data files
+        through
+            its own file systems, which get them as settings of this DataFrame.
 
     Raises:
-        TableError: there is no such table or version, or it cannot be read.
-        UnknownColumnError: there is no such column.
+        TableError: the table or version does not exist, or cannot be read.
+        UnknownColumnError: a column does not exist.
         FileSystemMissingError: Spark lacks the file system of the table's store.
-        FilesNotSeenError, SessionError: under Spark Connect, the server cannot do it.
+        FilesNotSeenError, SessionError: under Spark Connect, the server cannot read the table.
     """
     snapshot = _snapshot(table, storage_options, version=version, as_of=as_of)
     chosen = choose_columns(snapshot.logical_schema, columns)

@@ -56,8 +56,8 @@ def _struct(schema: StructType) -> spark.StructType:
 
 
 def _field(field: Field) -> spark.StructField:
-    kept = {name: value for name, value in field.metadata.items() if name == PARQUET_ID}
-    return spark.StructField(field.name, _type(field.type), metadata=kept)
+    metadata = {name: value for name, value in field.metadata.items() if name == PARQUET_ID}
+    return spark.StructField(field.name, _type(field.type), metadata=metadata)
 
 
 def _type(data_type: DataType) -> spark.DataType:

@@ -1,7 +1,7 @@
-"""Sessions: make a sensible one, or take the user's own as it is.
+"""Creates sessions with sensible defaults, and checks sessions of the user.
 
-`local` and `open_session` make a session where none is running. `attach` takes one that is there
-and changes nothing about it. Either way a plain `SparkSession` comes back.
+`local` and `open_session` create a session if none is running. `attach` takes an existing session
+and does not change it. All return a plain `SparkSession`.
 """
 
 import os
@@ -34,8 +34,8 @@ _OF_A_DRIVER_ALONE = {
     "spark.driver.host": "127.0.0.1",
     "spark.ui.enabled": "false",
 }
-_asked: WeakKeyDictionary[SparkSession, Mapping[str, str]] = WeakKeyDictionary()
-"""What sessions were made with: a server does not tell under which address it was called."""
+_requested: WeakKeyDictionary[SparkSession, Mapping[str, str]] = WeakKeyDictionary()
+"""The settings that sessions were created with; a server does not report its own address."""
 
 
 def local(*, cores: int | None = None, memory: str | None = None, **settings: Any) -> SparkSession:
@@ -50,14 +50,14 @@ def local(*, cores: int | None = None, memory: str | None = None, **settings: An
         JavaNotFoundError: there is no Java, and none was installed with Headrace.
         SessionError: a session is running already, and has other settings.
     """
-    wanted = _checked(settings)
+    requested = _checked(settings)
     if cores is not None:
-        wanted["spark.master"] = f"local[{cores}]"
+        requested["spark.master"] = f"local[{cores}]"
     if memory is not None:
-        wanted["spark.driver.memory"] = memory
+        requested["spark.driver.memory"] = memory
     running = _running()
     if running is not None:
-        return _as_wanted(running, wanted)
+        return _check_running(running, requested)
     tasks = cores or os.cpu_count() or 1
     defaults = {
         **_OF_A_DRIVER_ALONE,
@@ -65,7 +65,7 @@ def local(*, cores: int | None = None, memory: str | None = None, **settings: An
         "spark.master": "local[*]",
         "spark.sql.shuffle.partitions": str(max(8, 2 * tasks)),
     }
-    return _made(launch_driver(defaults | wanted, IN_THIS_MACHINE), wanted)
+    return _remembered(launch_driver(defaults | requested, IN_THIS_MACHINE), requested)
 
 
 def open_session(
@@ -90,18 +90,18 @@ def open_session(
     if remote is None and (master is None or _LOCAL.fullmatch(master)):
         named = {} if master is None else {"spark.master": master}
         return local(**settings | named)
-    wanted = _checked(settings)
-    wanted |= {"spark.master": master} if master is not None else {"spark.remote": str(remote)}
+    requested = _checked(settings)
+    requested |= {"spark.master": master} if master is not None else {"spark.remote": str(remote)}
     running = _running()
     if running is not None:
-        return _as_wanted(running, wanted)
+        return _check_running(running, requested)
     if remote is None:
-        made = launch_driver(_OF_A_DRIVER | wanted, {})
+        session = launch_driver(_OF_A_DRIVER | requested, {})
     elif remote.startswith("sc:"):
-        made = connect_client(_OF_A_SESSION | wanted)
+        session = connect_client(_OF_A_SESSION | requested)
     else:
-        made = launch_driver(_OF_A_DRIVER_ALONE | wanted, IN_THIS_MACHINE)
-    return _made(made, wanted)
+        session = launch_driver(_OF_A_DRIVER_ALONE | requested, IN_THIS_MACHINE)
+    return _remembered(session, requested)
 
 
 def attach(session: SparkSession) -> SparkSession:
@@ -145,16 +145,16 @@ def _running() -> SparkSession | None:
         return None
 
 
-def _made(session: SparkSession, wanted: Mapping[str, str]) -> SparkSession:
-    _asked[session] = wanted
+def _remembered(session: SparkSession, requested: Mapping[str, str]) -> SparkSession:
+    _requested[session] = requested
     return attach(session)
 
 
-def _as_wanted(running: SparkSession, wanted: Mapping[str, str]) -> SparkSession:
-    """The running session, if it is what was asked for: most settings cannot change any more."""
-    asked = _asked.get(running, {})
-    has = {name: asked.get(name) or running.conf.get(name, None) for name in wanted}
-    other = [f"{name}={has[name]}" for name, value in wanted.items() if has[name] != value]
+def _check_running(running: SparkSession, requested: Mapping[str, str]) -> SparkSession:
+    """Return the running session if it has the requested settings; few can be changed now."""
+    asked = _requested.get(running, {})
+    has = {name: asked.get(name) or running.conf.get(name, None) for name in requested}
+    other = [f"{name}={has[name]}" for name, value in requested.items() if has[name] != value]
     if other:
         raise SessionError(reason=f"a session is running with {', '.join(other)}")
     return attach(running)

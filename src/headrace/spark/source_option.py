@@ -165,11 +165,11 @@ class _Given:
         text = self.text(name)
         if text is None:
             return None
-        found = _SIZE.fullmatch(text.strip())
-        if found is None or not int(found[1]):
+        match = _SIZE.fullmatch(text.strip())
+        if match is None or not int(match[1]):
             reason = f"it must be a size such as 1000000 or 64m, not {text!r}"
             raise InvalidArgumentError(argument=name, reason=reason)
-        return int(found[1]) << _POWERS[found[2].lower()]
+        return int(match[1]) << _POWERS[match[2].lower()]
 
     def names(self, name: str) -> tuple[str, ...] | None:
         text = self.text(name)

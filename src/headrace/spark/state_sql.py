@@ -59,8 +59,8 @@ def register_state_functions(spark: SparkSession) -> None:
         ("describe_state", DescribeStateFunction, PROPERTY_COLUMNS),
         ("describe_transaction_log", DescribeLogFunction, LOG_COLUMNS),
     ):
-        made = udtf(function, returnType=_ddl(columns), useArrow=False)
-        spark.udtf.register(name, cast("UserDefinedTableFunction", made))
+        registered = udtf(function, returnType=_ddl(columns), useArrow=False)
+        spark.udtf.register(name, cast("UserDefinedTableFunction", registered))
 
 
 class DescribeStateFunction:
@@ -93,12 +93,12 @@ def _ddl(columns: Mapping[str, str]) -> str:
 
 def _configuration(spark: SparkSession) -> dict[str, str]:
     """The settings of states that the session has."""
-    found = {}
+    settings = {}
     for name in SPARK_NAMES:
         value = spark.conf.get(f"{PREFIX}{name}", None)
         if value is not None:
-            found[f"{PREFIX}{name}"] = str(value)
-    return found
+            settings[f"{PREFIX}{name}"] = str(value)
+    return settings
 
 
 def _located(statement: Statement, spark: SparkSession) -> Statement:

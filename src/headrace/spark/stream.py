@@ -1,8 +1,8 @@
-"""The streaming half of the data source: what is added to a table, in micro-batches.
+"""The streaming part of the data source: what is added to a table, in micro-batches.
 
-Spark keeps the offsets and asks for the files between two of them, again after a failure. The
-same two offsets always give the same files, and a file sink with a checkpoint therefore has every
-row once, wherever a process was killed.
+Spark stores the offsets and requests the files between two of them, again after a failure. The same
+two offsets always return the same files, so a file sink with a checkpoint contains every row once,
+wherever a process was killed.
 """
 
 from collections.abc import Iterator
@@ -26,7 +26,7 @@ from headrace.spark.stream_plan import StreamPlan
 
 
 class TableStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Gives what each version adds. It pickles, without what it has planned."""
+    """Streams what each version adds. It can be pickled, without its plans."""
 
     def __init__(self, pinned: PinnedTable, options: SourceOptions) -> None:
         self._pinned = pinned
@@ -40,21 +40,21 @@ class TableStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     @message_first
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
-        """Where a stream without a checkpoint starts."""
+        """Return where a stream without a checkpoint starts."""
         return self._plan.beginning().as_dict()
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
-        """The limit that Spark hands back, unless a trigger asks for everything."""
+        """Return the limit that Spark passes back, unless a trigger requests everything."""
         return ReadMaxFiles(self._options.stream.limits.files or FILES_PER_TRIGGER)
 
     @message_first
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
-        """From now on nothing newer than this is read."""
+        """Fix the newest version that the stream reads."""
         self._last_version = self._plan.newest_version()
 
     @message_first
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
-        """How far the next micro-batch goes."""
+        """Return the end of the next micro-batch."""
         limits = self._options.stream.limits
         if isinstance(limit, ReadAllAvailable):
             limits = UNLIMITED
@@ -68,20 +68,20 @@ class TableStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     @message_first
     def reportLatestOffset(self) -> dict[str, Any]:  # noqa: N802
-        """How far it could go, for Spark's progress reports."""
+        """Return the newest possible offset, for progress reports."""
         newest = self._plan.newest_version()
         return Offset(table=self._pinned.metadata.id, version=newest + 1).as_dict()
 
     @message_first
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
-        """The files between two offsets, in groups."""
-        found = self._plan.files(parse_offset(start), parse_offset(end))
-        if not found:
+        """Return the files between two offsets, in groups."""
+        chunks = self._plan.files(parse_offset(start), parse_offset(end))
+        if not chunks:
             return []
-        files = pa.concat_tables(found)
+        files = pa.concat_tables(chunks)
         return list(group_files(files, partition_bytes=self._options.partition_bytes))
 
     @messages_first
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        """The rows of one group, on a worker."""
+        """Yield the rows of one group, on a worker."""
         return self._reader.read(partition)

@@ -1,6 +1,6 @@
-"""The log of a stream in chunks: the files of the snapshot it starts with, then of each commit.
+"""Divides the log of a stream into chunks: the files of its first snapshot, then of each commit.
 
-A chunk has one order, so that an offset names the same file whoever reads the log again.
+The files of a chunk have a fixed order, so that an offset identifies the same file on every read.
 """
 
 from collections.abc import Generator
@@ -25,17 +25,17 @@ from headrace.spark.stream_rule import appended
 from headrace.table import Table
 
 _AGE = ("modified_ms", "path", "dv_id")
-"""The order of a snapshot's files: the log itself may name them in another order each time."""
+"""The order of a snapshot's files; their order in the log can vary."""
 
 
 class Chunk(msgspec.Struct, frozen=True, kw_only=True):
-    """The files that a stream gives of one snapshot or commit."""
+    """The files that a stream returns of one snapshot or commit."""
 
     start: Offset
     files: pa.Table
 
     def is_of(self, offset: Offset) -> bool:
-        """Whether an offset is one of its files."""
+        """Return whether an offset is within the chunk."""
         return (self.start.version, self.start.part) == (offset.version, offset.part)
 
 
@@ -49,13 +49,14 @@ class ChunkReader:
         self._in_force: tuple[int, Metadata] | None = None
 
     def chunks(self, start: Offset, last_version: int) -> Generator[Chunk, None, None]:
-        """The chunks from that of an offset on, as far as they are asked for.
+        """Yield the chunks from an offset on, lazily.
 
         Raises:
-            UnstreamableChangeError, SchemaChangedError, TableReplacedError: a commit is none
-                that this stream can give.
-            ChangeDataMissingError: the changed rows of a commit are not known.
-            LogGapError, VersionNotFoundError: the log no longer goes back so far.
+            UnstreamableChangeError, SchemaChangedError, TableReplacedError: the stream cannot
+            return a
+                commit.
+            ChangeDataMissingError: the changed rows of a commit are not recorded.
+            LogGapError, VersionNotFoundError: the log no longer goes back that far.
         """
         first = start.version
         if start.part is Part.SNAPSHOT:
@@ -101,7 +102,7 @@ class ChunkReader:
         )
 
     def _metadata_at(self, commit: Commit) -> Metadata:
-        """The metadata that a commit was made under: its own, or those of the version before."""
+        """Return the metadata of a commit: its own, or that of the version before."""
         metadata = commit.metadata
         if metadata is None:
             if self._in_force is None or self._in_force[0] != commit.version:

@@ -1,4 +1,4 @@
-"""How far a stream has come: what Spark writes into its checkpoint."""
+"""The position of a stream, which Spark stores in its checkpoint."""
 
 from enum import StrEnum
 from typing import Any
@@ -14,7 +14,7 @@ class Part(StrEnum):
     """What a stream is reading."""
 
     BEGINNING = "beginning"
-    """Nothing yet: it starts where its options say, by the state of the table at that moment."""
+    """Nothing yet: the start depends on its options and the table at that time."""
     SNAPSHOT = "snapshot"
     """The files of the version that it started with."""
     COMMITS = "commits"
@@ -22,10 +22,10 @@ class Part(StrEnum):
 
 
 class Offset(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything before the file `index` of a version has been given.
+    """Everything before the file `index` of a version has been returned.
 
-    The files of a commit stand in the order of its lines, those of a snapshot in the order of
-    their age and path: whoever reads the log again finds them under the same index.
+    The files of a commit are in the order of its lines, those of a snapshot in the order of age and
+    path, so that every read of the log gives a file the same index.
     """
 
     table: str
@@ -34,19 +34,19 @@ class Offset(msgspec.Struct, frozen=True, kw_only=True):
     index: int = 0
     part: Part = Part.COMMITS
     first: "Offset | None" = None
-    """In the end of a stream's first micro-batch: what its beginning turned out to be.
+    """At the end of a stream's first micro-batch: where the stream started.
 
-    Spark asks for the beginning each time that it plans this micro-batch, also after a restart,
-    and keeps no answer. The table may have grown in between: what was chosen has to be kept here.
+    Spark requests the start whenever it plans this micro-batch, also after a restart, and does not
+    store it. The table may have grown in between, so the choice is stored here.
     """
     format: int = _FORMAT
 
     def after(self) -> "Offset":
-        """The beginning of the version after this one."""
+        """Return the start of the next version."""
         return Offset(table=self.table, version=self.version + 1)
 
     def as_dict(self) -> dict[str, Any]:
-        """The values that Spark writes as JSON, and compares as such."""
+        """Return the values that Spark stores as JSON and compares."""
         written: dict[str, Any] = msgspec.to_builtins(self)
         if self.first is None:
             del written["first"]
@@ -54,10 +54,10 @@ class Offset(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def parse_offset(written: dict[str, Any]) -> Offset:
-    """An offset that Spark has kept.
+    """Parse an offset that Spark has stored.
 
     Raises:
-        InvalidArgumentError: it is none of ours.
+        InvalidArgumentError: it is not an offset of this data source.
     """
     try:
         offset = msgspec.convert(written, Offset)

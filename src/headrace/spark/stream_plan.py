@@ -1,8 +1,8 @@
-"""Which files lie between two offsets, and how far one micro-batch may go.
+"""Determines the files between two offsets, and the extent of a micro-batch.
 
-A chunk that a micro-batch takes only a part of is kept, and so are the files that were planned
-last: while a stream runs, nothing is read twice. What is kept is never needed to be right: after
-a restart the same offsets give the same files.
+A chunk that a micro-batch takes only partly is cached, and so are the files that were planned last:
+while a stream runs, nothing is read twice. The cache is not needed for correctness: after a restart
+the same offsets return the same files.
 """
 
 from collections.abc import Generator, Iterator
@@ -32,14 +32,14 @@ from headrace.spark.stream_offset import Offset, Part
 from headrace.table import Snapshot
 
 _TICK = timedelta(milliseconds=1)
-"""The log tells times by the millisecond."""
+"""The log has times in milliseconds."""
 
 
 class StreamPlan:
     """Plans the micro-batches of one stream, on the driver."""
 
     def __init__(self, pinned: PinnedTable, options: SourceOptions) -> None:
-        """Plan for a pinned schema; nothing is read."""
+        """Take the pinned schema; nothing is read."""
         self._pinned = pinned
         self._options = options
         self._table = pinned.table()
@@ -49,11 +49,11 @@ class StreamPlan:
         self._planned: tuple[Offset, Offset, list[pa.Table]] | None = None
 
     def beginning(self) -> Offset:
-        """Where a stream without a checkpoint stands: the same whenever it is asked for."""
+        """Return the offset of a stream without a checkpoint, always the same."""
         return Offset(table=self._pinned.metadata.id, version=0, part=Part.BEGINNING)
 
     def first_offset(self, newest: int) -> Offset:
-        """What the beginning is, given the newest version that a stream may see."""
+        """Resolve the beginning, given the newest version that the stream may read."""
         table, stream = self._pinned.metadata.id, self._options.stream
         if stream.starting_timestamp is not None:
             return Offset(table=table, version=self._first_since(stream.starting_timestamp))
@@ -70,7 +70,7 @@ class StreamPlan:
         return Offset(table=table, version=newest, part=Part.SNAPSHOT)
 
     def newest_version(self) -> int:
-        """The newest version there is now."""
+        """Return the newest version."""
         if self._newest is None:
             self._newest = self._table.snapshot()
         else:
@@ -78,12 +78,12 @@ class StreamPlan:
         return self._newest.version
 
     def advance(self, start: Offset, *, limits: Limits, last_version: int) -> Offset:
-        """How far a micro-batch may go from an offset: not beyond a version, nor the limits.
+        """Return the end of a micro-batch that starts at an offset, within a version and limits.
 
         Raises:
-            TableReplacedError: the offset is one of another table.
-            HeadraceError: as `ChunkReader.chunks`; but what comes before the commit that cannot
-                be given is given first.
+            TableReplacedError: the offset belongs to another table. HeadraceError: as
+            `ChunkReader.chunks`, after everything before the commit in question has
+                been returned.
         """
         self._check(start)
         if start.part is Part.BEGINNING:
@@ -98,7 +98,7 @@ class StreamPlan:
     def _take(
         self, start: Offset, *, limits: Limits, last_version: int
     ) -> tuple[Offset, list[pa.Table]]:
-        """The files of a micro-batch, and where it ends."""
+        """Return the files of a micro-batch, and where it ends."""
         taken, end = _Taken(), start
         files: list[pa.Table] = []
         with closing(self._chunks(start, last_version)) as chunks:
@@ -118,12 +118,12 @@ class StreamPlan:
         return end, files
 
     def files(self, start: Offset, end: Offset) -> list[pa.Table]:
-        """The files from one offset to another.
+        """Return the files from one offset to another.
 
         Raises:
-            TableReplacedError: the offsets are those of another table.
-            InvalidArgumentError: the first offset is the beginning, and the last does not tell
-                what that was.
+            TableReplacedError: the offsets belong to another table.
+            InvalidArgumentError: the first offset is the beginning, and the last does not say where
+                that was.
             HeadraceError: as `ChunkReader.chunks`.
         """
         if self._planned is not None and self._planned[:2] == (start, end):
@@ -135,22 +135,22 @@ class StreamPlan:
                 raise InvalidArgumentError(argument="checkpoint", reason=reason)
             start = end.first
         self._check(start)
-        found: list[pa.Table] = []
+        tables: list[pa.Table] = []
         last_version = end.version if end.index else end.version - 1
         with closing(self._chunks(start, last_version)) as chunks:
             for chunk in chunks:
                 first = start.index if chunk.is_of(start) else 0
                 stop = end.index if chunk.is_of(end) else chunk.files.num_rows
-                found.append(chunk.files.slice(first, max(stop - first, 0)))
+                tables.append(chunk.files.slice(first, max(stop - first, 0)))
                 if chunk.is_of(end):
                     break
-        return found
+        return tables
 
     def _chunks(self, start: Offset, last_version: int) -> Generator[Chunk, None, None]:
-        kept = self._part_taken
-        if kept is not None and kept.is_of(start):
-            yield kept
-            start = kept.start.after()
+        partial = self._part_taken
+        if partial is not None and partial.is_of(start):
+            yield partial
+            start = partial.start.after()
         yield from self._reader.chunks(start, last_version)
 
     def _next(self, chunks: Iterator[Chunk], *, or_stop: bool) -> Chunk | None:
@@ -162,12 +162,12 @@ class StreamPlan:
             raise
 
     def _check(self, offset: Offset) -> None:
-        found = self._pinned.metadata.id
-        if offset.table != found:
-            raise TableReplacedError(table=self._table.uri, expected=offset.table, found=found)
+        table_id = self._pinned.metadata.id
+        if offset.table != table_id:
+            raise TableReplacedError(table=self._table.uri, expected=offset.table, found=table_id)
 
     def _first_since(self, moment: datetime) -> int:
-        """The first version that was committed at a time or later."""
+        """Return the first version that was committed at or after a time."""
         try:
             return self._table.snapshot(as_of=moment - _TICK).version + 1
         except TimestampNotFoundError:
@@ -177,14 +177,14 @@ class StreamPlan:
 
 
 class _Taken(msgspec.Struct):
-    """How much a micro-batch has so far."""
+    """The size of a micro-batch so far."""
 
     files: int = 0
     size_bytes: int = 0
     versions: int = 0
 
     def room(self, files: pa.Table, first: int, limits: Limits) -> int:
-        """How many of some files, from `first` on, may still be taken."""
+        """Return how many files, from `first` on, fit into the limits."""
         sizes = _sizes(files)[first:]
         room = len(sizes)
         if limits.files is not None:
@@ -195,12 +195,12 @@ class _Taken(msgspec.Struct):
         return room
 
     def take(self, files: pa.Table) -> None:
-        """Count files in."""
+        """Add files."""
         self.files += files.num_rows
         self.size_bytes += int(_sizes(files).sum())
 
     def reaches(self, limits: Limits) -> bool:
-        """Whether no further version may be begun."""
+        """Return whether a limit is reached."""
         pairs = (
             (self.files, limits.files),
             (self.size_bytes, limits.size_bytes),

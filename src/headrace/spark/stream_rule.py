@@ -1,4 +1,4 @@
-"""What a stream makes of a commit: which files it gives, and what it refuses."""
+"""Decides which files of a commit a stream returns, and which commits it rejects."""
 
 from collections.abc import Sequence
 
@@ -9,10 +9,10 @@ from headrace.spark.source_option import Tolerance
 
 
 def appended(commit: Commit, *, tolerance: Tolerance, table: str) -> Sequence[Add]:
-    """The files whose rows a commit has added; those that only move rows are none.
+    """Return the files whose rows a commit added; files that only move rows are excluded.
 
     Raises:
-        UnstreamableChangeError: it took rows away, which is not tolerated.
+        UnstreamableChangeError: the commit removed rows, and the options do not allow that.
     """
     adds = [add for add in commit.adds if add.data_change]
     removed = next((remove for remove in commit.removes if remove.data_change), None)

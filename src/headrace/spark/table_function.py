@@ -1,7 +1,7 @@
-"""Table functions for SQL: `headrace_files` and `headrace_snapshot`.
+"""SQL table functions: `headrace_files` and `headrace_snapshot`.
 
-They run in one task, and read the log only as far as the query asks for. For lists that are too
-long for one task there is `headrace.spark.files`.
+They run in one task, and read the log only as far as the query needs. For larger lists, use
+`headrace.spark.files`.
 """
 
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ FILE_COLUMNS = {
     "version": "bigint",
     "tags": "map<string,string>",
 }
-"""Those of every table: typed partition values have another type in each."""
+"""The columns that all tables have; typed partition values differ by table."""
 
 SNAPSHOT_COLUMNS = {
     "version": "bigint",
@@ -55,7 +55,7 @@ class HeadraceFiles:
     def eval(
         self, path: Any, version: Any = None, where: Any = None, as_of: Any = None
     ) -> Iterator[Any]:
-        """A table of files for each batch of the log. The arguments are arrays of one value."""
+        """Yield the files batch by batch. The arguments are arrays of one value."""
         snapshot = _snapshot(_value(path), _value(version), _value(as_of))
         scan = snapshot.scan(where=_value(where))
         with scan.batches(columns=list(FILE_COLUMNS)) as batches:
@@ -64,12 +64,12 @@ class HeadraceFiles:
 
 
 class HeadraceSnapshot:
-    """What a version of a table is: `headrace_snapshot(path => …, version => …)`; one row."""
+    """The facts about a version: `headrace_snapshot(path => …, version => …)`; one row."""
 
     def eval(
         self, path: str, version: int | None = None, as_of: str | None = None
     ) -> Iterator[tuple[Any, ...]]:
-        """The row."""
+        """Yield the row."""
         snapshot = _snapshot(path, version, as_of)
         metadata, protocol = snapshot.metadata, snapshot.protocol
         checkpoint, time_ms = snapshot.segment.checkpoint, snapshot.timestamp_ms
@@ -91,7 +91,7 @@ class HeadraceSnapshot:
 
 
 def register_functions(spark: SparkSession) -> None:
-    """Make the functions known to a session."""
+    """Register the functions in a session."""
     listing = arrow_udtf(HeadraceFiles, returnType=_ddl(FILE_COLUMNS))
     telling = udtf(HeadraceSnapshot, returnType=_ddl(SNAPSHOT_COLUMNS), useArrow=False)
     spark.udtf.register("headrace_files", cast("UserDefinedTableFunction", listing))
@@ -107,5 +107,5 @@ def _snapshot(path: str, version: int | None, as_of: Any) -> Snapshot:
 
 
 def _value(array: Any) -> Any:
-    """The one value of an argument of an Arrow function; None: it was left out."""
+    """Return the value of an argument; None if it was omitted."""
     return None if array is None else array[0].as_py()

@@ -1,8 +1,8 @@
-"""The zone of times that name none: on Spark, that of the session.
+"""The time zone of timestamps without one: on Spark, that of the session.
 
-Spark plans a Python data source in a process that is told nothing of the session's settings. Its
-tasks are. So a condition whose meaning depends on the zone leaves out no files while it is planned,
-unless the option `timeZone` says the zone, and filters rows by the zone of their task.
+Spark plans a Python data source in a process that does not know the session's settings; its tasks
+know them. So a condition that depends on the zone prunes no files during planning, unless the
+option `timeZone` sets it, and filters rows in the zone of the task.
 """
 
 from datetime import UTC, tzinfo
@@ -23,26 +23,26 @@ _LIKE_UTC = ("UTC", "Etc/UTC", "GMT", "Etc/GMT", "Zulu", "UCT")
 
 
 class ZonedCondition(msgspec.Struct, frozen=True, kw_only=True):
-    """A condition as the user has written it, and the columns that it is about. It pickles."""
+    """A condition as written, and the columns that it uses. It can be pickled."""
 
     text: str
     schema: StructType
     partition_columns: tuple[str, ...]
     time_zone: str | None
-    """The zone that the option names; None: the session's."""
+    """The zone that the option names; None for the session's."""
 
     def planned(self) -> str:
-        """The condition for those who know no session: what depends on its zone is left open."""
+        """Return the condition for planning, without what depends on the session's zone."""
         zone = None if self.time_zone is None else parse_zone(self.time_zone)
         return str(self._bound(zone))
 
     @property
     def waits_for_zone(self) -> bool:
-        """Whether only a task can tell what it means."""
+        """Return whether only a task can evaluate the condition completely."""
         return self.time_zone is None and str(self._bound(None)) != str(self._bound(UTC))
 
     def in_task(self) -> BoundPredicate:
-        """The condition in the zone of the session that runs this task.
+        """Return the condition in the zone of the session that runs this task.
 
         Raises:
             InvalidArgumentError: the session does not set its zone.
@@ -60,7 +60,7 @@ class ZonedCondition(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def parse_zone(name: str) -> tzinfo:
-    """The zone of a name such as `Europe/Zurich`, or an offset such as `+01:00`.
+    """Return the zone of a name such as `Europe/Zurich`, or of an offset such as `+01:00`.
 
     Raises:
         InvalidArgumentError: there is no such zone.

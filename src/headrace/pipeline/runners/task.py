@@ -1,4 +1,4 @@
-"""What a runner is asked, and what it answers: one view at a time."""
+"""The interface between runs and runners: one view enters as a task, and its result leaves."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -28,7 +28,7 @@ class TableResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class KeptResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The result of a view as the runner keeps it in memory."""
+    """The result of a view that the runner keeps in memory."""
 
     name: str
 
@@ -37,39 +37,39 @@ Upstream: TypeAlias = TableResult | KeptResult
 
 
 class ViewTask(msgspec.Struct, frozen=True, kw_only=True):
-    """One view to be computed."""
+    """One view to compute."""
 
     plan: ViewPlan
     inlined: tuple[ViewPlan, ...]
-    """The views that are computed as part of it, each behind what it reads."""
+    """The views that are computed as part of it, each after the views that it reads."""
     upstream: dict[str, Upstream]
-    """By view: the result that is read."""
+    """The result to read of each upstream view."""
     planned: dict[str, pa.Schema]
-    """By view that is read: its columns as they were planned, where they were."""
+    """The planned columns of each upstream view that has a plan."""
     folder: Path | None
-    """Where its rows are written as Parquet files; None: they are kept in memory."""
+    """Where its rows are written as Parquet files; None to keep them in memory."""
     partition_by: tuple[str, ...] = ()
     order_by: tuple[str, ...] = ()
-    """The columns that rows are written in order of, nulls first; empty: as they come."""
+    """The columns to sort the written rows by, nulls first; empty for any order."""
     analyse: bool = False
-    """Whether to tell what each part of the physical plan did."""
+    """Whether to record the metrics of the physical plan."""
 
 
 class ViewResult(msgspec.Struct, frozen=True, kw_only=True):
-    """A view that was computed."""
+    """The result of computing a view."""
 
     schema: pa.Schema
     digest: RowDigest
     plans: dict[PlanStage, str]
     job_ids: tuple[int, ...] = ()
     volatile: tuple[str, ...] = ()
-    """Why the engine calls the query non-deterministic; its result has no skip key then."""
+    """Why the query is not deterministic; the result then has no skip key."""
     fallback: str | None = None
-    """Why the stored plan was not run, but the SQL that it was made from; None if it was."""
+    """Why the SQL was run instead of the stored plan; None if the plan was run."""
 
 
 class RunnerContext(msgspec.Struct, frozen=True, kw_only=True):
-    """What all views of a run have in common."""
+    """What all views of a run share."""
 
     run: str
     sources: Mapping[str, PinnedSource]
@@ -80,78 +80,78 @@ class RunnerContext(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Runner(Protocol):
-    """Computes views on an engine; several threads may ask at once."""
+    """Computes views. It is thread-safe."""
 
     def compute(self, task: ViewTask) -> ViewResult:
         """Compute a view, and write or keep its rows.
 
         Raises:
-            HeadraceError: what the view reads is not there, or not what it was.
-            Exception: whatever the engine says of a query that fails.
+            HeadraceError: what the view reads is missing or has changed.
+            Exception: any error of the underlying engine.
         """
 
     def merge(self, write: OutputWrite, snapshot: Snapshot | None) -> Replacement:
-        """Work out how the rows of a view change its table when they are merged by their keys.
+        """Compute how merging the rows of a view by their keys changes its table.
 
-        Nothing is committed. Where another writer is first, it is asked again with the table as
-        it stands then; `snapshot` is None where there is no table yet.
+        Nothing is committed. If another writer commits first, the method is called again with the
+        new snapshot; `snapshot` is None if there is no table yet.
 
         Raises:
-            InvalidResultError: keys do not identify the rows.
+            InvalidResultError: the keys do not identify rows.
         """
 
     def release(self, name: str) -> None:
-        """Let go of a result that is kept in memory."""
+        """Release a result that is kept in memory."""
 
     def progress(self, view: str) -> tuple[int, int]:
-        """How many tasks of a view are done, and how many there are; (0, 0) if it is not known."""
+        """Return the numbers of finished and of all tasks of a view; (0, 0) if not known."""
 
     def cancel(self) -> None:
-        """Stop everything that is going on; what is asked afterwards fails."""
+        """Stop all work; later calls fail."""
 
     def close(self) -> None:
-        """Let go of everything."""
+        """Release all resources."""
 
 
 class NoRunner:
-    """What a run without views that run is given: no engine is started for it."""
+    """The runner of a run that computes no view; it starts nothing."""
 
     def compute(self, task: ViewTask) -> ViewResult:
-        """Nobody asks."""
-        raise AssertionError(f"no view runs, and yet {task.plan.name} does")
+        """Fail: no view runs."""
+        raise AssertionError(f"{task.plan.name} runs in a run without views")
 
     def merge(self, write: OutputWrite, snapshot: Snapshot | None) -> Replacement:  # noqa: ARG002
-        """Nobody asks."""
-        raise AssertionError(f"no view runs, and yet {write.note.view} does")
+        """Fail: no view runs."""
+        raise AssertionError(f"{write.note.view} runs in a run without views")
 
     def release(self, name: str) -> None:
-        """Nothing is kept."""
+        """Do nothing."""
 
     def progress(self, view: str) -> tuple[int, int]:  # noqa: ARG002
-        """Nothing goes on."""
+        """Return (0, 0)."""
         return 0, 0
 
     def cancel(self) -> None:
-        """Nothing goes on."""
+        """Do nothing."""
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing."""
 
 
 def promised_types(contract: Contract | None, schema: pa.Schema) -> dict[str, pa.DataType]:
-    """By column, the decimal type that a contract promises where the engine gives another.
+    """Return the decimal types that a contract promises where the result has others, by column.
 
-    The engines differ in the precision of computed decimals; the contract decides.
+    Runners differ in the precision of computed decimals; the contract decides.
     """
     if contract is None:
         return {}
     fields = {field.name.casefold(): field for field in schema}
-    wanted = {column.name.casefold(): column.arrow_type for column in contract.columns}
+    promised = {column.name.casefold(): column.arrow_type for column in contract.columns}
     return {
-        field.name: wanted[name]
+        field.name: promised[name]
         for name, field in fields.items()
-        if name in wanted
-        and pa.types.is_decimal(wanted[name])
+        if name in promised
+        and pa.types.is_decimal(promised[name])
         and pa.types.is_decimal(field.type)
-        and wanted[name] != field.type
+        and promised[name] != field.type
     }

@@ -1,8 +1,8 @@
-"""What Spark knows of a builder view before it runs: relations, columns, schema, fingerprint.
+"""Analyses builder views with Spark before they run: relations, columns, schema, fingerprint.
 
-The view is built over tables without rows, and its plans are read as JSON: the analysed one
-tells what is computed, the optimised one which columns of each table are needed. Ids of columns
-are other ones in every session; they are numbered in the order in which they come up.
+A view is built over empty tables, and its plans are read as JSON: the analysed plan shows what is
+computed, the optimised plan which columns of each table are needed. Column ids differ between
+sessions; they are renumbered in the order of their appearance.
 """
 
 import json
@@ -25,22 +25,22 @@ _VIEW = "org.apache.spark.sql.catalyst.plans.logical.View"
 
 
 class SparkAnalyst:
-    """Asks a Spark session about builder views; views of other sessions do not see its tables."""
+    """Analyses builder views in a private session."""
 
     def __init__(self, session: SparkSession) -> None:
-        """Take a session; a new one beside it holds the tables."""
+        """Take a session; the tables are in a new session next to it."""
         self.session = session.newSession()
 
     @property
     def is_ready(self) -> bool:
-        """It has a session."""
+        """Whether a session is open: always."""
         return True
 
     def analyse(self, view: BuilderView, schemas: Mapping[str, pa.Schema]) -> BuilderAnalysis:
-        """Build a view over tables without rows, and look at its plans.
+        """Build a view over empty tables, and analyse its plans.
 
         Raises:
-            InvalidViewError: it cannot be built.
+            InvalidViewError: the view cannot be built.
         """
         for name, schema in schemas.items():
             empty = self.session.sparkContext.emptyRDD()
@@ -77,21 +77,21 @@ class SparkAnalyst:
 
 
 def _tables(plan: list[dict[str, Any]]) -> dict[int, str]:
-    """By id of a table's column, the table: a view's leaf follows it in the plan."""
-    found: dict[int, str] = {}
+    """Return the table of each column id."""
+    tables: dict[int, str] = {}
     current = ""
     for node in plan:
         if node["class"] == _VIEW:
             current = str(node["desc"]["identifier"]["table"]).casefold()
         elif not node["num-children"] and current:
             for attribute in _attributes(node):
-                found[_id(attribute)] = current
+                tables[_id(attribute)] = current
             current = ""
-    return found
+    return tables
 
 
 def _columns(plan: Any, tables: Mapping[int, str]) -> dict[str, frozenset[str]]:
-    """By table, its columns that an optimised plan still needs: to compute with, or to give."""
+    """Return the columns of each table that an optimised plan needs."""
     used: dict[str, set[str]] = {name: set() for name in tables.values()}
     output = plan.output()
     needed = [(output.apply(i).exprId().id(), output.apply(i).name()) for i in range(output.size())]
@@ -105,7 +105,7 @@ def _columns(plan: Any, tables: Mapping[int, str]) -> dict[str, frozenset[str]]:
 
 
 def _attributes(value: Any) -> Iterator[dict[str, Any]]:
-    """Every column that a part of a plan mentions."""
+    """Yield every column that a part of a plan mentions."""
     waiting = [value]
     while waiting:
         current = waiting.pop()
@@ -122,7 +122,7 @@ def _id(attribute: Mapping[str, Any]) -> int:
 
 
 def _numbered(plan: Any) -> Any:
-    """A plan in which ids are numbered as they come up, and neither JVM nor time is named."""
+    """Return a plan with ids numbered by appearance, without references to JVM or time."""
     numbers: dict[Any, int] = {}
 
     def number(value: Any) -> Any:

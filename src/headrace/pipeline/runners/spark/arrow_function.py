@@ -1,6 +1,6 @@
-"""Functions of a catalog, made known to a Spark session as Arrow functions.
+"""Registers functions of a catalog as Arrow UDFs in a Spark session.
 
-All kinds are scalar functions of Spark: `expansion` says how their calls are written out.
+All kinds are scalar functions in Spark; `expansion` describes how their calls are rewritten.
 """
 
 import sys
@@ -19,23 +19,23 @@ from headrace.pipeline.project.importing import MODULE_PREFIX
 
 
 def register_functions(session: SparkSession, functions: Iterable[Function]) -> None:
-    """Make functions known to a session under their names, for any number of arguments."""
+    """Register functions in a session under their names."""
     for function in functions:
         session.udf.register(function.name, spark_function(function))
 
 
 def spark_function(function: Function) -> Any:
-    """A function as one of Spark's: batch by batch, from Arrow to Arrow."""
+    """Return a function as a Spark UDF from Arrow batches to Arrow batches."""
     module = sys.modules.get(function.kernel.__module__)
     if module is not None and module.__name__.startswith(MODULE_PREFIX):
-        # Workers have no such module: it goes along with the function.
+        # Workers cannot import this module, so it is pickled with the function.
         cloudpickle.register_pickle_by_value(module)  # type: ignore[no-untyped-call]
     returns = type_text(function.signature.returns)
     if function.kind is FunctionKind.TABLE:
         returns = f"ARRAY<{returns}>"
     compute = _computing(function)
-    made: Any = arrow_udf(compute, returns)  # type: ignore[call-overload]
-    return made.asNondeterministic() if function.is_volatile else made
+    udf: Any = arrow_udf(compute, returns)  # type: ignore[call-overload]
+    return udf.asNondeterministic() if function.is_volatile else udf
 
 
 def _computing(function: Function) -> Callable[..., pa.Array]:

@@ -1,7 +1,7 @@
-"""Spark's analyser over the text of views: what is wrong is known before anything is computed.
+"""Checks the SQL of views with Spark's analyser, before anything is computed.
 
-Views are analysed in the order in which they run, over tables without rows. What Spark says is
-brought into the form of all mistakes: file, line, column, and the nearest known name.
+Views are analysed in the order in which they run, over empty tables. Errors of Spark are reported
+like all mistakes: with file, line, column, and the nearest known name.
 """
 
 import re
@@ -29,30 +29,30 @@ _QUOTED = re.compile(r"`([^`]+)`")
 _SQLSTATE = re.compile(r"\s*SQLSTATE: \w+.*", re.DOTALL)
 _LONGEST = 400
 _MISSING = ("objectName", "relationName", "routineName", "fieldName", "targetString", "colName")
-"""The parameters of Spark's errors that name what is not there."""
+"""The parameters of Spark's errors that name something missing."""
 _KNOWN = ("proposal", "fields", "columns", "suggestion")
-"""Those that name what is there instead."""
+"""The parameters that list what exists instead."""
 
 
 class SparkChecker:
-    """Asks a session whether views are right."""
+    """Checks views in a session."""
 
     def __init__(self, session: SparkSession, catalog: Catalog) -> None:
-        """Take a session with the settings of the views, which nobody else uses."""
+        """Take a private session with the settings of the views."""
         self._session, self._catalog = session, catalog
 
     def check(
         self, bundle: Bundle, schemas: Mapping[str, pa.Schema], views: Collection[str]
     ) -> None:
-        """Analyse views, and those that they read where nothing else tells their columns.
+        """Analyse views, and the views that they read if their columns are not known otherwise.
 
         Args:
             bundle: The plans of all views.
-            schemas: By source, its columns.
+            schemas: The columns of each source.
             views: The views to check.
 
         Raises:
-            InvalidViewError: Spark refuses the text of one.
+            InvalidViewError: Spark rejects a view.
         """
         register_functions(self._session, (self._catalog[name] for name in self._used(bundle)))
         known: set[str] = set()
@@ -74,7 +74,7 @@ class SparkChecker:
         return sorted(name for name in used if name in self._catalog)
 
     def _register(self, name: str, schema: pa.Schema, known: set[str]) -> None:
-        """Make a table without rows known, unless Arrow does not know all of its types."""
+        """Register an empty table, unless Arrow lacks one of its types."""
         if any(has_variant(field.type) for field in schema):
             return
         rows = self._session.sparkContext.emptyRDD()
@@ -94,7 +94,7 @@ class SparkChecker:
         self, plan: ViewPlan, sql: str, error: PySparkException, relations: Collection[str]
     ) -> InvalidViewError:
         parameters = error.getMessageParameters() or {}
-        told = " ".join(_SQLSTATE.sub("", str(error)).split()).removesuffix(".")[:_LONGEST]
+        message = " ".join(_SQLSTATE.sub("", str(error)).split()).removesuffix(".")[:_LONGEST]
         missing = next((parameters[key] for key in _MISSING if key in parameters), None)
         named = _QUOTED.findall(missing or "") or [missing or ""]
         line, column = _place(sql, error, named[-1])
@@ -110,27 +110,27 @@ class SparkChecker:
                 known = [*self._catalog.entries, *spark_functions()]
             close = get_close_matches(named[-1], known, n=1, cutoff=0.5)
             hint = f"; did you mean {close[0]}?" if close else ""
-        reason = f"Spark says: {told}{hint}"
+        reason = f"Spark says: {message}{hint}"
         return InvalidViewError(file=plan.file, line=line, column=column, reason=reason)
 
 
 def _needs_no_files(plan: ViewPlan) -> bool:
-    """Whether a text means the same over tables without files: `_metadata` is of files."""
+    """Return whether SQL means the same over tables without files; `_metadata` needs files."""
     return plan.sql is not None and "_metadata" not in plan.sql.casefold()
 
 
 def _place(sql: str, error: PySparkException, name: str) -> tuple[int, int]:
-    """The line and column of what Spark complains about, both from 1; else those of the name."""
+    """Return line and column of an error, from 1; else those of the name it mentions."""
     starts = [_attempt(context.startIndex) for context in error.getQueryContext() or ()]
-    told = _POSITION.search(str(error))
-    if told is not None and not starts:
-        return int(told[1]), int(told[2]) + 1
+    position = _POSITION.search(str(error))
+    if position is not None and not starts:
+        return int(position[1]), int(position[2]) + 1
     start = next((start for start in starts if start is not None and start < len(sql)), None)
     return _line_and_column(sql, _word_start(sql, name) if start is None else start)
 
 
 def _word_start(sql: str, name: str) -> int:
-    """Where a name first stands in a text; its beginning if it does not."""
+    """Return the offset of a name in a text; 0 if it does not occur."""
     word = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", sql) if name else None
     return 0 if word is None else word.start()
 
@@ -150,7 +150,7 @@ def _attempt(ask: Callable[[], int]) -> int | None:
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep PySpark from logging an error that is reported by its caller."""
+    """Keep PySpark from logging an error that the caller reports."""
     logger = PySparkLogger.getLogger("SQLQueryContextLogger")  # a plain one would not do later
     before, logger.disabled = logger.disabled, True
     try:

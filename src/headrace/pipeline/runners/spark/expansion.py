@@ -1,11 +1,11 @@
-"""Calls of a catalog's functions, written out for Spark.
+"""Rewrites calls of a catalog's functions for Spark.
 
-Spark's own grouped-aggregate functions in Python stand no other aggregate beside them, know no
-FILTER, and give no row for no rows; it has no window functions and no lateral Arrow table
-functions in Python at all. So a call is written out: `spread(x) FILTER (WHERE y) OVER w` becomes
+Spark's grouped-aggregate functions in Python cannot be combined with other aggregates, do not
+support FILTER, and return no row for no rows; it has neither window functions nor lateral Arrow
+table functions in Python. So a call is rewritten: `spread(x) FILTER (WHERE y) OVER w` becomes
 `spread(collect_list(struct(CAST(x AS DOUBLE) AS a0)) FILTER (WHERE y) OVER w)`, and Spark sees one
-of its own aggregates and a scalar Arrow function. Arguments are cast by Spark, and put in order
-where they are given by name. Every other character of the author's text stays as it is.
+of its own aggregates and a scalar Arrow function. Arguments are cast by Spark, and named arguments
+are put in order. Every other character of the SQL stays as it is.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -23,7 +23,7 @@ _CLOSING = frozenset({TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.R_BRACE}
 
 
 def expand_calls(sql: str, catalog: Catalog, *, file: str) -> str:
-    """The text of a view in which calls of a catalog's functions are written out."""
+    """Return the SQL of a view with calls of the catalog's functions rewritten."""
     query = parse_query(sql, file=file)
     calls = _calls(query, catalog)
     if not calls:
@@ -32,7 +32,7 @@ def expand_calls(sql: str, catalog: Catalog, *, file: str) -> str:
 
 
 def _calls(query: Query, catalog: Catalog) -> dict[int, frozenset[str]]:
-    """By offset in the text at which a function of the catalog is called, the clauses after it."""
+    """Return the clauses after each call, by the offset of the call."""
     return {
         node.meta["start"]: frozenset(_clauses(node))
         for node in query.tree.find_all(exp.Anonymous)
@@ -51,7 +51,7 @@ def _clauses(node: exp.Expr) -> Iterator[str]:
 
 
 class _Argument(msgspec.Struct, frozen=True):
-    """The words of an argument, and its name if it has one."""
+    """The tokens of an argument, and its name if it has one."""
 
     first: int
     end: int
@@ -59,14 +59,14 @@ class _Argument(msgspec.Struct, frozen=True):
 
 
 class _Expansion:
-    """Writes the text of one query."""
+    """Rewrites one query."""
 
     def __init__(self, query: Query, catalog: Catalog, calls: Mapping[int, frozenset[str]]) -> None:
         self._sql, self._words = query.sql, query.words
         self._catalog, self._calls = catalog, calls
 
     def text(self, first: int, end: int, start: int, stop: int) -> str:
-        """The text from offset `start` to `stop`, whose words are those from `first` to `end`."""
+        """Return the text from offset `start` to `stop`, whose tokens are `first` to `end`."""
         parts, copied, place = [], start, first
         while place < end:
             word = self._words[place]
@@ -80,7 +80,7 @@ class _Expansion:
         return "".join([*parts, self._sql[copied:stop]])
 
     def _call(self, place: int) -> tuple[str | None, int]:
-        """A call that begins at a word, written out, and the word after it."""
+        """Return a rewritten call that starts at a token, and the token after it."""
         words = self._words
         function = self._catalog[words[place].text.casefold()]
         close = self._closing(place + 1)
@@ -105,7 +105,7 @@ class _Expansion:
                 return f"{name}(collect_list({modifier}struct({row})){tail})", after
 
     def _values(self, function: Function, arguments: Sequence[_Argument]) -> list[str] | None:
-        """The arguments in the declared order, each cast to its type; None if they do not fit."""
+        """Return the arguments in the declared order, cast; None if they do not fit."""
         kinds = function.signature.argument_types(len(arguments))
         try:
             places = function.positions([argument.name for argument in arguments])
@@ -123,7 +123,7 @@ class _Expansion:
         return self.text(first, end, self._words[first].start, self._words[end - 1].end + 1)
 
     def _closing(self, opening: int) -> int:
-        """The word that closes the bracket at a word."""
+        """Return the token that closes the bracket at a token."""
         depth = 0
         for place in range(opening, len(self._words)):
             depth += _depth(self._words[place])
@@ -132,7 +132,7 @@ class _Expansion:
         raise AssertionError("the text has been parsed: its brackets match")
 
     def _arguments(self, first: int, close: int) -> Iterator[_Argument]:
-        """What stands between the commas of a call."""
+        """Return the arguments between the commas of a call."""
         words = self._words
         if first < close and words[first].text.casefold() in {"distinct", "all"}:
             first += 1
@@ -149,7 +149,7 @@ class _Expansion:
             depth += _depth(words[place])
 
     def _tail(self, place: int, clauses: frozenset[str]) -> tuple[str, int]:
-        """The FILTER and OVER clauses that begin at a word, and the word after them."""
+        """Return the FILTER and OVER clauses at a token, and the token after them."""
         text = ""
         for clause in ("filter", "over"):
             if clause in clauses:

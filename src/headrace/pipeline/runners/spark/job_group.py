@@ -1,7 +1,7 @@
-"""Jobs of a run: grouped by view, so that they can be counted, told and cancelled.
+"""Groups the Spark jobs of a run by view, so that they can be counted, reported and cancelled.
 
-What Spark made of a query is taken from its own status store: it was planned once, for the run
-itself, and need not be planned again to be told.
+Plans are taken from Spark's status store: the query was planned once for the run, and is not
+planned again for the record.
 """
 
 import time
@@ -29,7 +29,7 @@ class SparkExecutions:
     """The job groups of one run."""
 
     def __init__(self, session: SparkSession, *, run: str) -> None:
-        """Take the session whose jobs are meant."""
+        """Take the session that runs the jobs."""
         self._session = session
         self._spark = session.sparkContext
         self._tracker = self._spark.statusTracker()
@@ -39,10 +39,10 @@ class SparkExecutions:
 
     @contextmanager
     def group(self, view: str) -> Iterator["SparkExecution"]:
-        """Let the jobs of this thread belong to a view.
+        """Assign the jobs of this thread to a view.
 
         Raises:
-            RunCancelledError: the run has been cancelled, whatever Spark says of it.
+            RunCancelledError: the run has been cancelled.
         """
         group = self._id(view)
         self._active.add(group)
@@ -61,19 +61,20 @@ class SparkExecutions:
                 self._spark.setLocalProperty(name, None)  # type: ignore[arg-type]
 
     def progress(self, view: str) -> tuple[int, int]:
-        """How many tasks of a view are done, and how many are known of."""
+        """Return the numbers of finished and of known tasks of a view."""
         tracker = self._tracker
         done = known = 0
         for job in tracker.getJobIdsForGroup(self._id(view)):
             info = tracker.getJobInfo(job)
             for stage in info.stageIds if info else ():
-                found = tracker.getStageInfo(stage)
-                if found is not None:
-                    done, known = done + found.numCompletedTasks, known + found.numTasks
+                stage_info = tracker.getStageInfo(stage)
+                if stage_info is not None:
+                    done += stage_info.numCompletedTasks
+                    known += stage_info.numTasks
         return done, known
 
     def cancel(self) -> None:
-        """Cancel what is going on, and refuse what is still to come."""
+        """Cancel running jobs, and reject later ones."""
         self._cancelled.set()
         scheduler = self._spark._jsc.sc()  # noqa: SLF001  (PySpark knows only jobs that are there)
         for group in list(self._active):
@@ -85,10 +86,10 @@ class SparkExecutions:
 
 
 class SparkExecution:
-    """What Spark did for one view."""
+    """The jobs and queries of one view."""
 
     def __init__(self, session: SparkSession, group: str) -> None:
-        """Name the group of its jobs."""
+        """Take the group of its jobs."""
         self._spark = session.sparkContext
         self._tracker = self._spark.statusTracker()
         self._query = f"{group}/rows"
@@ -96,22 +97,22 @@ class SparkExecution:
         self._group = group
 
     def begin(self) -> None:
-        """What comes now is the query that computes the view; what came before prepared it."""
+        """Mark the start of the query that computes the view; earlier queries only prepared it."""
         self._spark.setJobDescription(self._query)
 
     def job_ids(self) -> tuple[int, ...]:
-        """The ids of its jobs."""
+        """Return the ids of its jobs."""
         return tuple(sorted(self._tracker.getJobIdsForGroup(self._group)))
 
     def plans(self, *, sql: str, analyse: bool) -> dict[PlanStage, str]:
-        """The plans of its first query: the one that computes the view."""
+        """Return the plans of the query that computes the view."""
         plans = {PlanStage.SQL: sql}
-        found = self._first_query()
-        if found is None:  # Spark tells of it a little later than it does it, or not at all
+        query = self._first_query()
+        if query is None:  # Spark reports a query with a delay, or not at all
             return plans
-        plans |= _stages(found.physicalPlanDescription())
+        plans |= _stages(query.physicalPlanDescription())
         if analyse:
-            plans[PlanStage.ANALYSED] = self._analysed(found.executionId())
+            plans[PlanStage.ANALYSED] = self._analysed(query.executionId())
         return plans
 
     def _first_query(self) -> Any | None:
@@ -142,12 +143,12 @@ class SparkExecution:
 
 
 def _stages(description: str) -> dict[PlanStage, str]:
-    """The parts of what Spark tells of a plan in full."""
-    found: dict[PlanStage, list[str]] = {}
+    """Split Spark's extended plan description into stages."""
+    sections: dict[PlanStage, list[str]] = {}
     stage: PlanStage | None = None
     for line in description.splitlines():
         if line.startswith("== ") and line.endswith(" =="):
             stage = _STAGES.get(line)
         elif stage is not None:
-            found.setdefault(stage, []).append(line)
-    return {stage: "\n".join(lines).strip() for stage, lines in found.items()}
+            sections.setdefault(stage, []).append(line)
+    return {stage: "\n".join(lines).strip() for stage, lines in sections.items()}

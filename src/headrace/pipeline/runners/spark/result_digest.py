@@ -1,4 +1,4 @@
-"""Digests of what Spark gives: of written files in this process, or, if they are large, there."""
+"""Digests results of Spark: written files in the driver, large or unwritten ones on workers."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
@@ -15,7 +15,7 @@ from headrace.pipeline.project.header import Tier
 from headrace.pipeline.runs.row_digest import RowDigest, digest_batches, merge_digests
 
 _DRIVER_BYTES = 256 << 20
-"""Up to here it is quicker to read what was written than to start workers for it."""
+"""Up to this size, reading the files in the driver is faster than starting workers."""
 
 
 def digest_written(  # noqa: PLR0913  (what was written, and how it is to be looked at)
@@ -27,10 +27,10 @@ def digest_written(  # noqa: PLR0913  (what was written, and how it is to be loo
     tier: Tier,
     driver_bytes: int = _DRIVER_BYTES,
 ) -> RowDigest:
-    """The digest of the files of a folder.
+    """Return the digest of the files in a folder.
 
-    Workers look at a result above `driver_bytes`, and know nothing of its order. Where the order
-    counts, it is read here whatever its size, one batch after the other.
+    A result above `driver_bytes` is digested by workers, without its order. If the order matters,
+    it is read in the driver, batch by batch, whatever its size.
     """
     size_bytes = sum(file.stat().st_size for file in parquet_files(folder))
     if size_bytes > driver_bytes and tier is not Tier.CANONICAL:
@@ -41,7 +41,7 @@ def digest_written(  # noqa: PLR0913  (what was written, and how it is to be loo
 
 
 def digest_frame(frame: DataFrame, schema: pa.Schema) -> RowDigest:
-    """The digest of a DataFrame: partition by partition on the workers, without its order."""
+    """Return the digest of a DataFrame, computed on the workers, without its order."""
     parts = frame.mapInArrow(partial(_digest_partition, schema=schema), "digest STRING").collect()
     empty = digest_batches(schema, [])
     decoded = [msgspec.json.decode(row[0], type=RowDigest) for row in parts]

@@ -1,4 +1,4 @@
-"""The session that a run takes if it is given none."""
+"""Chooses the Spark session of a run."""
 
 from typing import Any
 
@@ -10,11 +10,11 @@ from headrace.pipeline.project.profile import Profile
 
 
 def take_session(session: SparkSession) -> SparkSession:
-    """A session of the caller's, if runs can work with it.
+    """Return the caller's session, if runs can use it.
 
     Raises:
-        SessionError: it has been stopped, is too old, or has no driver in this process, from
-            whose JVM pinned scans, plans and ids of jobs come.
+        SessionError: it has been stopped, is too old, or has no driver in this process, whose JVM
+            provides pinned scans, plans and job ids.
     """
     if headrace.spark.is_connect(session):
         raise SessionError(reason="runs need a driver in this process, which Spark Connect has not")
@@ -22,18 +22,18 @@ def take_session(session: SparkSession) -> SparkSession:
 
 
 def running_session() -> SparkSession | None:
-    """The session that is running, if there is one that runs can work with."""
+    """Return the running session; None if there is none that runs can use."""
     running = SparkSession.getActiveSession()
-    is_fit = running is not None and not headrace.spark.is_connect(running)
-    return running if is_fit else None
+    is_usable = running is not None and not headrace.spark.is_connect(running)
+    return running if is_usable else None
 
 
 def open_session(profile: Profile) -> SparkSession:
-    """The session that is running, or one as the profile says: local, unless it names a master.
+    """Return the running session, or a new one: local, unless the profile names a master.
 
     Raises:
-        JavaNotFoundError: there is no Java.
-        SessionError: the running one cannot be worked with, as for `take_session`.
+        JavaNotFoundError: there is no suitable Java.
+        SessionError: the running session cannot be used, as for `take_session`.
     """
     running = SparkSession.getActiveSession()
     if running is not None:

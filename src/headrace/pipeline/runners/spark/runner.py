@@ -1,7 +1,7 @@
-"""Views on Spark: the author's text as it stands, over exactly the pinned files.
+"""Runs views on Spark: the author's SQL unchanged, over exactly the pinned files.
 
-Each view has a session of its own beside the one that was given: its settings, functions and
-tables are seen by nobody else. Its jobs form a group, so that they can be told and cancelled.
+Each view has a session of its own next to the given one, so that its settings, functions and tables
+are private. Its jobs form a group, so that they can be counted and cancelled.
 """
 
 from threading import Lock
@@ -37,7 +37,7 @@ from headrace.table import Snapshot
 
 
 class SparkRunner:
-    """Computes views in sessions beside the one it is given."""
+    """Computes views in sessions next to the given one."""
 
     def __init__(self, session: SparkSession, context: RunnerContext) -> None:
         """Take a session that has its driver in this process."""
@@ -77,13 +77,13 @@ class SparkRunner:
             )
 
     def merge(self, write: OutputWrite, snapshot: Snapshot | None) -> Replacement:
-        """Work out how the rows of a view change its table."""
+        """Compute how the rows of a view change its table."""
         memory_bytes = self._context.profile.memory_bytes
         with self._executions.group(write.note.view):
             return merge_on_spark(self._session(), write, snapshot, memory_bytes=memory_bytes)
 
     def release(self, name: str) -> None:
-        """Let go of a kept result."""
+        """Release a result that is kept in memory."""
         with self._lock:
             frame = self._kept.pop(name, None)
         if frame is not None:
@@ -91,7 +91,7 @@ class SparkRunner:
             self._base.catalog.dropGlobalTempView(self._global_name(name))
 
     def progress(self, view: str) -> tuple[int, int]:
-        """How many tasks of a view's jobs are done, and how many there are."""
+        """Return the numbers of finished and of all tasks of a view's jobs."""
         return self._executions.progress(view)
 
     def cancel(self) -> None:
@@ -99,7 +99,7 @@ class SparkRunner:
         self._executions.cancel()
 
     def close(self) -> None:
-        """Let go of all kept results; the session is the caller's."""
+        """Release all results; the session belongs to the caller."""
         for name in list(self._kept):
             self.release(name)
 
@@ -108,7 +108,7 @@ class SparkRunner:
         return view_session(self._base, context.profile, context.settings)
 
     def _register(self, session: SparkSession, task: ViewTask) -> None:
-        """Make known what the view's text names: functions, sources, views."""
+        """Register what the view's SQL names: functions, sources and views."""
         catalog = self._context.catalog
         plans = (*task.inlined, task.plan)
         used = {name for plan in plans for name in plan.key.functions if name in catalog}
@@ -166,7 +166,7 @@ class SparkRunner:
 
 
 def _named_as_planned(frame: DataFrame, plan: ViewPlan) -> DataFrame:
-    """Take the names that Spark makes up for columns without one from the text as it was."""
+    """Restore the column names that Spark derives from the original SQL."""
     planned = plan.arrow_schema
     if planned is None or len(planned) != len(frame.columns):
         return frame
@@ -175,5 +175,5 @@ def _named_as_planned(frame: DataFrame, plan: ViewPlan) -> DataFrame:
 
 
 def _arrow_schema(frame: DataFrame) -> pa.Schema:
-    """The columns of a DataFrame; times with a zone are in UTC, whatever zone they are shown in."""
+    """Return the columns of a DataFrame; timestamps with a zone are in UTC."""
     return spark_schema(to_arrow_schema(frame.schema, timezone="UTC"))

@@ -1,8 +1,8 @@
-"""Merging by key on Spark: rows with a known key replace theirs, others are added.
+"""Merges by key on Spark: rows with a known key are replaced, others are added.
 
-Spark finds the files of the table that have a key of a new row, and writes the rest of their rows
-anew beside the new ones; one commit adds these files and removes those. The driver sees names of
-files, never rows.
+Spark finds the files of the table that contain a key of a new row, and rewrites their other rows
+next to the new ones; one commit adds the new files and removes the old ones. The driver handles
+file names, never rows.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,13 +30,13 @@ _COUNT = "__headrace_count"
 def merge_on_spark(
     session: SparkSession, write: OutputWrite, snapshot: Snapshot | None, *, memory_bytes: int
 ) -> Replacement:
-    """Work out a merge.
+    """Compute a merge.
 
-    A table with a change data feed is merged in the driver, within `memory_bytes`: the changed
-    rows must be written too, which only deltalake's own merge does.
+    A table with a change data feed is merged in the driver, within `memory_bytes`: the changed rows
+    must be written, too, which only deltalake's merge does.
 
     Raises:
-        InvalidResultError: keys do not identify the rows.
+        InvalidResultError: the keys do not identify rows.
     """
     rows = session.read.schema(schema_text(write.schema)).parquet(str(write.rows))
     bounds = _check_keys(rows, write) if write.has_rows else {}
@@ -50,16 +50,16 @@ def merge_on_spark(
 
 
 def write_parquet(frame: DataFrame, folder: str, *, mode: str, partition_by: Sequence[str]) -> None:
-    """Write rows as files, without a mark beside them that says so."""
+    """Write rows as Parquet files, without a `_SUCCESS` file."""
     writer = frame.write.mode(mode).partitionBy(*partition_by)
     writer.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false").parquet(folder)
 
 
 def _check_keys(rows: DataFrame, write: OutputWrite) -> dict[str, tuple[Any, Any]]:
-    """The least and the greatest value of each key.
+    """Return the least and greatest value of each key.
 
     Raises:
-        InvalidResultError: a key is null, or two rows have the same.
+        InvalidResultError: a key is null, or two rows have the same key.
     """
     view, keys = write.note.view, write.header.keys
     columns = [F.col(quoted(key)) for key in keys]
@@ -70,8 +70,10 @@ def _check_keys(rows: DataFrame, write: OutputWrite) -> dict[str, tuple[Any, Any
     twice = counted.where(F.col(_COUNT) > 1).select(*columns).limit(1).collect()
     if twice:
         raise wrong_key(view, keys, tuple(twice[0]), SAME_KEY)
-    found = rows.agg(*(bound(column) for column in columns for bound in (F.min, F.max))).collect()
-    bounds = zip(found[0][::2], found[0][1::2], strict=True)
+    rows_of_bounds = rows.agg(
+        *(bound(column) for column in columns for bound in (F.min, F.max))
+    ).collect()
+    bounds = zip(rows_of_bounds[0][::2], rows_of_bounds[0][1::2], strict=True)
     return dict(zip(keys, bounds, strict=True))
 
 
@@ -86,7 +88,7 @@ def _rewrite(
     rows: DataFrame,
     bounds: Mapping[str, tuple[Any, Any]],
 ) -> Replacement:
-    """Write the surviving rows of files that hold replaced ones; these files go."""
+    """Write the surviving rows of files that contain replaced ones."""
     kept_by = _between(bounds)
     target = read_kept(session, snapshot, kept_by=None if kept_by is None else str(kept_by))
     target = target.select("*", F.col("_metadata.file_path").alias(_FILE))
@@ -113,7 +115,7 @@ def _rewrite(
 
 
 def _between(bounds: Mapping[str, tuple[Any, Any]]) -> Predicate | None:
-    """What the rows of the table fulfil that may have a key of a new row."""
+    """Return the condition that table rows with a key of a new row fulfil."""
     parts = [
         Compare(Column((key,)), op, Literal(value))
         for key, (least, greatest) in bounds.items()

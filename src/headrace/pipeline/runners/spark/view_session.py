@@ -1,4 +1,4 @@
-"""The settings that views run under: what is fixed, and what a session brings along."""
+"""Creates the sessions that views run in: fixed settings, and those of the given session."""
 
 from collections.abc import Iterator, Mapping
 
@@ -16,12 +16,12 @@ PINNED = {
     "spark.sql.sources.partitionOverwriteMode": "static",
     "spark.sql.ui.explainMode": "extended",
 }
-"""The same in every run, whatever the session says."""
+"""The settings that are the same in every run."""
 _OF_THE_PROJECT = frozenset({"spark.sql.session.timeZone", "spark.sql.ansi.enabled"})
 
 
 def view_session(base: SparkSession, profile: Profile, settings: Settings) -> SparkSession:
-    """A session beside another one, with the settings that views of a project run under."""
+    """Return a new session with the settings of a project's views."""
     session = base.newSession()
     for name, value in profile.spark_settings().items():
         if session.conf.isModifiable(name):
@@ -37,10 +37,10 @@ def view_session(base: SparkSession, profile: Profile, settings: Settings) -> Sp
 
 
 def changed_settings(session: SparkSession | None) -> dict[str, str]:
-    """What a session, or the one that is running, was started with that can change a result.
+    """Return the settings that a session was started with and that can change a result.
 
-    Views run in sessions beside it. These take over what it was started with, and nothing that
-    was set later.
+    None stands for the running session. Views run in sessions next to it, which inherit the
+    settings it was started with, but none that were set later.
     """
     session = SparkSession.getActiveSession() if session is None else session
     if session is None or is_connect(session):
@@ -49,7 +49,7 @@ def changed_settings(session: SparkSession | None) -> dict[str, str]:
 
 
 def unplanned_settings(session: SparkSession, plan: ViewPlan) -> Iterator[str]:
-    """Settings under which a view runs and was not planned, as reasons not to trust its key."""
+    """Yield the settings that a view was not planned with, as reasons to distrust its key."""
     planned = plan.key.settings
     actual = _changed(session.conf.getAll)
     for name in sorted(actual):
@@ -58,5 +58,5 @@ def unplanned_settings(session: SparkSession, plan: ViewPlan) -> Iterator[str]:
 
 
 def _changed(settings: Mapping[str, str]) -> dict[str, str]:
-    found = result_settings(settings)
-    return {n: v for n, v in found.items() if n not in PINNED and n not in _OF_THE_PROJECT}
+    changed = result_settings(settings)
+    return {n: v for n, v in changed.items() if n not in PINNED and n not in _OF_THE_PROJECT}

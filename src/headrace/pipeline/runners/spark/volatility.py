@@ -1,4 +1,4 @@
-"""Whether Spark may compute something else next time: its own analysed plan is asked."""
+"""Finds out from Spark's analysed plan whether a query is deterministic."""
 
 from pyspark.sql import DataFrame
 
@@ -6,6 +6,6 @@ from headrace.spark.jvm import load_frames
 
 
 def volatile_parts(frame: DataFrame) -> tuple[str, ...]:
-    """What in a query depends on chance, the clock or the session, as reasons; () if nothing."""
+    """Return why a query depends on randomness, the clock or the session; () if it does not."""
     reasons = load_frames(frame.sparkSession).volatility(frame._jdf)  # noqa: SLF001  (the JVM's own)
     return tuple(reasons.splitlines())
