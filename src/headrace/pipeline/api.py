@@ -147,18 +147,20 @@ class Project(ProjectFiles, frozen=True, kw_only=True):
         `record.check()`.
 
         Args:
-            engine: The runner: `spark`, or `datafusion` for an embedded run; by default that of the
-                bundle, or Spark.
+            engine: The runner: `spark`, or `datafusion` for an embedded run; by default that of
+                the bundle, or Spark.
             profile: The profile, which limits the resources of the run.
             select: Views to run: names, patterns, `+name` with everything that it reads, `name+`
                 with everything that reads it; by default all.
-            exclude: Views not to run, in the same forms. variables: Variables to change. pins:
-            Versions of sources. full_refresh: Run all selected views, and rewrite their outputs.
-            analyse: Record the metrics of the physical plans. run_id: The id of the run; by default
-            a new one. A retry under the same id does not write
-                anything twice.
-            bundle: The id of a stored bundle, or a prefix of it, to run as it was planned: its SQL
-                over its files, whatever the project says now. Functions must be unchanged.
+            exclude: Views not to run, in the same forms.
+            variables: Variables to change.
+            pins: Versions of sources.
+            full_refresh: Run all selected views, and rewrite their outputs.
+            analyse: Record the metrics of the physical plans.
+            run_id: The id of the run; by default a new one. A retry under the same id does not
+                write anything twice.
+            bundle: The id of a stored bundle, or a prefix of it, to run as it was planned: its
+                SQL over its files, whatever the project says now. Functions must be unchanged.
             session: A Spark session; by default the running one, or a local one.
             progress: Observes the run.
 
