@@ -243,6 +243,41 @@ def test_a_damaged_page_is_noticed_by_its_checksum(tmp_path: Path) -> None:
         open_snapshot(tmp_path).rows().read_all()
 
 
+@pytest.mark.parametrize("where", [None, "n >= 0", "m >= 0"])
+@pytest.mark.parametrize("rows", [60, 20_000])
+def test_a_column_that_ends_before_its_row_group_is_damage(
+    tmp_path: Path, rows: int, where: str | None
+) -> None:
+    data = pa.table({"n": range(rows), "m": range(rows)})
+    write_table(
+        tmp_path,
+        [*FIELDS, field("m", "long")],
+        [data],
+        compression="none",
+        data_page_version="2.0",
+        use_dictionary=False,
+        write_statistics=False,
+    )
+    path = tmp_path / "part-0.parquet"
+    content = bytearray(path.read_bytes())
+    start = pq.read_metadata(path).row_group(0).column(0).data_page_offset
+    # Let the header of the first page say that it has no values.
+    place = content.index(_zigzag(rows), start)
+    content[place : place + len(_zigzag(rows))] = _zigzag(0, size=len(_zigzag(rows)))
+    path.write_bytes(content)
+    with pytest.raises(CorruptDataFileError, match="part-0"):
+        open_snapshot(tmp_path).rows(where=where).read_all()
+
+
+def _zigzag(number: int, *, size: int = 1) -> bytes:
+    """Encode a number as Thrift's compact protocol does, with at least `size` bytes."""
+    rest, groups = 2 * number, []
+    while rest or len(groups) < size:
+        groups.append(rest & 0x7F)
+        rest >>= 7
+    return bytes([*(group | 0x80 for group in groups[:-1]), groups[-1]])
+
+
 def test_a_folder_in_the_place_of_a_file_is_a_typed_error(tmp_path: Path) -> None:
     write_table(tmp_path, FIELDS, [numbers(0, 3)])
     (tmp_path / "part-0.parquet").unlink()

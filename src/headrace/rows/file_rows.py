@@ -204,16 +204,26 @@ class FileRows:
         return sum(chunks.column(leaf).total_compressed_size for leaf in selection.leaves)
 
     def _stored(self, group: int, selection: Selection) -> Iterator[pa.RecordBatch]:
-        """What the file holds of a row group, in plain types of its own."""
+        """Yield the stored rows of a row group.
+
+        Raises:
+            pa.ArrowInvalid: a column ends before the row group does.
+        """
         rows_per_batch = self._request.rows_per_batch
+        rows_left = self._footer.row_group(group).num_rows
         if not selection.leaves:
-            yield from _bare(self._footer.row_group(group).num_rows, rows_per_batch)
+            yield from _bare(rows_left, rows_per_batch)
             return
         if self._opened.source.is_local_file:  # else the store counts
             self._meter.count(bytes_read=self._size_bytes(group, selection), requests=1)
-        yield from self._reader.iter_batches(
+        batches = self._reader.iter_batches(
             rows_per_batch, row_groups=[group], column_indices=selection.leaves, use_threads=False
         )
+        for batch in batches:
+            rows_left -= batch.num_rows
+            yield batch
+        if rows_left:  # Arrow ends with the shortest column, without an error
+            raise pa.ArrowInvalid(f"row group {group} does not have the rows its footer says")
 
 
 def _is_coded(chunk: pq.ColumnChunkMetaData) -> bool:
