@@ -1,8 +1,8 @@
-"""Small files that are stored alike, decoded by a compiled loop into the same columns.
+"""Decodes small files with identical schemas into shared columns, with a compiled loop.
 
-Arrow opens the first file of each kind. A file whose footer has the same schema, notes and writer,
-byte for byte, is read by the same plan, and its rows are appended to those of the files before it.
-Whatever the loop declines is left to Arrow.
+Arrow opens the first file of each kind. A file whose footer has the same schema, key-value metadata
+and writer, byte for byte, is decoded by the same plan, and its rows are appended to those of the
+previous files. Arrow decodes whatever the loop declines.
 """
 
 import os
@@ -26,11 +26,11 @@ from headrace.rows.reading import ReadLeaf
 from headrace.rows.stored_rows import StoredRows
 
 _MOST_KINDS = 8
-"""Tables have had few schemas; where footers differ from file to file, Arrow reads them."""
+"""The maximum number of kinds to remember; Arrow reads files of further kinds."""
 _MOST_DECLINED = 32
 _MOST_COLUMNS = 256
 _ROW_BYTES = 16
-"""Room for texts to begin with."""
+"""Initial buffer size for text, per row."""
 _LARGEST_PAGE_BYTES = 1 << 26
 
 
@@ -39,13 +39,13 @@ class FileKind(msgspec.Struct, frozen=True):
 
     plan: FilePlan
     layouts: Mapping[int, ChunkLayout]
-    """The layout of each column that is read, by its position in the file."""
+    """The layout of each decoded column, by its position in the file."""
     leaves: Any
-    """The number of each of these columns among the leaf columns of the file."""
+    """The leaf column number of each of these columns, as a NumPy array."""
 
 
 class AlikeFiles:
-    """Reads small local files, and remembers the kinds that it has met; threads share it."""
+    """Caches the file kinds seen so far. Shared by threads."""
 
     def __init__(self, source: RowSource) -> None:
         self._source = source
@@ -54,19 +54,19 @@ class AlikeFiles:
 
     @property
     def is_hopeless(self) -> bool:
-        """Whether so many files in a row were left to Arrow that no other is tried."""
+        """Whether the last `_MOST_DECLINED` files were all declined; no further file is tried."""
         return self._declined >= _MOST_DECLINED
 
     def note(self, *, was_decoded: bool) -> None:
-        """Take note of a file that was decoded, or left to Arrow."""
+        """Record whether a file was decoded or declined."""
         self._declined = 0 if was_decoded else self._declined + 1
 
     def appending(self, files: int) -> "AppendedRows":
-        """Begin to join the rows of at most so many files."""
+        """Start joining the rows of at most `files` files."""
         return AppendedRows(self._source, self, files)
 
     def kind(self, file: DataFile, content: bytes, footer: Footer) -> FileKind | None:
-        """How a file is decoded; None: Arrow must decode it."""
+        """Return how to decode a file, or None if Arrow must."""
         key = footer.kind(content)
         if key not in self._kinds:
             if len(self._kinds) >= _MOST_KINDS:
@@ -79,7 +79,7 @@ class AlikeFiles:
             parquet = pq.ParquetFile(pa.BufferReader(content))
             plan = self._source.plans.plan(parquet, self._source.request, path=file.uri)
         except (pa.ArrowException, OSError, HeadraceError):
-            return None  # Arrow's way reports it
+            return None  # reading it with Arrow reports the error
         layouts: dict[int, ChunkLayout] = {}
         leaves: dict[int, int] = {}
         for column in (*plan.wanted.values(), *plan.looked_at.values()):
@@ -98,7 +98,7 @@ class AlikeFiles:
 
 
 class AppendedRows:
-    """The rows of files of one kind and one partition, joined as they are stored."""
+    """Joins the stored rows of files of one kind and one partition."""
 
     def __init__(self, source: RowSource, alike: AlikeFiles, files: int) -> None:
         self._source = source
@@ -111,10 +111,10 @@ class AppendedRows:
         self._files: list[DataFile] = []
 
     def add(self, file: DataFile) -> int | None:
-        """Append the rows of a file, and return how many it has.
+        """Append the rows of a file.
 
         Returns:
-            None: the file must be read in another way, or has no place here.
+            The number of rows, or None if the file was declined or does not fit these columns.
         """
         if self._alike.is_hopeless:
             return None
@@ -143,7 +143,7 @@ class AppendedRows:
         return rows
 
     def finished(self) -> "JoinedFiles | None":
-        """What has been appended; None: nothing. The next file begins anew."""
+        """Return the joined rows, or None if there are none, and start over."""
         columns, kind, files = self._columns, self._kind, self._files
         self._columns, self._kind, self._files = None, None, []
         if columns is None or kind is None or not files:
@@ -175,7 +175,7 @@ class AppendedRows:
         )
 
     def _read(self, file: DataFile) -> bytes | None:
-        """The bytes of a file; None if it is not as the log says."""
+        """Return the bytes of a local file; None if it has vectors or another size than logged."""
         if file.deletion_vector is not None or file.only is not None:
             return None
         path = self._source.files.store.local_path(file.uri)
@@ -195,7 +195,7 @@ class AppendedRows:
 
 
 class _Columns:
-    """The columns that grow."""
+    """Growing output columns."""
 
     def __init__(self, kind: FileKind, most_rows: int) -> None:
         layouts = list(kind.layouts.values())
@@ -226,7 +226,7 @@ class _Columns:
         self._appending_ref = byref(self._appending)
 
     def append(self, content: bytes, footer: Any) -> bool:
-        """Append the rows of a file; False: it cannot be decoded here, and nothing is appended."""
+        """Append the rows of a file; return False, with nothing appended, if it is declined."""
         loop, to = append_loop(), self._appending
         assert loop is not None
         to.column = to.is_begun = 0
@@ -243,7 +243,7 @@ class _Columns:
         return True
 
     def arrays(self) -> Iterator[pa.Array]:
-        """The values of each column."""
+        """Return the values of each column."""
         return (output.array() for output in self._outputs)
 
     def _make_room(self, number: int, status: int) -> None:
@@ -293,15 +293,15 @@ class JoinedFiles:
         self._batch = pa.RecordBatch.from_arrays(list(arrays.values()), names)
 
     def rows(self) -> Iterator[pa.RecordBatch]:
-        """The wanted rows.
+        """Yield the matching rows.
 
         Raises:
-            HeadraceError: as `RowSource.parts`, after the rows of the files before.
+            HeadraceError: as `RowSource.parts`, after the rows of the previous files.
         """
         try:
             rows = self._joined_rows()
         except (pa.ArrowException, HeadraceError):
-            # A value does not fit, in a file that is yet to be named.
+            # A value does not fit the table's type. Read file by file to name the file.
             for file in self._files:
                 for part in self._source.parts(file):
                     part_rows = part.rows()

@@ -1,11 +1,11 @@
-"""Old days: files whose writer counted them in the hybrid calendar.
+"""Rebases old dates and times written in the hybrid Julian-Gregorian calendar.
 
-Before version 3 Spark counted days before 15 October 1582 in the Julian calendar, and later
-versions still do where they are told to; a note in the footer says so. The reading of the
-calendar is kept: 1500-02-28 stays 1500-02-28, though it is another day of the count.
+Before version 3, Spark stored days before 15 October 1582 in the Julian calendar; later versions
+do so in legacy mode. A footer entry records it. Rebasing keeps the calendar date: 1500-02-28 stays
+1500-02-28, although its day number changes.
 
-Times are kept to their reading in the writer's zone. Where that is not UTC, zones had offsets of
-their own before 1900, which differ between Java's two libraries: such times are refused.
+Timestamps keep their local time in the writer's zone. Before 1900, Java's two time libraries
+disagree on the offsets of zones other than UTC, so such timestamps are refused.
 """
 
 from collections.abc import Mapping
@@ -27,27 +27,27 @@ _ZONE = b"org.apache.spark.timeZone"
 _UTC = frozenset(("UTC", "Etc/UTC", "Z", "GMT", "Etc/GMT", "Etc/UCT", "UCT", "Zulu"))
 _EPOCH = date(1970, 1, 1)
 _GREGORIAN = (date(1582, 10, 15) - _EPOCH).days
-"""From this day on, counted from 1970, both calendars are one."""
+"""The first day, counted from 1970, on which both calendars agree."""
 _SETTLED_US = (date(1900, 1, 1) - _EPOCH).days * 86_400_000_000
-"""From this moment on, every zone reads the same in both of Java's libraries."""
+"""The first moment at which Java's two libraries agree on all zones."""
 _DAY_US = 86_400_000_000
 _JULIAN_EPOCH = -719_164
-"""1 January of the year 1 by the Julian calendar, counted from 1970."""
+"""1 January of the year 1 in the Julian calendar, counted from 1970."""
 
 
 class Calendar(msgspec.Struct, frozen=True, kw_only=True):
-    """In which calendar a file counts its days and times."""
+    """The calendars that a file's dates and times were written in."""
 
     path: str
     has_old_dates: bool
-    """Whether dates, and times other than INT96, are of the hybrid calendar."""
+    """Whether dates, and timestamps other than INT96, use the hybrid calendar."""
     has_old_int96: bool
-    """Whether INT96 times are."""
+    """Whether INT96 timestamps use the hybrid calendar."""
     zone: str
 
     @classmethod
     def of(cls, path: str, footer: Mapping[bytes, bytes] | None) -> "Calendar":
-        """The calendar that the notes in a footer tell of."""
+        """Return the calendars recorded in a footer's key-value metadata."""
         notes = footer or {}
         version = _version(notes[_WRITER]) if _WRITER in notes else None
         is_old = version is not None and version < (3, 0)
@@ -61,22 +61,22 @@ class Calendar(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_todays(self) -> bool:
-        """Whether nothing in the file is of another calendar."""
+        """Whether nothing in the file needs rebasing."""
         return not (self.has_old_dates or self.has_old_int96)
 
     def is_old(self, source: pa.DataType, *, physical_type: str) -> bool:
-        """Whether values of a column need to be looked at."""
+        """Whether values of a column may need rebasing."""
         if types.is_timestamp(source) and physical_type == "INT96":
             return self.has_old_int96
-        # Times on the wall came with version 3.4, and are of the one calendar.
+        # Timestamps without a zone came with version 3.4, and use the Gregorian calendar.
         is_instant = types.is_timestamp(source) and source.tz is not None
         return self.has_old_dates and (types.is_date32(source) or is_instant)
 
     def rebased(self, array: pa.Array) -> pa.Array:
-        """The same readings of the calendar, counted as everybody does today.
+        """Return the same calendar dates and times in the proleptic Gregorian calendar.
 
         Raises:
-            UnsupportedFeatureError: they are too old to be told.
+            UnsupportedFeatureError: values are too old to be rebased exactly.
         """
         if types.is_date32(array.type):
             days = array.cast(pa.int32()).cast(pa.int64())
@@ -111,10 +111,10 @@ def _version(text: bytes) -> tuple[int, int] | None:
 
 
 def _shift(days: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """How far each day of the hybrid count lies from the day of the same name.
+    """Return how many days to add to each hybrid day to keep its calendar date.
 
-    The Julian calendar has a leap day in every century; the Gregorian lacks it in three of four.
-    So the distance changes after the 29th of February of such a year.
+    The Julian calendar has a leap day in every century year, the Gregorian in one of four. So the
+    difference changes after the 29th of February of such a year.
     """
     year_1 = date(1, 1, 1).toordinal() - _EPOCH.toordinal() - _JULIAN_EPOCH
     centuries = [year for year in range(100, 1582, 100) if year % 400]
@@ -124,6 +124,6 @@ def _shift(days: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 
 
 def _julian_march(year: int) -> int:
-    """The 1st of March of a year by the Julian calendar, counted from 1970."""
+    """Return the 1st of March of a year in the Julian calendar, counted from 1970."""
     leap_days = (year - 1) // 4
     return _JULIAN_EPOCH + 365 * (year - 1) + leap_days + 31 + 29

@@ -1,8 +1,8 @@
-"""Which rows a commit changed: the files that hold them, and what became of them.
+"""Which rows a commit changed: the files that contain them, and the type of change.
 
-A writer that changes rows may write them aside, as change data, which then tells it all. Else
-the files themselves tell it: rows of added files were inserted, those of removed ones deleted, and
-of a file that got another deletion vector just the rows in which the two vectors differ.
+A writer may write changed rows as change data files, which then contain all changes. Otherwise,
+rows of added files were inserted and rows of removed files deleted; of a file with a new deletion
+vector, only the rows in which the two vectors differ changed.
 """
 
 from collections.abc import Iterator, Sequence
@@ -30,21 +30,21 @@ class _Changed(msgspec.Struct, frozen=True, kw_only=True):
     file: Add
     only: DeletionVector | None = None
     change_type: str | None
-    """None: the rows themselves tell."""
+    """The type of change of all rows; None if each row has its own."""
 
 
 def is_kept(metadata: Metadata) -> bool:
-    """Whether the table keeps what is needed to tell its changes."""
+    """Whether the table has a change feed enabled."""
     return (metadata.configuration.get(_ENABLED) or "").lower() == "true"
 
 
 def changed_files(
     commit: Commit, *, columns: Sequence[str], context: FileContext, timestamp_ms: int
 ) -> pa.Table:
-    """The files that hold the changed rows of a commit, with these columns of live files.
+    """Return the files that contain the changed rows of a commit, with these columns of live files.
 
     Raises:
-        ChangeDataMissingError: the log does not tell how to read one of them.
+        ChangeDataMissingError: the log lacks what is needed to read one of them.
     """
     found = list(_changed(commit, context=context))
     files = AddBatch(LogFile(path=""), [changed.file for changed in found])
@@ -63,7 +63,7 @@ def changed_files(
 
 
 def inserted_files(files: pa.Table, *, version: int, timestamp_ms: int) -> pa.Table:
-    """Files of a snapshot: to a feed that starts with it, all of their rows are new."""
+    """Return the files of a snapshot as inserts, for a feed that starts with it."""
     nothing = pa.nulls(files.num_rows, files.schema.field("deletion_vector").type)
     return with_changes(
         files.append_column("only_vector", nothing),
@@ -76,7 +76,7 @@ def inserted_files(files: pa.Table, *, version: int, timestamp_ms: int) -> pa.Ta
 def with_changes(
     files: pa.Table, change_types: pa.StringArray, *, version: int, timestamp_ms: int
 ) -> pa.Table:
-    """Files with what a feed tells of each row beside the table's columns."""
+    """Add the columns of a change feed to files."""
     time = pa.scalar(timestamp_ms * 1000, pa.int64()).cast(_TIME)
     files = files.append_column(CHANGE_TYPE.name, change_types)
     files = files.append_column(COMMIT_VERSION.name, pa.repeat(version, len(files)))
@@ -84,11 +84,11 @@ def with_changes(
 
 
 def committed_ms(commit: Commit, *, metadata: Metadata, table: str) -> int:
-    """When a version was committed: by its own account where the table keeps such times."""
+    """Return the in-commit timestamp of a commit if the table has them, else its file's time."""
     carried = in_commit_timestamps(metadata, table=table)
-    told = None if commit.info is None else commit.info.in_commit_timestamp
-    if carried is not None and commit.version >= carried.since_version and told is not None:
-        return told
+    in_commit_ms = None if commit.info is None else commit.info.in_commit_timestamp
+    if carried is not None and commit.version >= carried.since_version and in_commit_ms is not None:
+        return in_commit_ms
     return commit.modified_ms
 
 
@@ -110,7 +110,7 @@ def _changed(commit: Commit, *, context: FileContext) -> Iterator[_Changed]:
 
 
 def _differences(add: Add, before: DeletionVector | None) -> Iterator[_Changed]:
-    """A file that stays, with another vector: rows that it names no longer, or only now."""
+    """Return the rows in which the old and the new deletion vector of a file differ."""
     after = add.deletion_vector
     if after is not None:
         yield _Changed(file=_with_vector(add, before), only=after, change_type=DELETE)
@@ -121,7 +121,7 @@ def _differences(add: Add, before: DeletionVector | None) -> Iterator[_Changed]:
 def _as_add(action: Cdc | Remove, commit: Commit, context: FileContext) -> Add:
     values = action.partition_values
     if values is None and context.partition_columns:
-        reason = f"it removes {action.path} without saying of which partition"
+        reason = f"it removes {action.path} without its partition values"
         raise ChangeDataMissingError(table=context.root, version=commit.version, reason=reason)
     return Add(
         path=action.path,

@@ -1,9 +1,9 @@
 """The rows that a range of commits inserted, deleted and updated, as a reader.
 
-Change data tells it exactly, and so does a commit of a table that keeps a change feed. Without a
-feed, changes are derived where a commit only adds rows, or only takes rows away, or does both in
-different partitions. A commit that rewrites files says nothing about which of their rows it
-changed, and is refused.
+Commits with change data, and commits of a table with a change feed, are exact. Without a feed,
+changes are derived where a commit only adds rows, only removes rows, or does both in different
+partitions. A commit that rewrites files does not record which of their rows changed, and is
+refused.
 """
 
 from collections.abc import Generator, Sequence
@@ -34,24 +34,24 @@ _COLUMNS = ("uri", "deletion_vector", "typed_partition_values")
 
 
 class ChangePlan(msgspec.Struct, frozen=True, kw_only=True):
-    """Which commits to read the changes of, and under which schema."""
+    """The commits whose changes to read, and the schema to read them with."""
 
     commits: Generator[Commit, None, None]
     """Oldest first."""
     before: Commit
-    """What was in force before the first of them, as if a commit had set it."""
+    """The protocol and metadata in force before the first commit."""
     pinned: PinnedSchema
-    """What the last of them leaves in force: rows have its columns."""
+    """The protocol and metadata in force after the last commit; rows have its columns."""
     context: FileContext
 
 
 def open_change_rows(
     plan: ChangePlan, *, store: Store, request: RowRequest, options: RowOptions
 ) -> RowReader:
-    """The changed rows, oldest commit first; nothing is read before the first batch is asked for.
+    """Return a reader of the changed rows, oldest commit first; it reads on demand.
 
     Raises:
-        ChangeDataMissingError: by the reader: the changed rows of a commit are not known.
+        ChangeDataMissingError: by the reader: the changed rows of a commit are unknown.
     """
     reading = ExecutionContext(settings=options)
     source = ChangeSource.open(store, request=request, context=reading)
@@ -84,7 +84,7 @@ def _changed_files(plan: ChangePlan) -> Generator[ChangedFile, None, None]:
 
 
 def _check(commit: Commit, plan: ChangePlan) -> None:
-    """See that the rows of a commit can be given under the pinned schema."""
+    """Check that the rows of a commit can be read with the pinned schema."""
     try:
         check_readable_by(commit, pinned=plan.pinned)
     except (SchemaChangedError, TableReplacedError) as error:
@@ -96,10 +96,10 @@ def _check(commit: Commit, plan: ChangePlan) -> None:
 
 
 def _check_derivable(commit: Commit, context: FileContext) -> None:
-    """See that no row can be among both those that a commit puts in and those it takes out.
+    """Check that no row can be both inserted and deleted by a commit.
 
     Raises:
-        ChangeDataMissingError: files were rewritten, and rows in them may be unchanged.
+        ChangeDataMissingError: files were rewritten, so some of their rows may be unchanged.
     """
     adds = {canonical_path(add.path): add for add in commit.adds if add.data_change}
     removes = {canonical_path(file.path): file for file in commit.removes if file.data_change}
@@ -114,13 +114,13 @@ def _check_derivable(commit: Commit, context: FileContext) -> None:
         example = next(file for file in taken_out if _partition(file, columns) in shared)
         reason = (
             f"it rewrites {example.path}, and delta.enableChangeDataFeed was not set, so the log "
-            "does not tell which of the rows changed"
+            "does not record which of the rows changed"
         )
         raise ChangeDataMissingError(table=context.root, version=commit.version, reason=reason)
 
 
 def _partition(file: Add | Remove, columns: Sequence[PartitionColumn]) -> tuple[Any, ...]:
-    """The typed partition values: one value may have several texts."""
+    """Return the typed partition values: a value may have several text forms."""
     values = file.partition_values or {}
     typed = [typed_value(values.get(c.physical_name), c.type, column=c.name) for c in columns]
     return tuple("NaN" if value != value else value for value in typed)  # noqa: PLR0124

@@ -1,4 +1,4 @@
-"""Files that hold changed rows, to batches of those rows with the columns of a change feed."""
+"""Reads files of changed rows into batches with the columns of a change feed."""
 
 from collections.abc import Generator, Iterator
 
@@ -21,17 +21,17 @@ from headrace.storage.store import Store
 
 
 class ChangedFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file, or some rows of one, and what a commit did with them."""
+    """A file, or some of its rows, and the type of change."""
 
     file: DataFile
     change_type: pa.Scalar
-    """Null where the file holds change data: each row then has its own."""
+    """Null for files of change data, where each row has its own."""
     version: pa.Scalar
     time: pa.Scalar
 
 
 def changed_files_of(records: pa.RecordBatch) -> Iterator[ChangedFile]:
-    """The files of a batch that `changed_files` has made."""
+    """Return the files in a batch from `changed_files`."""
     feed = (records.column(field.name) for field in FEED_FIELDS)
     for file, change_type, version, time in zip(data_files_of(records), *feed, strict=True):
         yield ChangedFile(file=file, change_type=change_type, version=version, time=time)
@@ -47,19 +47,19 @@ class ChangeSource(msgspec.Struct, frozen=True, kw_only=True):
     def open(
         cls, store: Store, *, request: RowRequest, context: ExecutionContext
     ) -> "ChangeSource":
-        """The changed rows in the files of a store."""
+        """Prepare to read changed rows from a store."""
         return cls(
             data=open_source(store, request=request, context=context),
             change_data=open_source(store, request=with_change_type(request), context=context),
         )
 
     def close(self) -> None:
-        """Drop the reads that were expected and have not started."""
+        """Cancel prefetches that have not started."""
         self.data.close()
         self.change_data.close()
 
     def batches(self, changed: ChangedFile) -> Generator[pa.RecordBatch, None, None]:
-        """The changed rows of one file, with the columns of the feed after those of the table."""
+        """Yield the changed rows of one file: the table's columns, then those of the feed."""
         kind = changed.change_type
         source = self.data if kind.is_valid else self.change_data
         for batch in source.batches(changed.file):

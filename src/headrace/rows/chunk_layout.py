@@ -1,4 +1,4 @@
-"""How a flat column is stored, where a compiled loop can decode it."""
+"""The physical layout of flat columns that a compiled loop can decode."""
 
 import json
 from collections.abc import Mapping
@@ -23,14 +23,14 @@ class ChunkLayout(msgspec.Struct, frozen=True):
     type: pa.DataType
     """The Arrow type that the decoded buffers have."""
     width: int
-    """The bytes of a value; 0: byte arrays."""
+    """The size of a value in bytes; 0 for byte arrays."""
     is_optional: bool
 
 
 def chunk_layout(source: pa.DataType, column: pq.ColumnSchema) -> ChunkLayout | None:
-    """How a column is stored whose Arrow type in the file is `source`; None: Arrow must decode it.
+    """Return the layout of a column with the Arrow type `source`, or None if Arrow must decode it.
 
-    Only types whose Arrow buffers hold the stored values unchanged are decoded here.
+    Only types whose Arrow buffers contain the stored values unchanged are decoded here.
     """
     if column.max_repetition_level or column.max_definition_level > 1:
         return None
@@ -46,7 +46,7 @@ def chunk_layout(source: pa.DataType, column: pq.ColumnSchema) -> ChunkLayout | 
 
 
 def _fixed_types(source: pa.DataType) -> Mapping[str, Mapping[str, object]]:
-    """The physical types that hold a type's own values, each with its annotation."""
+    """Return the physical types that store a type's values unchanged, with their annotations."""
     match source:
         case _ if source == pa.int32():
             return {"INT32": {**_INT, "bitWidth": 32}}
@@ -65,7 +65,7 @@ def _fixed_types(source: pa.DataType) -> Mapping[str, Mapping[str, object]]:
 
 
 def _is_same(expected: Mapping[str, object], logical: Mapping[str, object]) -> bool:
-    """Whether an annotation says what is expected; integers and floats need none."""
+    """Whether an annotation is the expected one; integers and floats need none."""
     if logical.get("Type") in (None, "None", "Undefined"):
         return not expected or expected.get("Type") == "Int"
     return bool(expected and expected.items() <= logical.items())

@@ -1,4 +1,4 @@
-"""An Arrow array that a compiled loop fills."""
+"""Arrow arrays filled by a compiled loop."""
 
 import numpy as np
 import numpy.typing as npt
@@ -12,11 +12,11 @@ Rows = npt.NDArray[np.uint32]
 Flags = npt.NDArray[np.uint8]
 
 COPY_STEP_BYTES = 32
-"""As COPY_STEP in columns.h: short texts are copied by steps of this size."""
+"""As COPY_STEP in columns.h: short texts are copied in steps of this size."""
 _SPARE = 1.1
-"""Room for rows that are longer than the average one."""
+"""Spare room for rows that are longer than average."""
 _MOST_EXPECTED_BYTES = 1 << 26
-"""A footer may say anything: more room is made when it is needed."""
+"""The limit for the first allocation, as footers can lie; the buffer grows on demand."""
 _FEWEST_MEASURED_ROWS = 1000
 _LARGEST_OFFSET = 2**31 - 1
 _CODE_BYTES = _OFFSET_BYTES = 4
@@ -39,14 +39,14 @@ class ChunkOutput:
         chosen: Rows | None = None,
         as_codes: bool = False,
     ) -> None:
-        """Make room for rows.
+        """Allocate the buffers.
 
         Args:
             rows: How many rows the loop advances.
             layout: How the values are stored.
-            valid: Room to note which rows are null; it may be used again when the array is made.
-            row_bytes: The size of an average byte array.
-            chosen: The rows to write; None: all.
+            valid: A validity byte per row; reusable once the array is built.
+            row_bytes: The average size of a byte array.
+            chosen: The rows to write; None for all.
             as_codes: Write dictionary codes instead of values.
         """
         self._layout = layout
@@ -77,7 +77,7 @@ class ChunkOutput:
         )
 
     def grow(self, wanted: int) -> None:
-        """Make room for at least `wanted` bytes of byte arrays."""
+        """Grow the buffer of byte arrays to at least `wanted` bytes."""
         if wanted > _LARGEST_OFFSET:
             raise UnusualChunkError("the byte arrays are more than an array can hold")
         size = min(max(wanted, 2 * self._out.size), _LARGEST_OFFSET)
@@ -86,7 +86,7 @@ class ChunkOutput:
 
     @property
     def row_bytes(self) -> float:
-        """The room for byte arrays that a row needed."""
+        """The average size of the byte arrays written, or 0.0 after few rows."""
         written: int = self.state.written
         if self._offsets is None or written < _FEWEST_MEASURED_ROWS:
             return 0.0
@@ -94,7 +94,7 @@ class ChunkOutput:
         return used / written
 
     def array(self) -> pa.Array:
-        """The values that were written."""
+        """Return the values written."""
         count, valid = self.state.written, self._validity()
         if self._offsets is None:
             used = count * self._layout.width
@@ -106,7 +106,7 @@ class ChunkOutput:
         return pa.Array.from_buffers(self._layout.type, count, buffers, self.state.nulls)
 
     def codes(self, words: pa.Array | None) -> pa.DictionaryArray:
-        """The dictionary codes that were written."""
+        """Return the dictionary codes written."""
         count = self.state.written
         buffers = [self._validity(), self._out]
         codes = pa.Array.from_buffers(pa.int32(), count, buffers, self.state.nulls)

@@ -1,8 +1,8 @@
-"""A column chunk of a flat column, decoded by a compiled loop: only the chosen rows are written.
+"""Decodes a column chunk of a flat column with a compiled loop that writes only the chosen rows.
 
-The loop knows the usual encodings of numbers and byte arrays. Everything else, damage included,
-raises `UnusualChunkError`, and Arrow's reader decides. Pages without a chosen row are not
-decompressed, and bytes are read when the first page is needed.
+The loop supports the usual encodings of numbers and byte arrays. Everything else, including damage,
+raises `UnusualChunkError`, and Arrow's reader decodes or reports it. Pages without a chosen row are
+not decompressed. Bytes are read on demand.
 """
 
 from collections.abc import Callable
@@ -38,10 +38,10 @@ class ColumnChunk:
         """Prepare to decode; nothing is read.
 
         Args:
-            metadata: What the footer says of the chunk.
+            metadata: The chunk's metadata in the footer.
             layout: How its values are stored.
-            read_into: Fills memory with the file's bytes from an offset on.
-            memory: Where buffers for pages come from.
+            read_into: Fills memory with the file's bytes, starting at an offset.
+            memory: The source of page buffers.
         """
         self._layout = layout
         self._read_into = read_into
@@ -66,7 +66,7 @@ class ColumnChunk:
         self._valid = np.empty(0, np.uint8)
 
     def skip(self, rows: int) -> None:
-        """Leave out the next rows."""
+        """Skip the next rows."""
         self._skipped_rows += rows
 
     def take(self, rows: int, chosen: Rows | None = None) -> pa.Array:
@@ -74,7 +74,7 @@ class ColumnChunk:
 
         Args:
             rows: How many rows to advance.
-            chosen: The indices, ascending, of those to return; None: all.
+            chosen: The indices of the rows to return, ascending; None for all.
 
         Raises:
             UnusualChunkError: Arrow must decode the chunk.
@@ -106,7 +106,7 @@ class ColumnChunk:
             self._words = self._read_words()
         if output.state.done == rows:
             return output.codes(self._words)
-        # The writer's dictionary was full: from here on the pages have plain values.
+        # The writer's dictionary was full: the remaining pages contain plain values.
         self._has_codes = False
         values = self.take(rows - output.state.done)
         if not output.state.written:
@@ -114,7 +114,7 @@ class ColumnChunk:
         return pa.concat_arrays([output.codes(self._words).dictionary_decode(), values])
 
     def _room_for(self, rows: int) -> Flags:
-        """Room to note which rows are null; it is used again for the next batch."""
+        """Return a validity buffer, which is reused for the next batch."""
         if len(self._valid) < rows:
             self._valid = np.empty(rows, np.uint8)
         return self._valid
@@ -147,7 +147,7 @@ class ColumnChunk:
         return output
 
     def _read(self, wanted: int) -> None:
-        """Have at least `wanted` bytes of the next page in the window."""
+        """Fill the window with at least `wanted` bytes of the next page."""
         state = self._state
         skipped = max(state.input_at - state.input_size, 0)
         kept = max(state.input_size - state.input_at, 0)

@@ -1,7 +1,7 @@
-"""From the type that a file has to the type that the table has.
+"""Converts values from a file's type to the table's type without loss.
 
-Only what loses nothing is done: type widening as Delta allows it, other spellings of one type,
-and casts that fail rather than change a value. Texts are never read as numbers, nor written.
+Allowed are Delta's type widening, other encodings of the same type, and casts that fail rather than
+change a value. Strings are never parsed as numbers, nor numbers formatted as strings.
 """
 
 from collections.abc import Callable
@@ -14,17 +14,17 @@ from pyarrow import types
 Convert: TypeAlias = Callable[[pa.Array], pa.Array]
 
 _EXACT_BITS = 32
-"""Integers up to this width are doubles without loss."""
+"""The widest integers that doubles represent without loss."""
 _DECIMAL_DIGITS = 76
 
 
 def converter(source: pa.DataType, target: pa.DataType) -> Convert:
-    """How arrays of a file become arrays of the table's type.
+    """Return a function that converts arrays of a file to the table's type.
 
-    The arrays are checked as they are converted: what does not fit is a `pa.ArrowInvalid`.
+    It raises `pa.ArrowInvalid` for values that do not fit.
 
     Raises:
-        TypeError: values of the one are no values of the other.
+        TypeError: the types are incompatible.
     """
     if source == target:
         return _unchanged
@@ -39,7 +39,7 @@ def converter(source: pa.DataType, target: pa.DataType) -> Convert:
     if types.is_date32(source) and types.is_timestamp(target) and target.tz is None:
         return lambda array: array.cast(pa.timestamp("s")).cast(target)
     if types.is_integer(source) and types.is_decimal(target):
-        # By way of a type in which every integer fits, whatever the file calls its width.
+        # By way of a type in which every integer fits, whatever width the file declares.
         widest = pa.decimal256(_DECIMAL_DIGITS, target.scale)
         return lambda array: array.cast(widest).cast(target)
     if _is_castable(source, target):
@@ -52,7 +52,7 @@ def _unchanged(array: pa.Array) -> pa.Array:
 
 
 def _is_castable(source: pa.DataType, target: pa.DataType) -> bool:
-    """Whether a checked cast gives the same value in the other type, or fails."""
+    """Whether a checked cast either preserves every value or fails."""
     if types.is_null(source):
         return True
     if types.is_integer(source):
@@ -84,10 +84,10 @@ def _is_bytes(kind: pa.DataType) -> bool:
 
 
 def _to_timestamp(array: pa.Array, target: pa.DataType) -> pa.Array:
-    """The same moment, or the same reading of the clock, in the table's unit.
+    """Return the same timestamps in the table's unit.
 
-    Files tell moments in UTC, so the zone is but a name here. What is finer than the unit is cut
-    off towards the past, as Spark does.
+    Files store moments in UTC, so changing the zone changes no value. Finer units are truncated
+    towards the past, as in Spark.
     """
     plain = array.cast(pa.timestamp(array.type.unit))
     try:

@@ -1,8 +1,8 @@
-"""Counting rows exactly, from statistics and deletion vectors where they prove it.
+"""Counts rows exactly, from statistics and deletion vectors where they suffice.
 
-A file is counted by its statistics if they say how many rows it has and that all of them match; a
-file without a match is not even listed. All other files are read: without a condition only their
-footers, with one only the columns that it looks at.
+A file is counted by its statistics if they contain its number of rows and prove that all of them
+match; files that cannot match are not listed. All other files are read: only their footers without
+a condition, and only the columns of the condition with one.
 """
 
 from collections.abc import Generator
@@ -32,16 +32,16 @@ def count_rows(scan: Scan, *, store: Store, request: RowRequest, options: RowOpt
     """Count the matching rows of a scan's files.
 
     Args:
-        scan: The files that may hold matching rows.
-        store: Where they are.
-        request: No columns, and the condition.
-        options: How to read the files that must be.
+        scan: The files that may contain matching rows.
+        store: The store of the files.
+        request: The condition, with no columns.
+        options: How to read the files that must be read.
 
     Raises:
         UnsupportedPredicateError: the condition cannot be evaluated by rows.
         DamageError: a file that must be read cannot be.
     """
-    request.filter_columns  # noqa: B018  (refuses what it cannot evaluate, before anything is read)
+    request.filter_columns  # noqa: B018  (raises for what it cannot evaluate, before anything is read)
     reading = ExecutionContext(settings=options)
     known = _Known(scan, reading)
     source = open_source(store, request=request, context=reading)
@@ -59,7 +59,7 @@ def count_rows(scan: Scan, *, store: Store, request: RowRequest, options: RowOpt
 
 
 class _Known:
-    """Counts what the log proves, and gives the files for which it proves nothing."""
+    """Counts files by their statistics, and yields the files that must be read."""
 
     def __init__(self, scan: Scan, reading: ExecutionContext) -> None:
         self._scan = scan
@@ -69,7 +69,7 @@ class _Known:
         self.files_left = 0
 
     def rest(self) -> Generator[DataFile, None, None]:
-        """The files that must be read; the others have been counted when it ends."""
+        """Yield the files that must be read; at its end, all others have been counted."""
         fields = (*add_fields(_FILE_COLUMNS), "stats")
         projection = (*fields, "stats_parsed.numRecords")
         with self._scan.replay(self._reading, projection=projection) as run:
@@ -82,7 +82,7 @@ class _Known:
                     yield from data_files_of(arrow_files(left, self._scan.context, _FILE_COLUMNS))
 
     def _count(self, files: ColumnBatch) -> ColumnBatch:
-        """Count the files of which enough is known, and return the others."""
+        """Count the files with sufficient statistics, and return the others."""
         live = pc.subtract(record_counts(files), vector_cardinalities(files))
         is_known = pc.fill_null(pc.greater_equal(live, 0), False)
         predicate = self._scan.request.predicate

@@ -1,4 +1,4 @@
-"""One data file to batches of the table's rows."""
+"""Reads one data file into batches of the table's rows."""
 
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -22,20 +22,20 @@ from headrace.rows.stored_rows import StoredRows
 
 
 class DataFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A live file, as far as its rows are concerned."""
+    """What is needed of a live file to read its rows."""
 
     uri: str
     deletion_vector: DeletionVector | None
     partition: Mapping[str, pa.Scalar] = msgspec.field(default_factory=dict)
     """The typed value of each partition column, by its name."""
     size_bytes: int = 0
-    """How large the file is; 0: that is not known."""
+    """The size of the file; 0 if unknown."""
     only: DeletionVector | None = None
-    """Only the rows that this vector names; None: all that are not deleted."""
+    """Read only the rows in this vector; None for all rows that are not deleted."""
 
 
 class FilePart(msgspec.Struct, frozen=True, kw_only=True):
-    """Some stored rows of a file, which need not be open any more."""
+    """Some stored rows of a file, which may be closed already."""
 
     uri: str
     content: StoredRows
@@ -43,18 +43,18 @@ class FilePart(msgspec.Struct, frozen=True, kw_only=True):
     batch: pa.RecordBatch
 
     def rows(self) -> pa.RecordBatch | None:
-        """The wanted rows; None: there are none.
+        """Return the matching rows, or None if there are none.
 
         Raises:
             CorruptDataFileError: a value does not fit the table's type.
-            UnsupportedFeatureError: old times are in a form that is not read.
+            UnsupportedFeatureError: old timestamps cannot be rebased exactly.
         """
         with data_file_errors(self.uri):
             return self.content.rows(self.batch, self.first_row)
 
 
 class RowSource(msgspec.Struct, frozen=True, kw_only=True):
-    """Where data files are read from, and what is wanted of them."""
+    """Reads data files of a store for one request."""
 
     files: FileBytes
     request: RowRequest
@@ -64,30 +64,30 @@ class RowSource(msgspec.Struct, frozen=True, kw_only=True):
     memory: Memory = msgspec.field(default_factory=Memory)
 
     def batches(self, file: DataFile) -> Generator[pa.RecordBatch, None, None]:
-        """The wanted rows of one file, in its order; no batch is empty.
+        """Yield the matching rows of one file in order; no batch is empty.
 
         Raises:
-            DataFileNotFoundError: the file, or that of its deletion vector, is not there.
-            CorruptDataFileError: the file is damaged, or is not what the table says.
-            UnsupportedFileError: it is healthy, but has what is not read.
-            CorruptDeletionVectorError: it cannot be told which rows are deleted.
-            UnsupportedFeatureError: the file has a variant, or old times, in a form that is not
-                read.
+            DataFileNotFoundError: the file or its deletion vector file does not exist.
+            CorruptDataFileError: the file is damaged, or does not match the table's schema.
+            UnsupportedFileError: the file is healthy, but uses a feature that is not supported.
+            CorruptDeletionVectorError: the deletion vector cannot be decoded.
+            UnsupportedFeatureError: the file has variants, or old timestamps, in an unsupported
+                form.
         """
         with self._open(file, Read.AS_NEEDED) as rows:
             yield from rows.batches()
 
     def close(self) -> None:
-        """Drop the reads that were expected and have not started."""
+        """Cancel prefetches that have not started."""
         self.files.close()
 
     def expect(self, files: Iterable[DataFile]) -> None:
-        """Start to read files of a remote store, as far as there is room."""
+        """Prefetch files of a remote store within the memory budget."""
         for file in files:
             self.files.expect(file.uri, size_bytes=file.size_bytes)
 
     def parts(self, file: DataFile) -> list[FilePart]:
-        """What a small file holds, as it is stored.
+        """Return the stored rows of a small file.
 
         Raises:
             HeadraceError: as `batches`.

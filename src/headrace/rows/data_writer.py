@@ -1,4 +1,4 @@
-"""Rows as a Parquet file in memory: for writers that put whole objects."""
+"""Encodes rows as Parquet files in memory, for writers that put whole objects."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 
 
 def parquet_bytes(table: pa.Table, *, without: Sequence[str] = ()) -> bytes:
-    """The file of a table's rows, without some of its columns."""
+    """Encode a table as Parquet, without some of its columns."""
     out = pa.BufferOutputStream()
     pq.write_table(table.drop_columns(list(without)) if without else table, out)
     content: bytes = out.getvalue().to_pybytes()
@@ -17,7 +17,7 @@ def parquet_bytes(table: pa.Table, *, without: Sequence[str] = ()) -> bytes:
 def partitions_of(
     table: pa.Table, columns: Sequence[str]
 ) -> "list[tuple[dict[str, str | None], pa.Table]]":
-    """A table cut by its partition columns: the values as the log has them, and the rows."""
+    """Split a table by partition: the values as the log stores them, and the rows."""
     if not columns:
         return [({}, table)]
     texts = [table.column(name).cast(pa.string()) for name in columns]

@@ -1,4 +1,4 @@
-"""Reading deletion vectors, and applying them to a file's rows."""
+"""Reads deletion vectors, and applies them to a file's rows."""
 
 import numpy as np
 import numpy.typing as npt
@@ -28,7 +28,7 @@ from headrace.storage.location import resolve
 from headrace.storage.store import Store
 
 _ONE_BITMAP_FOLLOWS = 12
-"""How many bytes of 64-bit indexes come before the first bitmap: its number and its upper half."""
+"""The bytes before the first bitmap of a 64-bit vector: the number of bitmaps, and a key."""
 
 
 class DeletedRows:
@@ -45,7 +45,7 @@ class DeletedRows:
 
     @property
     def last(self) -> int | None:
-        """The greatest index; None: no row is deleted."""
+        """The greatest index; None if no row is deleted."""
         return self._bitmap.max() if self._bitmap else None
 
     def indexes(self) -> npt.NDArray[np.uint64]:
@@ -53,26 +53,26 @@ class DeletedRows:
         return np.frombuffer(self._bitmap.to_array(), np.uint64)
 
     def portable(self) -> bytes:
-        """The indexes as one bitmap in the portable format of roaring, which knows 32 bits.
+        """Return the indexes as one 32-bit bitmap in roaring's portable format.
 
         Raises:
-            OverflowError: an index has more.
+            OverflowError: an index needs more than 32 bits.
         """
         if not self._bitmap:
             return BitMap().serialize()
         if self._bitmap.max() >> 32:
             raise OverflowError(f"{self._bitmap.max()} does not fit into 32 bits")
-        # Of 64 bits, the format has one such bitmap for each upper half, of which there is one.
+        # The 64-bit format has one such bitmap per upper half; here there is one.
         return self._bitmap.serialize()[_ONE_BITMAP_FOLLOWS:]
 
     def count(self, start: int, length: int) -> int:
-        """How many of `length` rows from `start` on are deleted."""
+        """Return how many of the `length` rows starting at `start` are deleted."""
         return int(self._bitmap.range_cardinality(start, start + length))
 
     def kept(self, start: int, length: int) -> pa.BooleanArray | None:
-        """Which of `length` rows from `start` on are not deleted; None: all of them are kept.
+        """Return which of the `length` rows starting at `start` are not deleted; None if all.
 
-        Only these rows are looked at: however many are deleted, little memory is taken.
+        Only these rows are examined, so memory does not depend on the number of deleted rows.
         """
         if not self.count(start, length):
             return None
@@ -82,22 +82,22 @@ class DeletedRows:
         return pa.array(mask)
 
     def named(self, start: int, length: int) -> pa.BooleanArray:
-        """Which of `length` rows from `start` on are deleted."""
+        """Return which of the `length` rows starting at `start` are deleted."""
         kept = self.kept(start, length)
         return pa.repeat(False, length) if kept is None else pc.invert(kept)
 
 
 def read_deletion_vector(store: Store, vector: DeletionVector) -> DeletedRows:
-    """The rows that a file's deletion vector names.
+    """Read the deleted rows of a file.
 
     Args:
-        store: The store of the table; it must open absolute addresses too, as
-            `headrace.wiring.open_files` does, where a vector may have one.
-        vector: What the log says about the vector.
+        store: The store of the table. If vectors may have absolute addresses, it must open them,
+            as `headrace.wiring.open_files` does.
+        vector: The vector's descriptor in the log.
 
     Raises:
-        CorruptDeletionVectorError: it cannot be told which rows are deleted.
-        DataFileNotFoundError: the vector's file is not there.
+        CorruptDeletionVectorError: the vector cannot be decoded.
+        DataFileNotFoundError: the vector's file does not exist.
     """
     if is_inline(vector):
         return DeletedRows(decode_inline(vector))

@@ -1,4 +1,4 @@
-"""The columns of a change feed: what stands beside those of the table."""
+"""The columns that a change feed adds to those of the table."""
 
 from msgspec.structs import replace
 
@@ -12,12 +12,12 @@ FEED_FIELDS = (CHANGE_TYPE, COMMIT_VERSION, COMMIT_TIMESTAMP)
 
 
 def with_feed(columns: StructType) -> StructType:
-    """The table's columns, then those of the feed."""
+    """Return the table's columns, followed by those of the feed."""
     return StructType((*columns.fields, *FEED_FIELDS))
 
 
 def with_change_type(request: RowRequest) -> RowRequest:
-    """The same rows from files of change data, which tell what became of each."""
+    """Return the request for change data files, which store the type of change of each row."""
     return replace(
         request,
         schema=StructType((*request.schema.fields, CHANGE_TYPE)),

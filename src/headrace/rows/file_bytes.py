@@ -1,8 +1,8 @@
-"""The bytes of data files, as one run asks for them.
+"""Opens data files for Arrow, and prefetches remote ones.
 
-A file enters, something that Arrow reads from leaves. A local file is opened by its path. A small
-remote file is one request for all of it. Of a large one the end is read first, by one request of a
-size that is learnt, and then the wanted column chunks, together and ahead of their use.
+A local file is opened by its path. A small remote file is fetched whole with one request. Of a
+large one the end is fetched first, with one request whose size adapts to the footers seen, and then
+the requested column chunks, coalesced and ahead of their use.
 """
 
 import os
@@ -31,20 +31,20 @@ class Read(Enum):
 
     AS_NEEDED = "as needed"
     AT_ONCE = "at once"
-    """All of it with one call, which is quicker where it is small."""
+    """Read it whole with one call, which is faster for small files."""
 
 
 class FileSource(msgspec.Struct, frozen=True, kw_only=True):
     """An open data file."""
 
     file: Any
-    """What Arrow reads from: a `pyarrow.NativeFile`, or a Python file."""
+    """A `pyarrow.NativeFile` or a Python file for Arrow to read from."""
     is_local: bool
-    """Whether it is read past the store, which then does not count the reads."""
+    """Whether Arrow reads it directly, so that the store does not count the reads."""
 
     @property
     def is_in_memory(self) -> bool:
-        """Whether all of it has been read already."""
+        """Whether the whole file is in memory."""
         return isinstance(self.file, pa.BufferReader)
 
 
@@ -58,11 +58,11 @@ class FileBytes:
 
     @property
     def is_remote(self) -> bool:
-        """Whether a request takes so long that reads should be few and early."""
+        """Whether requests are slow, so that reads are coalesced and prefetched."""
         return self.store.request_cost is RequestCost.REMOTE
 
     def expect(self, path: str, *, size_bytes: int) -> None:
-        """Start to read a remote file: all of a small one, the end of a large one."""
+        """Prefetch a remote file: a small one whole, the end of a large one."""
         if not self.is_remote:
             return
         if _is_small(size_bytes):
@@ -72,7 +72,7 @@ class FileBytes:
             self._ahead.expect(path, lambda: self._tail(path, size_bytes), size_bytes=wanted)
 
     def close(self) -> None:
-        """Drop the reads that were expected and have not started, and wait for the others."""
+        """Cancel prefetches that have not started, and wait for the others."""
         self._ahead.close()
 
     def open(self, path: str, opened: ExitStack, *, size_bytes: int, read: Read) -> FileSource:
@@ -95,18 +95,18 @@ class FileBytes:
     def follow(
         self, source: FileSource, path: str, parquet: pq.FileMetaData, leaves: Sequence[int]
     ) -> "RowGroupBytes | None":
-        """Read the chunks of some columns ahead, row group by row group; None: no need to."""
+        """Return a prefetcher for some columns of each row group; None if it is not needed."""
         if not isinstance(source.file, FetchedFile):
             return None
         return RowGroupBytes(self, source.file, path, parquet, leaves)
 
     def windows(self, path: str, ranges: Sequence[ByteRange]) -> Windows:
-        """Start to read ranges of a remote file."""
+        """Prefetch ranges of a remote file."""
         return Windows(self.store, path, ranges, ahead=self._ahead)
 
     @property
     def is_full(self) -> bool:
-        """Whether enough is read ahead."""
+        """Whether the prefetch budget is used up."""
         return self._ahead.is_full
 
     def _tail(self, path: str, size_bytes: int) -> Tail:
@@ -118,7 +118,7 @@ class FileBytes:
 
 
 class RowGroupBytes:
-    """The chunks of the row groups of a large remote file, a few groups ahead of their use."""
+    """Prefetches the column chunks of a large remote file, a few row groups ahead."""
 
     def __init__(
         self,
@@ -136,7 +136,7 @@ class RowGroupBytes:
         self._ahead: dict[int, Windows] = {}
 
     def start(self, groups: Sequence[int]) -> None:
-        """Use the first of these row groups next, and read the others ahead, as there is room."""
+        """Fetch the first of these row groups, and prefetch the others within the budget."""
         for group in groups:
             if group not in self._ahead:
                 if self._ahead and self._files.is_full:
@@ -160,7 +160,7 @@ def _is_small(size_bytes: int) -> bool:
 
 
 def _read_small(path: str) -> pa.NativeFile:
-    """A file of this machine in memory, unless it is larger than the log says of it."""
+    """Return a local file in memory, unless it is larger than the log says."""
     with open(path, "rb", buffering=0) as file:  # noqa: PTH123  (this takes half the time)
         if os.fstat(file.fileno()).st_size <= SMALL_BYTES:
             return pa.BufferReader(file.read())

@@ -1,4 +1,4 @@
-"""How the wanted columns are read from files of one schema: worked out once for all of them."""
+"""Plans how to read the requested columns, once for all files of one schema."""
 
 from collections.abc import Iterable, Mapping
 
@@ -25,18 +25,18 @@ from headrace.rows.resolve import (
 )
 
 _REMEMBERED = 8
-"""Tables have had few schemas; files of one schema mostly follow each other."""
+"""The number of plans to cache; tables have few schemas over time."""
 
 
 class Selection(msgspec.Struct, frozen=True):
-    """Leaf columns that are read together, and where each column of the file then stands."""
+    """Leaf columns that are read together, and the place of each file column in the result."""
 
     leaves: list[int]
     places: Mapping[int, int]
 
     @classmethod
     def of(cls, columns: Iterable[ColumnReading | None]) -> "Selection":
-        """The leaves of some columns."""
+        """Select the leaves of some columns."""
         present = [column for column in columns if column is not None]
         leaves = frozenset[int]().union(*(column.reading.leaves for column in present))
         positions = sorted({column.position for column in present})
@@ -44,21 +44,21 @@ class Selection(msgspec.Struct, frozen=True):
 
 
 class FilePlan(msgspec.Struct, frozen=True, kw_only=True):
-    """What is read from a file, and how it becomes the table's columns."""
+    """The columns to read from a file, and how to convert them to the table's."""
 
     wanted: Mapping[str, ColumnReading | None]
-    """Each wanted column that files hold, by name; None: this file lacks it."""
+    """Each requested data column by name; None if this file lacks it."""
     looked_at: Mapping[tuple[str, ...], ColumnReading | None]
-    """Each column that the predicate looks at, by its path."""
+    """Each column of the predicate, by its path."""
     everything: Selection
     evidence: Selection
-    """What the predicate looks at."""
+    """The columns of the predicate."""
     views: frozenset[int]
-    """Where columns stand that few kernels take, until they are made plain."""
+    """The positions of columns that must be converted to plain types before computing."""
 
     @property
     def texts(self) -> list[int]:
-        """The leaves that may be read as dictionary codes: columns of texts that stay texts."""
+        """The leaves that may be read as dictionary codes: string columns that stay strings."""
         columns = (*self.wanted.values(), *self.looked_at.values())
         readings = (column.reading for column in columns if column is not None)
         return [r.leaf for r in readings if isinstance(r, ReadLeaf) and r.source in _TEXTS]
@@ -68,19 +68,21 @@ _TEXTS = frozenset((pa.string(), pa.large_string(), pa.binary(), pa.large_binary
 
 
 class PlanCache:
-    """The plans of the schemas that were met last. Threads share it: at worst one plans again."""
+    """Caches the plans of recent schemas. Shared by threads; at worst a plan is made twice."""
 
     def __init__(self) -> None:
         self._plans: list[tuple[pa.Schema, FilePlan]] = []
 
     def plan(self, parquet: pq.ParquetFile, request: RowRequest, *, path: str) -> FilePlan:
-        """The plan for a file.
+        """Return the plan for a file.
 
         Raises:
-            CorruptDataFileError: the file does not have what the table says.
-            UnsupportedFeatureError: it has a variant in a form that is not read.
+            CorruptDataFileError: the file does not match the table's schema.
+            UnsupportedFeatureError: the file has a variant in an unsupported form.
         """
-        schema = parquet.schema_arrow.remove_metadata()  # of the file; that of fields has ids
+        schema = (
+            parquet.schema_arrow.remove_metadata()
+        )  # the file's metadata; that of fields contains ids
         calendar = Calendar.of(path, parquet.metadata.metadata)
         if calendar.is_todays:
             for known, plan in self._plans:

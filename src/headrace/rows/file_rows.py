@@ -1,8 +1,8 @@
-"""The rows of a file that is open.
+"""Reads the rows of an open file.
 
-Row groups are left out by their statistics. In large ones the columns of the predicate are decoded
-first, and of the other columns only the rows that match (`group_selection`). Where that cannot be
-done, Arrow decodes all rows; text columns stay dictionary codes until rows have been chosen.
+Row groups are skipped by their statistics. In large ones the columns of the predicate are decoded
+first, and of the other columns only the matching rows (`group_selection`). Otherwise Arrow decodes
+all rows; string columns stay dictionary codes until rows have been selected.
 """
 
 from collections.abc import Generator, Iterator
@@ -25,28 +25,28 @@ from headrace.rows.row_group import RowGroupEvidence, matching_groups
 from headrace.rows.stored_rows import StoredRows, without_columns
 
 LARGE_GROUP_ROWS = 20_000
-"""From here on it pays to open a file once more for codes, and to look at few columns first."""
+"""The smallest row group for which dictionary codes and a first pass over the predicate pay."""
 _AT_ONCE = 4
-"""How many batches are decoded at once where a predicate leaves few of their rows."""
+"""The number of batches to decode at once under a predicate, which may keep few rows."""
 _CODED_BYTES = 4
-"""A plain text has more bytes than this for its length alone: with fewer a column has codes."""
+"""The length prefix of a plain string: columns with fewer bytes per value have codes."""
 _CODABLE = frozenset({"PLAIN", "RLE", "BIT_PACKED", "PLAIN_DICTIONARY", "RLE_DICTIONARY"})
-"""The encodings that Arrow's reader of dictionary codes has; of levels, and of values."""
+"""The encodings of levels and values that Arrow can read as dictionary codes."""
 
 
 class OpenFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file that is open, and what is known of it."""
+    """An open file and its plan."""
 
     source: ParquetSource
     content: StoredRows
     memory: Memory
-    """Where buffers for pages come from."""
+    """The source of page buffers."""
     row_groups: RowGroupBytes | None = None
-    """Reads the row groups of a large remote file ahead."""
+    """Prefetches the row groups of a large remote file."""
 
 
 class _Group(NamedTuple):
-    """A row group: its number, the index of its first row in the file, and how many it has."""
+    """A row group: its number, the index of its first row in the file, and its row count."""
 
     number: int
     first_row: int
@@ -54,7 +54,7 @@ class _Group(NamedTuple):
 
 
 class FileRows:
-    """Reads what a request asks of one file."""
+    """Reads the requested rows of one file."""
 
     def __init__(self, opened: OpenFile, *, meter: Meter, cancellation: Cancellation) -> None:
         self._opened = opened
@@ -70,7 +70,7 @@ class FileRows:
         self._skipped = 0
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """The wanted rows, in order; no batch is empty."""
+        """Yield the matching rows in order; no batch is empty."""
         groups = self._groups()
         for group in groups:
             done_rows = yield from self._selected(group)
@@ -85,17 +85,17 @@ class FileRows:
         self._count_skipped(groups)
 
     def stored(self) -> Iterator[tuple[int, pa.RecordBatch]]:
-        """Batches of the row groups that may have wanted rows, each after its first row's index."""
+        """Yield the stored batches of row groups that may match, each after its first row."""
         groups = self._groups()
         for group in groups:
             yield from self._stored_rows(group, groups)
         self._count_skipped(groups)
 
     def _selected(self, group: "_Group") -> Generator[pa.RecordBatch, None, int]:
-        """The wanted rows of a group, of which little more than these is decoded.
+        """Yield the matching rows of a row group, decoding little else.
 
         Returns:
-            How many rows of the group have been dealt with: Arrow must decode the others.
+            The number of rows processed; Arrow must decode the remaining ones.
         """
         done_rows = chosen_rows = 0
         columns = None
@@ -146,7 +146,7 @@ class FileRows:
             self._meter.count(row_groups_skipped=skipped)
 
     def _groups(self) -> list["_Group"]:
-        """The row groups that may have wanted rows."""
+        """Return the row groups that may contain matching rows."""
         sizes = [self._footer.row_group(g).num_rows for g in range(self._footer.num_row_groups)]
         starts = accumulate(sizes, initial=0)
         groups = [_Group(*found) for found in zip(range(len(sizes)), starts, sizes, strict=False)]
@@ -158,10 +158,10 @@ class FileRows:
         ]
 
     def _matching_groups(self) -> list[int] | None:
-        """The row groups that may match by their statistics; None: all."""
+        """Return the row groups that may match by their statistics; None for all."""
         groups = self._footer.num_row_groups
         is_small = groups == 1 and self._footer.num_rows < LARGE_GROUP_ROWS
-        # The log's statistics have spoken already: what a small file has to add is soon read.
+        # The log's statistics have pruned the file already; reading a small one is cheap.
         if self._request.predicate is None or is_small:
             return None
         evidence = RowGroupEvidence(self._footer, self._plan.looked_at, self.content.partition)
@@ -172,9 +172,9 @@ class FileRows:
         return deleted is not None and rows > 0 and deleted.count(start, rows) == rows
 
     def _may_match(self, group: int, rows: int) -> bool:
-        """Whether some row is chosen; False only where the values say so.
+        """Whether any row matches; False only if the values prove it.
 
-        The first match ends the search, so that it costs little where there are many.
+        The first match ends the search.
         """
         plan, predicate = self._plan, self._request.predicate
         if predicate is None or rows < LARGE_GROUP_ROWS or not plan.evidence.leaves:
@@ -188,7 +188,7 @@ class FileRows:
         return False
 
     def _read_codes(self, groups: list[int]) -> None:
-        """Read texts as codes from now on, where the file has codes for nearly all of them."""
+        """From now on, read string columns as codes if nearly all their values are coded."""
         coded = [
             leaf
             for leaf in self._plan.texts
@@ -227,7 +227,7 @@ class FileRows:
 
 
 def _is_coded(chunk: pq.ColumnChunkMetaData) -> bool:
-    """Whether nearly all texts of a chunk are codes, so that few are looked up in vain."""
+    """Whether nearly all strings of a chunk are dictionary codes."""
     if not chunk.has_dictionary_page or not _CODABLE.issuperset(chunk.encodings):
         return False
     statistics = chunk.statistics
@@ -236,6 +236,6 @@ def _is_coded(chunk: pq.ColumnChunkMetaData) -> bool:
 
 
 def _bare(rows: int, rows_per_batch: int) -> Iterator[pa.RecordBatch]:
-    """Batches that have rows and no columns: all that is to be known is in the footer."""
+    """Yield batches without columns: the footer has the number of rows."""
     for start in range(0, rows, rows_per_batch):
         yield without_columns(min(rows_per_batch, rows - start))

@@ -1,7 +1,7 @@
-"""The columns of a row group, decoded side by side: each batch decodes only what is asked for.
+"""Decodes the columns of a row group in step; each batch decodes only the requested columns.
 
-Flat columns are decoded by `ColumnChunk`, which writes only the chosen rows. The other columns come
-from Arrow's reader, which decodes all rows.
+`ColumnChunk` decodes flat columns and writes only the chosen rows. Arrow's reader decodes the other
+columns, all rows of them.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -29,11 +29,11 @@ class ArrowColumns:
         self._skipped_rows = 0
 
     def skip(self, rows: int) -> None:
-        """Leave out the next rows; they are decoded only if later ones are asked for."""
+        """Skip the next rows; they are decoded only if later rows are requested."""
         self._skipped_rows += rows
 
     def take(self, rows: int) -> Mapping[int, pa.Array]:
-        """The next rows of each column, by its position in the file."""
+        """Return the next rows of each column, by its position in the file."""
         skipped, self._skipped_rows = self._skipped_rows, 0
         for _ in self._slices(skipped):
             pass
@@ -59,7 +59,7 @@ class GroupColumns:
     """The columns of one row group."""
 
     def __init__(self, chunks: Mapping[int, ColumnChunk], others: ArrowColumns | None) -> None:
-        """Take the chunks to decode by their position in the file, and the columns of Arrow's."""
+        """Take the chunks by their position in the file, and the columns that Arrow decodes."""
         self._chunks = chunks
         self._others = others
 
@@ -69,7 +69,7 @@ class GroupColumns:
         return len(self._chunks)
 
     def next_batch(self, rows: int) -> "ColumnBatch":
-        """The next rows; the batch must be finished before the next one is asked for."""
+        """Return the next rows; call `finish` on the batch before requesting another."""
         return ColumnBatch(self._chunks, self._others, rows)
 
 
@@ -86,7 +86,7 @@ class ColumnBatch:
         self._chosen: dict[int, pa.Array] = {}
 
     def values(self, position: int) -> pa.Array:
-        """All rows of a column; texts may be dictionary codes.
+        """Return all rows of a column; strings may be dictionary codes.
 
         Raises:
             UnusualChunkError: Arrow must decode the row group.
@@ -100,7 +100,7 @@ class ColumnBatch:
         return self._decoded[position]
 
     def chosen(self, position: int, rows: Rows | None) -> pa.Array:
-        """The chosen rows of a column; None: all of them.
+        """Return the chosen rows of a column, or all if `rows` is None.
 
         Raises:
             UnusualChunkError: Arrow must decode the row group.
@@ -114,7 +114,7 @@ class ColumnBatch:
         return self._chosen[position]
 
     def finish(self) -> None:
-        """Skip the rows in the columns that were not asked for."""
+        """Skip the rows in the columns that were not requested."""
         asked_for = self._decoded.keys() | self._chosen.keys()
         for position in self._chunks.keys() - asked_for:
             self._chunks[position].skip(self.rows)
@@ -127,7 +127,7 @@ class ColumnBatch:
 
 
 def chosen_rows(keep: pa.BooleanArray, count: int) -> Rows:
-    """The indices of the rows that are kept, of which there are `count`; a null counts as false."""
+    """Return the indices of the `count` rows that are kept; a null counts as false."""
     if keep.null_count:
         keep = keep.fill_null(False)
     write = set_bits_loop()

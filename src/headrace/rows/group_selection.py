@@ -1,7 +1,7 @@
-"""The wanted rows of a large row group: the predicate's columns are decoded first.
+"""Late materialisation of large row groups: the predicate's columns are decoded first.
 
-Of the other columns only the rows that match are decoded, and of a row group without a match
-nothing else is read.
+Of the other columns only the matching rows are decoded. If no row of a row group matches, they are
+not read at all.
 """
 
 from collections.abc import Iterator, Mapping
@@ -23,7 +23,7 @@ from headrace.rows.resolve import ColumnReading
 from headrace.rows.stored_rows import StoredRows
 
 FEWEST_ROWS = 20_000
-"""With fewer rows in a row group the preparation costs more than it saves."""
+"""In smaller row groups the preparation costs more than it saves."""
 
 
 class GroupSelection:
@@ -37,7 +37,7 @@ class GroupSelection:
         self._layouts: Mapping[int, tuple[int, ChunkLayout]] | None = None
 
     def columns(self, group: int) -> GroupColumns | None:
-        """The columns of a row group; None: Arrow must decode all of them."""
+        """Return the columns of a row group, or None if Arrow must decode all of them."""
         if not self._source.is_local_file or take_loop() is None:
             return None
         parquet = self._source.parquet
@@ -70,7 +70,7 @@ class GroupSelection:
                 yield column
 
     def _others(self, group: int, chunks: Mapping[int, ColumnChunk]) -> ArrowColumns | None:
-        """The columns that are not decoded here."""
+        """Return the columns that Arrow must decode."""
         columns = [column for column in self._columns() if column.position not in chunks]
         if not columns:
             return None
@@ -93,10 +93,10 @@ class GroupSelection:
 
 
 def select_rows(content: StoredRows, batch: ColumnBatch, first_row: int) -> pa.RecordBatch | None:
-    """The rows of a batch that are neither deleted nor ruled out; None: there are none.
+    """Return the rows of a batch that are not deleted and match, or None if there are none.
 
     Args:
-        content: How stored rows become rows of the table.
+        content: Converts stored rows to rows of the table.
         batch: The columns of the rows, not yet decoded.
         first_row: The index of the first row in its file.
 

@@ -1,4 +1,4 @@
-"""The data files of a scan, one by one, as the log gives them."""
+"""The data files of a scan, as the log is replayed."""
 
 from collections.abc import Generator, Iterable, Iterator
 from typing import Any
@@ -20,9 +20,9 @@ from headrace.scan.scan import Scan
 def data_files(
     scan: Scan, context: FileContext, request: RowRequest, cancellation: Cancellation
 ) -> Generator[tuple[DataFile, ...], None, None]:
-    """What is needed of each live file to read its rows, and no more of the log.
+    """Yield the live files of a scan, small ones in groups.
 
-    Small files come in groups.
+    Only the columns of the log that are needed to read rows are read.
     """
     columns = ["uri", "deletion_vector", "size_bytes"]
     if request.needs_partition:
@@ -35,7 +35,7 @@ def data_files(
             for batch in run:
                 yield from grouping.add(data_files_of(arrow_files(batch, context, columns)))
         except Exception:
-            yield from grouping.rest()  # what the log had given before is read before the error
+            yield from grouping.rest()  # the files before the error are read first
             raise
         yield from grouping.rest()
 
@@ -46,7 +46,7 @@ def data_files(
 
 
 def data_files_of(records: pa.RecordBatch) -> Generator[DataFile, None, None]:
-    """The same from live files that are columns already; `only_vector` may be one of them."""
+    """Yield the data files of a batch of live files, which may have a column `only_vector`."""
     names, rows = records.schema.names, records.num_rows
     uris = records["uri"].to_pylist()
     vectors = map(_vector, records["deletion_vector"].to_pylist())
@@ -66,7 +66,7 @@ def data_files_of(records: pa.RecordBatch) -> Generator[DataFile, None, None]:
 
 
 def _partitions(records: pa.RecordBatch) -> list[dict[str, pa.Scalar]]:
-    """The typed values of each file, by column."""
+    """Return the typed partition values of each file, by column."""
     values = records["typed_partition_values"]
     names = [field.name for field in values.type]
     columns = [list(values.field(index)) for index in range(len(names))]

@@ -1,4 +1,4 @@
-"""What reading rows has taken so far, for those who watch it."""
+"""The metrics of readers of rows and of changed rows."""
 
 from typing import Any
 
@@ -10,30 +10,30 @@ from headrace.scan.scan import Scan
 
 
 class ChangeMetrics(msgspec.Struct, frozen=True):
-    """The numbers of one reader of changed rows; they grow while it reads."""
+    """The metrics of one reader of changed rows, updated while it reads."""
 
     data: Meter
-    """What the data files, and the files of change data, have taken."""
+    """Counts of reading data files and change data files."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything by name."""
+        """Return all metrics by name."""
         return _data_counts(self.data)
 
 
 class RowMetrics(msgspec.Struct, frozen=True):
-    """The numbers of one reader; they grow while it reads."""
+    """The metrics of one reader, updated while it reads."""
 
     source: Scan
     data: Meter
-    """What the data files have taken; `files_read` leaves out those of deletion vectors."""
+    """Counts of reading data files; `files_read` excludes deletion vector files."""
 
     @property
     def scan(self) -> ScanMetrics:
-        """What the log has taken."""
+        """The metrics of the scan of the log."""
         return self.source.metrics
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything by name: that of the log as a scan tells it, and that of the data files."""
+        """Return all metrics by name: those of the scan, and those of the data files."""
         return {**self.scan.as_dict(), **_data_counts(self.data)}
 
 

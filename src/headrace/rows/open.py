@@ -1,4 +1,4 @@
-"""Rows from a scan: the parts put together."""
+"""Opens a reader for the rows of a scan."""
 
 from collections.abc import Iterator
 
@@ -30,14 +30,14 @@ def open_rows(  # noqa: PLR0913  (the parts)
     options: RowOptions,
     limit: int | None,
 ) -> RowReader:
-    """The rows of the scan's files, read several at a time while the log is still read.
+    """Return a reader of the scan's rows; it reads several files while the log is replayed.
 
     Raises:
         UnsupportedPredicateError: the predicate cannot be evaluated by rows.
     """
-    request.filter_columns  # noqa: B018  (refuses what it cannot evaluate, before anything is read)
+    request.filter_columns  # noqa: B018  (raises for what it cannot evaluate, before anything is read)
     if limit and request.predicate is None:
-        # Without a condition no row is read in vain, and so none beyond the limit need be.
+        # Without a condition every row counts towards the limit: larger batches are not needed.
         rows_per_batch = min(limit, request.rows_per_batch)
         request = msgspec.structs.replace(request, rows_per_batch=rows_per_batch)
     reading = ExecutionContext(settings=options)
@@ -55,7 +55,7 @@ def open_rows(  # noqa: PLR0913  (the parts)
 
 
 def open_source(store: Store, *, request: RowRequest, context: ExecutionContext) -> RowSource:
-    """The data files of a store, as one run reads them."""
+    """Return the access to the data files of a store for one run."""
     return RowSource(
         files=FileBytes(reading_store(store, context)),
         request=request,
@@ -65,7 +65,7 @@ def open_source(store: Store, *, request: RowRequest, context: ExecutionContext)
 
 
 class _Limited:
-    """The first rows of batches; with the last of them everything is stopped."""
+    """Yields the first rows of batches, then stops the reading."""
 
     def __init__(self, batches: Batches, limit: int) -> None:
         self._batches = batches
@@ -84,7 +84,7 @@ class _Limited:
         return batch
 
     def stop(self) -> None:
-        """Let it end soon."""
+        """Request the end of reading without waiting for it."""
         self._batches.stop()
 
     def close(self) -> None:

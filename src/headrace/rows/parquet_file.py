@@ -1,4 +1,4 @@
-"""Opening data files: what goes wrong is told by typed errors that name the file."""
+"""Opens data files, and turns failures into typed errors that name the file."""
 
 import re
 from collections.abc import Callable, Iterator
@@ -28,11 +28,11 @@ _UNSUPPORTED = re.compile(
     r"|too deeply nested",
     re.IGNORECASE,
 )
-"""What Arrow says of healthy files that it does not read; it has no error type for all of them."""
+"""Arrow's messages for healthy files that it cannot read; it has no error type for all of them."""
 
 
 class ParquetSource:
-    """A data file that is open, and may be opened again to be read in another form."""
+    """An open data file, which can be reopened with other options."""
 
     def __init__(self, source: FileSource, opened: ExitStack, *, size_bytes: int) -> None:
         self.file = source
@@ -46,9 +46,9 @@ class ParquetSource:
             self._check_not_signed()
 
     def _check_not_signed(self) -> None:
-        """Refuse a file with encrypted columns, at whose metadata Arrow ends the process.
+        """Refuse a file with encrypted columns, whose metadata makes Arrow abort the process.
 
-        Its footer can be read, and is followed by a signature.
+        Its footer is in plain text, and followed by a signature.
         """
         self._source.seek(self._source.size() - _LENGTH_AND_MAGIC)
         length = int.from_bytes(self._source.read(4), "little")
@@ -56,37 +56,37 @@ class ParquetSource:
             raise pa.ArrowNotImplementedError("some of its columns are encrypted")
 
     def has_wide_differences(self, leaf: int) -> bool:
-        """Whether Arrow does not read a column because of how a writer packs differences."""
+        """Whether a column has delta encodings that Arrow refuses as too wide."""
         return has_wide_differences(self._source, self.parquet, leaf)
 
     @property
     def is_local_file(self) -> bool:
-        """Whether it is read from a file of this machine as needed."""
+        """Whether it is a local file that is read on demand."""
         return self.file.is_local and not self.file.is_in_memory
 
     def read_into(self, offset: int, memory: memoryview) -> None:
-        """Fill memory with the bytes of a local file from an offset on.
+        """Fill memory with the bytes of a local file, starting at an offset.
 
         Raises:
-            pa.ArrowInvalid: the file ends before.
+            pa.ArrowInvalid: the file is too short.
         """
         self._source.seek(offset)
         if self._source.readinto(memory) != len(memory):
             raise pa.ArrowInvalid("the file is shorter than its footer says")
 
     def with_codes(self, paths: list[str]) -> pq.ParquetFile:
-        """The same file, with columns that are read as dictionary codes."""
+        """Reopen the file to read some columns as dictionary codes."""
         return self._open(metadata=self.parquet.metadata, codes=paths)
 
     def _open(self, *, metadata: pq.FileMetaData | None, codes: list[str]) -> pq.ParquetFile:
-        # Small buffers keep memory flat, whatever the size of a row group.
+        # Small buffers keep memory independent of the size of a row group.
         parquet = pq.ParquetFile(
             self._source,
             metadata=metadata,
             read_dictionary=codes or None,
             pre_buffer=False,
             buffer_size=self._buffer_bytes,
-            coerce_int96_timestamp_unit="us",  # what nanoseconds cannot hold is left whole
+            coerce_int96_timestamp_unit="us",  # nanoseconds would overflow for old and far dates
             page_checksum_verification=True,
         )
         return self._opened.enter_context(parquet)
@@ -94,11 +94,11 @@ class ParquetSource:
 
 @contextmanager
 def data_file_errors(path: str) -> Iterator["FileWitness"]:
-    """Turn what Arrow says about a file into typed errors.
+    """Turn Arrow's errors for a file into typed errors.
 
     Raises:
-        DataFileNotFoundError: it is not there.
-        UnsupportedFileError: it is healthy, but Arrow does not read what it has.
+        DataFileNotFoundError: the file does not exist.
+        UnsupportedFileError: the file is healthy, but Arrow does not support it.
         CorruptDataFileError: it cannot be decoded, or a value does not fit the table's type.
         StorageError: the store failed.
     """
@@ -108,7 +108,7 @@ def data_file_errors(path: str) -> Iterator["FileWitness"]:
     except (FileNotFoundError, ObjectNotFoundError) as error:
         raise DataFileNotFoundError(path=path) from error
     except OSError as error:
-        # Arrow's own errors of decoding are of this type too, but for the number of the system's.
+        # Arrow raises this type for decoding errors, too; only those of the system have a number.
         if error.errno is not None:
             raise storage_error(path, error) from error
         raise witness.meaning(path, error) from error
@@ -117,14 +117,14 @@ def data_file_errors(path: str) -> Iterator["FileWitness"]:
 
 
 class FileWitness:
-    """What can be told of a file when something has gone wrong and it is closed again."""
+    """Finds out why a file could not be read, after it was closed."""
 
     def __init__(self) -> None:
         self.writer: str | None = None
         self.reopen: Callable[[], AbstractContextManager[ParquetSource]] | None = None
 
     def meaning(self, path: str, error: Exception) -> HeadraceError:
-        """Damage, or something that is only not implemented."""
+        """Return the error for a failure: damage, or something unsupported."""
         reason, column = str(error).rstrip("."), None
         if _is_unsupported(error):
             column = self._culprit()
@@ -135,14 +135,14 @@ class FileWitness:
         return UnsupportedFileError(path=path, reason=reason, column=column, writer=self.writer)
 
     def _culprit(self) -> str | None:
-        """The first column that Arrow does not read by itself."""
+        """Return the first column that Arrow cannot read on its own."""
         for leaf in self._unread_leaves():
             if _is_unsupported(leaf.error):
                 return leaf.path
         return None
 
     def _widely_packed(self) -> str | None:
-        """The first column that fails, if each of them fails for how its differences are packed."""
+        """Return the first failing column, if all of them fail because of wide differences."""
         try:
             leaves = list(self._unread_leaves())
         except (pa.ArrowException, OSError, HeadraceError):
@@ -150,7 +150,7 @@ class FileWitness:
         return leaves[0].path if leaves and all(leaf.is_widely_packed for leaf in leaves) else None
 
     def _unread_leaves(self) -> Iterator["_UnreadLeaf"]:
-        """The leaf columns that Arrow does not read, each by itself."""
+        """Yield the leaf columns that Arrow cannot read, tried one by one."""
         if self.reopen is None:
             return
         with self.reopen() as opened:
@@ -186,12 +186,12 @@ def _is_unsupported(error: Exception) -> bool:
 def open_parquet(
     files: FileBytes, path: str, *, size_bytes: int, meter: Meter, read: Read
 ) -> Iterator[ParquetSource]:
-    """Open a data file; `data_file_errors` belongs around its use."""
+    """Open a data file; use it within `data_file_errors`."""
     with ExitStack() as opened:
         source = files.open(path, opened, size_bytes=size_bytes, read=read)
         parquet = ParquetSource(source, opened, size_bytes=size_bytes)
         if source.is_local:
-            # Arrow reads local files past the store.
+            # Arrow reads local files directly, so the store does not count them.
             metadata = parquet.parquet.metadata
             read_bytes = source.file.size() if source.is_in_memory else metadata.serialized_size
             meter.count(files_read=1, requests=1, bytes_read=read_bytes)

@@ -1,9 +1,8 @@
-"""Arrow types that compute kernels do not take, as the plain types that they do.
+"""Converts Arrow types that compute kernels do not support to plain types.
 
-A writer leaves its Arrow schema in the footer, and Arrow reads the file back as what it was:
-views of texts, lists by offset and size. Few kernels take these, so that they become plain before
-anything is computed. Nested arrays are rebuilt part by part, since Arrow's casts between kinds of
-lists are not to be relied on.
+A writer stores its Arrow schema in the footer, and Arrow restores it: string views, list views.
+Few kernels support these, so they are converted before anything is computed. Nested arrays are
+rebuilt part by part, because Arrow's casts between list types are not reliable.
 """
 
 import numpy as np
@@ -15,12 +14,12 @@ _TEXTS = {pa.string_view(): pa.string(), pa.binary_view(): pa.binary()}
 
 
 def plain_schema(schema: pa.Schema) -> pa.Schema:
-    """The same columns in plain types."""
+    """Return the same columns in plain types."""
     return pa.schema(map(_plain_field, schema))
 
 
 def plain_type(kind: pa.DataType) -> pa.DataType:
-    """The plain type for a type, at every depth; the type itself where it is plain."""
+    """Return the plain type for a type, at every depth, or the type itself if it is plain."""
     match kind:
         case pa.BaseExtensionType():
             plain = plain_type(kind.storage_type)
@@ -44,7 +43,7 @@ def plain_type(kind: pa.DataType) -> pa.DataType:
 
 
 def plain_array(array: pa.Array) -> pa.Array:
-    """The same values in the plain type; the array itself where it is plain."""
+    """Return the same values in the plain type, or the array itself if it is plain."""
     kind, target = array.type, plain_type(array.type)
     if target == kind:
         return array
@@ -75,12 +74,12 @@ def plain_array(array: pa.Array) -> pa.Array:
 
 
 def as_lists(array: pa.MapArray) -> pa.ListArray:
-    """Maps as lists of their entries: Arrow computes with lists only."""
+    """Return maps as lists of entries, as kernels support only lists."""
     return array.cast(pa.list_(array.type.field(0)))
 
 
 def list_offsets(array: pa.Array) -> pa.Int32Array:
-    """Where each list begins among the elements of all that are not null."""
+    """Return the offset of each list in the flattened elements of all non-null lists."""
     lengths = pc.fill_null(pc.list_value_length(array), 0)
     offsets = np.zeros(len(array) + 1, np.int32)
     np.cumsum(lengths.to_numpy(zero_copy_only=False), out=offsets[1:])

@@ -1,12 +1,12 @@
 """The rows of a snapshot as a `pyarrow.RecordBatchReader` that can be closed.
 
-A Python class can derive from no other reader of Arrow's than the one of its stream format. So
-this one is fed such a stream, for C++ code that takes a reader as it is. Everybody else (Python,
-and whoever asks for a C stream) is handed the batches themselves, without a copy. Both take from
-the same batches, which are stopped when the reader is closed or the C stream is released.
+Of Arrow's readers, a Python class can derive only from the one of the IPC stream format. C++ code
+that takes the reader as it is reads such a stream; Python code and consumers of the C stream get
+the batches themselves, without a copy. All of them take from the same batches, and closing the
+reader or releasing the C stream stops the reading.
 
-Errors keep their type in Python. The C interface knows only texts: there the error's text has its
-code, and `error` the error itself.
+Errors keep their type in Python. The C interface passes only messages, which contain the error's
+code; `error` is the error itself.
 """
 
 from collections.abc import AsyncIterator, Generator, Iterator
@@ -23,42 +23,42 @@ class Batches(Protocol):
     """An iterator over batches that can be stopped."""
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
-        """Itself."""
+        """Return itself."""
 
     def __next__(self) -> pa.RecordBatch:
-        """The next batch."""
+        """Return the next batch."""
 
     def stop(self) -> None:
-        """Let the reading end soon, without waiting for it."""
+        """Request the end of reading without waiting for it."""
 
     def close(self) -> None:
-        """Stop, and let go of everything."""
+        """Stop reading, and release all resources."""
 
 
 class RowReader(pa.ipc.RecordBatchStreamReader):  # type: ignore[misc]
-    """Reads rows as they are found. Closing it early stops the log and the data files."""
+    """Reads rows on demand. Closing it early stops reading the log and the data files."""
 
     def __init__(
         self, schema: pa.Schema, batches: Batches, *, metrics: RowMetrics | ChangeMetrics
     ) -> None:
-        """Wrap batches of one schema; nothing is read before the first is asked for.
+        """Wrap batches of one schema; nothing is read before the first is requested.
 
         Raises:
             UnsupportedFeatureError: the schema is nested more deeply than Arrow's format allows.
         """
         self._source = _Source(batches)
         self.metrics = metrics
-        """What it has taken so far."""
+        """What the reading has cost so far."""
         try:
             super().__init__(pa.PythonFile(_Stream(schema, self._source), mode="r"))
         except OSError as error:
-            # Arrow's stream format takes types of some depth only.
+            # Arrow's IPC format limits the depth of types.
             features = ["columns with this many levels of nested types"]
             raise UnsupportedFeatureError(table="rows", features=features) from error
 
     @property
     def error(self) -> BaseException | None:
-        """What ended it too early, also where that was told through the C interface."""
+        """The error that ended the reading, if any, also if a C stream reported it."""
         return self._source.error
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
@@ -68,28 +68,28 @@ class RowReader(pa.ipc.RecordBatchStreamReader):  # type: ignore[misc]
         return next(self._source)
 
     def read_next_batch(self) -> pa.RecordBatch:
-        """The next batch; `StopIteration` at the end."""
+        """Return the next batch; raise `StopIteration` at the end."""
         return next(self._source)
 
     def read_next_batch_with_custom_metadata(self) -> tuple[pa.RecordBatch, None]:
-        """The same in the form of a stream that has notes, of which there are none."""
+        """Return the next batch and its custom metadata, which is None."""
         return next(self._source), None
 
     def iter_batches_with_custom_metadata(self) -> Iterator[tuple[pa.RecordBatch, None]]:
-        """All that are left, likewise."""
+        """Yield the remaining batches and their custom metadata, which is None."""
         for batch in self._source:
             yield batch, None
 
     def read_all(self) -> pa.Table:
-        """All rows that are left."""
+        """Return the remaining rows."""
         return pa.Table.from_batches(self._source, schema=self.schema)
 
     def read_pandas(self, **options: Any) -> Any:
-        """All rows that are left, as a pandas frame."""
+        """Return the remaining rows as a pandas frame."""
         return self.read_all().to_pandas(**options)
 
     def cast(self, target_schema: pa.Schema) -> pa.RecordBatchReader:
-        """The rows in other types, as a plain reader."""
+        """Return a plain reader of the rows in other types."""
         return self._handed_over().cast(target_schema)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
@@ -99,32 +99,32 @@ class RowReader(pa.ipc.RecordBatchStreamReader):  # type: ignore[misc]
         self._handed_over()._export_to_c(out_ptr)  # noqa: SLF001  (Arrow's own, under its name)
 
     def __arrow_c_schema__(self) -> object:
-        """The schema of the rows, for libraries that take Arrow."""
+        """Export the schema of the rows."""
         return self.schema.__arrow_c_schema__()
 
     def __aiter__(self) -> AsyncIterator[pa.RecordBatch]:
-        """The batches in asyncio: threads wait for them, and the loop does not."""
+        """Iterate over the batches in asyncio; a thread waits for them, not the loop."""
         return one_by_one(self)
 
     def stop(self) -> None:
-        """Let the reading end soon, without waiting for it."""
+        """Request the end of reading without waiting for it."""
         self._source.stop()
 
     def close(self) -> None:
-        """Stop reading, and wait until no file is open and no thread runs any more.
+        """Stop reading, and wait until all files are closed and all threads have ended.
 
-        Who reads on gets `ReaderClosedError` if there was more to come.
+        Reading on raises `ReaderClosedError` if there were more rows.
         """
         self._source.close()
         super().close()
 
     def _handed_over(self) -> pa.RecordBatchReader:
-        """A reader of Arrow's own over the batches: they are stopped when it is let go."""
+        """Return a reader of Arrow's own; releasing it stops the reading."""
         return pa.RecordBatchReader.from_batches(self.schema, self._source.until_released())
 
 
 class _Source:
-    """The batches, and how they have ended."""
+    """The batches, and how they ended."""
 
     def __init__(self, batches: Batches) -> None:
         self._batches = batches
@@ -137,11 +137,11 @@ class _Source:
 
     def __next__(self) -> pa.RecordBatch:
         if self._was_cut:
-            raise ReaderClosedError  # an end would pass for that of the rows
+            raise ReaderClosedError  # a plain end would look like the end of the rows
         try:
             batch = next(self._batches)
         except StopIteration:
-            if self._was_cut:  # by another thread, while this one was waiting
+            if self._was_cut:  # another thread closed it while this one was waiting
                 raise ReaderClosedError from None
             self._has_ended = True
             raise
@@ -158,7 +158,7 @@ class _Source:
         return batch
 
     def until_released(self) -> Generator[pa.RecordBatch, None, None]:
-        """The batches for another owner, with whom they end."""
+        """Yield the batches to a new owner, whose release closes them."""
         try:
             yield from self
         finally:
@@ -174,7 +174,7 @@ class _Source:
 
 
 class _Stream:
-    """A file to read from: the schema, then the batches, each made when it is reached."""
+    """A file of the IPC stream: the schema, then each batch, serialised on demand."""
 
     closed = False
 

@@ -1,9 +1,8 @@
-"""How one column of the table is read from one file.
+"""Converts a column of a file to the table's column.
 
-A file may lack columns and members of structs, have others, have them in another order, under
-physical names or ids, and in narrower types. A `Reading` says which leaves of the file it takes
-and makes the table's column of them; nested types are taken apart and put together again, by
-column, never by row.
+A file may lack columns or struct members, have additional ones, have them in another order, under
+physical names or ids, and in narrower types. A `Reading` names the file's leaves it needs and
+converts them. Nested types are converted part by part, never row by row.
 """
 
 from typing import TypeAlias
@@ -17,7 +16,7 @@ from headrace.rows.shredded import ReadShredded
 
 
 class ReadLeaf(msgspec.Struct, frozen=True):
-    """A column without parts."""
+    """A primitive column."""
 
     leaf: int
     source: pa.DataType
@@ -25,23 +24,23 @@ class ReadLeaf(msgspec.Struct, frozen=True):
 
     @property
     def leaves(self) -> frozenset[int]:
-        """The one."""
+        """Its own leaf."""
         return frozenset((self.leaf,))
 
     def read(self, array: pa.Array) -> pa.Array:
-        """The values in the table's type."""
+        """Return the values in the table's type."""
         return self.convert(array)
 
 
 class Member(msgspec.Struct, frozen=True):
-    """A member of a struct: where it is in the file, if it is, and how it is read."""
+    """A member of a struct: its name in the file, and how it is read; None if it is missing."""
 
     field: pa.Field
     source_name: str
     reading: "Reading | None"
 
     def read(self, parent: pa.StructArray) -> pa.Array:
-        """The member alone; whether its parent is null is not its business."""
+        """Return the member's values, regardless of whether its parent is null."""
         if self.reading is None:
             return pa.nulls(len(parent), self.field.type)
         return self.reading.read(parent.field(self.source_name))
@@ -53,18 +52,18 @@ class ReadStruct(msgspec.Struct, frozen=True):
     type: pa.StructType
     members: tuple[Member, ...]
     witness: int
-    """A leaf that tells which structs are null, where no member is there to do so."""
+    """A leaf to read for the struct's nulls if the file has none of the members."""
 
     @property
     def leaves(self) -> frozenset[int]:
-        """Those of its members."""
+        """The leaves of its members."""
         found = frozenset[int]().union(
             *(member.reading.leaves for member in self.members if member.reading)
         )
         return found or frozenset((self.witness,))
 
     def read(self, array: pa.StructArray) -> pa.StructArray:
-        """The struct with the table's members, null where the file's is."""
+        """Return the struct with the table's members, null where the file's is null."""
         array = _storage(array)
         mask = array.is_null() if array.null_count else None
         return pa.StructArray.from_arrays(
@@ -82,11 +81,11 @@ class ReadList(msgspec.Struct, frozen=True):
 
     @property
     def leaves(self) -> frozenset[int]:
-        """Those of its elements."""
+        """The leaves of its elements."""
         return self.element.leaves
 
     def read(self, array: pa.Array) -> pa.ListArray:
-        """The lists with converted elements."""
+        """Return the lists with converted elements."""
         array = _storage(array)
         mask = array.is_null() if array.null_count else None
         return pa.ListArray.from_arrays(
@@ -103,11 +102,11 @@ class ReadMap(msgspec.Struct, frozen=True):
 
     @property
     def leaves(self) -> frozenset[int]:
-        """Those of both."""
+        """The leaves of keys and values."""
         return self.key.leaves | self.value.leaves
 
     def read(self, array: pa.MapArray) -> pa.MapArray:
-        """The maps with converted keys and values."""
+        """Return the maps with converted keys and values."""
         array = _storage(array)
         lists = as_lists(array)
         entries = lists.flatten()
@@ -121,9 +120,8 @@ class ReadMap(msgspec.Struct, frozen=True):
 
 
 Reading: TypeAlias = ReadLeaf | ReadStruct | ReadList | ReadMap | ReadShredded
-"""What all of them have: `leaves`, the leaf columns of the file that it needs, by number; and
-`read`, which makes the table's column of the file's, and fails with `pa.ArrowInvalid` where a
-value does not fit."""
+"""Each has `leaves`, the numbers of the file's leaf columns it needs, and `read`, which converts
+the file's column to the table's and raises `pa.ArrowInvalid` if a value does not fit."""
 
 
 def _storage(array: pa.Array) -> pa.Array:

@@ -1,4 +1,4 @@
-"""What is asked of each data file: which columns, which rows."""
+"""The columns and rows requested of each data file."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -15,12 +15,12 @@ from headrace.rows.row_filter import columns_of
 
 
 class RowRequest(msgspec.Struct, frozen=True, kw_only=True, dict=True):
-    """The rows that are wanted, in terms of the table."""
+    """The requested columns and rows, in terms of the table's schema."""
 
     schema: StructType
     """All columns of the table."""
     columns: StructType
-    """The columns that are wanted, in this order."""
+    """The requested columns, in order."""
     partition_columns: frozenset[str]
     predicate: BoundPredicate | None
     match_by: MatchBy
@@ -28,17 +28,17 @@ class RowRequest(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def output_schema(self) -> pa.Schema:
-        """The columns that are wanted, in Arrow's terms."""
+        """The Arrow schema of the requested columns."""
         return arrow_schema(self.columns)
 
     @cached_property
     def stored_columns(self) -> tuple[Field, ...]:
-        """The wanted columns that data files hold; the log holds the others."""
+        """The requested columns that data files contain; the others are partition columns."""
         return tuple(f for f in self.columns.fields if f.name not in self.partition_columns)
 
     @cached_property
     def filter_columns(self) -> dict[tuple[str, ...], Field]:
-        """What the predicate looks at in data files, each with nothing but the way there.
+        """The predicate's data columns, each reduced to the members on its path.
 
         Raises:
             UnsupportedPredicateError: a part of the predicate cannot be evaluated by rows.
@@ -48,14 +48,14 @@ class RowRequest(msgspec.Struct, frozen=True, kw_only=True, dict=True):
 
     @cached_property
     def needs_partition(self) -> bool:
-        """Whether partition values are wanted, or looked at."""
+        """Whether partition values are requested, or part of the predicate."""
         stored = len(self.stored_columns) == len(self.columns.fields)
         looked_at = () if self.predicate is None else columns_of(self.predicate)
         return not stored or any(column.is_partition for column in looked_at)
 
 
 def choose_columns(schema: StructType, names: Sequence[str] | None) -> StructType:
-    """The columns of these names, in their order; all of them where none are named.
+    """Return the columns with these names, in their order, or all columns if `names` is None.
 
     Raises:
         UnknownColumnError: the table has no such column.
@@ -76,7 +76,7 @@ def _way_to(column: BoundColumn, schema: StructType) -> Field:
 
 
 def _narrowed(struct: StructType, path: tuple[str, ...]) -> Field:
-    """The field at the head of a path, without the members that the path passes by."""
+    """Return the first field of a path, reduced to the members on the path."""
     field = next(field for field in struct.fields if field.name == path[0])
     if len(path) == 1:
         return field

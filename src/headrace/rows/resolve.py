@@ -1,7 +1,7 @@
-"""Finding the table's columns in a file: by name or by id, at every depth.
+"""Finds the table's columns in a file, by name or by id, at every depth.
 
-The file's leaf columns are numbered as its Arrow schema is walked, which is how Parquet numbers
-them, so that no name is ever split at its dots.
+Leaf columns are numbered in the order of the file's Arrow schema, as Parquet numbers them, so that
+names with dots need no special treatment.
 """
 
 from collections.abc import Callable, Iterator
@@ -30,7 +30,7 @@ from headrace.rows.shredded import ReadShredded, is_shreddable
 
 _FIELD_ID = b"PARQUET:field_id"
 _COLUMN_ID = "delta.columnMapping.id"
-# Its parts have no ids, and are found by their names.
+# Its parts have no ids and are found by name.
 _VARIANT = StructType(
     (
         Field("value", PrimitiveType("binary"), nullable=False),
@@ -41,18 +41,18 @@ _SHREDDED = "typed_value"
 
 
 class MatchBy(Enum):
-    """What tells which column of a file is which of the table."""
+    """How columns of a file are matched with those of the table."""
 
     NAME = "name"
     ID = "id"
 
 
 class MismatchError(Exception):
-    """A file does not have what the table says; the text says what."""
+    """A file does not match the table's schema; the message says how."""
 
 
 class UnreadTypeError(Exception):
-    """A file has a column in a type that no type of a table is read from."""
+    """A file has a column of a type that cannot be read as any table type."""
 
     def __init__(self, column: str, source: pa.DataType) -> None:
         super().__init__(f"values of the type {source} are not read")
@@ -60,16 +60,16 @@ class UnreadTypeError(Exception):
 
 
 class ShreddedError(Exception):
-    """A file has the parts of a variant in columns of their own; the text names the column."""
+    """A file has a shredded variant in an unsupported form; the message names the column."""
 
 
 class ColumnReading(msgspec.Struct, frozen=True):
-    """A column of the table: where it stands in the file, and how it is read from there."""
+    """A column of the table: its position in the file, and how it is read."""
 
     position: int
-    """Its place among the columns of the file."""
+    """Its position among the columns of the file."""
     is_stored_as_codes: bool
-    """Whether its writer had dictionary codes, so that it is read as such without being asked."""
+    """Whether the writer's Arrow type was a dictionary, so that Arrow returns codes anyway."""
     reading: Reading
 
 
@@ -93,11 +93,11 @@ class _Level(msgspec.Struct, frozen=True):
 
 
 def _as_it_is(source: pa.DataType, leaf: int) -> None:
-    """Nothing is done with a leaf."""
+    """Leave a leaf as it is."""
 
 
 class StoredColumns:
-    """The columns of one file, in which those of the table are looked up."""
+    """The columns of one file, to look up those of the table."""
 
     def __init__(
         self,
@@ -109,12 +109,12 @@ class StoredColumns:
         """Number the columns of a file.
 
         Args:
-            schema: The file's columns, in Arrow's terms.
-            match_by: How the table's columns are found among them.
-            prepare: What is to be done with a leaf, by type and number, before it is converted.
+            schema: The file's Arrow schema.
+            match_by: How to match the table's columns.
+            prepare: Returns what to do with a leaf, by type and number, before it is converted.
 
         Raises:
-            MismatchError: columns are found by id, and the file has none.
+            MismatchError: columns are matched by id, and the file has no ids.
         """
         self._match_by = match_by
         self._prepare = prepare
@@ -124,11 +124,11 @@ class StoredColumns:
             raise MismatchError(reason)
 
     def find(self, field: Field) -> ColumnReading | None:
-        """How a column is read; None: the file does not have it, so it is null.
+        """Return how to read a column, or None if the file lacks it, so that it is null.
 
         Raises:
-            MismatchError: the file has it in a type that is not read as the table's.
-            ShreddedError: the file has a variant in a form that is not read.
+            MismatchError: the file's type cannot be read as the table's.
+            ShreddedError: the file has a variant in an unsupported form.
         """
         found = self._lookup(field, self._top)
         if found is None:

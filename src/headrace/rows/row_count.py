@@ -1,4 +1,4 @@
-"""A number of rows that says how it was found."""
+"""A row count that records how it was obtained."""
 
 from typing import Self
 
@@ -6,16 +6,16 @@ from headrace.metrics.counts import counted
 
 
 class RowCount(int):
-    """A number of rows, which also says how it was found."""
+    """A row count that records how it was obtained."""
 
     files_from_statistics: int
-    """Files whose rows were counted without opening them."""
+    """The number of files counted by statistics."""
     files_read: int
-    """Files that had to be opened."""
+    """The number of files that had to be read."""
 
     @classmethod
     def of(cls, rows: int, *, files_from_statistics: int, files_read: int) -> Self:
-        """Put a count together."""
+        """Create a count."""
         count = cls(rows)
         count.files_from_statistics = files_from_statistics
         count.files_read = files_read
@@ -23,7 +23,7 @@ class RowCount(int):
 
     @property
     def how(self) -> str:
-        """How the count was found, for people."""
+        """Describe how the count was obtained."""
         known = counted(self.files_from_statistics, "file")
         read = counted(self.files_read, "file")
         return f"{known} by statistics, {read} read"

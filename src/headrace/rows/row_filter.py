@@ -1,4 +1,4 @@
-"""What a predicate looks at in rows."""
+"""The columns that a predicate evaluates on rows."""
 
 from collections.abc import Iterator
 from typing import assert_never
@@ -24,10 +24,10 @@ from headrace.expr.node import (
 
 
 def columns_of(predicate: BoundPredicate) -> Iterator[BoundColumn]:
-    """Every column that the predicate looks at.
+    """Yield every column of the predicate.
 
     Raises:
-        UnsupportedPredicateError: a part of it cannot be evaluated by rows.
+        UnsupportedPredicateError: a part of it cannot be evaluated on rows.
     """
     match predicate:
         case Opaque(sql):
@@ -48,7 +48,7 @@ def columns_of(predicate: BoundPredicate) -> Iterator[BoundColumn]:
 
 
 def member(array: pa.Array, *, depth: int) -> pa.Array:
-    """What is at the end of a chain of structs that have one member each; null if any is."""
+    """Return the innermost member of nested structs with one member each; null if any is null."""
     for _ in range(depth):
         array = pc.struct_field(array, [0])
     return array

@@ -1,7 +1,7 @@
-"""Leaving out row groups that cannot hold a matching row, by the statistics in the footer.
+"""Skips row groups that cannot contain a matching row, by the statistics in the footer.
 
-A row group is left out only on proof, and whatever the footer leaves open counts as unknown;
-the rows of the others are filtered by their values.
+A row group is skipped only if its statistics prove that no row matches; missing statistics count as
+unknown. The rows of the other row groups are filtered by their values.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,7 +23,7 @@ _NO_ORDER = "INT96"
 
 
 class RowGroupEvidence(msgspec.Struct, frozen=True):
-    """What the footer of a file tells about its row groups."""
+    """The statistics of a file's row groups, as evidence for predicates."""
 
     footer: pq.FileMetaData
     readings: Mapping[tuple[str, ...], ColumnReading | None]
@@ -33,14 +33,14 @@ class RowGroupEvidence(msgspec.Struct, frozen=True):
         return int(self.footer.num_row_groups)
 
     def bounds(self, column: BoundColumn) -> Bounds:
-        """What a column may hold in each row group."""
+        """Return the bounds of a column in each row group."""
         if column.is_partition:
             return exact_bounds(pa.repeat(self.partition[column.path[0]], len(self)))
         found = self.readings[column.path]
         if found is None:
             return exact_bounds(pa.nulls(len(self), pa.null()))
         target = arrow_type(column.type)
-        # A struct may be there though its only member is null: only of leaves is something known.
+        # A struct may be non-null although its only member is null: only leaves have statistics.
         leaf = None if isinstance(column.type, StructType) else _leaf_of(found.reading)
         return self._unknown(target) if leaf is None else self._known(leaf, target)
 
@@ -48,12 +48,12 @@ class RowGroupEvidence(msgspec.Struct, frozen=True):
         chunks = [self.footer.row_group(group).column(leaf.leaf) for group in range(len(self))]
         if any(chunk.physical_type == _NO_ORDER for chunk in chunks):
             return self._unknown(target)
-        told = [chunk.statistics for chunk in chunks]
-        nulls = [s.null_count if s is not None and s.has_null_count else None for s in told]
+        statistics = [chunk.statistics for chunk in chunks]
+        nulls = [s.null_count if s is not None and s.has_null_count else None for s in statistics]
         rows = [chunk.num_values for chunk in chunks]
         return Bounds(
-            lower=_extremes(told, lambda s: s.min, leaf, target),
-            upper=_extremes(told, lambda s: s.max, leaf, target),
+            lower=_extremes(statistics, lambda s: s.min, leaf, target),
+            upper=_extremes(statistics, lambda s: s.max, leaf, target),
             may_be_null=pa.array([count != 0 for count in nulls], pa.bool_()),
             may_be_value=pa.array(
                 [count != total for count, total in zip(nulls, rows, strict=True)], pa.bool_()
@@ -75,13 +75,13 @@ class RowGroupEvidence(msgspec.Struct, frozen=True):
 
 
 def matching_groups(predicate: BoundPredicate, evidence: RowGroupEvidence) -> list[int]:
-    """The row groups that may hold a row for which the predicate is true."""
+    """Return the row groups that may contain a row for which the predicate is true."""
     can_match = evaluate(predicate, evidence).can_be_true.to_pylist()
     return [group for group, possible in enumerate(can_match) if possible]
 
 
 def _leaf_of(reading: Reading) -> ReadLeaf | None:
-    """The one leaf at the end of a chain of structs; None: there is none, or a list between."""
+    """Return the only leaf of nested structs, or None if there is none, or a list on the way."""
     match reading:
         case ReadLeaf():
             return reading
@@ -92,14 +92,14 @@ def _leaf_of(reading: Reading) -> ReadLeaf | None:
 
 
 def _extremes(
-    told: list[Any], pick: Callable[[Any], Any], leaf: ReadLeaf, target: pa.DataType
+    statistics: list[Any], pick: Callable[[Any], Any], leaf: ReadLeaf, target: pa.DataType
 ) -> pa.Array:
-    """The extremes in the table's type, which conversion does not put out of order."""
+    """Return minima or maxima in the table's type; conversions preserve the order."""
     try:
-        values = [pick(s) if s is not None and s.has_min_max else None for s in told]
+        values = [pick(s) if s is not None and s.has_min_max else None for s in statistics]
         extremes = leaf.convert(pa.array(values, leaf.source))
     except (pa.ArrowException, ValueError, TypeError, OverflowError):
-        return pa.nulls(len(told), target)  # a value that Python or the type has no form for
+        return pa.nulls(len(statistics), target)  # a value that Python or the type cannot represent
     if pa.types.is_floating(target):
         return pc.if_else(pc.is_nan(extremes), pa.scalar(None, target), extremes)
     return extremes

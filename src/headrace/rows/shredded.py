@@ -1,8 +1,8 @@
-"""Variants that a file keeps in parts: put together again.
+"""Reassembles shredded variants.
 
-A shredded variant has some of its values in typed columns, at every depth. Its bytes are made of
-those and of what was left over. Columns are taken apart by Arrow; only the bytes, which differ in
-shape from row to row, are put together row by row.
+A shredded variant stores some of its values in typed columns, at every depth. Its bytes are
+assembled from those and from the residual value. Arrow splits the columns; only the bytes, whose
+shape differs from row to row, are assembled row by row.
 """
 
 from collections.abc import Sequence
@@ -19,20 +19,20 @@ from headrace.protocol import variant
 from headrace.protocol.variant import Encode
 
 Encoded: TypeAlias = list[bytes | None]
-"""For each entry its bytes; None: there is no value at all."""
+"""The bytes of each entry; None if it has no value."""
 
 
 class ReadShredded(msgspec.Struct, frozen=True):
-    """A variant whose parts are in columns of their own."""
+    """A shredded variant."""
 
     type: pa.StructType
     leaves: frozenset[int]
 
     def read(self, array: pa.StructArray) -> pa.StructArray:
-        """The variants whole.
+        """Return the assembled variants.
 
         Raises:
-            pa.ArrowInvalid: the parts do not make a variant.
+            pa.ArrowInvalid: the parts do not form a variant.
         """
         metadata: list[bytes] = array.field("metadata").to_pylist()
         try:
@@ -49,7 +49,7 @@ class ReadShredded(msgspec.Struct, frozen=True):
 
 
 def is_shreddable(kind: pa.DataType) -> bool:
-    """Whether a typed column is of a kind that can be put together again."""
+    """Whether a typed column can be assembled."""
     kind = _storage(kind)
     if types.is_struct(kind):
         return all(_is_group(field.type) for field in kind)
@@ -59,7 +59,7 @@ def is_shreddable(kind: pa.DataType) -> bool:
 
 
 def _is_group(kind: pa.DataType) -> bool:
-    """Whether a struct has what is left over, or a typed column, or both."""
+    """Whether a struct has a residual value, a typed column, or both."""
     if not types.is_struct(kind) or not {field.name for field in kind} <= {"value", "typed_value"}:
         return False
     index = kind.get_field_index("typed_value")
@@ -67,7 +67,7 @@ def _is_group(kind: pa.DataType) -> bool:
 
 
 def _rebuilt(group: pa.StructArray, metadata: Sequence[bytes]) -> Encoded:
-    """The variants of a group: what is left over, what is typed, or an object of both."""
+    """Assemble the variants of a group: residual values, typed values, or objects of both."""
     left = _member(group, "value")
     left_over: Encoded = [None] * len(group) if left is None else left.to_pylist()
     typed = _member(group, "typed_value")
@@ -118,7 +118,7 @@ def _scalars(typed: pa.Array) -> Encoded:
 
 
 def _encoder(kind: pa.DataType) -> tuple[pa.DataType, Encode] | None:  # noqa: C901, PLR0912
-    """The type through which values become Python's, and how those are encoded."""
+    """Return the type to convert values to before Python reads them, and their encoder."""
     match kind:
         case _ if types.is_boolean(kind):
             return kind, variant.encode_boolean

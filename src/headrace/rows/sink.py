@@ -1,7 +1,7 @@
-"""Rows to bytes: every format is written batch by batch, and flushed, as rows are read.
+"""Writes rows to a stream; every format is written and flushed batch by batch.
 
-Texts say what the values are: times in ISO 8601, decimals with all their digits, binary in
-Base64, numbers that are none by their names. A null is `null`, in CSV nothing.
+In text formats, times are in ISO 8601, decimals have all their digits, binary values are in Base64,
+and NaN and infinities have names. Null is `null`, and empty in CSV.
 """
 
 import io
@@ -23,7 +23,7 @@ _NOT_A_NUMBER = {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}
 
 
 def write_jsonl(rows: pa.RecordBatchReader, sink: BinaryIO) -> None:
-    """A JSON object a line; maps are objects where their keys are texts, else lists of pairs."""
+    """Write a JSON object per line; maps with string keys are objects, others lists of pairs."""
     encode = msgspec.json.Encoder().encode_lines
     for batch in rows:
         sink.write(encode(plain_rows(batch)))
@@ -31,7 +31,7 @@ def write_jsonl(rows: pa.RecordBatchReader, sink: BinaryIO) -> None:
 
 
 def write_csv(rows: pa.RecordBatchReader, sink: BinaryIO) -> None:
-    """Comma-separated values under a head; nested values are JSON."""
+    """Write comma-separated values with a header; nested values are JSON."""
     schema = pa.schema([(field.name, _csv_type(field.type)) for field in rows.schema])
     with pyarrow.csv.CSVWriter(sink, schema) as writer:
         for batch in rows:
@@ -44,7 +44,7 @@ def write_csv(rows: pa.RecordBatchReader, sink: BinaryIO) -> None:
 
 
 def write_arrow(rows: pa.RecordBatchReader, sink: BinaryIO) -> None:
-    """An Arrow IPC stream. Without an end where the rows break off: it is not whole."""
+    """Write an Arrow IPC stream. If reading fails, it has no end marker."""
     writer = pa.ipc.new_stream(sink, rows.schema)
     for batch in rows:
         writer.write_batch(batch)
@@ -53,7 +53,7 @@ def write_arrow(rows: pa.RecordBatchReader, sink: BinaryIO) -> None:
 
 
 def write_parquet(rows: pa.RecordBatchReader, sink: BinaryIO) -> None:
-    """A Parquet file, a row group for each batch. Without a footer where the rows break off."""
+    """Write a Parquet file, a row group per batch. If reading fails, it has no footer."""
     breakable = _Breakable(sink)
     with breakable, pq.ParquetWriter(breakable, rows.schema) as writer:
         try:
@@ -65,10 +65,10 @@ def write_parquet(rows: pa.RecordBatchReader, sink: BinaryIO) -> None:
 
 
 class _Breakable(io.RawIOBase):
-    """A sink that takes nothing more once it is broken.
+    """A sink that discards everything after a failure.
 
-    Parquet's writer ends its file even when it is only let go, and half of the rows would pass
-    for all of them.
+    Parquet's writer finishes its file even when it is only released, so a partial file would look
+    complete.
     """
 
     def __init__(self, sink: BinaryIO) -> None:
@@ -83,10 +83,10 @@ class _Breakable(io.RawIOBase):
 
 
 def plain_rows(batch: pa.RecordBatch) -> list[dict[str, Any]]:
-    """The rows as values that JSON has a form for.
+    """Return the rows as values that JSON can represent.
 
     Raises:
-        InvalidArgumentError: a time lies beyond the years that texts are written for.
+        InvalidArgumentError: a time is out of the range of ISO 8601 years.
     """
     names = batch.schema.names
     columns = [_plain_column(batch.column(i)) for i in range(batch.num_columns)]
@@ -118,7 +118,7 @@ def _has_float(kind: pa.DataType) -> bool:
 
 
 def _named(value: Any) -> Any:
-    """The same, with a name for each number that JSON cannot write."""
+    """Return the value with NaN and infinities replaced by their names."""
     match value:
         case float():
             return _NOT_A_NUMBER.get(str(value), value)
@@ -142,7 +142,7 @@ def _csv_column(column: pa.Array) -> pa.Array:
     encode = msgspec.json.encode
     texts = [None if value is None else encode(value).decode() for value in _plain_column(column)]
     found = pa.array(texts, pa.string())
-    # Base64 needs no quotes of JSON's.
+    # Base64 needs no escapes in JSON.
     return pc.utf8_trim(found, '"') if _is_bytes(column.type) else found
 
 

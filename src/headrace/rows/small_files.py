@@ -1,8 +1,8 @@
-"""Small files, several at a time: handing each to another thread would cost more than reading it.
+"""Reads small files in groups, as handing each to a thread would cost more than reading it.
 
-Files that follow each other in the log become a group, which one thread reads in order. Their rows
-come in batches of a useful size. Groups grow from one file on, so that the first rows are there as
-soon as without them.
+Consecutive files of the log form a group, which one thread reads in order; their rows are joined to
+batches of a useful size. The first group is one file and each next one may be twice as large, so
+that grouping does not delay the first rows.
 """
 
 import threading
@@ -25,7 +25,7 @@ _PATIENCE_S = 0.005
 
 
 class Grouping:
-    """Cuts files into groups as the log gives them. The next group may be twice as large."""
+    """Groups files as the log is replayed. Each group may be twice as large as the previous one."""
 
     def __init__(self) -> None:
         self._most_files = 1
@@ -34,9 +34,9 @@ class Grouping:
         self._begun_s = 0.0
 
     def add(self, files: Iterable[DataFile]) -> Iterator[tuple[DataFile, ...]]:
-        """The groups that are complete with more files; a large file stays by itself.
+        """Add files, and yield the groups that are complete; a large file is a group by itself.
 
-        What is left waits for the next files, unless it has waited for long: a log may be slow.
+        An incomplete group waits for more files, up to `_PATIENCE_S` if the log is slow.
         """
         for file in files:
             is_large = not 0 < file.size_bytes <= _SMALL_BYTES
@@ -52,7 +52,7 @@ class Grouping:
             yield from self.rest()
 
     def rest(self) -> Iterator[tuple[DataFile, ...]]:
-        """The group that is not complete, if there is one."""
+        """Yield the incomplete group, if there is one."""
         if self._group:
             group, self._group, self._group_bytes = tuple(self._group), [], 0
             self._most_files = min(2 * self._most_files, _GROUP_FILES)
@@ -65,18 +65,18 @@ class GroupReader:
     def __init__(self, source: RowSource) -> None:
         self._source = source
         self._alike = AlikeFiles(source)
-        # Of a small file, little is done outside of the interpreter. Where files are at hand,
-        # threads that read them at the same time only hinder each other.
+        # Reading small local files runs mostly in the interpreter, so threads would only compete
+        # for its lock.
         is_remote = source.files.is_remote
         self._turn: AbstractContextManager[object] = (
             nullcontext() if is_remote else threading.Lock()
         )
 
     def batches(self, group: Sequence[DataFile]) -> Generator[pa.RecordBatch, None, None]:
-        """The wanted rows of a group, in order.
+        """Yield the matching rows of a group in order.
 
         Raises:
-            HeadraceError: as `RowSource.batches`, after the rows of the files before.
+            HeadraceError: as `RowSource.batches`, after the rows of the previous files.
         """
         if len(group) == 1:
             yield from self._source.batches(group[0])
@@ -85,7 +85,7 @@ class GroupReader:
         yield from _joined(self._chosen(group), self._source.request.rows_per_batch)
 
     def _chosen(self, group: Sequence[DataFile]) -> Iterator[pa.RecordBatch]:
-        """The wanted rows, with as few calls as files of one kind allow."""
+        """Yield the matching rows, filtering files of one kind together."""
         alike = _Alike(self._source.request.rows_per_batch)
         try:
             for part in self._parts(group):
@@ -100,7 +100,7 @@ class GroupReader:
         yield from alike.rest()
 
     def _parts(self, group: Sequence[DataFile]) -> Iterator[FilePart | JoinedFiles]:
-        """What the files hold. One turn reads as many as make a batch: threads seldom switch."""
+        """Yield the stored rows. A turn reads files for a whole batch, so threads seldom switch."""
         most_rows = self._source.request.rows_per_batch
         files = deque(group)
         failure: Exception | None = None
@@ -123,7 +123,7 @@ class GroupReader:
     def _read(
         self, file: DataFile, appended: AppendedRows, parts: list[FilePart | JoinedFiles]
     ) -> int:
-        """Read a file, together with those before it if they are alike; return its rows."""
+        """Read a file, joined with previous ones of the same kind; return its row count."""
         rows = appended.add(file)
         if rows is not None:
             return rows
@@ -137,7 +137,7 @@ class GroupReader:
 
 
 def _finish(appended: AppendedRows, parts: list[FilePart | JoinedFiles]) -> bool:
-    """Add the rows that have been appended to the parts; False: there are none."""
+    """Move the joined rows to the parts; return False if there are none."""
     joined = appended.finished()
     if joined is not None:
         parts.append(joined)
@@ -145,7 +145,7 @@ def _finish(appended: AppendedRows, parts: list[FilePart | JoinedFiles]) -> bool
 
 
 class _Alike:
-    """Parts of files that are stored alike, which are joined before rows are chosen."""
+    """Joins parts of files with the same layout before rows are selected."""
 
     def __init__(self, most_rows: int) -> None:
         self._most_rows = most_rows
@@ -179,16 +179,16 @@ class _Alike:
 
 
 def _rows_together(parts: Sequence[FilePart]) -> pa.RecordBatch | None:
-    """The wanted rows of all parts; None: there are none, or each part must tell by itself."""
+    """Return the matching rows of all parts; None if there are none, or on a failure."""
     try:
         stored = pa.concat_batches([part.batch for part in parts])
         return parts[0].content.rows(stored, first_row=0)
     except (pa.ArrowException, HeadraceError):
-        return None  # a value does not fit, in a file that is yet to be named
+        return None  # a value does not fit: the parts are tried singly to name the file
 
 
 def _joined(batches: Iterable[pa.RecordBatch], most_rows: int) -> Iterator[pa.RecordBatch]:
-    """The same rows in batches of a useful size; those before an error come before it."""
+    """Join small batches; the rows before an error are yielded before it is raised."""
     waiting: list[pa.RecordBatch] = []
 
     def rest() -> Iterator[pa.RecordBatch]:

@@ -1,6 +1,6 @@
-"""Stored batches of a file to the table's rows: deleted rows, the predicate, conversion.
+"""Converts stored batches of a file to the table's rows: deletion, predicate, types.
 
-Nothing here reads: batches of several files that are stored alike can be joined first.
+No I/O happens here, so batches of several files with the same layout can be joined first.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,11 +23,11 @@ from headrace.rows.row_filter import member
 from headrace.rows.word import words_of_codes
 
 StoredOf: TypeAlias = Callable[[ColumnReading], pa.Array]
-"""Gives the stored values of a column of the file."""
+"""Returns the stored values of a column of the file."""
 
 
 class StoredRows(msgspec.Struct, frozen=True, kw_only=True):
-    """How the stored rows of a file become rows of the table."""
+    """Converts the stored rows of a file to rows of the table."""
 
     request: RowRequest
     plan: FilePlan
@@ -36,7 +36,7 @@ class StoredRows(msgspec.Struct, frozen=True, kw_only=True):
     only: DeletedRows | None
 
     def is_alike(self, other: "StoredRows") -> bool:
-        """Whether rows of both files may be converted together, wherever they stand."""
+        """Whether rows of both files may be converted together, regardless of their positions."""
         vectors = (self.deleted, self.only, other.deleted, other.only)
         return (
             self.plan is other.plan
@@ -45,7 +45,7 @@ class StoredRows(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def rows(self, batch: pa.RecordBatch, first_row: int) -> pa.RecordBatch | None:
-        """The rows that are neither deleted nor ruled out, as the table has them; None: none."""
+        """Return the rows that are not deleted and match, or None if there are none."""
         keep = self.keep(first_row, batch.num_rows, partial(self._stored, batch, _everything))
         rows = batch.num_rows if keep is None else keep.true_count
         if not rows:
@@ -60,12 +60,12 @@ class StoredRows(msgspec.Struct, frozen=True, kw_only=True):
         return self.output(rows, chosen)
 
     def keep(self, first_row: int, rows: int, stored_of: StoredOf) -> pa.BooleanArray | None:
-        """Whether each row is neither deleted nor ruled out by the predicate; None: all are kept.
+        """Return whether each row is not deleted and matches; None if all rows are kept.
 
         Args:
             first_row: The index of the first row in its file.
-            rows: How many rows there are.
-            stored_of: The stored values of a column, for each of these rows.
+            rows: The number of rows.
+            stored_of: Returns the stored values of a column for these rows.
         """
         keep = None
         if self.deleted is not None:
@@ -77,7 +77,7 @@ class StoredRows(msgspec.Struct, frozen=True, kw_only=True):
         return keep
 
     def matches_any(self, batch: pa.RecordBatch) -> bool:
-        """Whether a batch of only the predicate's columns has a row that the predicate matches."""
+        """Whether any row of a batch of only the predicate's columns matches."""
         stored_of = partial(self._stored, batch, _evidence)
         return bool(self.matching(batch.num_rows, stored_of).true_count)
 
@@ -94,7 +94,7 @@ class StoredRows(msgspec.Struct, frozen=True, kw_only=True):
         return evaluate_rows(self.request.predicate, values, rows=rows)
 
     def output(self, rows: int, chosen: StoredOf) -> pa.RecordBatch:
-        """The table's columns, made of the stored values of the rows that were chosen."""
+        """Return the table's columns from the stored values of the chosen rows."""
         schema = self.request.output_schema
         if not schema.names:
             return without_columns(rows)
@@ -153,5 +153,5 @@ def _both(first: pa.BooleanArray | None, second: pa.BooleanArray) -> pa.BooleanA
 
 
 def without_columns(rows: int) -> pa.RecordBatch:
-    """A batch that has rows and no columns."""
+    """Return a batch with rows but no columns."""
     return pa.RecordBatch.from_arrays([pa.nulls(rows)], ["row"]).select([])

@@ -1,8 +1,8 @@
-"""Differences of 32-bit integers that were stored with more than 32 bits.
+"""Detects differences of 32-bit integers stored with more than 32 bits.
 
-In Parquet's encoding DELTA_BINARY_PACKED the differences of 32-bit integers wrap around. A writer
-that computes them with 64 bits, as DuckDB does, leaves pages that some readers take and Arrow does
-not: it finds them to end too early. Such a page is told from a damaged one by its own words.
+In Parquet's encoding DELTA_BINARY_PACKED, differences of 32-bit integers wrap around. DuckDB
+computes them with 64 bits. Some readers accept such pages; Arrow reports an early end of data. This
+module distinguishes them from damaged pages by the bit widths in the page.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ WIDE_DIFFERENCES = "it has differences of 32-bit integers with more than 32 bits
 _ENCODING_NAME, _ENCODING = "DELTA_BINARY_PACKED", 5
 _BITS = 32
 _CODECS = {"LZ4": "lz4_raw"}
-"""Arrow's names of codecs, where those of Parquet are others."""
+"""Arrow's names of codecs that have another name in Parquet."""
 
 # Field ids of Parquet's page header.
 _PLAIN_SIZE, _V1, _V2 = 2, 5, 8
@@ -28,7 +28,7 @@ _DEFINITION_SIZE, _REPETITION_SIZE, _IS_COMPRESSED = 5, 6, 7
 
 
 def has_wide_differences(source: Any, parquet: pq.ParquetFile, leaf: int) -> bool:
-    """Whether a leaf column of an open file has such a page."""
+    """Whether a leaf column of an open file has a page with wide differences."""
     level = parquet.schema.column(leaf)
     for group in range(parquet.metadata.num_row_groups):
         chunk = parquet.metadata.row_group(group).column(leaf)
@@ -40,12 +40,12 @@ def has_wide_differences(source: Any, parquet: pq.ParquetFile, leaf: int) -> boo
             if any(map(_is_wide, _encoded(stored, chunk.compression, level))):
                 return True
         except (ValueError, IndexError, KeyError, pa.ArrowException, OSError):
-            continue  # a page that cannot be taken apart proves nothing
+            continue  # a page that cannot be decoded proves nothing
     return False
 
 
 def _encoded(stored: bytes, compression: str, level: pq.ColumnSchema) -> Iterator[bytes]:
-    """The values of each page of this encoding."""
+    """Yield the values of each page with this encoding."""
     at = 0
     while at < len(stored):
         header, at = read_struct(stored, at)

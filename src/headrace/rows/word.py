@@ -1,4 +1,4 @@
-"""The words that dictionary codes stand for."""
+"""Decodes dictionary codes to strings."""
 
 from ctypes import c_int64, c_void_p
 
@@ -10,21 +10,21 @@ from headrace.compiled.library import function
 _ARGUMENTS = (c_void_p, c_int64, c_void_p, c_void_p, c_int64, c_void_p, c_void_p, c_int64)
 _OFFSET_BYTES = 4
 _STEP_BYTES = 32
-"""As STEP in texts.c: with so many bytes after them, words are copied by steps."""
+"""As STEP in texts.c: words are copied in steps of this size, into spare bytes."""
 _LONGEST_WORD = 64
-"""Room is made for the longest word in every row: with longer words most of it would be in vain."""
+"""Every row gets room for the longest word; beyond this length most of it would be unused."""
 _FEWEST_ROWS = 16_384
-"""With fewer rows the preparation costs more than it saves."""
+"""For fewer rows the preparation costs more than it saves."""
 
 
 def words_of_codes(codes: pa.DictionaryArray) -> pa.Array:
-    """The same values without a dictionary."""
+    """Return the same values without a dictionary."""
     found = _written(codes) if _is_usual(codes) else None
     return codes.dictionary.take(codes.indices) if found is None else found
 
 
 def _is_usual(codes: pa.DictionaryArray) -> bool:
-    """Whether the compiled loop knows such codes and words: without nulls, 32 bits each."""
+    """Whether the compiled loop supports the codes and words: no nulls, 32 bits each."""
     words, indices = codes.dictionary, codes.indices
     return bool(
         len(codes) >= _FEWEST_ROWS
@@ -37,14 +37,14 @@ def _is_usual(codes: pa.DictionaryArray) -> bool:
 
 
 def _written(codes: pa.DictionaryArray) -> pa.Array | None:
-    """The words, written by the compiled loop; None where Arrow must look them up."""
+    """Return the strings decoded by the compiled loop, or None if Arrow must decode them."""
     write = function("headrace_words", *_ARGUMENTS)
     words, indices, rows = codes.dictionary, codes.indices, len(codes)
     longest = pc.max(pc.binary_length(words)).as_py()
     if write is None or not 0 < longest <= _LONGEST_WORD:
         return None
     if pc.max(indices).as_py() >= len(words):
-        return None  # damage, which Arrow reports
+        return None  # damaged codes, which Arrow reports
     padding = pa.array([b"\0" * _STEP_BYTES], pa.binary()).view(words.type)
     padded = pa.concat_arrays([words, padding])
     _, word_offsets, word_bytes = padded.buffers()
