@@ -206,7 +206,13 @@ def test_damaged_footers_are_declined_or_lead_to_no_other_bytes(
         footer = Footer.for_columns(4)
         if read(damaged, len(damaged), byref(footer)):
             assert 0 <= footer.columns <= 4
-            assert all(start <= at <= len(content) for at in (footer.schema_at, footer.writer_at))
+            schema = (footer.schema_at, footer.schema_size)
+            optional = [
+                (footer.notes_at, footer.notes_size),
+                (footer.writer_at, footer.writer_size),
+            ]
+            fields = [schema, *(field for field in optional if field != (0, 0))]
+            assert all(start <= at <= at + size <= len(content) for at, size in fields)
 
 
 def test_files_of_one_kind_are_decoded_by_the_compiled_loop(tmp_path: Path) -> None:

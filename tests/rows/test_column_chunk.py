@@ -1,6 +1,7 @@
 """The compiled loop decodes what Arrow decodes, or declines."""
 
 import io
+from itertools import accumulate
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -103,6 +104,31 @@ def test_codes_stand_for_the_values_that_arrow_decodes(data: st.DataObject) -> N
     plain = [a.dictionary_decode() if pa.types.is_dictionary(a.type) else a for a in arrays]
     joined = pa.chunked_array([array.cast(stored.type) for array in plain])
     assert joined.combine_chunks().equals(stored)
+
+
+@pytest.mark.property
+@settings(max_examples=examples(60), deadline=None)
+@given(
+    kind=st.sampled_from([pa.int32(), pa.int64(), pa.float64()]),
+    steps=st.lists(
+        st.tuples(st.integers(0, 3) | st.integers(-300, 70_000), st.integers(1, 90)), min_size=1
+    ),
+    page_bytes=st.sampled_from([200, 1 << 20]),
+)
+def test_compressed_numbers_that_differ_little_are_those_that_arrow_decodes(
+    kind: pa.DataType, steps: list[tuple[int, int]], page_bytes: int
+) -> None:
+    """Snappy stores these as short literals and copies from a few bytes back."""
+    values = list(accumulate(step for step, count in steps for _ in range(count)))
+    content = written(
+        pa.table({"c": pa.array(values, kind)}),
+        compression="snappy",
+        use_dictionary=False,
+        data_page_size=page_bytes,
+    )
+    chunk = open_chunk(content, 0)
+    assert chunk is not None
+    assert chunk.take(len(values)).to_pylist() == values
 
 
 @pytest.mark.property

@@ -53,6 +53,52 @@ static inline void copy_repeated(uint8_t *to, uint64_t offset, uint64_t count) {
   }
 }
 
+static inline uint64_t rotated(uint64_t word, uint64_t bits) {
+  return word >> bits | word << (-bits & 63);
+}
+
+/* Decompress a run of short literals and copies from four or eight bytes back, such as plain integers
+   that differ little. The last eight bytes written stay in a register: loading them again would wait
+   for the stores that overlap them. Stops at any other element. At least 8 bytes must be written. */
+static inline void decompress_integers(
+    const uint8_t **read, const uint8_t *read_end, uint8_t **written, const uint8_t *write_end) {
+  const uint8_t *at = *read;
+  uint8_t *to = *written;
+  uint64_t tail, word;
+  memcpy(&tail, to - sizeof tail, sizeof tail);
+  while (read_end - at > SLACK && write_end - to > SLACK) {
+    const uint32_t tag = *at;
+    uint64_t count = (tag >> 2) + 1;
+    if ((tag & 3) == LITERAL) {
+      if (count > sizeof word) break;
+      memcpy(&word, at + 1, sizeof word);
+      memcpy(to, &word, sizeof word);
+      at += 1 + count;
+      const uint64_t spare_bits = 8 * (sizeof word - count);
+      tail = (tail >> 1 >> (63 - spare_bits)) | word << spare_bits;
+    } else {
+      uint32_t offset = at[1];
+      if ((tag & 3) == NEAR_COPY) {
+        offset |= (tag >> 5) << 8;
+        count = (tag >> 2 & 7) + 4;
+      } else if ((tag & 3) == COPY) {
+        offset |= (uint32_t)at[2] << 8;
+      } else {
+        break;
+      }
+      if (offset != 8 && offset != 4) break;
+      word = offset == 8 ? tail : tail >> 32 | (tail >> 32 << 32);
+      for (uint64_t done = 0; done < count; done += sizeof word) memcpy(to + done, &word, sizeof word);
+      at += 1 + (tag & 3);
+      const uint64_t shift = 8 * (count & 7);
+      tail = count < sizeof word ? tail >> shift | word << (64 - shift) : rotated(word, shift);
+    }
+    to += count;
+  }
+  *read = at;
+  *written = to;
+}
+
 /* Most of a block: what is short and does not repeat itself, as long as the ends are so far away that
    no bound of it needs a look. Nobody can foretell whether a literal or a copy comes next, and of
    which size: so nothing branches on it, as many bytes are copied as there can be at the most, and
@@ -74,6 +120,11 @@ static inline void decompress_usual(
     if ((size & if_literal) > LONG_LITERAL) break;
     if (((offset - STRIDE) & ~if_literal) > most_offset - STRIDE) {
       if (!offset || offset >= STRIDE) break;
+      if (offset == 8 || offset == 4) {
+        decompress_integers(&at, from->end, &to, end);
+        tag = *at;
+        continue;
+      }
       /* Numbers of a few bytes that differ little. */
       copy_repeated(to, offset, (near_size & if_near) | (size & ~if_near));
       to += (near_size & if_near) | (size & ~if_near);
