@@ -271,7 +271,8 @@ def test_a_column_that_ends_before_its_row_group_is_damage(
 
 def _zigzag(number: int, *, size: int = 1) -> bytes:
     """Encode a number as Thrift's compact protocol does, with at least `size` bytes."""
-    rest, groups = 2 * number, []
+    rest = 2 * number
+    groups: list[int] = []
     while rest or len(groups) < size:
         groups.append(rest & 0x7F)
         rest >>= 7
