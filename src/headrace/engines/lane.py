@@ -24,8 +24,17 @@ class End(msgspec.Struct, frozen=True):
 class Lane(Generic[T]):
     """Items on their way to the consumer: of one unit, or of all."""
 
-    def __init__(self, limit: int, cancellation: Cancellation) -> None:
+    def __init__(self, limit: int, cancellation: Cancellation, *, is_counted: bool = False) -> None:
+        """Create an empty lane.
+
+        Args:
+            limit: How much may wait in it; 0: an item is made when it is asked for.
+            cancellation: Ends the waiting of threads when it is requested, after `wake`.
+            is_counted: Whether every item costs 1: a consumer that waits then makes room before
+                its item is there, and the thread goes on without waiting for it to be taken.
+        """
         self._limit = limit
+        self._is_counted = is_counted
         self._cancellation = cancellation
         self._ready: SimpleQueue[tuple[T, int] | End] = SimpleQueue()
         self._freed: SimpleQueue[int] = SimpleQueue()
@@ -55,7 +64,14 @@ class Lane(Generic[T]):
         """The next item, as soon as it is there; the end is given to everyone who asks."""
         if not self._limit:
             self._freed.put(0)
-        return self._taken(self._ready.get())
+        if not self._is_counted:
+            return self._taken(self._ready.get())
+        self._freed.put(1)
+        item = self._ready.get()
+        if isinstance(item, End):
+            self._ready.put(item)
+            return item
+        return item[0]
 
     def take_within(self, seconds: float) -> T | End | None:
         """The next item, or None if it takes longer. Something must be allowed to be ahead."""

@@ -58,7 +58,7 @@ class Producer(Generic[T]):
             order=order,
             cancellation=cancellation or Cancellation(),
             release=release,
-            cost=cost or _one,
+            cost=cost,
         )
         self._name = name
         self._changing = threading.RLock()  # a signal handler may close it meanwhile
@@ -196,7 +196,3 @@ def in_parallel(
     limits = Backpressure(threads=threads, ahead=threads)
     with Producer(make, units, backpressure=limits, name="headrace-leaf") as items:
         yield from items
-
-
-def _one(_: object) -> int:
-    return 1

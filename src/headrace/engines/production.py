@@ -59,10 +59,11 @@ class Job(Generic[T]):
         order: Order,
         cancellation: Cancellation,
         release: Callable[[], object] | None,
-        cost: Callable[[T], int],
+        cost: Callable[[T], int] | None,
     ) -> None:
         self.make = make
-        self.cost = cost
+        self.cost = cost or _one
+        self._is_counted = cost is None and limits.ahead > 0
         self.shared_lane: Lane[T] | None = None
         self._limits = limits
         self._cancellation = cancellation
@@ -191,7 +192,7 @@ class Job(Generic[T]):
             self._lanes.put(worker.lane)
 
     def _new_lane(self) -> Lane[T]:
-        lane: Lane[T] = Lane(self._limits.ahead, self._cancellation)
+        lane: Lane[T] = Lane(self._limits.ahead, self._cancellation, is_counted=self._is_counted)
         self._filling.add(lane)
         return lane
 
@@ -230,3 +231,7 @@ class Worker(Generic[T]):
             if unit is _NOTHING:
                 return
             yield unit
+
+
+def _one(_: object) -> int:
+    return 1
