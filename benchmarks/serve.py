@@ -29,6 +29,7 @@ from pyarrow import flight
 from benchmarks.lake import open_lake
 from benchmarks.parameter import Parameters
 from benchmarks.process import peak_bytes
+from headrace.serve.answer import BATCH_ROWS
 
 COLUMNS = ["path", "size_bytes", "modified_ms", "partition_values"]
 CONCURRENT = 8
@@ -45,14 +46,14 @@ class Server(flight.FlightServerBase):
             from deltalake import DeltaTable
             return flight.RecordBatchStream(pa.table(DeltaTable("{table}").get_add_actions()))
         if "{kind}" == "scan":
-            scan = snapshot.scan(batch_rows=4096)
+            scan = snapshot.scan(batch_rows={rows})
             schema = scan.arrow_schema(columns={columns!r})
             return flight.GeneratorStream(schema, scan.batches(columns={columns!r}))
         return flight.GeneratorStream(kept.schema, iter(kept.to_batches()))
 
 if "{kind}" == "bare":
     import headrace
-    scan = headrace.Table("{table}").snapshot().scan(batch_rows=4096)
+    scan = headrace.Table("{table}").snapshot().scan(batch_rows={rows})
     kept = pa.Table.from_batches(scan.batches(columns={columns!r}))
 if "{kind}" == "scan":
     import headrace
@@ -74,6 +75,10 @@ class Server:
     def rss(self) -> int:
         found: int = self.process.memory_info().rss
         return found
+
+    def cpu_s(self) -> float:
+        spent = self.process.cpu_times()
+        return float(spent.user + spent.system)
 
     def peak_mb(self) -> int:
         return peak_bytes(self.process.pid) >> 20
@@ -105,7 +110,7 @@ def headrace_server(table: Path, *options: str) -> Iterator[Server]:
 
 @contextmanager
 def peer_server(kind: str, table: Path) -> Iterator[Server]:
-    text = _PEER.format(kind=kind, table=table, columns=COLUMNS)
+    text = _PEER.format(kind=kind, table=table, columns=COLUMNS, rows=BATCH_ROWS)
     with process_of([sys.executable, "-c", text]) as process:
         assert process.stdout is not None
         yield Server(psutil.Process(process.pid), int(process.stdout.readline()), 0)
@@ -143,10 +148,19 @@ def any_ticket(_: flight.FlightClient) -> flight.Ticket:
     return flight.Ticket(b"all")
 
 
-def best(times: int, action: Callable[[], tuple[float, float, int]]) -> dict[str, float]:
+def best(
+    times: int, server: Server, ticket: Callable[[flight.FlightClient], flight.Ticket]
+) -> dict[str, float]:
     """The best of several tries: other work on the machine only ever adds."""
-    tries = [action() for _ in range(times)]
+    tries, server_s, client_s = [], [], []
+    for _ in range(times):
+        before = server.cpu_s(), time.process_time()
+        tries.append(read(server.port, ticket))
+        server_s.append(server.cpu_s() - before[0])
+        client_s.append(time.process_time() - before[1])
     return {
+        "server_cpu_s": round(min(server_s), 2),
+        "client_cpu_s": round(min(client_s), 2),
         "first_ms": round(min(t[0] for t in tries) * 1e3, 2),
         "all_s": round(min(t[1] for t in tries), 3),
         "files": tries[0][2],
@@ -244,28 +258,26 @@ def main() -> None:
         port = server.port
         read(port, ticket_of)
         found["latency"] = measure_latency(table, port)
-        found["headrace"] = best(asked.repeats, lambda: read(port, ticket_of))
+        found["headrace"] = best(asked.repeats, server, ticket_of)
         found["fairness"] = measure_fairness(port)
         found["headrace"]["peak_mb"] = server.peak_mb()
     with headrace_server(table, "--max-streams", "400") as server:
         found["stalled"] = measure_stalled(server)
     with peer_server("bare", table) as server:
-        port = server.port
-        found["bare"] = best(asked.repeats, lambda: read(port, any_ticket))
+        found["bare"] = best(asked.repeats, server, any_ticket)
     with peer_server("scan", table) as server:
-        port = server.port
-        found["bare_scan"] = best(asked.repeats, lambda: read(port, any_ticket))
+        found["bare_scan"] = best(asked.repeats, server, any_ticket)
     with peer_server("deltalake", table) as server:
-        port = server.port
-        found["deltalake"] = best(1, lambda: read(port, any_ticket))
+        found["deltalake"] = best(1, server, any_ticket)
         found["deltalake"]["peak_mb"] = server.peak_mb()
     with headrace_server(table) as server:
-        port = server.port
-        found["headrace_cold"] = best(1, lambda: read(port, ticket_of))
+        found["headrace_cold"] = best(1, server, ticket_of)
         found["headrace_cold"]["peak_mb"] = server.peak_mb()
     ours = found["headrace"]["files_per_s"]
     for peer in ("bare", "bare_scan"):
         found[f"of_{peer}"] = round(ours / found[peer]["files_per_s"], 2)
+    scanned, served = (found[name]["server_cpu_s"] for name in ("bare_scan", "headrace"))
+    found["cpu_of_bare_scan"] = round(served / max(scanned, 0.01), 2)
     text = json.dumps(found, indent=2)
     print(text)
     if asked.result is not None:
