@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -233,6 +234,25 @@ def test_a_failure_in_the_middle_is_told_and_not_taken_for_the_end(
     assert '"$outcome"' not in response.text
     with pytest.raises(httpx.RemoteProtocolError):
         httpx.get(url, headers={"accept": "application/vnd.apache.arrow.stream"}, trust_env=False)
+
+
+def test_a_leaf_that_is_lost_in_the_middle_is_told_and_not_taken_for_the_end(
+    start: Start, lake: Path, tmp_path: Path
+) -> None:
+    table = tmp_path / "lake" / "events"
+    shutil.copytree(lake / "events", table)
+    server = start(roots=(f"lake={tmp_path / 'lake'}",))
+    with flight_of(server) as connected:
+        scan = connected.table("lake/events").snapshot().scan(strategy="reverse")
+        for old in (table / "_delta_log").glob(f"{0:018}[01]*"):  # there is no older base either
+            old.unlink()
+        for leaf in (table / "_delta_log").glob("*.checkpoint*.parquet"):
+            leaf.unlink()
+        files = iter(scan)
+        assert next(files).path  # of a commit after the checkpoint
+        with pytest.raises(HeadraceError):
+            list(files)
+        assert scan.outcome is None
 
 
 def test_draining_lets_streams_end_and_takes_no_new_ones(
