@@ -89,7 +89,7 @@ class ArtifactStore:
         }
 
     def add_run(self, record: RunRecord) -> None:
-        """Record how a run stands; what was recorded of it before is superseded."""
+        """Record the status of a run; it supersedes earlier records of the run."""
         self._append(StoreTable.RUNS, [run_row(record)])
 
     def add_bundle(self, bundle: Bundle) -> None:
@@ -98,7 +98,7 @@ class ArtifactStore:
             self._blobs.put_bundle(bundle)
 
     def add_views(self, record: RunRecord, views: Sequence[ViewRun]) -> None:
-        """Record what became of views."""
+        """Record the outcomes of views."""
         if not views:
             return
         self._tables[StoreTable.VIEWS].unpartition()
@@ -120,12 +120,12 @@ class ArtifactStore:
             self._tables[StoreTable.MARKS].append(mark_rows(record, marks))
 
     def add_plans(self, record: RunRecord, plans: Mapping[str, Mapping[PlanStage, str]]) -> None:
-        """Record what an engine made of views."""
+        """Record the query plans of views."""
         rows = [row for view, stages in plans.items() for row in plan_rows(record, view, stages)]
         self._append(StoreTable.PLANS, rows)
 
     def runs(self, *, limit: int | None = None) -> list[RunRecord]:
-        """The runs, newest first, without their views."""
+        """Return the runs, newest first, without their views."""
         where = None
         if limit is not None:
             starts = self._tables[StoreTable.RUNS].read(["run", "started_ms"])
@@ -141,10 +141,10 @@ class ArtifactStore:
         return newest_first[:limit]
 
     def find(self, run: str) -> RunRecord:
-        """A run with its views: by id, by the beginning of it, or `latest`.
+        """Return a run with its views, given its id, a prefix of the id, or `latest`.
 
         Raises:
-            RunNotFoundError: there is none, or more than one.
+            RunNotFoundError: no run matches, or more than one.
         """
         record = self._find_without_views(run)
         rows = self._of_run(StoreTable.VIEWS, record, ["record", "recorded_ms"])
@@ -167,8 +167,8 @@ class ArtifactStore:
                 raise RunNotFoundError(run=run, similar=[])
             return newest[0]
         known = pc.unique(self._tables[StoreTable.RUNS].read(["run"])["run"]).to_pylist()
-        matching = [found for found in known if found == run]
-        matching = matching or [found for found in known if run and found.startswith(run)]
+        matching = [run_id for run_id in known if run_id == run]
+        matching = matching or [run_id for run_id in known if run and run_id.startswith(run)]
         if len(matching) != 1:
             raise RunNotFoundError(run=run, similar=sorted(matching or known, reverse=True)[:5])
         runs: dict[str, RunRecord] = {}
@@ -178,11 +178,11 @@ class ArtifactStore:
         return runs[matching[0]]
 
     def bundle(self, bundle: str) -> Bundle:
-        """A bundle by its id; the lists of its files are read when they are asked for.
+        """Return a bundle by id; the lists of its files are read on demand.
 
         Raises:
-            RunNotFoundError: it is not known.
-            BundleDamagedError: it is not what its id stands for, or of an unknown format.
+            RunNotFoundError: there is no such bundle.
+            BundleDamagedError: its content does not match its id, or its format is not supported.
         """
         encoded = self._blobs.bundle(bundle)
         if encoded is None:
@@ -194,11 +194,11 @@ class ArtifactStore:
         return decode_bundle(encoded, files=self._blobs.files)
 
     def find_bundle(self, bundle: str) -> Bundle:
-        """A bundle by its id, or by the beginning of it.
+        """Return a bundle by id, or by a prefix of the id.
 
         Raises:
-            RunNotFoundError: there is none, or more than one.
-            BundleDamagedError: it is not what its id stands for, or of an unknown format.
+            RunNotFoundError: no bundle matches, or more than one.
+            BundleDamagedError: its content does not match its id, or its format is not supported.
         """
         if not _BUNDLE_ID.fullmatch(bundle):
             raise RunNotFoundError(run=f"bundle {bundle}", similar=[])
@@ -208,7 +208,7 @@ class ArtifactStore:
         return self.bundle(matching[0])
 
     def plans(self, record: RunRecord, view: str) -> dict[PlanStage, str]:
-        """What the engine made of a view."""
+        """Return the query plans of a view."""
         rows = self._of_run(StoreTable.PLANS, record, ["stage", "text"], view=view)
         return {PlanStage(row["stage"]): row["text"] for row in rows}
 
@@ -230,7 +230,7 @@ class ArtifactStore:
         return newest_marks(marks)
 
     def last_results(self, views: Collection[str]) -> dict[str, StandingResult]:
-        """By view, its newest result."""
+        """Return the newest result of each view."""
         results = self._index().results
         return {
             view: msgspec.structs.replace(result, record=self._relocate(result.record))
@@ -239,7 +239,7 @@ class ArtifactStore:
         }
 
     def histories(self, runs_newest_first: Sequence[RunRecord]) -> dict[str, list[ViewRun | None]]:
-        """By view, what became of it in each of the runs."""
+        """Return the outcome of each view in each of the runs."""
         if not runs_newest_first:
             return {}
         place = {run.id: number for number, run in enumerate(runs_newest_first)}
@@ -254,7 +254,7 @@ class ArtifactStore:
         return histories
 
     def upkeep(self, *, now_ms: int | None = None) -> None:
-        """Keep the tables compact. To be called after a run; a failure is logged, and harmless."""
+        """Compact the tables. Called after a run; a failure is logged and harmless."""
         for name, table in self._tables.items():
             if name is StoreTable.BUNDLES:
                 continue
@@ -269,14 +269,14 @@ class ArtifactStore:
         return self._relocate(msgspec.json.decode(record, type=ViewRun))
 
     def _relocate(self, view: ViewRun) -> ViewRun:
-        """The record with its output where the project has it now."""
+        """Return a record with its output at the project's current location."""
         if self._outputs is None or view.output is None:
             return view
         uri = str(self._outputs / view.view)
         return msgspec.structs.replace(view, output=msgspec.structs.replace(view.output, uri=uri))
 
     def _index(self) -> ResultIndex:
-        """The index, made again from the tables if it is not up to date."""
+        """Return the index, rebuilt from the tables if it is not up to date."""
         views = self._tables[StoreTable.VIEWS]
         version = views.version()
         index = read_index(self._store)
@@ -293,7 +293,7 @@ class ArtifactStore:
             _LOG.warning("%s: the newest results were not saved: %s", self.folder, error)
 
     def _has_marks_in_units(self) -> bool:
-        """Whether the table `units` is still as an earlier release left it."""
+        """Return whether the table `units` has the form of an earlier release."""
         snapshot = self._tables[StoreTable.UNITS].snapshot()
         return snapshot is not None and bool(snapshot.partition_columns)
 
@@ -302,7 +302,7 @@ class ArtifactStore:
         return marks_in_units(units, self._tables[StoreTable.RUNS].read(["run", "started_ms"]))
 
     def _move_marks(self) -> None:
-        """Give marks that earlier releases kept in `units` rows of their own."""
+        """Move marks that earlier releases stored in `units` to the table `marks`."""
         if not self._has_marks_in_units():
             return
         marks = self._marks_in_units()

@@ -1,6 +1,6 @@
-"""Bundles and lists of files, each in an object named by its digest: found by one read.
+"""Stores bundles and lists of files as objects that are named by their digests.
 
-An object is written once. One that is there is complete: the store puts objects whole.
+An object is written once, and atomically: an object that exists is complete.
 """
 
 import re
@@ -21,14 +21,14 @@ _PUTS_AT_ONCE = 8
 
 
 class BlobStore:
-    """The objects of a project's state folder that are named by their content."""
+    """The content-addressed objects of a project's state folder."""
 
     def __init__(self, store: WritableStore) -> None:
         """Take the store of the state folder."""
         self._store = store
 
     def put_bundle(self, bundle: Bundle) -> None:
-        """Write a bundle, the lists of its files first; one that is there and intact stays."""
+        """Write the lists of a bundle's files, then the bundle, unless it is stored and intact."""
         stored = self.bundle(bundle.id)
         if stored is not None and is_intact(stored):
             return
@@ -39,7 +39,7 @@ class BlobStore:
         self._put(f"{_BUNDLES}/{bundle.id}.json.zst", content, mode)
 
     def bundle(self, bundle_id: str) -> bytes | None:
-        """The encoding of a bundle; None if there is none, empty if it cannot be decompressed."""
+        """Return an encoded bundle; None if it does not exist, empty if it cannot be decompressed."""
         if not _DIGEST.fullmatch(bundle_id):
             return None
         content = self._read(f"{_BUNDLES}/{bundle_id}.json.zst")
@@ -51,13 +51,13 @@ class BlobStore:
             return b""
 
     def bundles(self, beginning: str) -> list[str]:
-        """The ids of bundles that begin so."""
+        """Return the ids of bundles with a prefix."""
         listed = self._store.list(_BUNDLES, start_from=beginning)
-        names = (found.path.rpartition("/")[2].partition(".")[0] for found in listed)
+        names = (entry.path.rpartition("/")[2].partition(".")[0] for entry in listed)
         return [name for name in names if name.startswith(beginning) and _DIGEST.fullmatch(name)]
 
     def files(self, digest: str) -> pa.Table | None:
-        """The files that a digest stands for; None if they are not stored, or damaged."""
+        """Return the files with a digest; None if they are not stored, or damaged."""
         if not _DIGEST.fullmatch(digest):
             return None
         content = self._read(f"{_FILES}/{digest}.parquet")

@@ -1,7 +1,7 @@
-"""A Delta table of the artifact store: appended to through the commit room, read by the kernel.
+"""A Delta table of the artifact store: written through the commit room, read by the kernel.
 
-Tables are not partitioned. Rows are appended in the order of time, so the statistics of the date
-and of the run's id prune files as partitions would, and files of different days can be merged.
+Tables are not partitioned. Rows are appended in the order of time, so that the statistics of date
+and run id prune files as partitions would, and files of different days can be merged.
 """
 
 import time
@@ -34,10 +34,10 @@ APPEND, REWRITE = "WRITE", "OPTIMIZE"
 
 
 class HistoryTable:
-    """One table of records, in a store of its own."""
+    """One table of records, in its own store."""
 
     def __init__(self, store: WritableStore, schema: pa.Schema) -> None:
-        """Name the table; it is created when something is first appended."""
+        """Take the store and the schema; the table is created by the first append."""
         self.store = store
         self.schema = schema
         self._known: Snapshot | None = None
@@ -52,7 +52,7 @@ class HistoryTable:
         return self._known
 
     def forget(self) -> None:
-        """Read the log anew next time: files of it that a snapshot may need are gone."""
+        """Read the log again next time, since files that a snapshot may need have been deleted."""
         self._known = None
 
     def version(self) -> int:
@@ -83,7 +83,7 @@ class HistoryTable:
         )
 
     def rows(self, columns: Sequence[str], *, where: str | None = None) -> Iterator[dict[str, Any]]:
-        """The same, row by row."""
+        """Yield the same as `read`, row by row."""
         yield from self.read(columns, where=where).to_pylist()
 
     def append(self, rows: pa.Table) -> int:
@@ -231,5 +231,5 @@ def _now_ms() -> int:
 
 
 def literal(text: str) -> str:
-    """A text as conditions have it."""
+    """Return a string as an SQL literal."""
     return "'" + text.replace("'", "''") + "'"

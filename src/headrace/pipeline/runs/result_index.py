@@ -1,8 +1,7 @@
-"""The newest result of each view, in one small object: what a run reads instead of history.
+"""An index of the newest result of each view, so that a run need not read the history.
 
-The index is a summary of the table `views` at one version of it, and says which. It is never the
-only place where something is recorded: one that is missing, damaged or behind the table is made
-again from the tables.
+The index summarises the table `views` at one version, which it names. It is never the only place
+where something is recorded: if it is missing, damaged or outdated, it is rebuilt from the tables.
 """
 
 from collections.abc import Iterable
@@ -23,7 +22,7 @@ _STANDING = pa.array([ViewStatus.RAN.value, ViewStatus.SKIPPED.value])
 
 
 class StandingResult(msgspec.Struct, frozen=True, kw_only=True):
-    """The newest result of a view: the run that reported it, and its record there."""
+    """The newest result of a view: the run that recorded it, and the record."""
 
     run: str
     started_ms: int
@@ -61,7 +60,7 @@ class ResultIndex(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_index(store: WritableStore) -> ResultIndex | None:
-    """The stored index; None if there is none that can be used."""
+    """Return the stored index; None if there is no usable one."""
     try:
         index = msgspec.json.decode(store.read(_PATH), type=ResultIndex)
     except (ObjectNotFoundError, msgspec.DecodeError, UnicodeDecodeError):
@@ -83,7 +82,7 @@ def is_current(index: ResultIndex, views: HistoryTable, *, version: int) -> bool
 
 
 def rebuild_index(views: HistoryTable, runs: HistoryTable) -> ResultIndex:
-    """Find the newest result of each view in the tables of all runs."""
+    """Find the newest result of each view in the tables."""
     version = views.version()
     rows = views.read(["run", "view", "status", "recorded_ms"])
     rows = rows.filter(pc.is_in(rows["status"], value_set=_STANDING))
