@@ -39,7 +39,7 @@ class BlobStore:
         self._put(f"{_BUNDLES}/{bundle.id}.json.zst", content, mode)
 
     def bundle(self, bundle_id: str) -> bytes | None:
-        """Return an encoded bundle; None if it does not exist, empty if it cannot be decompressed."""
+        """Return an encoded bundle; None if it is missing, empty if it cannot be decompressed."""
         if not _DIGEST.fullmatch(bundle_id):
             return None
         content = self._read(f"{_BUNDLES}/{bundle_id}.json.zst")
