@@ -269,6 +269,14 @@ def test_a_column_that_ends_before_its_row_group_is_damage(
         open_snapshot(tmp_path).rows(where=where).read_all()
 
 
+def test_a_column_name_that_is_not_utf8_is_damage(tmp_path: Path) -> None:
+    write_table(tmp_path, [*FIELDS, field("mm", "long")], [pa.table({"n": [1], "mm": [1]})] * 3)
+    path = tmp_path / "part-0.parquet"
+    path.write_bytes(path.read_bytes().replace(b"mm", b"\xfcm"))
+    with pytest.raises(CorruptDataFileError, match="part-0"):
+        open_snapshot(tmp_path).rows().read_all()
+
+
 def _zigzag(number: int, *, size: int = 1) -> bytes:
     """Encode a number as Thrift's compact protocol does, with at least `size` bytes."""
     rest = 2 * number

@@ -78,7 +78,7 @@ class AlikeFiles:
         try:
             parquet = pq.ParquetFile(pa.BufferReader(content))
             plan = self._source.plans.plan(parquet, self._source.request, path=file.uri)
-        except (pa.ArrowException, OSError, HeadraceError):
+        except (pa.ArrowException, OSError, UnicodeDecodeError, HeadraceError):
             return None  # reading it with Arrow reports the error
         layouts: dict[int, ChunkLayout] = {}
         leaves: dict[int, int] = {}
