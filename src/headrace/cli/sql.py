@@ -1,4 +1,4 @@
-"""`headrace sql`: carry out a statement about the state of an IndexTables table."""
+"""`headrace sql`: runs a statement about the state of an IndexTables table."""
 
 from typing import Annotated
 

@@ -1,7 +1,7 @@
-"""`df.write.format("headrace").mode("append")`: rows go to an IndexTables table.
+"""Appends a DataFrame to an IndexTables table: `df.write.format("headrace").mode("append")`.
 
-Each task writes Parquet files below the table, one for each partition, and says what it wrote. The
-driver commits them all as one version, or deletes them all: readers never see a part.
+Each task writes Parquet files, one for each partition, and reports them to the driver. The driver
+commits all files as one version, or deletes them all: readers see all rows or none.
 """
 
 from collections.abc import Iterator, Mapping
