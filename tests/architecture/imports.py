@@ -50,7 +50,7 @@ PIPELINE_STEPS: tuple[frozenset[str], ...] = tuple(
         "project runner_kind",
         "functions",
         "contract",
-        "arrow_ddl widening requirement parquet_statistics",
+        "arrow_ddl widening requirement parquet_statistics place",
     )
 )
 """The same for the rooms and modules of `pipeline`; a module that is named has its own place."""

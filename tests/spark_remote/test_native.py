@@ -11,7 +11,10 @@ from pyspark.sql import SparkSession
 
 import headrace.spark
 from headrace.pipeline import Project
+from headrace.pipeline.runs.run_record import ViewStatus
 from tests.emulator.place import SECRET_KEY, Place
+from tests.pipeline.running.remote_project import MORE, VIEWS, RemoteProject
+from tests.pipeline.running.test_remote_output import AFTER_MORE, APPENDED_TWICE
 from tests.pipeline.running.test_remote_source import write_project
 
 PACKAGE = os.environ.get("HEADRACE_HADOOP_AWS", "")
@@ -61,3 +64,18 @@ def test_a_pipeline_on_spark_reads_its_source_from_a_store(
     Project.load(root).run(engine="spark").check()
     totals = headrace.Table(root / "output" / "totals").snapshot().rows().read_all().to_pylist()
     assert {row["part"]: row["total"] for row in totals} == {"0": 1683, "1": 1617, "2": 1650}
+
+
+def test_a_pipeline_on_spark_writes_its_outputs_to_a_store(
+    session: SparkSession, s3: Place, tmp_path: Path
+) -> None:
+    assert session is not None
+    views = VIEWS | {"latest": VIEWS["latest"].replace("-- @change_feed true\n", "")}
+    project = RemoteProject(s3, tmp_path / "project", prefix="spark/project", views=views)
+    project.run(engine="spark").check()
+    project.write_source(MORE)
+    project.run(engine="spark").check()
+    assert project.rows() == AFTER_MORE | {"log": APPENDED_TWICE}
+    assert project.leftovers() == []
+    assert project.run(engine="spark").count(ViewStatus.RAN) == 0
+    Project.load(project.folder).replay(engine="spark").check()

@@ -60,6 +60,7 @@
     │   ├── OutputFailedError          OUTPUT_FAILED
     │   ├── UnsupportedStoreError      UNSUPPORTED_STORE
     │   ├── CommitUnknownError         COMMIT_UNKNOWN
+    │   ├── LeaseLostError             LEASE_LOST
     │   ├── CommitConflictError        COMMIT_CONFLICT
     │   └── StateConflictError         STATE_CONFLICT
     ├── SetupError                     the machine or the session lacks something
@@ -218,6 +219,7 @@ from headrace.errors.storage import (
     CommitConflictError,
     CommitUnknownError,
     CredentialError,
+    LeaseLostError,
     ListingUnavailableError,
     ObjectChangedError,
     ObjectExistsError,
@@ -296,6 +298,7 @@ __all__ = [
     "InvalidTicketError",
     "InvalidViewError",
     "JavaNotFoundError",
+    "LeaseLostError",
     "ListingUnavailableError",
     "LogGapError",
     "MachineError",

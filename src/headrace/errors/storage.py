@@ -211,6 +211,19 @@ class CommitUnknownError(StorageError):
         )
 
 
+class LeaseLostError(StorageError):
+    """Another process took over the lease of this one, which may not commit any more."""
+
+    code = "LEASE_LOST"
+
+    def __init__(self, *, store: str, token: int, holder: str) -> None:
+        self.store, self.token, self.holder = store, token, holder
+        super().__init__(
+            f"{store}: lease {token} was not renewed in time, and {holder} took over; nothing was "
+            "committed: wait until that run ends, and run again"
+        )
+
+
 class CommitConflictError(StorageError):
     """Other writers kept committing first."""
 

@@ -49,6 +49,7 @@ PART_BYTES = 8 << 20
 _CHUNK_BYTES = 4 << 20
 _PARTS_AT_ONCE = 4
 _AT_ONCE = 32
+_SLOWEST_BYTES_A_SECOND = 1 << 20
 _AFTER_ALL_BELOW = "~~~~"
 """Sorts after the names that writers give to files."""
 
@@ -245,17 +246,18 @@ class CloudStore:
         in_parts = mode is PutMode.OVERWRITE and len(content) > PART_BYTES
 
         async def write(call: Call) -> Any:
-            key = self.address.key(path)
             sent = obstore.put_async(
                 self._client,
-                key,
+                self.address.key(path),
                 content,
                 mode=mode.value,
                 use_multipart=in_parts,
                 chunk_size=PART_BYTES,
                 max_concurrency=_PARTS_AT_ONCE,
             )
-            return await _step(sent, call)
+            # The client does not say how far it is, so a large object has more time.
+            longest_s = call.timeout_s() + len(content) / _SLOWEST_BYTES_A_SECOND
+            return await asyncio.wait_for(sent, longest_s)
 
         self._run(path, write)
 

@@ -117,8 +117,9 @@ class LocalStore:
         for parent, folders, names in os.walk(folder):
             folders.sort()
             below = os.path.relpath(parent, self.root)
+            prefix = "" if below == "." else f"{below}/"
             for name in sorted(names):
-                path = f"{below}/{name}"
+                path = f"{prefix}{name}"
                 with storage_errors(path):
                     status = Path(parent, name).stat()
                 yield _meta(path, status)

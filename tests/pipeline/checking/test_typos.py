@@ -142,4 +142,4 @@ def test_a_run_asks_spark_before_anything_is_written(tmp_path: Path, spark: Any)
             judge_views(session=spark)
         assert (caught.value.file, caught.value.line, caught.value.column) == ("views/b.sql", 2, 22)
     assert project.runs() == []
-    assert not (project.state.outputs / "a").exists()
+    assert not (project.state.outputs / "a").path.exists()

@@ -9,6 +9,7 @@ import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from enum import StrEnum
+from io import IOBase
 from threading import Lock
 from typing import Any
 
@@ -89,8 +90,9 @@ def _subject(args: tuple[Any, ...]) -> str:
 
 
 def _whole(result: Any) -> Any:
-    """Listings are done when they are whole."""
-    return iter(list(result)) if isinstance(result, Iterator) else result
+    """Listings and chunks are done when they are whole; an open file is read later."""
+    is_lazy = isinstance(result, Iterator) and not isinstance(result, IOBase)
+    return iter(list(result)) if is_lazy else result
 
 
 _READS = frozenset({"list", "read", "read_chunks", "open"})

@@ -57,10 +57,10 @@ class Output:
     ) -> OutputVersion:
         with self.journal.open(self.table, run=run, view="v") as staging:
             folder = staging.folder / "rows"
-            self._runner.write(folder, rows, self.header.partition_by)
+            self._runner.write(folder.path, rows, self.header.partition_by)
             write = OutputWrite(
                 staging=staging,
-                rows=folder,
+                rows=f"{staging.name}/rows",
                 schema=rows.schema,
                 header=self.header,
                 note=CommitNote(

@@ -22,7 +22,9 @@ from headrace.errors import (
 from headrace.pipeline import Bundle, Project, RunRecord
 from headrace.pipeline.execution.decision import Decider, LastResults
 from headrace.pipeline.output.staged import parquet_files
+from headrace.pipeline.place import Place
 from headrace.pipeline.runners.datafusion.file import write_rows
+from headrace.storage.local import LocalStore
 from tests.pipeline.shop import append_weather, edit, write_shop
 
 
@@ -120,7 +122,7 @@ def test_rows_may_have_more_partitions_than_a_process_may_open_files(tmp_path: P
         write_rows(tmp_path / "rows", rows.schema, rows.to_batches(), partition_by=["n"])
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, limits)
-    assert len(parquet_files(tmp_path / "rows")) == 1100
+    assert len(parquet_files(LocalStore(str(tmp_path)), "rows")) == 1100
 
 
 def test_a_source_at_the_address_of_an_output_is_not_overwritten_even_by_a_full_refresh(
@@ -207,7 +209,7 @@ def test_deciding_on_many_views_asks_once_what_each_reads(tmp_path: Path) -> Non
 
     counting = Counting(**{name: getattr(bundle, name) for name in Bundle.__struct_fields__})
     Decider(
-        counting, selected=set(bundle.order), last=LastResults(), outputs=root / "output"
+        counting, selected=set(bundle.order), last=LastResults(), outputs=Place(root / "output")
     ).decide()
     assert set(asked.values()) == {1}
 

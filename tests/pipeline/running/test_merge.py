@@ -12,8 +12,10 @@ from deltalake import DeltaTable
 from headrace import Snapshot, Table
 from headrace.errors import InvalidResultError
 from headrace.pipeline.output.write import OutputWrite, Replacement
+from headrace.pipeline.place import Place
 from headrace.pipeline.project.header import WriteMode
-from headrace.pipeline.runners.spark.table_merge import merge_on_spark, write_parquet
+from headrace.pipeline.runners.spark.folder import write_folder
+from headrace.pipeline.runners.spark.table_merge import merge_on_spark
 from tests.pipeline.running.output import Output, as_rows, rows
 
 MakeOutput = Callable[..., Output]
@@ -34,7 +36,7 @@ class OnSpark:
 
     def write(self, folder: Path, rows: pa.Table, partition_by: Sequence[str]) -> None:
         frame = self._spark.createDataFrame(rows)
-        write_parquet(frame, str(folder), mode="overwrite", partition_by=partition_by)
+        write_folder(frame, Place(folder), partition_by=partition_by)
 
     def merge(self, write: OutputWrite, snapshot: Snapshot | None) -> Replacement:
         return merge_on_spark(self._spark, write, snapshot, memory_bytes=1 << 30)

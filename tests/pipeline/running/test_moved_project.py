@@ -93,10 +93,11 @@ def copied_while_it_runs(root: Path, copy: Path) -> Iterator[Path]:
     """A staging of a run that is going on, with the project copied in the middle of it."""
     journal = Journal(LocalStore(str(root / ".headrace")))
     with journal.open(root / "output" / "total", run="live", view="total") as staging:
-        staging.folder.mkdir()
-        (staging.folder / "part-0.parquet").write_bytes(b"staged")
+        folder = staging.folder.path
+        folder.mkdir()
+        (folder / "part-0.parquet").write_bytes(b"staged")
         shutil.copytree(root, copy)
-        yield staging.folder
+        yield folder
 
 
 def test_a_copy_clears_its_copy_of_what_a_live_run_stages(root: Path, tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import pyarrow as pa
 import pytest
 from deltalake import DeltaTable, write_deltalake
 
-from headrace.errors import InvalidProjectError
 from headrace.pipeline import Project
 from headrace.pipeline.runs.run_record import ViewStatus
 from tests.emulator.place import SECRET_KEY, Place
@@ -54,12 +53,3 @@ def test_a_run_reads_its_sources_from_a_store_and_keeps_no_secret(
     kept = [file for file in root.rglob("*") if file.is_file()]
     assert len(kept) > 5
     assert [file for file in kept if SECRET_KEY.encode() in file.read_bytes()] == []
-
-
-@pytest.mark.parametrize("key", ["outputs", "state"])
-def test_a_folder_of_a_project_in_a_store_is_refused(key: str, tmp_path: Path) -> None:
-    (tmp_path / "headrace.toml").write_text(
-        f'[project]\nname = "remote"\n{key} = "s3://lake/project"\n'
-    )
-    with pytest.raises(InvalidProjectError, match=key):
-        Project.load(tmp_path)

@@ -19,6 +19,7 @@ from headrace.pipeline import Project, RunRecord, RunStatus, ViewRun, ViewStatus
 from headrace.pipeline.execution.comparison import compare_rows
 from headrace.pipeline.execution.decision import Action, Decision
 from headrace.pipeline.execution.run_progress import Quiet
+from headrace.pipeline.place import Place
 from headrace.pipeline.project.header import Tier
 from headrace.pipeline.runners.spark.job_group import SparkExecutions
 from headrace.pipeline.runners.spark.result_digest import digest_written
@@ -129,7 +130,7 @@ def test_the_order_of_a_large_result_is_known_where_it_counts(
     tmp_path: Path, spark: Any, tier: Tier
 ) -> None:
     frame = spark.range(10_000, numPartitions=4).orderBy("id")
-    folder, schema = tmp_path / "t", pa.schema([pa.field("id", pa.int64())])
+    folder, schema = Place(tmp_path / "t"), pa.schema([pa.field("id", pa.int64())])
     frame.write.parquet(str(folder))
     found = digest_written(spark, folder, schema=schema, partition_by=(), tier=tier, driver_bytes=0)
     whole = digest_batches(schema, pa.table({"id": range(10_000)}).to_batches())

@@ -34,15 +34,16 @@ def leave_open(tmp_path: Path, table: Path, run: str) -> Path:
     """Stage a file for a run, and leave everything as a process that was killed does."""
     left = tmp_path / "left"
     with suppress(DiedError), journal(tmp_path).open(table, run=run, view="v") as staging:
-        staging.folder.mkdir(parents=True)
-        pq.write_table(rows((9, "a", "x")), staging.folder / "part-0.parquet")
+        folder = staging.folder.path
+        folder.mkdir(parents=True)
+        pq.write_table(rows((9, "a", "x")), folder / "part-0.parquet")
         shutil.copytree(tmp_path / "state", left / "state")
-        shutil.copytree(staging.folder, left / "folder")
+        shutil.copytree(folder, left / "folder")
         raise DiedError
     shutil.copytree(left / "state", tmp_path / "state", dirs_exist_ok=True)
-    shutil.move(left / "folder", staging.folder)
+    shutil.move(left / "folder", folder)
     shutil.rmtree(left)
-    return staging.folder
+    return folder
 
 
 def test_what_a_dead_run_staged_goes_with_the_next_one(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ Nothing is executed, and no data is read.
 
 from collections.abc import Collection, Iterator, Mapping
 from enum import StrEnum
-from pathlib import Path
 
 import msgspec
 
@@ -24,6 +23,7 @@ from headrace.pipeline.execution.run_request import RunRequest
 from headrace.pipeline.execution.staleness import find_unrecorded_commit, why_stale
 from headrace.pipeline.execution.view_selection import select_views
 from headrace.pipeline.output.note import NotedVersion
+from headrace.pipeline.place import Place
 from headrace.pipeline.project.header import Materialise, WriteMode
 from headrace.pipeline.runs.run_record import OutputVersion, ViewRun
 
@@ -93,7 +93,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def decide_views(
-    bundle: Bundle, request: RunRequest, *, last: LastResults, outputs: Path
+    bundle: Bundle, request: RunRequest, *, last: LastResults, outputs: Place
 ) -> dict[str, Decision]:
     """Decide what a run does with each view, and why.
 
@@ -120,7 +120,7 @@ class Decider:
         *,
         selected: Collection[str],
         last: LastResults,
-        outputs: Path,
+        outputs: Place,
         full_refresh: bool = False,
         run: str | None = None,
     ) -> None:
@@ -224,7 +224,7 @@ class Decider:
         stale = (
             "it has no table"
             if output is None
-            else why_stale(output, run=origin, write=plan.header.write)
+            else self._why_stale(output, origin, plan.header.write)
         )
         if stale is not None or output is None:
             return _replace(decision, reason=f"{stale}")
@@ -250,9 +250,11 @@ class Decider:
             plan.header.write is WriteMode.APPEND
             and is_same
             and output is not None
-            and why_stale(output, run=last.record.result_of or last.run, write=WriteMode.APPEND)
-            is None
+            and self._why_stale(output, last.record.result_of or last.run, WriteMode.APPEND) is None
         )
+
+    def _why_stale(self, output: OutputVersion, run: str, write: WriteMode) -> str | None:
+        return why_stale(output, self._outputs.at(output.uri), run=run, write=write)
 
     def _unrecorded(self, plan: ViewPlan, key: str | None) -> NotedVersion | None:
         if plan.header.materialise is not Materialise.OUTPUT:

@@ -5,6 +5,7 @@ Each source is opened once, at the version that the bundle pins.
 
 from collections.abc import Mapping
 from importlib import metadata
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -61,7 +62,7 @@ def plan_project(  # noqa: PLR0913  (the inputs of a plan)
         project.manifest.sources,
         root=project.root,
         pins=pins or {},
-        state=project_state(project).folder,
+        cache=_local_state(project),
     )
     spark_settings = {
         **wiring.session_settings(session),
@@ -96,6 +97,12 @@ def plan_project(  # noqa: PLR0913  (the inputs of a plan)
     return Prepared(bundle=bundle, sources=sources)
 
 
+def _local_state(project: ProjectFiles) -> Path | None:
+    """The state folder, where hashes may be kept; None if it is in a store."""
+    folder = project_state(project).folder
+    return folder.path if folder.is_local else None
+
+
 def _has_builder(project: ProjectFiles) -> bool:
     return any(isinstance(view, BuilderView) for view in project.views.values())
 
@@ -118,9 +125,7 @@ def open_bundle(project: ProjectFiles, bundle: Bundle) -> Prepared:
     pins: Pins = {n: pin.version for n, pin in bundle.pins.items() if pin.version is not None}
     return Prepared(
         bundle=bundle,
-        sources=resolve_sources(
-            specs, root=project.root, pins=pins, state=project_state(project).folder
-        ),
+        sources=resolve_sources(specs, root=project.root, pins=pins, cache=_local_state(project)),
     )
 
 

@@ -1,17 +1,21 @@
 """The state of a project between runs: its folders and the newest result of each view."""
 
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
+from headrace.commit.lease import DEFAULT_TTL_MS
 from headrace.errors import PipelineError
 from headrace.pipeline.bundle.bundle import Bundle
 from headrace.pipeline.execution.decision import LastResult, LastResults
+from headrace.pipeline.place import Place
+from headrace.pipeline.project.manifest import ProjectTable
 from headrace.pipeline.project.project import ProjectFiles
 from headrace.pipeline.runs.artifact_store import ArtifactStore
-from headrace.storage.location import local_root
+from headrace.pipeline.sources.delta import open_options
 
 _LOG = logging.getLogger(__name__)
 
@@ -19,13 +23,20 @@ _LOG = logging.getLogger(__name__)
 class ProjectState(msgspec.Struct, frozen=True, kw_only=True):
     """The folders in which a project keeps its outputs and its records."""
 
-    outputs: Path
-    folder: Path
+    outputs: Place
+    folder: Place
+    lease_ms: int = DEFAULT_TTL_MS
+    """After how long without renewal the lock of a state folder in a store expires."""
 
     @classmethod
-    def of(cls, root: Path, *, outputs: str, state: str) -> "ProjectState":
+    def of(cls, root: Path, section: ProjectTable) -> "ProjectState":
         """Resolve the folders that a manifest names, relative to the project's folder."""
-        return cls(outputs=_below(root, outputs), folder=_below(root, state))
+        options = open_options(section.options)
+        return cls(
+            outputs=_below(root, section.outputs, options),
+            folder=_below(root, section.state, options),
+            lease_ms=section.lease_seconds * 1000,
+        )
 
     @property
     def store(self) -> ArtifactStore:
@@ -33,7 +44,7 @@ class ProjectState(msgspec.Struct, frozen=True, kw_only=True):
         return ArtifactStore(self.folder, outputs=self.outputs)
 
     @property
-    def staging(self) -> Path:
+    def staging(self) -> Place:
         """The folder of staging tables, which live as long as a run."""
         return self.folder / "staging"
 
@@ -61,8 +72,7 @@ class ProjectState(msgspec.Struct, frozen=True, kw_only=True):
 
 def project_state(project: ProjectFiles) -> ProjectState:
     """Return the state of a project."""
-    section = project.manifest.project
-    return ProjectState.of(project.root, outputs=section.outputs, state=section.state)
+    return ProjectState.of(project.root, project.manifest.project)
 
 
 def _read_bundle(store: ArtifactStore, bundle: str) -> Bundle | str:
@@ -74,5 +84,5 @@ def _read_bundle(store: ArtifactStore, bundle: str) -> Bundle | str:
         return str(error)
 
 
-def _below(root: Path, place: str) -> Path:
-    return Path(local_root(place)) if "://" in place else (root / place).resolve()
+def _below(root: Path, place: str, options: Mapping[str, Any]) -> Place:
+    return Place(place if "://" in place else (root / place).resolve(), options=options)

@@ -4,8 +4,6 @@ The project is not changed: rows are written to a folder of the run, which is re
 """
 
 from collections.abc import Collection, Mapping
-from pathlib import Path
-from shutil import rmtree
 
 import msgspec
 
@@ -20,12 +18,13 @@ from headrace.pipeline.execution.prepare import Prepared
 from headrace.pipeline.execution.project_state import ProjectState
 from headrace.pipeline.execution.run_progress import Progress
 from headrace.pipeline.execution.run_request import RunRequest
+from headrace.pipeline.execution.staleness import find_damaged_file
 from headrace.pipeline.execution.workspace import Workspace
+from headrace.pipeline.place import Place
 from headrace.pipeline.project.header import Materialise, WriteMode
 from headrace.pipeline.project.project import ProjectFiles
 from headrace.pipeline.runners.task import TableResult, Upstream
 from headrace.pipeline.runs.run_record import Failure, RunRecord, ViewRun, ViewStatus
-from headrace.table import Table
 
 _DIFFERS = "REPLAY_DIFFERS"
 
@@ -66,15 +65,15 @@ def recompute(  # noqa: PLR0913  (a plan, and the resources of its run)
         prepared=baseline.prepared,
         decisions=decisions,
         request=msgspec.structs.replace(request, full_refresh=True),
-        compare=_Comparer(baseline).compare,
-        read_instead=_read_instead(baseline),
+        compare=_Comparer(baseline, state.outputs).compare,
+        read_instead=_read_instead(baseline, state.outputs),
     )
     try:
         return execute(
             plan, project, workspace=private, spark=spark, store=state.store, progress=progress
         )
     finally:
-        rmtree(private.outputs, ignore_errors=True)
+        private.outputs.remove()
 
 
 def recompute_decisions(baseline: Baseline, views: Collection[str]) -> dict[str, Decision]:
@@ -109,10 +108,10 @@ def _decision(baseline: Baseline, plan: ViewPlan, *, is_computed: bool) -> Decis
     )
 
 
-def _read_instead(baseline: Baseline) -> dict[str, Upstream]:
+def _read_instead(baseline: Baseline, outputs: Place) -> dict[str, Upstream]:
     """Return the tables that hold more than their view's own rows; readers read these instead."""
     return {
-        name: TableResult(uri=view.output.uri, version=view.output.version)
+        name: TableResult(table=outputs.at(view.output.uri), version=view.output.version)
         for name, view in baseline.views.items()
         if view.output is not None and baseline.bundle[name].header.write is not WriteMode.OVERWRITE
     }
@@ -121,8 +120,8 @@ def _read_instead(baseline: Baseline) -> dict[str, Upstream]:
 class _Comparer:
     """Compares recomputed results with earlier ones."""
 
-    def __init__(self, baseline: Baseline) -> None:
-        self._baseline = baseline
+    def __init__(self, baseline: Baseline, outputs: Place) -> None:
+        self._baseline, self._outputs = baseline, outputs
 
     def compare(self, now: ViewRun) -> ViewRun:
         """Return the record of a view, marked as failed if its result differs."""
@@ -135,8 +134,8 @@ class _Comparer:
             now.digest,
             tier=header.tier,
             tolerance=header.tolerance,
-            rows_then=_rows(then) if header.write is WriteMode.OVERWRITE else None,
-            rows_now=_rows(now),
+            rows_then=self._rows(then) if header.write is WriteMode.OVERWRITE else None,
+            rows_now=self._rows(now),
         )
         if difference is None:
             reason = f"equal to run {then.result_of} by {header.tier}"
@@ -150,15 +149,15 @@ class _Comparer:
             output=None,
         )
 
-
-def _rows(view: ViewRun) -> Rows | None:
-    """Return a reader of the rows of a view's table; None if its files are not available."""
-    output = view.output
-    if output is None:
-        return None
-    try:
-        snapshot = Table(output.uri).snapshot(version=output.version)
-        is_complete = all(Path(file.uri).exists() for file in snapshot.scan())
-    except HeadraceError:
-        return None
-    return (lambda: snapshot.rows().read_all()) if is_complete else None
+    def _rows(self, view: ViewRun) -> Rows | None:
+        """Return a reader of the rows of a view's table; None if its files are not available."""
+        output = view.output
+        if output is None:
+            return None
+        try:
+            snapshot = self._outputs.at(output.uri).table().snapshot(version=output.version)
+            if find_damaged_file(snapshot) is not None:
+                return None
+        except HeadraceError:
+            return None
+        return lambda: snapshot.rows().read_all()

@@ -1,13 +1,13 @@
 """Records the views that a run does not compute: skipped, inlined or left out."""
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 import msgspec
 
 from headrace.pipeline.bundle.bundle import Bundle
 from headrace.pipeline.execution.decision import Action, Decision
 from headrace.pipeline.execution.recorder import Finished
+from headrace.pipeline.place import Place
 from headrace.pipeline.runners.task import TableResult, Upstream
 from headrace.pipeline.runs.run_record import OutputVersion, ViewRun, ViewStatus
 
@@ -19,7 +19,7 @@ _STATUS = {
 
 
 def skipped_views(
-    bundle: Bundle, decisions: Mapping[str, Decision], *, outputs: Path
+    bundle: Bundle, decisions: Mapping[str, Decision], *, outputs: Place
 ) -> Iterator[Finished]:
     """Yield the record of each view that does not run, with the earlier result that it keeps."""
     for name, decision in decisions.items():
@@ -45,10 +45,10 @@ def skipped_views(
             )
         elif decision.action is Action.LEAVE_OUT and last is not None:
             view = msgspec.structs.replace(view, output=last.record.output)
-        yield Finished(view=view, result=_result(view))
+        yield Finished(view=view, result=_result(view, outputs))
 
 
-def _with_unrecorded_commit(view: ViewRun, decision: Decision, table: Path) -> ViewRun:
+def _with_unrecorded_commit(view: ViewRun, decision: Decision, table: Place) -> ViewRun:
     """Return the record of a view whose commit no run has recorded."""
     noted = decision.unrecorded
     assert noted is not None, "checked by the caller"
@@ -69,7 +69,7 @@ def _with_unrecorded_commit(view: ViewRun, decision: Decision, table: Path) -> V
     )
 
 
-def _result(view: ViewRun) -> Upstream | None:
+def _result(view: ViewRun, outputs: Place) -> Upstream | None:
     if view.output is None:
         return None
-    return TableResult(uri=view.output.uri, version=view.output.version)
+    return TableResult(table=outputs.at(view.output.uri), version=view.output.version)

@@ -1,22 +1,22 @@
 """Checks whether an earlier result of a view is still valid: whether its table is unchanged."""
 
 import os
-from pathlib import Path
+from collections.abc import Callable
 
-from headrace import wiring
 from headrace.commit.log import is_made_by, read_commit
-from headrace.errors import HeadraceError
+from headrace.errors import HeadraceError, ObjectNotFoundError
 from headrace.pipeline.arrow_ddl import schema_text
 from headrace.pipeline.output.note import NotedVersion, decode_note, has_transaction, last_note
+from headrace.pipeline.place import Place
 from headrace.pipeline.project.header import WriteMode
 from headrace.pipeline.runs.run_record import OutputVersion
-from headrace.pipeline.sources.vector_file import vector_place
+from headrace.pipeline.sources.vector_file import vector_uri
 from headrace.scan.changes import ChangeKind
-from headrace.storage.location import resolve
-from headrace.table import Snapshot, Table
+from headrace.storage.location import resolve, scheme_of
+from headrace.table import Snapshot
 
 
-def why_stale(output: OutputVersion, *, run: str, write: WriteMode) -> str | None:
+def why_stale(output: OutputVersion, table: Place, *, run: str, write: WriteMode) -> str | None:
     """Return why a table differs from what a run committed; None if it does not.
 
     Compaction is not a difference. A view that appends ignores later commits by other writers:
@@ -24,20 +24,21 @@ def why_stale(output: OutputVersion, *, run: str, write: WriteMode) -> str | Non
 
     Args:
         output: The version that the run committed.
+        table: The table.
         run: The run.
         write: How the view writes its table.
     """
     try:
-        newest = Table(output.uri).snapshot()
+        newest = table.table().snapshot()
         if newest.version < output.version:
             return f"its table is at version {newest.version}, older than {output.version}"
-        if not _is_commit_of(output, run, newest):
+        if not _is_commit_of(output, table, run, newest):
             return f"version {output.version} of its table was made by someone else, or is gone"
         if newest.version > output.version and write is not WriteMode.APPEND:
             change = _find_foreign_change(newest, since=output.version)
             if change is not None:
                 return change
-        damaged = _first_damaged_file(newest)
+        damaged = find_damaged_file(newest)
     except HeadraceError as error:
         return f"its table cannot be read: {error}"
     return None if damaged is None else f"data file {damaged} of its table is gone or changed"
@@ -61,7 +62,7 @@ def _layout(snapshot: Snapshot) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
 
 
 def find_unrecorded_commit(  # noqa: PLR0913  (what identifies the commit)
-    table: Path,
+    table: Place,
     *,
     project: str,
     view: str,
@@ -90,12 +91,12 @@ def find_unrecorded_commit(  # noqa: PLR0913  (what identifies the commit)
         commit_id=noted.commit_id,
         transaction=noted.note.started_ms,
     )
-    return noted if why_stale(output, run=noted.note.run, write=write) is None else None
+    return noted if why_stale(output, table, run=noted.note.run, write=write) is None else None
 
 
-def _is_commit_of(output: OutputVersion, run: str, newest: Snapshot) -> bool:
+def _is_commit_of(output: OutputVersion, table: Place, run: str, newest: Snapshot) -> bool:
     """Return whether a run made a version, by its commit or, once cleaned up, its transaction."""
-    store = wiring.open_store(output.uri)
+    store = table.open()
     if output.commit_id is not None:
         is_ours = is_made_by(store, output.version, output.commit_id)
         return has_transaction(newest, output.transaction) if is_ours is None else is_ours
@@ -104,20 +105,21 @@ def _is_commit_of(output: OutputVersion, run: str, newest: Snapshot) -> bool:
     return note is not None and note.run == run
 
 
-def _first_damaged_file(snapshot: Snapshot) -> str | None:
+def find_damaged_file(snapshot: Snapshot) -> str | None:
     """Return the first live file that is missing or has another size than in the log."""
     root = snapshot.table.uri
+    size_of = _size if scheme_of(root) == "file" else _listed_sizes(snapshot)
     has_vectors = False
     for batch in snapshot.scan().batches(columns=["path", "dv_id", "size_bytes"]):
         has_vectors = has_vectors or batch["dv_id"].null_count < batch.num_rows
         sizes = zip(batch["path"].to_pylist(), batch["size_bytes"].to_pylist(), strict=True)
         for path, size_bytes in sizes:
-            if _size(resolve(root, path)) != size_bytes:
+            if size_of(resolve(root, path)) != size_bytes:
                 return str(path)
     for file in snapshot.scan() if has_vectors else ():
-        vector = vector_place(root, file.deletion_vector)
-        if vector is not None and not vector.is_file():
-            return vector.name
+        vector = vector_uri(root, file.deletion_vector)
+        if vector is not None and size_of(vector) is None:
+            return vector.rpartition("/")[2]
     return None
 
 
@@ -126,3 +128,19 @@ def _size(place: str) -> int | None:
         return os.stat(place).st_size  # noqa: PTH116  (called for each file of a table)
     except OSError:
         return None
+
+
+def _listed_sizes(snapshot: Snapshot) -> Callable[[str], int | None]:
+    """Tell sizes by one listing of a table in a store; files elsewhere are looked up one by one."""
+    root, store = snapshot.table.uri, snapshot.table.files
+    sizes = {f"{root}/{found.path}": found.size_bytes for found in store.list_tree("")}
+
+    def size_of(uri: str) -> int | None:
+        if uri.startswith(f"{root}/"):
+            return sizes.get(uri)
+        try:
+            return store.head(uri).size_bytes
+        except ObjectNotFoundError:
+            return None
+
+    return size_of

@@ -1,8 +1,9 @@
 """Vacuums tables, but keeps the files that recorded runs need.
 
-deltalake lists the removable files, given the versions to keep. It does not know deletion-vector
-files and would remove those of live files, so if the list may contain one, Headrace itself
-determines which files the kept versions reference.
+deltalake lists the removable files of a local table, given the versions to keep. It does not know
+deletion-vector files and would remove those of live files, so if the list may contain one, Headrace
+itself determines which files the kept versions reference. In a store Headrace lists the removable
+files itself.
 """
 
 import re
@@ -13,15 +14,18 @@ from pathlib import Path
 import msgspec
 from deltalake import DeltaTable
 
+from headrace.commit.log import NO_VERSION, newest_version
 from headrace.errors import HeadraceError, LogGapError, VersionNotFoundError
+from headrace.log.name import LOG_DIRECTORY, CommitName, parse_name
 from headrace.pipeline.execution.lock import run_lock
 from headrace.pipeline.execution.project_state import ProjectState
 from headrace.pipeline.output.note import is_free_or_own
+from headrace.pipeline.output.staging import CHANGE_FOLDER
+from headrace.pipeline.place import Place
 from headrace.pipeline.runs.artifact_store import ArtifactStore
 from headrace.pipeline.runs.run_record import RunRecord
-from headrace.pipeline.sources.vector_file import vector_place
+from headrace.pipeline.sources.vector_file import vector_uri
 from headrace.protocol.action import DeletionVector
-from headrace.storage.location import local_root
 from headrace.table import Table
 
 _RETENTION = "delta.deletedFileRetentionDuration"
@@ -59,7 +63,7 @@ def vacuum_project(project: str, state: ProjectState, request: VacuumRequest) ->
     Raises:
         RunInProgressError: the project is running.
     """
-    with run_lock(state.folder, project=project):
+    with run_lock(state.folder, project=project, lease_ms=state.lease_ms) as lock:
         runs = state.store.runs(limit=request.keep_runs) if request.keep_pins else []
         keep = _needed_versions(state.store, runs, request.sources)
         tables = [
@@ -67,54 +71,97 @@ def vacuum_project(project: str, state: ProjectState, request: VacuumRequest) ->
             for name in request.views
             if is_free_or_own(state.outputs / name, view=name, project=project)
         ]
-        tables += dict.fromkeys(request.sources.values()) if request.with_sources else ()
-        return [
-            _vacuum_table(
-                table,
-                keep=keep.get(table, set()),
-                retention_hours=request.retention_hours,
-                dry_run=request.dry_run,
+        tables += (
+            map(Place, dict.fromkeys(request.sources.values())) if request.with_sources else ()
+        )
+        vacuumed = []
+        for table in tables:
+            if newest_version(table.open()) == NO_VERSION:
+                continue
+            lock.check()
+            vacuumed.append(
+                _vacuum_table(
+                    table,
+                    keep=keep.get(table.uri, set()),
+                    retention_hours=request.retention_hours,
+                    dry_run=request.dry_run,
+                )
             )
-            for table in tables
-            if (table / "_delta_log").is_dir()
-        ]
+        return vacuumed
 
 
 def _needed_versions(
     store: ArtifactStore, runs: Sequence[RunRecord], sources: Mapping[str, Path]
-) -> dict[Path, set[int]]:
-    """Return the versions that runs read or wrote, by table."""
-    needed: dict[Path, set[int]] = {}
+) -> dict[str, set[int]]:
+    """Return the versions that runs read or wrote, by the address of the table."""
+    needed: dict[str, set[int]] = {}
     for run in runs:
         for source, version in run.pins.items():
             if source in sources:
-                needed.setdefault(sources[source], set()).add(version)
+                needed.setdefault(Place(sources[source]).uri, set()).add(version)
         for view in store.find(run.id).views.values():
             if view.output is not None:
-                needed.setdefault(Path(view.output.uri), set()).add(view.output.version)
+                needed.setdefault(view.output.uri, set()).add(view.output.version)
     return needed
 
 
 def _vacuum_table(
-    table: Path, *, keep: set[int], retention_hours: int | None, dry_run: bool
+    table: Place, *, keep: set[int], retention_hours: int | None, dry_run: bool
 ) -> Vacuumed:
     """Remove the files of a table that no retained version references."""
-    opened = Table(table)
+    opened = table.table()
     kept = [version for version in sorted(keep) if _is_readable(opened, version)]
-    removable = DeltaTable(table).vacuum(
+    removable = (
+        _removable_by_deltalake(opened, kept, retention_hours=retention_hours)
+        if table.is_local
+        else _removable_by_listing(opened, kept, retention_hours=retention_hours)
+    )
+    files = sorted(removable)
+    if not dry_run:
+        table.open().delete(files)
+    return Vacuumed(table=str(table), kept_versions=tuple(kept), files=tuple(files))
+
+
+def _removable_by_deltalake(
+    table: Table, kept: list[int], *, retention_hours: int | None
+) -> set[str]:
+    """Return the paths of the removable files of a local table."""
+    removable = DeltaTable(table.uri).vacuum(
         retention_hours=retention_hours,
         dry_run=True,
         enforce_retention_duration=False,
         full=True,
         keep_versions=kept or None,
     )
-    needed = set[Path]()
+    needed = set[str]()
     if any(_may_hold_vectors(file) for file in removable):
-        needed = _needed_files(opened, kept, retention_hours=retention_hours)
-    files = sorted({file for file in removable if table / file not in needed})
-    for file in files if not dry_run else ():
-        (table / file).unlink(missing_ok=True)
-    return Vacuumed(table=str(table), kept_versions=tuple(kept), files=tuple(files))
+        needed = _needed_files(table, kept, retention_hours=retention_hours)
+    return {file for file in removable if f"{table.uri}/{file}" not in needed}
+
+
+def _removable_by_listing(
+    table: Table, kept: list[int], *, retention_hours: int | None
+) -> set[str]:
+    """Return the paths of the removable files of a table in a store."""
+    age = _retention_of(table, retention_hours)
+    if age is None:
+        return set()
+    before_ms = (datetime.now(UTC) - age).timestamp() * 1000
+    listed = [found for found in table.store.list_tree("") if found.modified_ms <= before_ms]
+    needed = _needed_files(table, kept, retention_hours=retention_hours)
+    return {
+        found.path
+        for found in listed
+        if not _is_hidden(found.path) and f"{table.uri}/{found.path}" not in needed
+    }
+
+
+def _is_hidden(path: str) -> bool:
+    """Return whether a vacuum ignores an object: the log, and what other tools hide."""
+    return any(
+        part.startswith(("_", ".")) and "=" not in part and part != CHANGE_FOLDER
+        for part in path.split("/")
+    )
 
 
 def _may_hold_vectors(file: str) -> bool:
@@ -129,14 +176,14 @@ def _is_readable(table: Table, version: int) -> bool:
     return True  # any other error aborts the vacuum, since the version may still be needed
 
 
-def _needed_files(table: Table, kept: Iterable[int], *, retention_hours: int | None) -> set[Path]:
-    """Return the data files and deletion-vector files that versions reference."""
+def _needed_files(table: Table, kept: Iterable[int], *, retention_hours: int | None) -> set[str]:
+    """Return the data files and deletion-vector files that versions reference, by address."""
     newest = table.snapshot()
-    since = _first_retained(table, newest.properties, retention_hours)
+    since = _first_retained(table, _retention_of(table, retention_hours))
     return {
         place
         for uri, vector in _references(table, {*kept, newest.version}, since=since)
-        for place in (Path(uri), vector_place(table.uri, vector))
+        for place in (uri, vector_uri(table.uri, vector))
         if place is not None
     }
 
@@ -152,18 +199,22 @@ def _references(
         yield change.uri, change.deletion_vector
 
 
-def _first_retained(
-    table: Table, properties: Mapping[str, str | None], retention_hours: int | None
-) -> int:
+def _first_retained(table: Table, age: timedelta | None) -> int:
     """Return the first version whose removed files are within the retention period."""
-    age = _retention(properties) if retention_hours is None else timedelta(hours=retention_hours)
     if age is not None:
         try:
             return table.snapshot(as_of=datetime.now(UTC) - age).version + 1
         except HeadraceError:  # the log does not go back that far
             pass
-    commits = (Path(local_root(table.uri)) / "_delta_log").glob(f"{'[0-9]' * 20}.json")
-    return min((int(commit.stem) for commit in commits), default=table.snapshot().version)
+    names = (parse_name(f.path.rpartition("/")[2]) for f in table.store.list(LOG_DIRECTORY))
+    commits = (name.version for name in names if isinstance(name, CommitName))
+    return min(commits, default=table.snapshot().version)
+
+
+def _retention_of(table: Table, retention_hours: int | None) -> timedelta | None:
+    if retention_hours is not None:
+        return timedelta(hours=retention_hours)
+    return _retention(table.snapshot().properties)
 
 
 def _retention(properties: Mapping[str, str | None]) -> timedelta | None:

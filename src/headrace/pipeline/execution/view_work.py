@@ -6,7 +6,6 @@ commit is a warning: the result is valid.
 
 import time
 from collections.abc import Mapping
-from pathlib import Path
 
 import msgspec
 import pyarrow as pa
@@ -27,6 +26,7 @@ from headrace.pipeline.output.commit import commit_output
 from headrace.pipeline.output.layout import lay_out
 from headrace.pipeline.output.note import CommitNote, refuse_foreign_table
 from headrace.pipeline.output.write import OutputWrite
+from headrace.pipeline.place import Place
 from headrace.pipeline.project.header import Header, Materialise, WriteMode
 from headrace.pipeline.project.project import ProjectFiles
 from headrace.pipeline.runners.task import (
@@ -39,7 +39,7 @@ from headrace.pipeline.runners.task import (
 )
 from headrace.pipeline.runs.row_digest import RowDigest
 from headrace.pipeline.runs.run_record import RunRecord, ViewRun, ViewStatus
-from headrace.pipeline.sources.resolution import local_tables
+from headrace.pipeline.sources.resolution import find_source_at
 
 
 class ViewWork(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,6 +88,7 @@ class ViewWork(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(finished, view=timed)
 
     def _compute(self, plan: ViewPlan, view: ViewRun, upstream: Mapping[str, Upstream]) -> Finished:
+        self.workspace.lock.check()
         verify_code(self.project, plan)
         self.marks.mark(plan)
         table = self._table(plan)
@@ -101,13 +102,13 @@ class ViewWork(msgspec.Struct, frozen=True, kw_only=True):
             refuse_foreign_table(table, view=plan.name, project=self.bundle.project, source=source)
         view, result = self._write(plan, view, table, upstream)
         assert view.output is not None, "a view that was written has an output"
-        written = TableResult(uri=view.output.uri, version=view.output.version)
+        written = TableResult(table=table, version=view.output.version)
         if plan.header.materialise is not Materialise.OUTPUT:
             view = msgspec.structs.replace(view, output=None)
         return Finished(view=view, result=written, plans=result.plans)
 
     def _write(
-        self, plan: ViewPlan, view: ViewRun, table: Path, upstream: Mapping[str, Upstream]
+        self, plan: ViewPlan, view: ViewRun, table: Place, upstream: Mapping[str, Upstream]
     ) -> tuple[ViewRun, ViewResult]:
         """Compute a view into staged files of its table, and commit them."""
         header = plan.header if plan.header.materialise is Materialise.OUTPUT else Header()
@@ -117,8 +118,8 @@ class ViewWork(msgspec.Struct, frozen=True, kw_only=True):
             planned = plan.arrow_schema
             if planned is not None:  # else the result shows what is wrong with the layout
                 header = lay_out(plan.name, planned, header)
-            rows = staging.folder / "rows"
-            task = self._task(plan, upstream, folder=rows, partition_by=header.partition_by)
+            rows = f"{staging.name}/rows"
+            task = self._task(plan, upstream, folder=table / rows, partition_by=header.partition_by)
             result = self.runner.compute(task)
             check_result(plan.header.contract, result.schema, result.digest)
             header = lay_out(plan.name, result.schema, header)
@@ -131,18 +132,16 @@ class ViewWork(msgspec.Struct, frozen=True, kw_only=True):
                 note=self._note(view, result.digest),
             )
             output = commit_output(write, mode, merge=self.runner.merge)
-        failed = write_checkpoint_if_due(str(table), version=output.version)
+        failed = write_checkpoint_if_due(table.uri, version=output.version, options=table.options)
         warnings = () if failed is None else (f"no checkpoint was written: {failed}",)
         view = msgspec.structs.replace(view, output=output, warnings=(*view.warnings, *warnings))
         return view, result
 
-    def _source_at(self, table: Path) -> str | None:
+    def _source_at(self, table: Place) -> str | None:
         """The source of the project that is at the address of an output; None if none is."""
-        sources = local_tables(self.project.manifest.sources, root=self.project.root)
-        place = table.resolve()
-        return next((name for name, path in sources.items() if path.resolve() == place), None)
+        return find_source_at(table, self.project.manifest.sources, root=self.project.root)
 
-    def _table(self, plan: ViewPlan) -> Path | None:
+    def _table(self, plan: ViewPlan) -> Place | None:
         match plan.header.materialise:
             case Materialise.OUTPUT:
                 return self.workspace.outputs / plan.name
@@ -156,7 +155,7 @@ class ViewWork(msgspec.Struct, frozen=True, kw_only=True):
         plan: ViewPlan,
         upstream: Mapping[str, Upstream],
         *,
-        folder: Path | None = None,
+        folder: Place | None = None,
         partition_by: tuple[str, ...] = (),
     ) -> ViewTask:
         return ViewTask(

@@ -1,31 +1,25 @@
 """The folders that a run writes to, held by one run at a time."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from contextlib import contextmanager
 
 import msgspec
 
-from headrace import wiring
-from headrace.pipeline.execution.lock import run_lock
+from headrace.pipeline.execution.lock import RunLock, run_lock
 from headrace.pipeline.execution.project_state import ProjectState
-from headrace.pipeline.output.staging import Journal, remove_temporary_table
+from headrace.pipeline.output.staging import Journal
+from headrace.pipeline.output.temporary import clear_tables
+from headrace.pipeline.place import Place
 
 
 class Workspace(msgspec.Struct, frozen=True, kw_only=True):
     """The folders that a run writes to."""
 
-    outputs: Path
-    staging: Path
+    outputs: Place
+    staging: Place
     """For tables that live as long as the run."""
     journal: Journal
-
-    def clear_staging(self) -> None:
-        """Remove the staging tables of this run, or of an earlier run that died."""
-        for table in list(self.staging.iterdir()) if self.staging.is_dir() else ():
-            remove_temporary_table(table)
-        with suppress(OSError):  # not empty, or missing
-            self.staging.rmdir()
+    lock: RunLock
 
 
 @contextmanager
@@ -34,13 +28,19 @@ def hold(state: ProjectState, *, project: str) -> Iterator[Workspace]:
 
     Raises:
         RunInProgressError: another process holds it.
+        StorageError: a store failed before anything was run.
     """
-    with run_lock(state.folder, project=project):
-        journal = Journal(wiring.open_writable_store(str(state.folder)))
-        workspace = Workspace(outputs=state.outputs, staging=state.staging, journal=journal)
-        journal.recover(folders=(state.outputs, state.staging))
-        workspace.clear_staging()
+    with run_lock(state.folder, project=project, lease_ms=state.lease_ms) as lock:
+        journal = Journal(state.folder.open(), lock=lock)
+        folders = (state.outputs, state.staging)
+        if lock.is_taken_over:
+            journal.fence(folders=folders)
+        journal.recover(folders=folders)
+        clear_tables(state.staging)
+        # A run that lost its lock must not delete the tables of the one that took over.
+        staging = state.staging if lock.token is None else state.staging / str(lock.token)
+        workspace = Workspace(outputs=state.outputs, staging=staging, journal=journal, lock=lock)
         try:
             yield workspace
         finally:
-            workspace.clear_staging()
+            clear_tables(staging)

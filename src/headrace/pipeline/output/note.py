@@ -4,16 +4,17 @@ It makes a run safe to repeat. A run that died after its commit left no record i
 store, but the table itself says that the work is done.
 """
 
-from pathlib import Path
+from os import PathLike
 
 import msgspec
 
-from headrace import wiring
 from headrace.commit.action import Transaction
+from headrace.commit.fence import is_only_fence
 from headrace.commit.log import commits_newest_first
 from headrace.errors import InvalidResultError, TableNotFoundError
+from headrace.pipeline.place import Place
 from headrace.pipeline.runs.row_digest import RowDigest
-from headrace.table import Snapshot, Table
+from headrace.table import Snapshot
 
 _SEARCHED_COMMITS = 100
 
@@ -52,9 +53,9 @@ class NotedVersion(msgspec.Struct, frozen=True, kw_only=True):
     commit_id: str | None = None
 
 
-def last_note(table: Path) -> NotedVersion | None:
+def last_note(table: Place | str | PathLike[str]) -> NotedVersion | None:
     """The newest commit with a note; None if none of the table's last commits has one."""
-    store = wiring.open_writable_store(str(table))
+    store = Place.of(table).open()
     for version, information in commits_newest_first(store, limit=_SEARCHED_COMMITS):
         note = decode_note(information.note)
         if note is not None:
@@ -62,17 +63,17 @@ def last_note(table: Path) -> NotedVersion | None:
     return None
 
 
-def is_free_or_own(table: Path, *, view: str, project: str) -> bool:
+def is_free_or_own(table: Place, *, view: str, project: str) -> bool:
     """Whether there is no table yet, or one that a run of the project has written for the view."""
     try:
-        snapshot = Table(table).snapshot()
+        snapshot = table.table().snapshot()
     except TableNotFoundError:
         return True
-    return _application(project, view) in snapshot.txns
+    return _application(project, view) in snapshot.txns or is_only_fence(snapshot.metadata)
 
 
 def refuse_foreign_table(
-    table: Path, *, view: str, project: str, source: str | None = None
+    table: Place, *, view: str, project: str, source: str | None = None
 ) -> None:
     """Make sure that a table to be written is the view's own.
 

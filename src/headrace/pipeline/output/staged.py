@@ -1,7 +1,7 @@
 """Files that a runner has written below a table, and that no version of it has yet."""
 
 from collections.abc import Iterable, Sequence
-from pathlib import Path
+from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import unquote
 
 import msgspec
@@ -11,11 +11,15 @@ import pyarrow.parquet as pq
 
 from headrace.commit.definition import schema_string
 from headrace.errors import InvalidResultError, PartitionValueError
+from headrace.pipeline.output.file_system import arrow_file_system
 from headrace.pipeline.parquet_statistics import read_statistics
+from headrace.pipeline.place import Place
 from headrace.protocol.schema import parse_schema
 from headrace.protocol.value import typed_value
+from headrace.storage.store import ObjectMeta, RequestCost, Store
 
 _NULL = "__HIVE_DEFAULT_PARTITION__"
+_FOOTERS_AT_ONCE = 16
 
 
 class StagedFile(msgspec.Struct, frozen=True, kw_only=True):
@@ -30,40 +34,55 @@ class StagedFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def list_staged(
-    table: Path, folder: Path, *, schema: pa.Schema, partition_by: Sequence[str]
+    store: Store, folder: str, *, schema: pa.Schema, partition_by: Sequence[str]
 ) -> list[StagedFile]:
-    """The files of a folder below a table, in the order in which rows were written."""
+    """List the files of a folder of a table's store, in the order in which rows were written."""
     physical = pa.schema([field for field in schema if field.name not in partition_by])
+    files = parquet_files(store, folder)
     staged = []
-    for file in parquet_files(folder):
-        metadata = pq.read_metadata(file)
+    for file, metadata in zip(files, _read_footers(store, files), strict=True):
         if not metadata.num_rows:
             continue
-        status = file.stat()
+        values = _partition_values(file.path.removeprefix(f"{folder}/"), partition_by)
         staged.append(
             StagedFile(
-                path=file.relative_to(table).as_posix(),
-                size_bytes=status.st_size,
-                modified_ms=status.st_mtime_ns // 1_000_000,
-                partition_values=_partition_values(file.relative_to(folder), partition_by),
+                path=file.path,
+                size_bytes=file.size_bytes,
+                modified_ms=file.modified_ms,
+                partition_values=values,
                 statistics=read_statistics(metadata, physical),
             )
         )
     return staged
 
 
-def open_staged(folder: Path, *, schema: pa.Schema, partition_by: Sequence[str] = ()) -> ds.Dataset:
+def _read_footers(store: Store, files: Sequence[ObjectMeta]) -> list[pq.FileMetaData]:
+    def read(file: ObjectMeta) -> pq.FileMetaData:
+        with store.open(file.path, size_bytes=file.size_bytes) as opened:
+            return pq.read_metadata(opened)
+
+    if store.request_cost is RequestCost.LOCAL:
+        return [read(file) for file in files]
+    with ThreadPoolExecutor(_FOOTERS_AT_ONCE) as pool:
+        return list(pool.map(read, files))
+
+
+def open_staged(
+    folder: Place, *, schema: pa.Schema, partition_by: Sequence[str] = ()
+) -> ds.Dataset:
     """The rows of a folder of files, partition columns among them, in the order of their names."""
-    files = [str(file) for file in parquet_files(folder)]
+    files = [file.path for file in parquet_files(folder.open(), "")]
+    base = f"{folder.path}/" if folder.is_local else ""
     partitioning = ds.partitioning(
         pa.schema([schema.field(name) for name in partition_by]), flavor="hive"
     )
     return ds.dataset(
-        files,
+        [f"{base}{file}" for file in files],
         schema=schema,
         format="parquet",
+        filesystem=arrow_file_system(folder),
         partitioning=partitioning,
-        partition_base_dir=str(folder),
+        partition_base_dir=base or None,
     )
 
 
@@ -91,15 +110,19 @@ def check_partition_values(view: str, files: Iterable[StagedFile], schema: pa.Sc
             raise InvalidResultError(view=view, reason=reason)
 
 
-def parquet_files(folder: Path) -> list[Path]:
-    """The Parquet files below a folder, sorted; a partition's folder may be called like one."""
-    files = (file for file in folder.rglob("*.parquet") if file.is_file())
-    return sorted(file for file in files if not file.name.startswith("."))
+def parquet_files(store: Store, folder: str) -> list[ObjectMeta]:
+    """The Parquet files below a folder, by their paths."""
+    files = (
+        found
+        for found in store.list_tree(folder)
+        if found.path.endswith(".parquet") and not found.path.rpartition("/")[2].startswith(".")
+    )
+    return sorted(files, key=lambda file: file.path.split("/"))
 
 
-def _partition_values(path: Path, partition_by: Sequence[str]) -> dict[str, str | None]:
+def _partition_values(path: str, partition_by: Sequence[str]) -> dict[str, str | None]:
     values: dict[str, str | None] = {}
-    for segment in path.parent.parts:
+    for segment in path.split("/")[:-1]:
         name, _, text = segment.partition("=")
         values[unquote(name)] = None if text == _NULL else unquote(text)
     return {name: values[name] for name in partition_by}

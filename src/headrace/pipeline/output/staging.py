@@ -11,19 +11,20 @@ import logging
 import re
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from pathlib import Path
-from shutil import rmtree
+from contextlib import contextmanager
+from os import PathLike
+from typing import Protocol
 from uuid import uuid4
 
 import msgspec
 
-from headrace import wiring
+from headrace.commit.fence import put_fence
 from headrace.commit.log import NO_VERSION, committed_paths, newest_version
 from headrace.commit.staged import Committed, Staged
 from headrace.errors import HeadraceError
 from headrace.log.name import LOG_DIRECTORY
 from headrace.pipeline.output.note import last_note
+from headrace.pipeline.place import Place
 from headrace.storage.store import PutMode, WritableStore
 
 _LOGGER = logging.getLogger("headrace.pipeline")
@@ -32,10 +33,29 @@ _FOLDER = "intents"
 _SUFFIX = ".json"
 _HALF = re.compile(r"/\.[^/]+\.json\.[0-9a-f]{32}\.tmp$")
 """What a store calls an intent before it is whole."""
-_RUN_FOLDER = re.compile(r"run-.+-[0-9a-f]{8}")
+RUN_FOLDER = re.compile(r"run-.+-[0-9a-f]{8}")
+"""The folders below a table that runs write files into."""
 LATE_MS = 10 * 60 * 1000
 """How long tasks of a dead run may go on writing. Executors notice within two minutes by Spark's
 default settings (`spark.network.timeout`) that their driver is gone."""
+
+
+class Lock(Protocol):
+    """What a run holds while it may commit."""
+
+    def check(self) -> None:
+        """Make sure that the lock is still held.
+
+        Raises:
+            LeaseLostError: another process holds it.
+        """
+
+
+class Unlocked:
+    """Stands for a lock where nobody competes."""
+
+    def check(self) -> None:
+        """Do nothing."""
 
 
 class Intent(msgspec.Struct, frozen=True, kw_only=True):
@@ -60,30 +80,48 @@ class Intent(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def folders(self) -> tuple[str, ...]:
         """The folders below the table whose files are this staging's own."""
-        name = Path(self.folder).name
+        name = self.folder.rstrip("/").rpartition("/")[2]
         return name, f"{CHANGE_FOLDER}/{name}"
 
 
 class Staging:
     """An open staging: an engine writes files into its folder, which are then committed."""
 
-    def __init__(self, intent: Intent, store: WritableStore) -> None:
-        """Take the intent that is on record, and the store of the table."""
-        self.intent, self.store = intent, store
-        self.table, self.folder = Path(intent.table), Path(intent.folder)
+    def __init__(self, intent: Intent, table: Place, *, lock: Lock | None = None) -> None:
+        """Take the intent that is on record, its table, and the lock that its commit needs."""
+        self.intent, self.table = intent, table
+        self.store = table.open()
+        self._lock = lock or Unlocked()
         self._staged: Staged | None = None
         self.has_left_files = False
         """Whether files were deleted when it was settled, so that more may come."""
 
     @property
-    def change_folder(self) -> Path:
-        """Where files for readers of the change data feed go."""
-        return self.table / CHANGE_FOLDER / self.folder.name
+    def name(self) -> str:
+        """The folder of the staging, as a path below the table."""
+        return self.intent.folders[0]
+
+    @property
+    def change_folder(self) -> str:
+        """Where files for readers of the change data feed go, as a path below the table."""
+        return self.intent.folders[1]
+
+    @property
+    def folder(self) -> Place:
+        """The folder of the staging, for engines that write there."""
+        return self.table / self.name
 
     def stage(self, paths: tuple[str, ...]) -> Staged:
-        """The files that a commit is to name, by their paths below the table."""
+        """Take the files that a commit is to name, by their paths below the table.
+
+        Call it after reading the version that the commit builds on: see `headrace.commit.fence`.
+
+        Raises:
+            LeaseLostError: another process has taken over the lock of this run.
+        """
         commit_id = self.intent.commit_id
         assert commit_id is not None, "only intents of older releases have none"
+        self._lock.check()
         if self._staged is None or self._staged.paths != paths:
             self._staged = Staged(self.store, paths=paths, commit_id=commit_id)
         return self._staged
@@ -140,19 +178,31 @@ class Staging:
 class Journal:
     """The intents of a project, each a small object."""
 
-    def __init__(self, store: WritableStore, *, clock_ms: Callable[[], int] | None = None) -> None:
-        """Take the store of the project's state folder, and a clock if it is not the machine's."""
-        self._store = store
+    def __init__(
+        self,
+        store: WritableStore,
+        *,
+        lock: Lock | None = None,
+        clock_ms: Callable[[], int] | None = None,
+    ) -> None:
+        """Open the journal of a project.
+
+        Args:
+            store: The store of the project's state folder.
+            lock: What the run holds; each commit checks it.
+            clock_ms: A clock, if it is not the machine's.
+        """
+        self._store, self._lock = store, lock
         self._clock_ms = clock_ms or _now_ms
 
     @contextmanager
-    def open(self, table: Path, *, run: str, view: str) -> Iterator[Staging]:
-        """A staging for one commit; when the block fails, its files go unless they are committed.
+    def open(self, table: Place | str | PathLike[str], *, run: str, view: str) -> Iterator[Staging]:
+        """Open a staging for one commit; if the block fails, uncommitted files are deleted.
 
         Raises:
             StorageError: the intent cannot be recorded; nothing has been written then.
         """
-        store = wiring.open_writable_store(str(table))
+        table = Place.of(table)
         commit_id = str(uuid4())
         intent = Intent(
             run=run,
@@ -160,12 +210,12 @@ class Journal:
             table=str(table),
             folder=str(table / _run_folder(run, commit_id)),
             commit_id=commit_id,
-            base_version=newest_version(store),
+            base_version=newest_version(table.open()),
             home=self._store.root,
         )
         content = msgspec.json.encode(intent)
         self._store.put(_path(intent), content, mode=PutMode.CREATE)
-        staging = Staging(intent, store)
+        staging = Staging(intent, table, lock=self._lock)
         try:
             yield staging
         except BaseException:
@@ -173,10 +223,30 @@ class Journal:
             raise
         self._close(staging)
 
-    def recover(self, *, folders: Sequence[Path]) -> list[Intent]:
+    def fence(self, *, folders: Sequence[Place]) -> None:
+        """Keep a run that lost its lock from committing what it has staged.
+
+        Call it after taking over the lock, before `recover`.
+
+        Args:
+            folders: Where the project has its tables now.
+
+        Raises:
+            StorageError: a store failed; the run may still commit.
+        """
+        temporary = f"{self._store.root}/"  # tables that last as long as a run need no fence
+        tables = {
+            intent.table
+            for _, intent in self._recorded()
+            if intent.found_dead_ms is None and not intent.table.startswith(temporary)
+        }
+        for uri in sorted(tables):
+            put_fence(_place(uri, folders).open())
+
+    def recover(self, *, folders: Sequence[Place]) -> list[Intent]:
         """Settle what earlier runs left open; returns the intents that were never committed.
 
-        Call it only while no other run of the project is going on.
+        Call it only while no other run of the project can commit.
 
         Args:
             folders: Where the project has its tables now: it may have been moved or copied.
@@ -191,9 +261,8 @@ class Journal:
                 )
                 self._forget(path)
                 continue
-            store = wiring.open_writable_store(intent.table)
             try:
-                committed = Staging(intent, store).settle()
+                committed = Staging(intent, _place(intent.table, folders)).settle()
             except HeadraceError as error:
                 _warn(intent, error)
                 lost.append(intent)
@@ -216,14 +285,13 @@ class Journal:
             _warn(intent, error)
         return False
 
-    def _relocate(self, intent: Intent, folders: Sequence[Path]) -> Intent | None:
+    def _relocate(self, intent: Intent, folders: Sequence[Place]) -> Intent | None:
         """The intent as it applies to this project; None if its files are another one's."""
         if intent.home in {None, self._store.root}:
             return intent
         for table in (folder / intent.view for folder in folders):
-            is_copied = any((table / staged).is_dir() for staged in intent.folders)
-            if is_copied and str(table) != intent.table:
-                folder = str(table / Path(intent.folder).name)
+            if str(table) != intent.table and _has_files(table, intent.folders):
+                folder = str(table / intent.folders[0])
                 return msgspec.structs.replace(intent, table=str(table), folder=folder)
         return None
 
@@ -267,22 +335,20 @@ class Journal:
                 continue
 
 
-def remove_temporary_table(table: Path) -> None:
-    """Remove a table that was to last as long as a run, and leave what others put there."""
-    try:
-        is_ours = last_note(table) is not None
-    except HeadraceError:
-        is_ours = False
-    for entry in list(table.iterdir()) if table.is_dir() else ():
-        if _RUN_FOLDER.fullmatch(entry.name) or (is_ours and entry.name == LOG_DIRECTORY):
-            rmtree(entry, ignore_errors=True)
-    for folder in (table / LOG_DIRECTORY, table):
-        with suppress(OSError):  # it is not empty, or gone
-            folder.rmdir()
-
-
 def _run_folder(run: str, commit_id: str) -> str:
     return f"run-{run}-{commit_id[:8]}"
+
+
+def _place(uri: str, folders: Sequence[Place]) -> Place:
+    """Return the folder of a table; all folders of a project have the same options."""
+    return folders[0].at(uri) if folders else Place(uri)
+
+
+def _has_files(table: Place, folders: Sequence[str]) -> bool:
+    if table.is_local:
+        return any((table.path / folder).is_dir() for folder in folders)
+    store = table.open()
+    return any(next(store.list_tree(folder), None) is not None for folder in folders)
 
 
 def _now_ms() -> int:

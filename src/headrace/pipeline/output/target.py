@@ -19,11 +19,12 @@ from headrace.commit.definition import (
     raised_protocol,
     schema_string,
 )
+from headrace.commit.fence import is_only_fence
 from headrace.commit.log import NO_VERSION
 from headrace.errors import InvalidResultError, TableNotFoundError
 from headrace.pipeline.contract import FINGERPRINT_KEY, Contract
 from headrace.pipeline.output.write import OutputWrite
-from headrace.table import Snapshot, Table
+from headrace.table import Snapshot
 
 _ORDERED_BY = "headrace.orderedBy"
 _OWN_PROPERTIES = "headrace.properties"
@@ -33,16 +34,19 @@ _OWN_PROPERTIES = "headrace.properties"
 class Target:
     """A table and what a view wants it to be."""
 
-    def __init__(self, write: OutputWrite, snapshot: Snapshot | None) -> None:
-        """Take the table as it stands; None if there is none yet."""
+    def __init__(
+        self, write: OutputWrite, snapshot: Snapshot | None, *, version: int = NO_VERSION
+    ) -> None:
+        """Take the table as it stands, None if there is none yet, and its newest version."""
         self._write = write
         self.snapshot = snapshot
+        self._version = version
         self._schema_text = schema_string(write.schema)
 
     @property
     def next_version(self) -> int:
         """The version that a commit would make."""
-        return (NO_VERSION if self.snapshot is None else self.snapshot.version) + 1
+        return self._version + 1
 
     @cached_property
     def fits(self) -> bool:
@@ -153,9 +157,11 @@ def open_target(write: OutputWrite) -> Target:
         TableError, DamageError: there is a table, and it cannot be read.
     """
     try:
-        return Target(write, Table(write.table).snapshot())
+        snapshot = write.table.table().snapshot()
     except TableNotFoundError:
         return Target(write, None)
+    table = None if is_only_fence(snapshot.metadata) else snapshot
+    return Target(write, table, version=snapshot.version)
 
 
 def _bare(schema_text: str) -> Any:

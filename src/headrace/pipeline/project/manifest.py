@@ -15,8 +15,11 @@ from headrace.errors import InvalidProjectError
 from headrace.pipeline.arrow_ddl import parse_schema
 from headrace.pipeline.project.profile import PRESETS, Profile, merge_profile
 from headrace.pipeline.project.setting import Settings, VariableValue, check_variable
+from headrace.storage.address import SCHEMES
+from headrace.storage.location import scheme_of
 
 MANIFEST = "headrace.toml"
+_SHORTEST_LEASE_S = 2
 
 T = TypeVar("T")
 
@@ -27,16 +30,23 @@ class ProjectTable(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     name: str
     description: str = ""
     outputs: str = "output"
-    """The folder of the tables that views are written to."""
+    """The folder of the tables that views are written to, or its address in a store."""
     state: str = ".headrace"
-    """The folder of staging tables and of the artifact store."""
+    """The folder of staging tables and of the artifact store, or its address in a store."""
+    options: dict[str, str] = {}
+    """Settings of the store that `outputs` and `state` are in; `env:NAME` is a variable."""
+    lease_seconds: int = 60
+    """After how long without renewal the run lock of a state folder in a store expires."""
 
     def __post_init__(self) -> None:
         if not self.name.strip():
             raise ValueError("name: it must not be empty; use the name of the folder, for example")
         for key in ("outputs", "state"):
-            if "://" in getattr(self, key) and not getattr(self, key).startswith("file://"):
-                raise ValueError(f"{key}: it must be a local folder; only sources may be remote")
+            scheme = scheme_of(getattr(self, key))
+            if scheme in {"http", "https"} or scheme not in {"file", *SCHEMES}:
+                raise ValueError(f"{key}: it must be a folder, or an address such as s3://lake/x")
+        if self.lease_seconds < _SHORTEST_LEASE_S:
+            raise ValueError(f"lease_seconds: it must be {_SHORTEST_LEASE_S} or more")
 
 
 class SourceSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -1,7 +1,6 @@
 """The interface between runs and runners: one view enters as a task, and its result leaves."""
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Protocol, TypeAlias
 
 import msgspec
@@ -11,6 +10,7 @@ from headrace.pipeline.bundle.view_plan import ViewPlan
 from headrace.pipeline.contract import Contract
 from headrace.pipeline.functions.catalog import Catalog
 from headrace.pipeline.output.write import OutputWrite, Replacement
+from headrace.pipeline.place import Place
 from headrace.pipeline.project.profile import Profile
 from headrace.pipeline.project.setting import Settings
 from headrace.pipeline.project.view import Builder
@@ -23,7 +23,7 @@ from headrace.table import Snapshot
 class TableResult(msgspec.Struct, frozen=True, kw_only=True):
     """The result of a view as a version of a Delta table."""
 
-    uri: str
+    table: Place
     version: int
 
 
@@ -46,7 +46,7 @@ class ViewTask(msgspec.Struct, frozen=True, kw_only=True):
     """The result to read of each upstream view."""
     planned: dict[str, pa.Schema]
     """The planned columns of each upstream view that has a plan."""
-    folder: Path | None
+    folder: Place | None
     """Where its rows are written as Parquet files; None to keep them in memory."""
     partition_by: tuple[str, ...] = ()
     order_by: tuple[str, ...] = ()

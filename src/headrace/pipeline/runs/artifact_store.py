@@ -12,7 +12,7 @@ import logging
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
+from os import PathLike
 from typing import Any, TypeAlias
 
 import msgspec
@@ -20,9 +20,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from deltalake.exceptions import DeltaError
 
-from headrace import wiring
 from headrace.errors import HeadraceError, PipelineError, RunNotFoundError
 from headrace.pipeline.bundle.bundle import FORMAT, Bundle, decode_bundle
+from headrace.pipeline.place import Place
 from headrace.pipeline.runs.artifact import (
     SCHEMAS,
     PlanStage,
@@ -66,7 +66,11 @@ class ArtifactStore:
     """The records of a project's runs."""
 
     def __init__(
-        self, folder: Path, *, outputs: Path | None = None, open_store: OpenStore | None = None
+        self,
+        folder: Place | PathLike[str],
+        *,
+        outputs: Place | None = None,
+        open_store: OpenStore | None = None,
     ) -> None:
         """Name the state folder of a project; it is made when something is first written.
 
@@ -74,18 +78,19 @@ class ArtifactStore:
             folder: The state folder.
             outputs: The folder of the project's output tables. Records name it as it was when
                 they were made; the project may have been moved or copied since.
-            open_store: Opens a folder for reading and writing; by default on local disk.
+            open_store: Opens a folder for reading and writing; by default with its options.
         """
-        self.folder, self._outputs = folder, outputs
-        self._open = open_store or wiring.open_writable_store
-        self._store = self._open(str(folder))
+        self.folder, self._outputs = Place.of(folder), outputs
+        self._open = open_store or (lambda uri: self.folder.at(uri).open())
+        self._store = self._open(str(self.folder))
         self._blobs = BlobStore(self._store)
 
     @cached_property
     def _tables(self) -> dict[StoreTable, HistoryTable]:
         return {
-            name: HistoryTable(self._open(str(self.folder / STORE / name)), schema)
+            name: HistoryTable(self._open(str(place)), schema, options=place.options)
             for name, schema in SCHEMAS.items()
+            for place in [self.folder / STORE / name]
         }
 
     def add_run(self, record: RunRecord) -> None:

@@ -5,7 +5,7 @@ and run id prune files as partitions would, and files of different days can be m
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from uuid import uuid4
 
@@ -17,10 +17,11 @@ from headrace.commit.body import CommitBody
 from headrace.commit.definition import check_writable, new_metadata, new_protocol, schema_string
 from headrace.commit.log import NO_VERSION
 from headrace.commit.staged import Committed, Staged
+from headrace.commit.upkeep import write_checkpoint
 from headrace.errors import CommitConflictError, HeadraceError, TableNotFoundError
 from headrace.pipeline.parquet_statistics import read_statistics
 from headrace.scan.live_file import LiveFile
-from headrace.storage.store import PutMode, WritableStore
+from headrace.storage.store import PutMode, RequestCost, WritableStore
 from headrace.table import Snapshot, Table
 
 _ATTEMPTS = 50
@@ -36,20 +37,46 @@ APPEND, REWRITE = "WRITE", "OPTIMIZE"
 class HistoryTable:
     """One table of records, in its own store."""
 
-    def __init__(self, store: WritableStore, schema: pa.Schema) -> None:
-        """Take the store and the schema; the table is created by the first append."""
+    def __init__(
+        self,
+        store: WritableStore,
+        schema: pa.Schema,
+        *,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Take the store and the schema; the table is created by the first append.
+
+        Args:
+            store: The store of the table.
+            schema: Its columns.
+            options: The options of the store, for what reads the table by its address.
+        """
         self.store = store
         self.schema = schema
+        self._options = options
         self._known: Snapshot | None = None
 
     def snapshot(self) -> Snapshot | None:
         """The newest version; None if there is no table yet. Only what is new is read."""
         try:
             known = self._known
-            self._known = Table(self.store.root).snapshot() if known is None else known.refresh()
+            self._known = self._open().snapshot() if known is None else known.refresh()
         except TableNotFoundError:
             self._known = None
         return self._known
+
+    def _open(self) -> Table:
+        is_local = self.store.request_cost is RequestCost.LOCAL
+        options = None if is_local else self._options or None
+        return Table(self.store.root, storage_options=options)
+
+    def write_checkpoint(self) -> None:
+        """Write a checkpoint of the newest version.
+
+        Raises:
+            DeltaError, InvalidArgumentError, CredentialError: deltalake cannot write it.
+        """
+        write_checkpoint(self.store.root, options=self._options)
 
     def forget(self) -> None:
         """Read the log again next time, since files that a snapshot may need have been deleted."""

@@ -14,7 +14,6 @@ from urllib.parse import unquote
 import msgspec
 import pyarrow as pa
 import pyarrow.parquet as pq
-from deltalake import DeltaTable
 
 from headrace.commit.log import NO_VERSION, commit_path
 from headrace.log.name import LOG_DIRECTORY, CheckpointName, CommitName, parse_name
@@ -55,7 +54,7 @@ def keep_up(table: HistoryTable, *, now_ms: int | None = None) -> None:
         return
     table.unpartition()
     merge_small_files(table)
-    DeltaTable(table.store.root).create_checkpoint()
+    table.write_checkpoint()
     delete_expired(table, now_ms=time.time_ns() // 1_000_000 if now_ms is None else now_ms)
 
 

@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from headrace.errors import InvalidArgumentError, TableNotFoundError
 from headrace.pipeline.arrow_ddl import parse_schema, schema_text
+from headrace.pipeline.place import Place
 from headrace.pipeline.project.manifest import SourceSpec
 from headrace.pipeline.sources.delta import open_delta
 from headrace.pipeline.sources.file_set import FileSet
@@ -54,7 +55,7 @@ def resolve_sources(
     root: Path,
     pins: Pins,
     kinds: SourceKinds = KINDS,
-    state: Path | None = None,
+    cache: Path | None = None,
 ) -> dict[str, PinnedSource]:
     """Open every source, pinned to one version.
 
@@ -65,7 +66,7 @@ def resolve_sources(
         root: The project's folder.
         pins: The versions that the caller asks for, by source.
         kinds: The kinds of sources.
-        state: The project's state folder, which caches content hashes; None disables the cache.
+        cache: A local folder that caches content hashes; None disables the cache.
 
     Raises:
         InvalidArgumentError: a pin names no source.
@@ -84,7 +85,7 @@ def resolve_sources(
             root=root,
             version=pins.get(name),
             schema=None if spec.schema is None else parse_schema(spec.schema),
-            content_cache=None if state is None else state / _CONTENT_CACHE,
+            content_cache=None if cache is None else cache / _CONTENT_CACHE,
         )
         source = _open(request, kinds)
         if source.snapshot is not None and source.pin.origin is PinOrigin.NEWEST:
@@ -112,3 +113,13 @@ def local_tables(specs: Mapping[str, SourceSpec], *, root: Path) -> dict[str, Pa
         for name, spec in specs.items()
         if spec.kind == "delta" and scheme_of(spec.uri) == "file"
     }
+
+
+def find_source_at(table: Place, specs: Mapping[str, SourceSpec], *, root: Path) -> str | None:
+    """Return the name of the source at the address of a table; None if there is none."""
+    if table.is_local:
+        place = table.path.resolve()
+        local = local_tables(specs, root=root)
+        return next((name for name, path in local.items() if path.resolve() == place), None)
+    remote = {name: spec.uri.rstrip("/") for name, spec in specs.items()}
+    return next((name for name, uri in remote.items() if uri == table.uri), None)

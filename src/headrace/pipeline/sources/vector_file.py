@@ -7,8 +7,8 @@ from headrace.protocol.deletion_vector import is_inline, relative_path
 from headrace.storage.location import local_root, resolve
 
 
-def vector_place(root: str, vector: DeletionVector | None) -> Path | None:
-    """Return the local file of a vector; None if there is none, or it is inline in the log.
+def vector_uri(root: str, vector: DeletionVector | None) -> str | None:
+    """Return the address of a vector's file; None if there is none, or it is inline in the log.
 
     Raises:
         CorruptDeletionVectorError: its name cannot be decoded.
@@ -16,6 +16,15 @@ def vector_place(root: str, vector: DeletionVector | None) -> Path | None:
     """
     if vector is None or is_inline(vector):
         return None
-    base = local_root(root)
     path = relative_path(vector)
-    return Path(base) / path if path is not None else Path(resolve(base, vector.path_or_inline_dv))
+    return f"{root}/{path}" if path is not None else resolve(root, vector.path_or_inline_dv)
+
+
+def vector_place(root: str, vector: DeletionVector | None) -> Path | None:
+    """The local file of a vector; None if there is no vector, or the log itself holds it.
+
+    Raises:
+        CorruptDeletionVectorError, UnsafePathError: as for `vector_uri`.
+    """
+    uri = vector_uri(local_root(root), vector)
+    return None if uri is None else Path(uri)

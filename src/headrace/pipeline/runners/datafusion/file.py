@@ -2,11 +2,14 @@
 
 import resource
 from collections.abc import Iterable, Sequence
-from pathlib import Path
+from os import PathLike
 from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.dataset as ds
+
+from headrace.pipeline.output.file_system import arrow_file_system
+from headrace.pipeline.place import Place
 
 _ROWS_PER_FILE = 5_000_000
 _ROWS_PER_GROUP = 1 << 17
@@ -16,18 +19,26 @@ _MOST_OPEN_FILES = 512
 
 
 def write_rows(
-    folder: Path, schema: pa.Schema, rows: Iterable[pa.RecordBatch], *, partition_by: Sequence[str]
+    folder: Place | PathLike[str],
+    schema: pa.Schema,
+    rows: Iterable[pa.RecordBatch],
+    *,
+    partition_by: Sequence[str],
 ) -> None:
-    """Write rows in their order; of partition columns only the folders tell."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """Write rows in their order; the values of partition columns are only in names of folders."""
+    folder = Place.of(folder)
+    if folder.is_local:
+        folder.path.mkdir(parents=True, exist_ok=True)
     partitioning = ds.partitioning(
         pa.schema([schema.field(name) for name in partition_by]), flavor="hive"
     )
     ds.write_dataset(
         rows,
-        folder,
+        folder.path if folder.is_local else "",
         schema=schema,
         format="parquet",
+        filesystem=arrow_file_system(folder),
+        create_dir=folder.is_local,
         partitioning=partitioning,
         basename_template=f"part-{uuid4()}-{{i}}.parquet",
         max_rows_per_file=_ROWS_PER_FILE,

@@ -53,7 +53,7 @@ from headrace.pipeline.translation.table_call import (
     shown_relation,
     table_calls_in,
 )
-from headrace.table import Snapshot, Table
+from headrace.table import Snapshot
 
 _LOGGER = logging.getLogger("headrace.pipeline")
 
@@ -258,8 +258,8 @@ class DataFusionRunner:
 
     def _upstream(self, result: Upstream, planned: pa.Schema | None) -> RowDataset:
         match result:
-            case TableResult(uri=uri, version=version):
-                snapshot = Table(uri).snapshot(version=version)
+            case TableResult(table=table, version=version):
+                snapshot = table.table().snapshot(version=version)
                 return snapshot_dataset(snapshot, kept_by=None, planned=planned)
             case KeptResult(name=name):
                 kept = self._kept[name]

@@ -2,16 +2,17 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import msgspec
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from headrace.pipeline.arrow_ddl import schema_text, spark_schema
+from headrace.pipeline.arrow_ddl import spark_schema
 from headrace.pipeline.output.staged import open_staged, parquet_files
+from headrace.pipeline.place import Place
 from headrace.pipeline.project.header import Tier
+from headrace.pipeline.runners.spark.folder import read_folder
 from headrace.pipeline.runs.row_digest import RowDigest, digest_batches, merge_digests
 
 _DRIVER_BYTES = 256 << 20
@@ -20,7 +21,7 @@ _DRIVER_BYTES = 256 << 20
 
 def digest_written(  # noqa: PLR0913  (what was written, and how it is to be looked at)
     session: SparkSession,
-    folder: Path,
+    folder: Place,
     *,
     schema: pa.Schema,
     partition_by: Sequence[str],
@@ -32,10 +33,9 @@ def digest_written(  # noqa: PLR0913  (what was written, and how it is to be loo
     A result above `driver_bytes` is digested by workers, without its order. If the order matters,
     it is read in the driver, batch by batch, whatever its size.
     """
-    size_bytes = sum(file.stat().st_size for file in parquet_files(folder))
+    size_bytes = sum(file.size_bytes for file in parquet_files(folder.open(), ""))
     if size_bytes > driver_bytes and tier is not Tier.CANONICAL:
-        reader = session.read.schema(schema_text(schema))
-        return digest_frame(reader.parquet(str(folder)), schema)
+        return digest_frame(read_folder(session, folder, schema), schema)
     rows = open_staged(folder, schema=schema, partition_by=partition_by)
     return digest_batches(schema, rows.to_batches(use_threads=False))
 

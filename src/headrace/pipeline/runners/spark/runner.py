@@ -18,9 +18,10 @@ from headrace.pipeline.bundle.view_plan import ViewPlan
 from headrace.pipeline.output.write import OutputWrite, Replacement
 from headrace.pipeline.runners.spark.arrow_function import register_functions
 from headrace.pipeline.runners.spark.expansion import expand_calls
+from headrace.pipeline.runners.spark.folder import write_folder
 from headrace.pipeline.runners.spark.job_group import SparkExecutions
 from headrace.pipeline.runners.spark.result_digest import digest_frame, digest_written
-from headrace.pipeline.runners.spark.table_merge import merge_on_spark, write_parquet
+from headrace.pipeline.runners.spark.table_merge import merge_on_spark
 from headrace.pipeline.runners.spark.view_session import unplanned_settings, view_session
 from headrace.pipeline.runners.spark.volatility import volatile_parts
 from headrace.pipeline.runners.task import (
@@ -61,10 +62,10 @@ class SparkRunner:
                 frame = self._keep(plan.name, frame)
                 digest = digest_frame(frame, schema)
             else:
-                folder, by = str(task.folder), task.partition_by
+                by = task.partition_by
                 if task.order_by:
                     frame = frame.orderBy(*(F.col(quoted(name)) for name in task.order_by))
-                write_parquet(frame, folder, mode="overwrite", partition_by=by)
+                write_folder(frame, task.folder, partition_by=by)
                 digest = digest_written(
                     session, task.folder, schema=schema, partition_by=by, tier=plan.header.tier
                 )
@@ -117,8 +118,11 @@ class SparkRunner:
             self._source(session, unit).createOrReplaceTempView(unit.source)
         for name, result in task.upstream.items():
             match result:
-                case TableResult(uri=uri, version=version):
-                    rows = headrace.spark.read(session, uri, version=version)
+                case TableResult(table=table, version=version):
+                    options = None if table.is_local else table.options
+                    rows = headrace.spark.read(
+                        session, table.uri, version=version, storage_options=options
+                    )
                 case KeptResult(name=kept):
                     rows = session.table(f"global_temp.{self._global_name(kept)}")
             rows.createOrReplaceTempView(name)

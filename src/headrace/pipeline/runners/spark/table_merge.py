@@ -6,7 +6,6 @@ file names, never rows.
 """
 
 from collections.abc import Mapping, Sequence
-from datetime import date
 from functools import reduce
 from operator import or_
 from typing import Any
@@ -15,11 +14,12 @@ from urllib.parse import unquote, urlsplit
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812  (as PySpark calls it)
 
-from headrace.expr.node import And, Column, Compare, CompareOp, Literal, Predicate
-from headrace.pipeline.arrow_ddl import schema_text
 from headrace.pipeline.output.merge import NO_KEY, SAME_KEY, merge_rows, wrong_key
+from headrace.pipeline.output.table_copy import between
 from headrace.pipeline.output.write import OutputWrite, Replacement
+from headrace.pipeline.runners.spark.folder import read_folder, write_folder
 from headrace.spark.column import quoted
+from headrace.spark.file_system import remote_address, spark_address
 from headrace.spark.native import read_kept
 from headrace.table import Snapshot
 
@@ -38,7 +38,7 @@ def merge_on_spark(
     Raises:
         InvalidResultError: the keys do not identify rows.
     """
-    rows = session.read.schema(schema_text(write.schema)).parquet(str(write.rows))
+    rows = read_folder(session, write.table / write.rows, write.schema)
     bounds = _check_keys(rows, write) if write.has_rows else {}
     if snapshot is None:
         return Replacement(files=write.files())
@@ -47,12 +47,6 @@ def merge_on_spark(
     if write.header.change_feed:
         return merge_rows(write, snapshot, memory_bytes=memory_bytes)
     return _rewrite(session, write, snapshot, rows, bounds)
-
-
-def write_parquet(frame: DataFrame, folder: str, *, mode: str, partition_by: Sequence[str]) -> None:
-    """Write rows as Parquet files, without a `_SUCCESS` file."""
-    writer = frame.write.mode(mode).partitionBy(*partition_by)
-    writer.option("mapreduce.fileoutputcommitter.marksuccessfuljobs", "false").parquet(folder)
 
 
 def _check_keys(rows: DataFrame, write: OutputWrite) -> dict[str, tuple[Any, Any]]:
@@ -89,7 +83,7 @@ def _rewrite(
     bounds: Mapping[str, tuple[Any, Any]],
 ) -> Replacement:
     """Write the surviving rows of files that contain replaced ones."""
-    kept_by = _between(bounds)
+    kept_by = between(bounds)
     target = read_kept(session, snapshot, kept_by=None if kept_by is None else str(kept_by))
     target = target.select("*", F.col("_metadata.file_path").alias(_FILE))
     keys = list(write.header.keys)
@@ -101,25 +95,15 @@ def _rewrite(
     survivors = target.join(F.broadcast(named), _FILE, "left_semi").join(
         new_keys, keys, "left_anti"
     )
-    folder = write.staging.folder / f"survivors-{snapshot.version}"
-    write_parquet(
+    folder = f"{write.staging.name}/survivors-{snapshot.version}"
+    write_folder(
         survivors.select(*map(quoted, write.schema.names)),
-        str(folder),
-        mode="overwrite",
+        write.table / folder,
         partition_by=write.header.partition_by,
     )
-    places = {unquote(urlsplit(row[0]).path) for row in hit}
-    replaced = frozenset(file.path for file in snapshot.scan() if file.uri in places)
-    assert len(replaced) == len(places), "a file that Spark has read is not one of the table"
+    address = remote_address(write.table.uri, write.table.options)
+    read = {unquote(row[0] if address else urlsplit(row[0]).path) for row in hit}
+    live = snapshot.scan()
+    replaced = frozenset(file.path for file in live if spark_address(file.uri, address) in read)
+    assert len(replaced) == len(read), "a file that Spark has read is not one of the table"
     return Replacement(files=[*write.files(), *write.files(folder)], replaced=replaced)
-
-
-def _between(bounds: Mapping[str, tuple[Any, Any]]) -> Predicate | None:
-    """Return the condition that table rows with a key of a new row fulfil."""
-    parts = [
-        Compare(Column((key,)), op, Literal(value))
-        for key, (least, greatest) in bounds.items()
-        if type(least) in {int, str, date}
-        for op, value in ((CompareOp.GE, least), (CompareOp.LE, greatest))
-    ]
-    return And(tuple(parts)) if parts else None

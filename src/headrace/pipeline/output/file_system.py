@@ -1,0 +1,126 @@
+"""A store as a file system of Arrow: Arrow reads and writes data files through the port."""
+
+from io import RawIOBase
+from mmap import ACCESS_READ, mmap
+from tempfile import TemporaryFile
+from typing import Any
+
+import pyarrow as pa
+from pyarrow.fs import FileInfo, FileSystemHandler, FileType, PyFileSystem
+
+from headrace.errors import ObjectNotFoundError
+from headrace.pipeline.place import Place
+from headrace.storage.store import PutMode, WritableStore
+
+
+def arrow_file_system(folder: Place) -> PyFileSystem | None:
+    """Return the file system of a folder, with paths below it; None: Arrow's own, for a local one.
+
+    A file is uploaded when it is closed, and is whole and durable then.
+    """
+    return None if folder.is_local else PyFileSystem(StoreFileSystem(folder.open()))
+
+
+class StoreFileSystem(FileSystemHandler):  # type: ignore[misc]  # pyarrow has no types for it
+    """The objects of a store, as Arrow asks for them."""
+
+    def __init__(self, store: WritableStore) -> None:
+        """Take the store; paths are below its root."""
+        self._store = store
+
+    def get_type_name(self) -> str:
+        """Name the kind of file system."""
+        return "headrace"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, StoreFileSystem) and self._store.root == other._store.root
+
+    def __hash__(self) -> int:
+        return hash(self._store.root)
+
+    def normalize_path(self, path: str) -> str:
+        """Return a path as it is: there is one spelling."""
+        return path
+
+    def get_file_info(self, paths: list[str]) -> list[FileInfo]:
+        """Return size and kind of objects."""
+        return [self._info(path) for path in paths]
+
+    def _info(self, path: str) -> FileInfo:
+        try:
+            found = self._store.head(path)
+        except ObjectNotFoundError:
+            return FileInfo(path, FileType.NotFound)
+        return FileInfo(path, FileType.File, size=found.size_bytes)
+
+    def open_input_file(self, path: str) -> pa.NativeFile:
+        """Open an object to seek in."""
+        return pa.PythonFile(self._store.open(path), mode="r")
+
+    def open_input_stream(self, path: str) -> pa.NativeFile:
+        """Open an object to read from its beginning."""
+        return self.open_input_file(path)
+
+    def open_output_stream(self, path: str, metadata: Any) -> pa.NativeFile:  # noqa: ARG002
+        """Open an object that is created when the stream is closed."""
+        return pa.PythonFile(_Upload(self._store, path), mode="w")
+
+    def create_dir(self, path: str, recursive: bool) -> None:  # noqa: FBT001
+        """Do nothing: there are no directories."""
+
+    def get_file_info_selector(self, selector: Any) -> list[FileInfo]:
+        """Refuse: callers name the files that they read."""
+        raise NotImplementedError(selector.base_dir)
+
+    def delete_dir(self, path: str) -> None:
+        """Refuse: Arrow deletes nothing here."""
+        raise NotImplementedError(path)
+
+    delete_dir_contents = delete_dir
+    delete_file = delete_dir
+
+    def delete_root_dir_contents(self) -> None:
+        """Refuse: Arrow deletes nothing here."""
+        raise NotImplementedError
+
+    def move(self, src: str, dest: str) -> None:
+        """Refuse: a store cannot move objects."""
+        raise NotImplementedError(f"{src} to {dest}")
+
+    copy_file = move
+
+    def open_append_stream(self, path: str, metadata: Any) -> pa.NativeFile:
+        """Refuse: objects are written whole."""
+        raise NotImplementedError(path)
+
+
+class _Upload(RawIOBase):
+    """Collects what is written in a temporary file, and creates the object when it is closed."""
+
+    def __init__(self, store: WritableStore, path: str) -> None:
+        super().__init__()
+        self._store, self._path = store, path
+        self._file = TemporaryFile()  # noqa: SIM115  (closed in `close`)
+
+    def writable(self) -> bool:
+        """Always."""
+        return True
+
+    def write(self, data: Any) -> int:
+        """Take bytes."""
+        return self._file.write(data)
+
+    def close(self) -> None:
+        """Create the object.
+
+        Raises:
+            StorageError: the store failed.
+        """
+        if self.closed:
+            return
+        super().close()
+        with self._file as file:
+            file.flush()
+            if file.tell():
+                content: Any = mmap(file.fileno(), 0, access=ACCESS_READ)
+                self._store.put(self._path, memoryview(content), mode=PutMode.OVERWRITE)  # type: ignore[arg-type]

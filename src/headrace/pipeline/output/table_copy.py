@@ -1,0 +1,171 @@
+"""A copy of a table on this machine, with a log of one commit, for deltalake to merge in.
+
+Files of a local table are hard links. Those of a table in a store are downloaded, as far as they
+may hold a key of a new row: a merge changes no other file.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import date
+from pathlib import Path
+from shutil import rmtree
+from tempfile import TemporaryDirectory
+from typing import Any, Protocol
+
+import msgspec
+import pyarrow.compute as pc
+
+from headrace.commit.action import AddFile, TableFormat, TableMetadata, TableProtocol, log_path
+from headrace.commit.body import CommitBody
+from headrace.commit.log import commit_path
+from headrace.expr.node import And, Column, Compare, CompareOp, Literal, Predicate
+from headrace.pipeline.output.write import OutputWrite
+from headrace.pipeline.sources.vector_file import vector_uri
+from headrace.protocol.deletion_vector import relative_path
+from headrace.scan.live_file import LiveFile
+from headrace.storage.store import PutMode
+from headrace.table import Snapshot
+
+_CHUNK_BYTES = 8 << 20
+_DOWNLOADS_AT_ONCE = 8
+
+
+class TableCopy(Protocol):
+    """A copy that is gone when it is closed."""
+
+    folder: Path
+    paths: dict[str, str]
+    """By name in the copy, the path of a file in the log of the table."""
+
+    def move_out(self, path: str, target: str) -> None:
+        """Move a file of the copy to a path below the table."""
+
+
+@contextmanager
+def open_copy(write: OutputWrite, snapshot: Snapshot) -> Iterator[TableCopy]:
+    """Make a copy of a table for the rows that are to be merged into it."""
+    if write.table.is_local:
+        folder = write.table.path / write.staging.name / f".merge-{snapshot.version}"
+        yield _LinkedCopy(write, snapshot, folder)
+        rmtree(folder)
+        return
+    with TemporaryDirectory(prefix="headrace-merge-") as temporary:
+        yield _DownloadedCopy(write, snapshot, Path(temporary))
+
+
+class _LinkedCopy:
+    """A copy that shares the files of a local table."""
+
+    def __init__(self, write: OutputWrite, snapshot: Snapshot, folder: Path) -> None:
+        self.folder, self._table = folder, write.table.path
+        files = list(snapshot.scan())
+        self.paths = _names(files)
+        for name, file in zip(self.paths, files, strict=True):
+            _link(Path(file.uri), folder / name)
+            vector = vector_uri(snapshot.table.uri, file.deletion_vector)
+            if vector is not None:
+                _link(Path(vector), folder / Path(vector).relative_to(snapshot.table.uri))
+        _write_log(folder, snapshot, zip(self.paths, files, strict=True))
+
+    def move_out(self, path: str, target: str) -> None:
+        """Rename the file."""
+        place = self._table / target
+        place.parent.mkdir(parents=True, exist_ok=True)
+        (self.folder / path).rename(place)
+
+
+class _DownloadedCopy:
+    """A copy of the files of a table in a store that may hold a key of a new row."""
+
+    def __init__(self, write: OutputWrite, snapshot: Snapshot, folder: Path) -> None:
+        self.folder, self._store = folder, write.staging.store
+        kept_by = between(key_bounds(write))
+        files = list(snapshot.scan(where=None if kept_by is None else str(kept_by)))
+        self.paths = _names(files)
+        store = snapshot.table.files
+
+        def download(uri: str, place: Path) -> None:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            with place.open("wb") as target:
+                for chunk in store.read_chunks(uri, chunk_bytes=_CHUNK_BYTES):
+                    target.write(chunk)
+
+        wanted = {folder / name: file.uri for name, file in zip(self.paths, files, strict=True)}
+        for file in files:
+            vector = file.deletion_vector
+            uri = vector_uri(snapshot.table.uri, vector)
+            if vector is not None and uri is not None:
+                wanted[folder / (relative_path(vector) or Path(uri).name)] = uri
+        with ThreadPoolExecutor(_DOWNLOADS_AT_ONCE) as pool:
+            for _ in pool.map(download, wanted.values(), wanted):
+                pass
+        _write_log(folder, snapshot, zip(self.paths, files, strict=True))
+
+    def move_out(self, path: str, target: str) -> None:
+        """Upload the file."""
+        content = (self.folder / path).read_bytes()
+        self._store.put(target, content, mode=PutMode.OVERWRITE)
+
+
+def key_bounds(write: OutputWrite) -> dict[str, tuple[Any, Any]]:
+    """The least and the greatest value of each key of the new rows."""
+    keys = list(write.header.keys)
+    rows = write.dataset().to_table(columns=keys)
+    bounds = {key: pc.min_max(rows[key]).as_py() for key in keys}
+    return {key: (found["min"], found["max"]) for key, found in bounds.items()}
+
+
+def between(bounds: Mapping[str, tuple[Any, Any]]) -> Predicate | None:
+    """The condition that rows of the table fulfil that may have a key of a new row."""
+    parts = [
+        Compare(Column((key,)), op, Literal(value))
+        for key, (least, greatest) in bounds.items()
+        if type(least) in {int, str, date}
+        for op, value in ((CompareOp.GE, least), (CompareOp.LE, greatest))
+    ]
+    return And(tuple(parts)) if parts else None
+
+
+def _names(files: Iterable[LiveFile]) -> dict[str, str]:
+    """By name that is unique in the copy, the path of each file in the log."""
+    return {
+        f"{number}-{file.uri.rpartition('/')[2]}": file.path for number, file in enumerate(files)
+    }
+
+
+def _write_log(folder: Path, snapshot: Snapshot, files: Iterable[tuple[str, LiveFile]]) -> None:
+    adds = tuple(
+        AddFile(
+            path=log_path(name),
+            partition_values=dict(file.partition_values),
+            size=file.size_bytes,
+            modification_time=file.modified_ms,
+            data_change=True,
+            stats=file.stats,
+            deletion_vector=file.deletion_vector,
+        )
+        for name, file in files
+    )
+    metadata = snapshot.metadata
+    body = CommitBody(
+        operation="WRITE",
+        protocol=msgspec.convert(msgspec.to_builtins(snapshot.protocol), TableProtocol),
+        metadata=TableMetadata(
+            id=metadata.id,
+            schema_string=metadata.schema_string or "",
+            partition_columns=metadata.partition_columns,
+            configuration={name: value or "" for name, value in metadata.configuration.items()},
+            format=TableFormat(provider="parquet", options={}),
+        ),
+        adds=adds,
+    )
+    log = folder / commit_path(0)
+    log.parent.mkdir(parents=True, exist_ok=True)
+    log.write_bytes(body.encode(""))
+
+
+def _link(place: Path, link: Path) -> None:
+    link.parent.mkdir(parents=True, exist_ok=True)
+    if not link.exists():  # many vectors share a file
+        link.hardlink_to(place)

@@ -1,0 +1,38 @@
+"""Folders of Parquet files, as Spark writes and reads them through its own file systems."""
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from headrace.pipeline.arrow_ddl import schema_text
+from headrace.pipeline.place import Place
+from headrace.spark.file_system import (
+    check_file_system,
+    hadoop_settings,
+    remote_address,
+    spark_address,
+)
+
+_WITHOUT_MARK = {"mapreduce.fileoutputcommitter.marksuccessfuljobs": "false"}
+
+
+def write_folder(frame: DataFrame, folder: Place, *, partition_by: Sequence[str]) -> None:
+    """Write rows as files, without a mark beside them that says so.
+
+    Raises:
+        FileSystemMissingError: Spark lacks the file system of the folder's store.
+    """
+    address = remote_address(folder.uri, folder.options)
+    check_file_system(frame.sparkSession, address)
+    settings = hadoop_settings(address, folder.options)
+    writer = frame.write.mode("overwrite").partitionBy(*partition_by)
+    writer.options(**_WITHOUT_MARK, **settings).parquet(spark_address(folder.uri, address))
+
+
+def read_folder(session: SparkSession, folder: Place, schema: pa.Schema) -> DataFrame:
+    """Read the rows of a folder of files under the columns that they were written with."""
+    address = remote_address(folder.uri, folder.options)
+    reader = session.read.schema(schema_text(schema))
+    reader = reader.options(**hadoop_settings(address, folder.options))
+    return reader.parquet(spark_address(folder.uri, address))

@@ -1,0 +1,42 @@
+"""Storage options for deltalake, from those that users give to Headrace."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from headrace.errors import InvalidArgumentError
+from headrace.storage.address import Service, parse_address
+from headrace.storage.location import scheme_of
+from headrace.storage.option import PROVIDER, parse_options
+from headrace.storage.profile import profile_options
+
+
+def deltalake_options(uri: str, options: Mapping[str, Any] | None) -> dict[str, str]:
+    """Return the options that open an address with deltalake; none for a local path.
+
+    Raises:
+        InvalidArgumentError: credentials come from a callable, which deltalake does not take.
+        CredentialError: there is no such profile.
+    """
+    if scheme_of(uri) == "file":
+        return {}
+    address = parse_address(uri)
+    chosen = parse_options(address.service, options)
+    store = dict(chosen.store)
+    if address.service is Service.S3:
+        profile = store.pop("profile", None)
+        if store.pop("path_style", None) is False:
+            store["virtual_hosted_style_request"] = True
+        found = profile_options(profile, store, store_address=address.root)
+        if callable(found) or chosen.provider is not None:
+            reason = "deltalake, which writes checkpoints, does not take one"
+            raise InvalidArgumentError(argument=PROVIDER, reason=reason)
+        store = found | store
+    if address.account is not None:
+        store.setdefault("account_name", address.account)
+    is_plain = any(str(value).startswith("http://") for value in store.values())
+    client = {**({"allow_http": True} if is_plain else {}), **chosen.client}
+    return {name: _text(value) for name, value in (store | client).items()}
+
+
+def _text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,161 @@
+"""Leases: one holder at a time, and a fence against the ones that were."""
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from threading import Barrier, Thread
+from typing import Any
+
+import msgspec
+import pytest
+
+from headrace.commit.body import CommitBody
+from headrace.commit.fence import is_only_fence, put_fence
+from headrace.commit.lease import Lease, Occupied, acquire_lease, is_held
+from headrace.commit.staged import Conflict, Staged
+from headrace.errors import LeaseLostError, StoreFailedError
+from headrace.storage.local import LocalStore
+from headrace.storage.store import PutMode
+from headrace.table import Table
+
+HOUR_MS = 3_600_000
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> LocalStore:
+    return LocalStore(str(tmp_path))
+
+
+def acquired(store: Any, *, ttl_ms: int = HOUR_MS) -> Lease:
+    lease = acquire_lease(store, ttl_ms=ttl_ms)
+    assert isinstance(lease, Lease)
+    return lease
+
+
+def expire(store: LocalStore) -> None:
+    """Let the newest lease not have been renewed for a day."""
+    for file in (Path(store.root) / "lease").iterdir():
+        os.utime(file, (time.time() - 86400,) * 2)
+
+
+def test_a_lease_that_is_held_is_not_given_again(store: LocalStore) -> None:
+    with closing(acquired(store)) as lease:
+        other = acquire_lease(store)
+        assert isinstance(other, Occupied)
+        assert other.holder.startswith(f"process {os.getpid()} on ")
+        assert HOUR_MS - 60_000 < other.remaining_ms <= HOUR_MS
+        lease.check()
+        assert is_held(store)
+    assert not is_held(store)
+
+
+def test_a_released_lease_is_given_again_with_a_larger_token(store: LocalStore) -> None:
+    tokens = []
+    for _ in range(3):
+        with closing(acquired(store)) as lease:
+            tokens.append((lease.token, lease.is_taken_over))
+    assert tokens == [(1, False), (2, False), (3, False)]
+    assert len(list((Path(store.root) / "lease").iterdir())) == 1
+    assert list((Path(store.root) / "clock").glob("*")) == []
+
+
+def test_an_expired_lease_is_taken_over_and_its_holder_finds_out(store: LocalStore) -> None:
+    first = acquired(store)
+    expire(store)
+    assert not is_held(store)
+    with closing(acquired(store)) as second:
+        assert (second.token, second.is_taken_over) == (2, True)
+        with pytest.raises(LeaseLostError) as lost:
+            first.check()
+        assert lost.value.token == 1
+        first.close()
+        second.check()
+        assert isinstance(acquire_lease(store), Occupied)
+
+
+def test_a_lease_is_renewed_while_it_is_held(store: LocalStore) -> None:
+    until = time.monotonic() + 20
+    with closing(acquired(store, ttl_ms=200)):
+        while b'"renewals":2' not in store.read("lease/00000000000000000001.json"):
+            assert time.monotonic() < until
+            time.sleep(0.02)
+
+
+def test_of_many_threads_one_gets_the_lease(store: LocalStore) -> None:
+    with closing(acquired(store)):
+        expire(store)
+    start = Barrier(8)
+    got: list[Any] = []
+
+    def take() -> None:
+        start.wait()
+        got.append(acquire_lease(store, ttl_ms=HOUR_MS))
+
+    threads = [Thread(target=take) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    leases = [found for found in got if isinstance(found, Lease)]
+    assert len(leases) == 1
+    leases[0].close()
+
+
+class _Losing:
+    """A store that creates an object and reports a failure, once."""
+
+    def __init__(self, inner: LocalStore) -> None:
+        self._inner, self.lost = inner, 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    def put(self, path: str, content: bytes, *, mode: PutMode) -> None:
+        self._inner.put(path, content, mode=mode)
+        if mode is PutMode.CREATE and not self.lost:
+            self.lost += 1
+            raise StoreFailedError(path=path, reason="the answer was lost")
+
+
+def test_a_lease_whose_answer_was_lost_is_ours(store: LocalStore) -> None:
+    losing = _Losing(store)
+    with closing(acquired(losing)) as lease:
+        lease.check()
+    assert losing.lost == 1
+
+
+def test_a_number_that_clean_up_made_free_is_no_lease(store: LocalStore) -> None:
+    """A process listed the lease 1 long ago; 2 was deleted and 3 is held."""
+    held = msgspec.json.encode({"id": "x", "holder": "h", "ttl_ms": HOUR_MS})
+
+    class _Stale(LocalStore):
+        first = True
+
+        def list(self, directory: str, *, start_from: str = "") -> Iterator[Any]:
+            found = list(super().list(directory, start_from=start_from))
+            if self.first:
+                self.first = False
+                self.put("lease/00000000000000000003.json", held, mode=PutMode.CREATE)
+            return iter(found)
+
+    released = msgspec.json.encode({"id": "y", "holder": "h", "ttl_ms": 1, "is_released": True})
+    store.put("lease/00000000000000000001.json", released, mode=PutMode.CREATE)
+    assert isinstance(acquire_lease(_Stale(store.root)), Occupied)
+    assert sorted(f.name[-6:-5] for f in (Path(store.root) / "lease").iterdir()) == ["1", "3"]
+
+
+@pytest.mark.parametrize("commits", [0, 1])
+def test_a_fence_takes_the_version_that_was_about_to_be_created(
+    store: LocalStore, commits: int
+) -> None:
+    for _ in range(commits):
+        put_fence(store)
+    put_fence(store)
+    staged = Staged(store, paths=(), commit_id="zombie", is_durable=True)
+    outcome = staged.commit(CommitBody(operation="WRITE"), version=commits)
+    assert outcome == Conflict(version=commits)
+    snapshot = Table(store.root).snapshot()
+    assert (snapshot.version, snapshot.scan().count()) == (commits, 0)
+    assert is_only_fence(snapshot.metadata)
