@@ -132,7 +132,7 @@ def _size(place: str) -> int | None:
 
 def _listed_sizes(snapshot: Snapshot) -> Callable[[str], int | None]:
     """Tell sizes by one listing of a table in a store; files elsewhere are looked up one by one."""
-    root, store = snapshot.table.uri, snapshot.table.files
+    root, store = snapshot.table.uri, snapshot.table.data_store
     sizes = {f"{root}/{found.path}": found.size_bytes for found in store.list_tree("")}
 
     def size_of(uri: str) -> int | None:

@@ -83,7 +83,7 @@ class _DownloadedCopy:
         kept_by = between(key_bounds(write))
         files = list(snapshot.scan(where=None if kept_by is None else str(kept_by)))
         self.paths = _names(files)
-        store = snapshot.table.files
+        store = snapshot.table.data_store
 
         def download(uri: str, place: Path) -> None:
             place.parent.mkdir(parents=True, exist_ok=True)
