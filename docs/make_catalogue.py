@@ -51,11 +51,14 @@ argument that may be missing, dots after one that may be repeated, and `!` after
 a literal. `TEXT` and `BYTES` are `STRING` and `BINARY` to which nothing else is cast. Names are
 those of Spark. This page is written by `docs/make_catalogue.py`.
 
-For a few values no result is proven, and a run that meets one ends with an error that sends it to
-Spark: a `FLOAT` or `DOUBLE` whose text differs between releases of Java (before 19 it sometimes has
-one digit more than needed), bytes that are not UTF-8 as text, and JSON, addresses or encodings in
-forms that only Spark's own parsers decide. The same holds for XML with entities, comments or
-namespaces, and for unusual casts of variants.
+Some functions are proven for some values only: `from_json`, `parse_url`, XPath, functions of
+VARIANT, `power` of whole numbers, `BINARY` as `STRING`, and `regexp_replace`, `regexp_count` and
+`regexp_extract_all` with a pattern that can match nothing. They are there for constants, which are
+computed while the view is planned, and refused over columns. An argument that can fail is evaluated
+where Spark evaluates it: `a + 1 DIV b` is null where `a` is, even if `b` is zero.
+
+For one kind of value a run ends with an error where Spark gives a result: a `FLOAT` or `DOUBLE`
+whose text differs between releases of Java (before 19 it sometimes has one digit more than needed).
 
 ## Settings
 

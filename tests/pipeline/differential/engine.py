@@ -187,12 +187,12 @@ def spark_rows_together(session: Any, statements: Sequence[str]) -> list[pa.Tabl
 class Tally:
     """What became of statements: equal, refused, or different.
 
-    A statement that fails on DataFusion alone is counted apart: Spark does not evaluate an
-    argument where one before it is null. Such a run ends with an error, never with other rows.
+    One that fails on DataFusion alone is different too, unless it writes a float that releases of
+    Java write differently: then there is no text that is right for every Spark.
     """
 
     def __init__(self) -> None:
-        self.equal, self.refused, self.failed_here = 0, 0, 0
+        self.equal, self.refused, self.by_java = 0, 0, 0
         self.fallbacks = 0
         """How many statements ran from their SQL, for their stored plan cannot be read back."""
         self.different: list[str] = []
@@ -201,26 +201,14 @@ class Tally:
         """Compare the rows of a statement."""
         if comparable(ours) == comparable(theirs):
             self.equal += 1
-        elif isinstance(ours, str) and not isinstance(theirs, str) and _is_sparks_own(ours):
-            self.failed_here += 1
+        elif isinstance(ours, str) and "releases of Java" in ours:
+            self.by_java += 1
         else:
             self.different.append(f"{sql}\n  DataFusion: {_short(ours)}\n  Spark: {_short(theirs)}")
 
     def __str__(self) -> str:
         counts = f"{self.equal} equal, {self.refused} refused, {len(self.different)} different"
-        return f"{counts} ({self.failed_here} fail on DataFusion only)"
-
-
-_SPARK_ERRORS = (
-    *("SparkCastError", "SparkTimeError", "SparkArithmeticError", "SparkIndexError"),
-    *("SparkOnlyError", "SparkKeyError", "SparkOrderError"),
-    *("overflow", "divide by zero", "Cast error", "Can't cast"),
-)
-
-
-def _is_sparks_own(failure: str) -> bool:
-    """Whether a failure is one that Spark itself would raise for some value."""
-    return any(word.lower() in failure.lower() for word in _SPARK_ERRORS)
+        return f"{counts} ({self.by_java} depend on the release of Java)"
 
 
 def _short(rows: Any) -> str:

@@ -2,7 +2,8 @@
 
 from hypothesis import strategies as st
 
-from tests.pipeline.differential.random_query import PLAIN, Draw, Writer
+from tests.pipeline.differential.random_expression import Draw, Writer
+from tests.pipeline.differential.random_vocabulary import PLAIN
 
 _VALUES = [
     *("ai", "st", "m", "CASE WHEN b THEN ai END", "filter(ai, x -> x > 0)", "array(d, -0.0D)"),

@@ -2,7 +2,8 @@
 
 from hypothesis import strategies as st
 
-from tests.pipeline.differential.random_query import LITERALS, PLAIN, Draw, Writer
+from tests.pipeline.differential.random_expression import Draw, Writer
+from tests.pipeline.differential.random_vocabulary import LITERALS, PLAIN
 
 _ARRAYS = {"INT": ["ai"], "STRING": ["st"]}
 

@@ -58,8 +58,6 @@ _STATEMENTS = [
     "SELECT k, (s, dt) IN (('abc', DATE'2024-02-29')) AS a FROM everyday",
     "SELECT bin(dec) AS a, bin(d) AS c FROM everyday",
     "SELECT to_char(dt, 'yyyy/MM') AS a, to_varchar(ts, 'HH:mm:ss') AS c FROM everyday",
-    "SELECT schema_of_variant_agg(try_parse_json(s)) AS a FROM everyday",
-    "SELECT k FROM everyday WHERE try_parse_json(s) IS NOT NULL",
 ]
 
 
@@ -92,7 +90,7 @@ def test_variants_are_read_and_cast_as_spark_does(session: Any) -> None:
         tally = _count(session, calls, texts)
         print(f"variants: {tally}")  # noqa: T201  (the counts are what it measures)
         assert tally.different == []
-        assert tally.equal > tally.failed_here
+        assert tally.equal > tally.refused
 
 
 def test_paths_through_xml_are_followed_as_spark_does(session: Any) -> None:
@@ -100,7 +98,7 @@ def test_paths_through_xml_are_followed_as_spark_does(session: Any) -> None:
         tally = _count(session, calls, texts)
         print(f"XPath: {tally}")  # noqa: T201  (the counts are what it measures)
         assert tally.different == []
-        assert tally.equal > tally.failed_here
+        assert tally.equal > tally.refused
 
 
 @pytest.mark.parametrize("sql", _STATEMENTS)

@@ -39,7 +39,7 @@ _INFIX |= {
 _SILENT = frozenset(
     {
         *("spark_normal", "spark_float_order", "spark_float_value"),
-        *("spark_in_range", "spark_checked_sum"),
+        *("spark_in_range", "spark_stepwise_sum"),
     }
 )
 """Kernels that only care for the order or the range of their first argument."""

@@ -32,7 +32,7 @@ class Casts:
         """Cast to a type that `common_type` has given: nothing can be lost."""
         return value if value.type == to else self.cast(value, to)
 
-    def cast(self, value: Typed, to: pa.DataType, *, soft: bool = False) -> Typed | None:  # noqa: C901, PLR0912
+    def cast(self, value: Typed, to: pa.DataType, *, soft: bool = False) -> Typed | None:
         """Cast a value; None if the catalogue has no such cast.
 
         Args:
@@ -40,6 +40,12 @@ class Casts:
             to: The type.
             soft: Whether what cannot be cast is null, as by TRY_CAST.
         """
+        found = self._cast(value, to, soft=soft)
+        if found is None or found.is_null == value.is_null or value.type == t.VOID:
+            return found
+        return msgspec.structs.replace(found, is_null=value.is_null)
+
+    def _cast(self, value: Typed, to: pa.DataType, *, soft: bool) -> Typed | None:  # noqa: C901, PLR0912
         if value.type == to:
             return value
         if value.type == t.VOID:
@@ -116,7 +122,7 @@ class Casts:
         if t.is_decimal(source):
             return call("decimal_to_text", t.STRING, value)
         if t.is_float(source):
-            return call("float_to_text", t.STRING, value, can_fail=True)
+            return call("float_to_text", t.STRING, value)
         if source == t.BINARY:
             return call("binary_to_text", t.STRING, value, can_fail=True)
         if source == t.DATE:

@@ -1,5 +1,8 @@
 """Conditions with a syntax of their own: BETWEEN, IN a list, IS, LIKE and CASE."""
 
+from collections.abc import Sequence
+from functools import reduce
+
 import pyarrow as pa
 from sqlglot import exp
 
@@ -35,6 +38,8 @@ def in_list(compiler: Compiler, node: exp.In, scope: Scope) -> Typed:
     options = [compiler.value(option, scope) for option in node.expressions]
     values = common(compiler.casts, [value, *options])
     if values is not None and t.is_orderable(values[0].type):
+        if any(option.can_fail for option in values[1:]):
+            return _one_by_one(compiler, values[0], values[1:], node)
         first, *rest = map(ordered, values)
         texts = ", ".join(option.text for option in rest)
         fails = any(v.can_fail for v in values)
@@ -51,6 +56,15 @@ def in_list(compiler: Compiler, node: exp.In, scope: Scope) -> Typed:
     tests = [known(part, node, value, options[0]) for part in parts]
     text = " OR ".join(part.text for part in tests)
     return Typed(f"({text})", t.BOOLEAN, can_fail=any(part.can_fail for part in tests))
+
+
+def _one_by_one(compiler: Compiler, value: Typed, options: Sequence[Typed], node: exp.In) -> Typed:
+    """IN whose options are evaluated up to the first that is equal."""
+    tests = (
+        known(compare(compiler.casts, "=", value, option), node, value, option)
+        for option in options
+    )
+    return reduce(lambda left, right: logical("OR", left, right), tests)
 
 
 def _in_tuples(compiler: Compiler, node: exp.In, scope: Scope) -> Typed:

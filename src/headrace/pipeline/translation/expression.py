@@ -33,6 +33,7 @@ from headrace.pipeline.translation.condition import (
 from headrace.pipeline.translation.interval_type import has_no_column
 from headrace.pipeline.translation.literal import cast_value, interval, literal, negation
 from headrace.pipeline.translation.operator import BINARY, logical
+from headrace.pipeline.translation.proof import Proofs
 from headrace.pipeline.translation.refusal import unsupported, wrong
 from headrace.pipeline.translation.scope import Scope, field_of
 from headrace.pipeline.translation.subquery import in_query, not_in_query, scalar_query
@@ -81,6 +82,7 @@ class Expressions:
         """The windows that the query at hand names."""
         self.fallible = 0
         """How many expressions so far raise for some values."""
+        self.proofs = Proofs()
 
     def value(self, node: exp.Expr, scope: Scope) -> Typed:
         """Compile an expression.
@@ -90,6 +92,7 @@ class Expressions:
         """
         check_own_syntax(node)
         found = self._value(node, scope)
+        self.proofs.check(found, node)
         self.fallible += found.can_fail
         if pa.types.is_nested(found.type) and has_no_column(found.type):
             raise unsupported(node, "the catalogue has no intervals and no TIME inside other types")

@@ -44,6 +44,7 @@ def group_by(queries: Queries, node: exp.Select, scope: Scope) -> Grouping:
     group = node.args.get("group")
     if group is None:
         return Grouping()
+    scope.has_groups = True
     if group.args.get("all"):
         functions = queries.expressions.functions
         keys = [c.unalias() for c in node.expressions if not has_aggregate(c, functions)]

@@ -21,6 +21,7 @@ _NAME = re.compile(r'"(spark_[^"]*)"\(')
 
 _COMPUTE: dict[str, Compute] = {}
 _ROW_ORDERED: set[str] = set()
+_PARTIAL: set[str] = set()
 
 
 class KernelCall(msgspec.Struct, frozen=True):
@@ -51,6 +52,18 @@ def kernel(compute: Compute) -> Compute:
     """Declare a function over Arrow to be a kernel under its own name."""
     _COMPUTE[compute.__name__.strip("_")] = compute
     return compute
+
+
+def partial_kernel(compute: Compute) -> Compute:
+    """Declare a kernel that raises `SparkOnlyError` for some values."""
+    _PARTIAL.add(compute.__name__)
+    return kernel(compute)
+
+
+def has_partial(sql: str) -> bool:
+    """Whether a query of DataFusion's calls a partial kernel, or one inside `attempt`."""
+    calls = (parse_kernel(name) for name in kernels_in(sql))
+    return any(not _PARTIAL.isdisjoint((call.kernel, *call.parameters[:1])) for call in calls)
 
 
 def row_ordered_kernel(compute: Compute) -> Compute:

@@ -9,11 +9,12 @@ from decimal import Decimal
 
 import msgspec
 
-from headrace.pipeline.translation.java_number import SparkOnlyError
-
 _FORMAT = re.compile(
     r"(?P<before>S|MI|\$)?(?P<whole>9{1,3}(?:[,G]9{3})+|9+|0+)(?:[.D](?P<part>9+|0+))?(?P<after>S|MI)?"
 )
+
+_BLANKS = re.compile("[\t-\r\x1c- \u1680\u2000-\u2006\u2008-\u200a\u2028\u2029\u205f\u3000]")
+"""What Java calls white space: no-break spaces are none."""
 
 
 class NumberFormat(msgspec.Struct, frozen=True):
@@ -43,15 +44,13 @@ class NumberFormat(msgspec.Struct, frozen=True):
     def write(self, value: Decimal) -> str:
         """A number in the format; `#` for each digit if it has too many."""
         digits, _, part = format(abs(value), "f").partition(".")
-        digits = digits.lstrip("0")
+        digits, part = digits.lstrip("0"), part.rstrip("0")
         room = len(self.whole.replace(",", ""))
         if len(digits) > room or len(part) > self.scale:
-            if len(part.rstrip("0")) <= self.scale and len(digits) <= room:
-                raise SparkOnlyError("zeros that the format has no place for; run it on Spark")
             shown = self.whole.replace("9", "#").replace("0", "#").replace(",", " ")
             return self._signed(shown, "#" * self.scale, is_negative=value < 0)
-        if not digits and not part.strip("0") and not self.part and (self.before or self.after):
-            raise SparkOnlyError("a zero in a format with a sign; run it on Spark")
+        if not digits and not self.part and self.after == "S" and not self.fills:
+            return "+" + " " * len(self.whole)  # Spark moves a sign before blanks
         if self.fills:
             shown = digits.rjust(room, "0")
         else:
@@ -73,17 +72,13 @@ class NumberFormat(msgspec.Struct, frozen=True):
 
     def read(self, text: str) -> Decimal | None:
         """The number that a text in the format stands for; None if it is none."""
-        if re.search(r"[^\S ]", text):
-            raise SparkOnlyError("a blank in a number that is no space; run it on Spark")
-        match = self._pattern().fullmatch(text.replace(" ", ""))
+        match = self._pattern().fullmatch(_BLANKS.sub("", text))
         if match is None:
-            if text.count(",") and "," in self.whole:
-                raise SparkOnlyError(f"{text!r} has other groups of digits; run it on Spark")
             return None
-        digits = match["whole"].replace(",", "") or "0"
-        if not match["whole"] and not match["part"]:
+        digits = match["whole"].replace(",", "")
+        if not digits and not match["part"]:
             return None
-        value = Decimal(f"{digits}.{match['part'] or '0'}")
+        value = Decimal(f"{digits or '0'}.{match['part'] or '0'}")
         return -value if "-" in (match["before"] or "") + (match["after"] or "") else value
 
     def _pattern(self) -> re.Pattern[str]:
@@ -102,9 +97,10 @@ class NumberFormat(msgspec.Struct, frozen=True):
         least = 0 if self.part else 1
         if len(groups) == 1:
             return rf"\d{{{least},{groups[0]}}}"
-        first = rf"\d{{1,{groups[0]}}}" + r",\d{3}" * (len(groups) - 1)
-        shorter = [r"\d{1,3}" + r",\d{3}" * count for count in range(1, len(groups) - 1)]
-        return "|".join([first, *shorter, rf"\d{{{least},3}}"])
+        pattern = rf"\d{{0,{groups[0]}}}"
+        for size in groups[1:]:
+            pattern = rf"(?:{pattern},)?\d{{0,{size}}}"
+        return pattern
 
 
 def _grouped(digits: str, whole: str) -> str:

@@ -6,6 +6,7 @@ import pyarrow as pa
 
 from headrace.pipeline.translation import type_rule as t
 from headrace.pipeline.translation.cast import Casts
+from headrace.pipeline.translation.evaluation import in_order, last_first, null_with
 from headrace.pipeline.translation.interval import interval_arithmetic, minus
 from headrace.pipeline.translation.typed import (
     Typed,
@@ -34,9 +35,13 @@ def arithmetic(casts: Casts, operator: str, left: Typed, right: Typed) -> Typed 
     if sides is None:
         return None
     kind = sides[0].type
+    fits = _fits(operator, kind, *sides)
+    one, two = in_order(*sides)
     if t.is_integer(kind) and casts.ansi:
-        return call(_KERNELS[operator], kind, *sides, can_fail=not _fits(operator, kind, *sides))
-    return native(f"({{0}} {operator} {{1}})", kind, *sides)
+        found = call(_KERNELS[operator], kind, one, two, can_fail=not fits)
+    else:
+        found = native(f"({{0}} {operator} {{1}})", kind, one, two)
+    return null_with(found, *sides)
 
 
 def _fits(operator: str, kind: pa.DataType, left: Typed, right: Typed) -> bool:
@@ -67,7 +72,7 @@ def _date_arithmetic(casts: Casts, operator: str, left: Typed, right: Typed) -> 
     if right.type == t.LONG:
         return None
     days = casts.cast(right, t.INT)
-    return None if days is None else call(kernel, t.DATE, left, days, can_fail=True)
+    return None if days is None else call(kernel, t.DATE, *in_order(left, days), can_fail=True)
 
 
 def _widened(casts: Casts, left: Typed, right: Typed) -> tuple[Typed, Typed] | None:
@@ -97,6 +102,7 @@ def _decimal_arithmetic(casts: Casts, operator: str, left: Typed, right: Typed) 
     one, two = decimal_operand(casts, left), decimal_operand(casts, right)
     if one is None or two is None:
         return None
+    one, two = in_order(one, two)
     a, b = one.type, two.type
     if operator == "*":
         precision, scale = a.precision + b.precision + 1, a.scale + b.scale
@@ -115,7 +121,7 @@ def _decimal_arithmetic(casts: Casts, operator: str, left: Typed, right: Typed) 
 def checked(casts: Casts, kernel: str, kind: pa.DataType, *arguments: Typed) -> Typed:
     """A kernel that fails where Spark does in ANSI mode, and else gives null there."""
     if casts.ansi:
-        return call(kernel, kind, *arguments, can_fail=True)
+        return null_with(call(kernel, kind, *arguments, can_fail=True), *arguments)
     return call("attempt", kind, *arguments, parameters=(kernel,))
 
 
@@ -127,6 +133,7 @@ def divide(casts: Casts, left: Typed, right: Typed) -> Typed | None:
         one, two = decimal_operand(casts, left), decimal_operand(casts, right)
         if one is None or two is None:
             return None
+        one, two = last_first(one, two)
         a, b = one.type, two.type
         scale = max(6, a.scale + b.precision + 1)
         kind = t.adjusted(a.precision - a.scale + b.scale + scale, scale)
@@ -134,8 +141,9 @@ def divide(casts: Casts, left: Typed, right: Typed) -> Typed | None:
     one, two = casts.cast(left, t.DOUBLE), casts.cast(right, t.DOUBLE)
     if one is None or two is None:
         return None
+    one, two = last_first(one, two)
     if casts.ansi:
-        return call("divide", t.DOUBLE, one, two, can_fail=True)
+        return null_with(call("divide", t.DOUBLE, one, two, can_fail=True), one, two)
     zero = sql_cast("0", t.DOUBLE)
     return native(
         f"({{0}} / CASE WHEN {{1}} = {zero} THEN NULL ELSE {{1}} END)", t.DOUBLE, one, two
@@ -151,6 +159,7 @@ def integer_divide(casts: Casts, left: Typed, right: Typed) -> Typed | None:
     one, two = casts.cast(left, t.LONG), casts.cast(right, t.LONG)
     if one is None or two is None:
         return None
+    one, two = last_first(one, two)
     return checked(casts, "quotient" if casts.ansi else "wrapped_quotient", t.LONG, one, two)
 
 
@@ -160,6 +169,7 @@ def modulo(casts: Casts, left: Typed, right: Typed) -> Typed | None:
         one, two = decimal_operand(casts, left), decimal_operand(casts, right)
         if one is None or two is None:
             return None
+        one, two = last_first(one, two)
         a, b = one.type, two.type
         scale = max(a.scale, b.scale)
         kind = t.adjusted(min(a.precision - a.scale, b.precision - b.scale) + scale, scale)
@@ -167,7 +177,7 @@ def modulo(casts: Casts, left: Typed, right: Typed) -> Typed | None:
     sides = _widened(casts, left, right)
     if sides is None or not (t.is_integer(sides[0].type) or sides[0].type == t.DOUBLE):
         return None
-    return checked(casts, "remainder", sides[0].type, *sides)
+    return checked(casts, "remainder", sides[0].type, *last_first(*sides))
 
 
 def negate(casts: Casts, value: Typed) -> Typed | None:
@@ -189,8 +199,8 @@ def bitwise(casts: Casts, operator: str, left: Typed, right: Typed) -> Typed | N
         return None
     word = "BITXOR" if operator == "^" else operator
     if word == "BITXOR":
-        return native("({0} ^ {1})", sides[0].type, *sides)
-    return native(f"({{0}} {word} {{1}})", sides[0].type, *sides)
+        return native("({0} ^ {1})", sides[0].type, *in_order(*sides))
+    return native(f"({{0}} {word} {{1}})", sides[0].type, *in_order(*sides))
 
 
 def shift_bits(casts: Casts, direction: str, left: Typed, right: Typed) -> Typed | None:
@@ -202,7 +212,7 @@ def shift_bits(casts: Casts, direction: str, left: Typed, right: Typed) -> Typed
     value, count = casts.cast(left, kind), casts.cast(right, t.INT)
     if value is None or count is None:
         return None
-    return call("shift", kind, value, count, parameters=(direction,))
+    return call("shift", kind, *in_order(value, count), parameters=(direction,))
 
 
 def comparable(casts: Casts, left: Typed, right: Typed) -> tuple[Typed, Typed] | None:
@@ -249,8 +259,9 @@ def compare(casts: Casts, operator: str, left: Typed, right: Typed) -> Typed | N
     sides = comparable(casts, left, right)
     if sides is None:
         return None
-    word = "IS NOT DISTINCT FROM" if operator == "<=>" else operator
-    return native(f"({{0}} {word} {{1}})", t.BOOLEAN, *sides)
+    if operator == "<=>":
+        return native("({0} IS NOT DISTINCT FROM {1})", t.BOOLEAN, *sides)
+    return native(f"({{0}} {operator} {{1}})", t.BOOLEAN, *in_order(*sides))
 
 
 def logical(word: str, left: Typed, right: Typed) -> Typed:

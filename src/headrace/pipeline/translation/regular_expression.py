@@ -53,6 +53,17 @@ def _may_be_empty(before: str, group: str) -> bool:
     return before == "close" and (not _compiles(group) or re.match(group, "") is not None)
 
 
+def splits_letters(pattern: str) -> bool:
+    """Whether a search may go on after an empty match before a letter of two UTF-16 units.
+
+    Java goes on between the two units, where Python has no place.
+    """
+    if pattern.startswith(r"\A") and "|" not in pattern.replace(_END, ""):
+        return False
+    looks_ahead = re.search(r"\(\?[=!]", pattern.replace(_END, "")) is not None
+    return looks_ahead or re.match(pattern, "", re.ASCII) is not None
+
+
 def _compiles(pattern: str) -> bool:
     try:
         re.compile(pattern, re.ASCII)

@@ -56,6 +56,8 @@ class Scope(msgspec.Struct):
     prefers_aliases: bool = False
     groups: dict[str, Typed] = msgspec.field(default_factory=dict)
     """By text of a grouping expression, what stands for it after grouping."""
+    has_groups: bool = False
+    """Whether the query has GROUP BY."""
     is_correlated: bool = False
     """Whether a name of an enclosing query was used."""
     marks: GroupingMarks | None = None

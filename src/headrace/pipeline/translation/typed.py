@@ -21,6 +21,10 @@ class Typed(msgspec.Struct, frozen=True):
     can_fail: bool = False
     """Whether it raises for some values, so that it must not be evaluated where Spark does not."""
     nullable: bool = True
+    is_null: bool = False
+    """Whether it is a null literal, or a function of one."""
+    null_with: tuple[str, ...] | None = None
+    """Texts of which one is null exactly where it is null; its own text if None."""
 
     def is_text(self) -> bool:
         """Whether it is a string literal that is not null."""
@@ -101,8 +105,9 @@ def native(template: str, gives: pa.DataType, *arguments: Typed, can_fail: bool 
 def null_of(kind: pa.DataType) -> Typed:
     """The null of a type."""
     if can_cast_natively(kind):
-        return Typed(sql_cast("NULL", kind), kind, is_literal=True)
-    return Typed(call("null_of", kind, literal_int(0)).text, kind, is_literal=True)
+        return Typed(sql_cast("NULL", kind), kind, is_literal=True, is_null=True)
+    text = call("null_of", kind, literal_int(0)).text
+    return Typed(text, kind, is_literal=True, is_null=True)
 
 
 def computed(value: Typed) -> Typed:

@@ -11,6 +11,7 @@ from headrace.pipeline.translation import type_rule as t
 from headrace.pipeline.translation.catalogue.aggregate import AGGREGATES, RANKS
 from headrace.pipeline.translation.catalogue.over import Over
 from headrace.pipeline.translation.compiler import Compiler, known
+from headrace.pipeline.translation.kernel import kernels_in, row_ordered
 from headrace.pipeline.translation.literal import is_number_literal
 from headrace.pipeline.translation.operator import ordered
 from headrace.pipeline.translation.own_call import own_function
@@ -44,7 +45,18 @@ def aggregate(compiler: Compiler, node: exp.Anonymous, scope: Scope, over: Over)
         raise wrong(node, f"it does not take {len(values)} arguments")
     if any(part.find(exp.Column) is not None for part in arguments[entry.columns :]):
         raise unsupported(node, "an argument that is the same for all rows names a column")
-    return known(entry.build(compiler.casts, over, values), node, *values)
+    over = msgspec.structs.replace(over, in_groups=scope.has_groups)
+    found = known(entry.build(compiler.casts, over, values), node, *values)
+    if row_ordered(kernels_in(found.text)) and _is_beside_distinct(node):
+        raise unsupported(node, "beside an aggregate with DISTINCT Spark meets rows in any order")
+    return found
+
+
+def _is_beside_distinct(node: exp.Expr) -> bool:
+    """Whether an aggregate of the same SELECT has DISTINCT: Spark then groups by its values too."""
+    query = node.find_ancestor(exp.Select)
+    calls = () if query is None else query.find_all(exp.Anonymous)
+    return any(isinstance(part, exp.Distinct) for call in calls for part in call.expressions)
 
 
 def window(compiler: Compiler, node: exp.Expr, scope: Scope, *, any_order: bool = False) -> Typed:

@@ -10,13 +10,14 @@ from headrace.pipeline.translation.cast import Casts
 from headrace.pipeline.translation.catalogue.double import double_sum
 from headrace.pipeline.translation.catalogue.gathered import GATHERED
 from headrace.pipeline.translation.catalogue.moment import MOMENT
-from headrace.pipeline.translation.catalogue.over import AggregateEntry, Build, Over
+from headrace.pipeline.translation.catalogue.over import AggregateEntry, Build, Over, gather
 from headrace.pipeline.translation.catalogue.variant import VARIANT_AGGREGATES
 from headrace.pipeline.translation.typed import Typed, call, null_of, sql_cast
 
 _SAFE_DIGITS = 28
 """A decimal of at most so many digits can be added up ten billion times."""
 _COUNT = pa.decimal128(20, 0)
+_HALF_SUM = pa.decimal128(30, 0)
 _SLIDING = re.compile(r"BETWEEN (\d|CURRENT)")
 """How a frame is written whose first row moves on."""
 
@@ -70,16 +71,20 @@ def _try_sum(casts: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | No
     return Typed(f"TRY_CAST({total.text} AS BIGINT)", t.LONG, can_fail=value.can_fail)
 
 
-def _decimal_sum(over: Over, value: Typed) -> Typed:
+def _decimal_sum(over: Over, value: Typed) -> Typed | None:
     kind = t.decimal(value.type.precision + 10, value.type.scale)
-    total = over.text("sum", value, kind)
     if value.type.precision <= _SAFE_DIGITS:
+        total = over.text("sum", value, kind)
         return Typed(sql_cast(total.text, kind), kind, can_fail=total.can_fail)
-    plain = Over(condition=over.condition, window=over.window)
-    bounds = [plain.text(name, value, value.type) for name in ("min", "max")]
-    counted = plain.text("count", value, t.LONG)
-    summed = Typed(sql_cast(total.text, kind), kind)
-    return call("checked_sum", kind, summed, *bounds, counted, can_fail=True)
+    if over.distinct:
+        return None
+    if over.in_groups and over.window is None:  # Spark looks at the sum after each row
+        values = gather(over, value)
+        return None if values is None else call("stepwise_sum", kind, values, can_fail=True)
+    halves = (call(f"{half}_half", _COUNT, value) for half in ("upper", "lower"))
+    sums = (over.text("sum", half, _HALF_SUM) for half in halves)
+    exact = (Typed(sql_cast(half.text, _HALF_SUM), _HALF_SUM) for half in sums)
+    return call("joined_halves", kind, *exact, can_fail=True)
 
 
 def _average(casts: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
@@ -91,7 +96,8 @@ def _average(casts: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | No
         counted = over.text("count", value, t.LONG)
         as_decimal = sql_cast(counted.text, _COUNT)
         count = Typed(f"CASE WHEN {counted.text} = 0 THEN NULL ELSE {as_decimal} END", _COUNT)
-        return call("decimal_divide", kind, _decimal_sum(over, value), count)
+        total = _decimal_sum(over, value)
+        return None if total is None else call("decimal_divide", kind, total, count)
     if t.is_numeric(value.type):
         wide = casts.cast(value, t.DOUBLE)
         if wide is None:

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from headrace.pipeline.translation import type_rule as t
 from headrace.pipeline.translation.cast import Casts
+from headrace.pipeline.translation.evaluation import EAGER, as_evaluated
 from headrace.pipeline.translation.interval_type import TIME_OF_DAY, VARIANT, has_no_column
 from headrace.pipeline.translation.typed import Typed, call, native
 
@@ -67,7 +68,12 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
             if found is None:
                 return None
             fitted.append(found)
-        return self.build(casts, fitted)
+        evaluated = as_evaluated(self.name, fitted)
+        result = None if evaluated is None else self.build(casts, evaluated)
+        if result is None or self.name in EAGER:
+            return result
+        is_null = any(argument.is_null for argument in fitted)
+        return msgspec.structs.replace(result, is_null=is_null)
 
 
 def _spread(takes: Sequence[str], count: int) -> list[str] | None:

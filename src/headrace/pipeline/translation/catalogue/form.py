@@ -13,6 +13,7 @@ from headrace.pipeline.translation.catalogue.entry import (
     by_native,
     by_rule,
 )
+from headrace.pipeline.translation.evaluation import in_order
 from headrace.pipeline.translation.operator import compare
 from headrace.pipeline.translation.typed import Typed, call, literal_text, native, null_of
 
@@ -38,7 +39,7 @@ def _null_if(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
     sides = common(casts, arguments)
     if sides is None or t.has_float(sides[0].type) or not t.is_orderable(sides[0].type):
         return None
-    left, right = sides
+    left, right = in_order(*sides)
     text = f"CASE WHEN {left.text} = {right.text} THEN NULL ELSE {arguments[0].text} END"
     return Typed(text, arguments[0].type, can_fail=left.can_fail or right.can_fail)
 
@@ -49,13 +50,15 @@ def _if(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
     if values is None or values[0].type == t.VOID:
         return None
     yes, no = values
+    if test.can_fail and yes.text == no.text:  # Spark may leave the condition out
+        return None
     text = f"CASE WHEN {test.text} THEN {yes.text} ELSE {no.text} END"
     return Typed(text, yes.type, can_fail=any(a.can_fail for a in arguments))
 
 
 def _nvl2(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
     test, *branches = arguments
-    return _if(casts, [Typed(f"({test.text} IS NOT NULL)", t.BOOLEAN), *branches])
+    return _if(casts, [native("({0} IS NOT NULL)", t.BOOLEAN, test), *branches])
 
 
 def _extreme(name: str) -> Build:

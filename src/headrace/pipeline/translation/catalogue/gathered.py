@@ -74,26 +74,32 @@ def _mode(_: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
     return None if values is None else call("mode", kind, values, parameters=(which,))
 
 
+def _any_value(_: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
+    """The first value of all rows, as a task of Spark's picks it; it sorts groups."""
+    value, *flag = arguments
+    is_odd = over.distinct or over.condition is not None or value.type == t.VOID
+    if is_odd or over.in_groups or any(not part.is_literal or part.value is None for part in flag):
+        return None
+    values = gather(over, value)
+    skips = "values" if flag and flag[0].value else "rows"
+    return None if values is None else call("first_of", value.type, values, parameters=(skips,))
+
+
 def _extreme_by(which: str) -> Build:
     def build(_: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
         value, key, *count = arguments
+        if count or over.in_groups:  # of rows with one key Spark takes whichever comes last
+            return None
         if over.distinct or not t.is_orderable(key.type) or value.type == t.VOID:
             return None
         if t.is_float(key.type) or t.has_float(value.type) or pa.types.is_nested(value.type):
             return None
-        if count and not (t.is_integer(count[0].type) and _is_count(count[0])):
-            return None
         pairs = gather(over, struct_of(["c0", "c1"], [value, key]))
         if pairs is None:
             return None
-        kind = t.array_of(value.type) if count else value.type
-        return call("extreme_by", kind, pairs, *count, parameters=(which,), can_fail=True)
+        return call("extreme_by", value.type, pairs, parameters=(which,))
 
     return build
-
-
-def _is_count(value: Typed) -> bool:
-    return value.is_literal and value.value is not None and 0 < value.value <= 100_000  # noqa: PLR2004
 
 
 def _collect(*, once: bool) -> Build:
@@ -152,6 +158,8 @@ def _entry(
 
 
 GATHERED = [
+    *_entry("any_value", "ANY [TRUE]", "kernel first_of, in the order of the rows", _any_value,
+            (1, 2, 1)),
     *_entry("percentile", "INTEGER|FLOATING SHARE", "kernel percentile", _percentile, (2, 2, 1)),
     *_entry("median", "INTEGER|FLOATING", "kernel percentile", _median),
     *_entry("percentile_cont", "SHARE WITHIN GROUP (ORDER BY INTEGER|FLOATING)",
@@ -159,11 +167,9 @@ GATHERED = [
     *_entry("percentile_disc", "SHARE WITHIN GROUP (ORDER BY INTEGER|FLOATING)",
             "kernel percentile", _ordered_share("discrete"), (1, 1, 0)),
     *_entry("mode", "ANY TRUE", "kernel mode", _mode, (0, 2, 1)),
-    *_entry("max_by", "ANY ANY [INTEGER!]",
-            "kernel extreme_by; fails if rows with one key differ",
+    *_entry("max_by", "ANY ANY", "kernel extreme_by, in the order of the rows",
             _extreme_by("greatest"), (2, 3, 2)),
-    *_entry("min_by", "ANY ANY [INTEGER!]",
-            "kernel extreme_by; fails if rows with one key differ",
+    *_entry("min_by", "ANY ANY", "kernel extreme_by, in the order of the rows",
             _extreme_by("least"), (2, 3, 2)),
     *_entry("listagg string_agg", "STRING [STRING!] WITHIN GROUP (ORDER BY the same)",
             "kernel joined_texts", _list_agg, (1, 2, 1)),

@@ -73,6 +73,8 @@ def _moved(sign: int) -> Build:
 
     def build(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
         value, interval = arguments
+        if value.can_fail or interval.can_fail:  # Spark makes null of the failures of both
+            return None
         return shifted(casts, value, interval if sign > 0 else minus(interval))
 
     return build
@@ -81,6 +83,8 @@ def _moved(sign: int) -> Build:
 def _moved_days(kernel: str) -> Build:
     def build(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
         date, days = arguments
+        if date.can_fail or days.can_fail:
+            return None
         count = None if days.type == t.LONG else casts.cast(days, t.INT)
         if date.type != t.DATE or count is None:
             return None

@@ -12,7 +12,8 @@ from headrace.pipeline.translation import type_rule as t
 from headrace.pipeline.translation.cast import Casts
 from headrace.pipeline.translation.catalogue.entry import Entry, by_kernel, by_rule
 from headrace.pipeline.translation.java_number import SparkOnlyError
-from headrace.pipeline.translation.kernels.json import WILDCARD, NotJsonError, Number, parse
+from headrace.pipeline.translation.kernels.json import WILDCARD
+from headrace.pipeline.translation.kernels.json_text import NotJsonError, Number, parse_strict
 from headrace.pipeline.translation.typed import Typed, call, literal_text
 
 _STEP = re.compile(r"\.([A-Za-z0-9_]+)|\['([A-Za-z0-9_ ]+)'\]|\[(\d{1,6})\]|\[(\*)\]")
@@ -78,7 +79,7 @@ def _is_read(kind: pa.DataType) -> bool:
 def _schema(_: Casts, arguments: Sequence[Typed]) -> Typed | None:
     """The schema of a literal, inferred when the view is planned."""
     try:
-        kind = _inferred(parse(arguments[0].value))
+        kind = _inferred(parse_strict(arguments[0].value))
     except (NotJsonError, SparkOnlyError):
         return None
     return None if kind is None else literal_text(kind)

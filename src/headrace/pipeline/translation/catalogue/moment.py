@@ -41,8 +41,9 @@ def _of_side(place: int, kernel: str, *parameters: str) -> Build:
 
     def build(casts: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
         doubles = _doubles(casts, over, arguments)
-        if doubles is None:
-            return None
+        is_average = kernel == "double_sum"
+        if doubles is None or (is_average and t.is_decimal(arguments[place].type)):
+            return None  # Spark averages decimals as decimals
         values = gather(over, _where_both(doubles, doubles[place].text, t.DOUBLE))
         if values is None:
             return None

@@ -87,6 +87,11 @@ def _binary_digits(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
     return None if whole is None else call("binary_digits", t.STRING, whole)
 
 
+def _where_nan(_: Casts, arguments: Sequence[Typed]) -> Typed | None:
+    """The second argument where the first is NaN; Spark evaluates it only there."""
+    return None if arguments[1].can_fail else call("nan_to", t.DOUBLE, *arguments)
+
+
 NUMBER: list[Entry] = [
     by_rule("abs", "NUMERIC", _same, "abs, checked", _absolute),
     by_rule("round", "NUMERIC [INT!]", _same, "kernel *_round, half up", _rounded(HALF_UP)),
@@ -105,7 +110,7 @@ NUMBER: list[Entry] = [
         for name in ("pmod",)
     ),
     by_kernel("isnan", "DOUBLE", t.BOOLEAN, "is_nan"),
-    by_kernel("nanvl", "DOUBLE DOUBLE", t.DOUBLE, "nan_to"),
+    by_rule("nanvl", "DOUBLE DOUBLE", t.DOUBLE, "kernel nan_to", _where_nan),
     by_kernel("bit_count", "INTEGER", t.INT, "bit_count"),
     by_kernel("bit_count", "BOOLEAN", t.INT, "bit_count"),
     *(

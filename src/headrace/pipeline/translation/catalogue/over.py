@@ -20,6 +20,8 @@ class Over(msgspec.Struct, frozen=True):
     """The key of WITHIN GROUP (ORDER BY), and whether it is descending."""
     any_order: bool = False
     """Whether the values of an array may come in any order."""
+    in_groups: bool = False
+    """Whether the query has GROUP BY."""
 
     def text(self, function: str, argument: Typed | None, kind: pa.DataType) -> Typed:
         """A call of one of DataFusion's aggregates; nulls are ignored by all that are used."""

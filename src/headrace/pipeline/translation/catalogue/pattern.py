@@ -9,11 +9,24 @@ from headrace.pipeline.translation import type_rule as t
 from headrace.pipeline.translation.cast import Casts
 from headrace.pipeline.translation.catalogue.entry import Build, Entry, by_rule
 from headrace.pipeline.translation.pattern import like_parts
-from headrace.pipeline.translation.regular_expression import python_pattern, replacement_parts
+from headrace.pipeline.translation.regular_expression import (
+    python_pattern,
+    replacement_parts,
+    splits_letters,
+)
 from headrace.pipeline.translation.typed import Typed, call, quoted
 
 _TEXTS = t.array_of(t.STRING)
 Parameters = Callable[[Sequence[Typed], str], tuple[str, ...] | None]
+
+
+_REPEATING = frozenset({"regexp_replace", "regexp_extract_all", "regexp_count"})
+"""Kernels that go on after a match."""
+
+
+def _is_bmp(text: Typed) -> bool:
+    """Whether a text is a literal in which each letter is one UTF-16 unit."""
+    return text.is_text() and max(text.value, default="") <= "\uffff"
 
 
 def _nothing(_: Sequence[Typed], __: str) -> tuple[str, ...]:
@@ -26,6 +39,8 @@ def _by_pattern(kernel: str, gives: pa.DataType, more: Parameters = _nothing) ->
         pattern = python_pattern(written.value) if written.is_text() else None
         parameters = None if pattern is None else more(arguments, pattern)
         if pattern is None or parameters is None:
+            return None
+        if kernel in _REPEATING and splits_letters(pattern) and not _is_bmp(arguments[0]):
             return None
         return call(kernel, gives, arguments[0], parameters=(pattern, *parameters))
 

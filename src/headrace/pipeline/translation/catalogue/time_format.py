@@ -105,12 +105,13 @@ def _zoned(casts: Casts, local: Typed, kind: pa.DataType, zone: Sequence[Typed])
     return call("zone_instant", t.TIMESTAMP, local, parameters=(zone[0].value,))
 
 
-def _of_date(kind: pa.DataType) -> Build:
+def _of_date(kind: pa.DataType, *, soft: bool) -> Build:
     """A time of a date and a TIME, and perhaps a zone."""
 
     def build(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
         date, clock, *zone = arguments
-        if date.type != t.DATE:
+        hides_failures = soft and (date.can_fail or clock.can_fail)
+        if date.type != t.DATE or hides_failures:
             return None
         local = call("date_and_time", t.TIMESTAMP_NTZ, date, clock, can_fail=True)
         return _zoned(casts, local, kind, zone)
@@ -166,8 +167,9 @@ TIME_FORMAT: list[Entry] = [
     *(by_rule(name, "ANY [STRING!]", t.LONG, "kernel time_to_whole_seconds", _unix)
       for name in _UNIX),
     by_rule("make_date", "INT INT INT", t.DATE, "kernel make_date", _make_date),
-    *(by_rule(name, "ANY TIME" + _zone_word(kind), kind, "kernel date_and_time", _of_date(kind))
-      for name, (kind, _) in _MADE.items()),
+    *(by_rule(name, "ANY TIME" + _zone_word(kind), kind, "kernel date_and_time",
+              _of_date(kind, soft=soft))
+      for name, (kind, soft) in _MADE.items()),
     *(by_rule(name, "ANY", t.TIMESTAMP, "CAST", _midnight)
       for name in ("make_timestamp", "try_make_timestamp")),
     *(by_rule(name, _PARTS + _zone_word(kind), kind, "kernel make_time", _make(kind, soft=soft))

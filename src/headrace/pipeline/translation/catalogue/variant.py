@@ -6,7 +6,13 @@ from collections.abc import Sequence
 from headrace.pipeline.arrow_ddl import parse_type
 from headrace.pipeline.translation import type_rule as t
 from headrace.pipeline.translation.cast import Casts
-from headrace.pipeline.translation.catalogue.entry import Build, Entry, by_kernel, by_rule
+from headrace.pipeline.translation.catalogue.entry import (
+    Build,
+    Entry,
+    by_kernel,
+    by_native,
+    by_rule,
+)
 from headrace.pipeline.translation.catalogue.json import json_path
 from headrace.pipeline.translation.catalogue.over import AggregateEntry, Over, gather
 from headrace.pipeline.translation.interval_type import VARIANT
@@ -54,6 +60,7 @@ def _schema_of_all(_: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | 
 VARIANTS: list[Entry] = [
     by_rule("parse_json", "STRING", VARIANT, "kernel parse_variant", _parse("raise")),
     by_rule("try_parse_json", "STRING", VARIANT, "kernel parse_variant", _parse("try")),
+    by_native("is_valid_variant", "VARIANT", t.BOOLEAN, "CASE WHEN {0} IS NOT NULL THEN TRUE END"),
     by_kernel("is_variant_null", "VARIANT", t.BOOLEAN, "is_variant_null", can_fail=True),
     by_rule("variant_get", "VARIANT STRING! [STRING!]", VARIANT, "kernel variant_get",
             _get("raise")),

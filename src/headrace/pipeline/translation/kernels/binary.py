@@ -8,14 +8,14 @@ from typing import Any
 import pyarrow as pa
 
 from headrace.pipeline.translation.java_number import SparkOnlyError
-from headrace.pipeline.translation.kernel import KernelCall, kernel
+from headrace.pipeline.translation.kernel import KernelCall, kernel, partial_kernel
 from headrace.pipeline.translation.kernels.cast import SparkCastError
 from headrace.pipeline.translation.kernels.row import by_distinct
 
 _BOM_UTF16 = b"\xfe\xff"
 _ALPHABET = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
-_PADDED_64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
-_NEAR_64 = re.compile(r"[A-Za-z0-9+/=\s]*")
+_BASE_64 = re.compile(r"(?P<letters>[A-Za-z0-9+/\s]*)(?P<padding>={0,2})", re.ASCII)
+_BASE_32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 
 
 @kernel
@@ -67,7 +67,7 @@ def utf8(call: KernelCall, values: pa.Array) -> pa.Array:
     return by_distinct(checked, call.gives, values)
 
 
-@kernel
+@partial_kernel
 def binary_to_text(call: KernelCall, values: pa.Array) -> pa.Array:
     """Read bytes as UTF-8; Spark's texts may hold other bytes, those of Arrow may not."""
 
@@ -106,14 +106,16 @@ def _mime_decoded(text: str) -> bytes:
 
 @kernel
 def base64_read(call: KernelCall, texts: pa.Array) -> pa.Array:
-    """Decode base 64 that is written in full; other characters are an error."""
+    """Decode base 64; blanks are skipped, padding may be missing, other text is an error."""
 
     def read(text: str) -> bytes:
-        if _PADDED_64.fullmatch(text):
-            return base64.b64decode(text)
-        if _NEAR_64.fullmatch(text):
-            raise SparkOnlyError(f"{text!r} is base 64 of another form; run it on Spark")
-        raise SparkCastError(f"{text!r} is not base 64")
+        match = _BASE_64.fullmatch(text)
+        letters = "".join(match["letters"].split()) if match else ""
+        missing = -len(letters) % 4
+        is_whole = match is not None and match["padding"] in ("", "=" * missing)
+        if not is_whole or missing == 3:  # noqa: PLR2004  (six bits make no byte)
+            raise SparkCastError(f"{text!r} is not base 64")
+        return base64.b64decode(letters + "=" * missing)
 
     return by_distinct(read, call.gives, texts)
 
@@ -126,16 +128,15 @@ def base32_encode(call: KernelCall, values: pa.Array) -> pa.Array:
 
 @kernel
 def base32_decode(call: KernelCall, texts: pa.Array) -> pa.Array:
-    """Decode base 32 that is written in full."""
+    """Decode base 32 up to the first `=`: other characters are skipped, bits left over cut."""
 
     def decoded(text: str) -> bytes:
-        try:
-            value = base64.b32decode(text)
-        except ValueError:
-            value = b""
-        if base64.b32encode(value).decode() != text:
-            raise SparkOnlyError(f"{text!r} is base 32 of another form; run it on Spark")
-        return value
+        letters = text.partition("=")[0].upper()
+        values = [_BASE_32.index(letter) for letter in letters if letter in _BASE_32]
+        bits = "".join(f"{value:05b}" for value in values)
+        data = bytes(int(bits[i : i + 8], 2) for i in range(0, len(bits) - 7, 8))
+        lone = values[-1] >> 2 if len(values) % 8 == 1 else None
+        return data if lone is None else data + bytes([lone])
 
     return by_distinct(decoded, call.gives, texts)
 

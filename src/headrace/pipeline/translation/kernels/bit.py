@@ -4,7 +4,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headrace.pipeline.translation.java_number import SparkOnlyError
-from headrace.pipeline.translation.kernel import KernelCall, kernel
+from headrace.pipeline.translation.kernel import KernelCall, kernel, partial_kernel
 from headrace.pipeline.translation.kernels.number import SparkArithmeticError
 from headrace.pipeline.translation.kernels.row import by_distinct
 
@@ -48,7 +48,7 @@ def bytes_bit_count(call: KernelCall, values: pa.Array) -> pa.Array:
     return by_distinct(lambda v: int.from_bytes(v).bit_count(), call.gives, values)
 
 
-@kernel
+@partial_kernel
 def exact_power(call: KernelCall, bases: pa.Array, exponents: pa.Array) -> pa.Array:
     """Raise whole numbers to whole powers; where a double holds the result, Java gives it."""
 

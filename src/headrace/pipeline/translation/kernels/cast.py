@@ -8,7 +8,6 @@ from decimal import Context, Decimal
 import numpy as np
 import pyarrow as pa
 
-from headrace.pipeline.translation.java_number import SparkOnlyError
 from headrace.pipeline.translation.kernel import KernelCall, kernel
 from headrace.pipeline.translation.kernels.row import by_distinct
 
@@ -17,7 +16,13 @@ _WHOLE = re.compile(r"[+-]?\d+", re.ASCII)
 _CUT = re.compile(r"([+-]?)(\d*)(?:\.\d*)?(?<=[\d.])", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _JAVA_NUMBER = re.compile(rf"(?P<number>{_NUMBER.pattern})[dDfF]?", re.ASCII)
-_MAYBE_HEX = re.compile(r"[+-]?0[xX].*", re.DOTALL)
+_HEX_NUMBER = re.compile(
+    r"(?P<sign>[+-]?)0[xX](?P<whole>[0-9a-fA-F]*)\.?(?P<part>(?<=\.)[0-9a-fA-F]*)?"
+    r"[pP](?P<power>[+-]?\d+)[dDfF]?",
+    re.ASCII,
+)
+_LEAST_POWER, _MOST_POWER = -1200, 1100
+"""Powers of two beyond which a float is zero or infinite."""
 _TRUE = frozenset({"t", "true", "y", "yes", "1"})
 _FALSE = frozenset({"f", "false", "n", "no", "0"})
 _WIDE = Context(prec=120)
@@ -70,11 +75,28 @@ def _read_float(text: str, read: Callable[[str], float], call: KernelCall) -> fl
         return read(match["number"])
     if stripped.lower() in _FLOAT_WORDS:
         return float(_FLOAT_WORDS[stripped.lower()])
-    if _MAYBE_HEX.fullmatch(stripped):
-        raise SparkOnlyError(f"{text!r} may be a hexadecimal number; run it on Spark")
+    if (hexadecimal := _HEX_NUMBER.fullmatch(stripped)) and _hex_digits(hexadecimal):
+        return read(_as_decimal(hexadecimal))
     if call.parameters:
         return None
     raise SparkCastError(f"{text!r} is no {call.gives}")
+
+
+def _hex_digits(match: re.Match[str]) -> str:
+    return match["whole"] + (match["part"] or "")
+
+
+def _as_decimal(match: re.Match[str]) -> str:
+    """A hexadecimal number with a power of two, in decimal digits."""
+    digits = int(_hex_digits(match), 16)
+    power = int(match["power"]) - 4 * len(match["part"] or "")
+    highest = digits.bit_length() + power
+    if not digits or highest < _LEAST_POWER:
+        return match["sign"] + "0"
+    if highest > _MOST_POWER:
+        return match["sign"] + "1e999"
+    exact = Context(prec=5000).multiply(Decimal(digits), Context(prec=5000).power(2, power))
+    return f"{match['sign']}{exact}"
 
 
 def nearest_float(digits: str) -> float:

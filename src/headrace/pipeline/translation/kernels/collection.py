@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headrace.pipeline.translation.kernel import KernelCall, kernel
-from headrace.pipeline.translation.kernels.row import by_distinct, where_valid
+from headrace.pipeline.translation.kernels.row import by_distinct, plain_values, where_valid
 
 
 class SparkIndexError(IndexError):
@@ -16,7 +16,7 @@ class SparkIndexError(IndexError):
 @kernel
 def array(call: KernelCall, *columns: pa.Array) -> pa.Array:
     """Make an array of values."""
-    rows = [list(row) for row in zip(*(c.to_pylist() for c in columns), strict=True)]
+    rows = [list(row) for row in zip(*map(plain_values, columns), strict=True)]
     return pa.array(rows, call.gives)
 
 
@@ -105,7 +105,7 @@ def map_values(call: KernelCall, maps: pa.Array) -> pa.Array:
 @kernel
 def map_of(call: KernelCall, *columns: pa.Array) -> pa.Array:
     """Make a map of keys and values that alternate; a key that is null or comes twice fails."""
-    rows = zip(*(column.to_pylist() for column in columns), strict=True)
+    rows = zip(*map(plain_values, columns), strict=True)
     return pa.array([_entries(row[::2], row[1::2]) for row in rows], call.gives)
 
 

@@ -3,18 +3,20 @@
 from collections import Counter
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
-from headrace.pipeline.translation.kernel import KernelCall, kernel
+from headrace.pipeline.translation.kernel import KernelCall, kernel, row_ordered_kernel
 from headrace.pipeline.translation.kernels.higher_order import SparkOrderError
-from headrace.pipeline.translation.kernels.row import numbered
+from headrace.pipeline.translation.kernels.ragged import Ragged
+from headrace.pipeline.translation.kernels.row import numbered, plain_values
 
 _BITMAP_BYTES = 4096
 
 
 def _groups(rows: pa.Array) -> list[list[Any]]:
     """The values of each group, without nulls."""
-    plain = rows.cast(numbered(rows.type)).to_pylist()
+    plain = plain_values(rows)
     return [[value for value in group or () if value is not None] for group in plain]
 
 
@@ -65,29 +67,30 @@ def mode(call: KernelCall, rows: pa.Array) -> pa.Array:
     return pa.array(results, call.gives)
 
 
-@kernel
-def extreme_by(call: KernelCall, rows: pa.Array, *counts: pa.Array) -> pa.Array:
-    """Of pairs, the first part of that with the greatest or least second part.
+@row_ordered_kernel
+def first_of(call: KernelCall, rows: pa.Array) -> pa.Array:
+    """Take the first element of each array, or the first that is not null."""
+    shape = Ragged(rows)
+    values = shape.flat(rows.values)
+    places = np.arange(len(values))
+    if call.parameters[0] == "values":
+        places = places[values.is_valid().to_numpy(zero_copy_only=False)]
+    parents, first = np.unique(shape.parents[places], return_index=True)
+    chosen = np.full(len(rows), -1, np.int64)
+    chosen[parents] = places[first]
+    return values.take(pa.array(chosen, pa.int64(), mask=chosen < 0))
 
-    Of pairs with equal second parts Spark picks any, so that their first parts must be equal.
-    """
-    greatest = call.parameters[0] == "greatest"
-    many = counts[0].to_pylist() if counts else [1] * len(rows)
+
+@row_ordered_kernel
+def extreme_by(call: KernelCall, rows: pa.Array) -> pa.Array:
+    """Of pairs, the first part of the last one with the greatest or least second part."""
     results: list[Any] = []
-    for group, count in zip(_groups(rows), many, strict=True):
-        pairs = [(p["c1"], p["c0"]) for p in group if p["c1"] is not None]
-        keys = _sorted(list({repr(y): y for y, _ in pairs}.values()))
-        found: list[Any] = []
-        for key in reversed(keys) if greatest else keys:
-            same = [x for y, x in pairs if repr(y) == repr(key)]
-            if len({repr(x) for x in same}) > 1:
-                raise SparkOrderError("several rows have the same key: Spark picks any of them")
-            found += same
-            if len(found) >= count:
-                break
-        results.append(found[:count] if counts else (found or [None])[0])
-    if counts:
-        results = [found or None for found in results]
+    for group in _groups(rows):
+        pairs = [(pair["c1"], pair["c0"]) for pair in group if pair["c1"] is not None]
+        keys = _sorted(list({repr(key): key for key, _ in pairs}.values()))
+        chosen = repr(keys[-1 if call.parameters[0] == "greatest" else 0]) if keys else ""
+        values = [value for key, value in pairs if repr(key) == chosen]
+        results.append(values[-1] if values else None)
     return pa.array(results, numbered(call.gives)).cast(call.gives)
 
 

@@ -14,6 +14,9 @@ from headrace.pipeline.translation.kernel import KernelCall, kernel
 from headrace.pipeline.translation.kernels.body import evaluate
 from headrace.pipeline.translation.kernels.ragged import Ragged, arrays_of, check_keys, maps_of
 
+_MOST_INSERTED = 31
+"""Java sorts more elements than these in several runs."""
+
 
 class SparkOrderError(ValueError):
     """Spark's answer depends on the order in which it meets the values."""
@@ -135,18 +138,51 @@ def array_sort_by(call: KernelCall, rows: pa.Array, *captured: pa.Array) -> pa.A
 
 def _orders(compared: pa.Array, lengths: Any) -> Any:
     """By place in the sorted elements, the place before: each row's comparisons are a square."""
-    if compared.null_count:
-        raise SparkOrderError("the comparison of two elements is null")
-    signs = np.sign(compared.to_numpy())
+    absent = compared.is_null().to_numpy(zero_copy_only=False)
+    signs = np.sign(compared.fill_null(0).to_numpy(zero_copy_only=False))
     orders, start, base = [np.array([], np.int64)], 0, 0
     for length in lengths.tolist():
-        square = signs[start : start + length * length].reshape(length, length)
+        end = start + length * length
+        square = signs[start:end].reshape(length, length)
+        missing = absent[start:end].reshape(length, length)
         ranks = (square > 0).sum(axis=1)
-        if not np.array_equal(square, np.sign(ranks[:, None] - ranks[None, :])):
-            raise SparkOrderError("the comparison does not put the elements into one order")
-        orders.append(base + np.argsort(ranks, kind="stable"))
-        start, base = start + length * length, base + length
+        if missing.any() or not np.array_equal(square, np.sign(ranks[:, None] - ranks[None, :])):
+            order = _java_order(square, missing)
+        else:
+            order = np.argsort(ranks, kind="stable")
+        orders.append(base + order)
+        start, base = end, base + length
     return np.concatenate(orders)
+
+
+def _java_order(square: Any, missing: Any) -> Any:
+    """The order that Java's sort of few elements gives by comparisons that contradict each other.
+
+    It takes the run at the beginning, turned if it goes down, and inserts the others one by one
+    where a search by halves puts them.
+    """
+    if len(square) > _MOST_INSERTED:
+        raise SparkOrderError("the comparison does not put the elements into one order")
+
+    def is_less(one: int, other: int) -> bool:
+        if missing[one, other]:
+            raise SparkOrderError("the comparison of two elements is null")
+        return bool(square[one, other] < 0)
+
+    if len(square) == 1:
+        return np.array([0], np.int64)
+    falls = is_less(1, 0)
+    run = 2
+    while run < len(square) and is_less(run, run - 1) == falls:
+        run += 1
+    order = list(range(run))[:: -1 if falls else 1]
+    for element in range(run, len(square)):
+        low, high = 0, len(order)
+        while low < high:
+            middle = (low + high) // 2
+            low, high = (low, middle) if is_less(element, order[middle]) else (middle + 1, high)
+        order.insert(low, element)
+    return np.array(order, np.int64)
 
 
 def _over_entries(

@@ -1,8 +1,4 @@
-"""JSON as Spark reads and writes it.
-
-Text that is strict JSON is read here. Spark's parser takes more (quotes of another kind, control
-characters); where that could matter, the run ends with an error that sends it to Spark.
-"""
+"""Functions of JSON: a value at a path, objects as structs, and values as JSON."""
 
 import base64
 import json
@@ -11,85 +7,24 @@ from collections.abc import Callable, Sequence
 from decimal import Decimal
 from typing import Any
 
-import msgspec
 import pyarrow as pa
 
 from headrace.pipeline.translation.java_number import SparkOnlyError, double_text, float_text
-from headrace.pipeline.translation.kernel import KernelCall, kernel
+from headrace.pipeline.translation.kernel import KernelCall, kernel, partial_kernel
+from headrace.pipeline.translation.kernels.json_text import (
+    Fields,
+    NotJsonError,
+    Number,
+    parse,
+    parse_strict,
+)
 from headrace.pipeline.translation.kernels.row import by_distinct
 from headrace.pipeline.translation.kernels.time_text import date_text
 
 Path = Sequence[str | int]
 WILDCARD = "*"
-_LONGEST_NUMBER = 300
 _SHORT = {'"': '\\"', "\\": "\\\\", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\f": "\\f", "\r": "\\r"}
-_UNCLEAR = re.compile(r"['\x00-\x08\x0b\x0c\x0e-\x1f]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-
-
-class Number(msgspec.Struct, frozen=True):
-    """A number as it is written."""
-
-    text: str
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether it has neither a point nor an exponent."""
-        return not set(self.text) & set(".eE")
-
-    def shown(self) -> str:
-        """The number as Spark writes it again: a fraction is a double."""
-        if len(self.text) > _LONGEST_NUMBER or self.text == "-0":
-            raise SparkOnlyError(f"the number {self.text[:20]} in JSON; run it on Spark")
-        if self.is_whole:
-            return self.text
-        value = double_text(float(self.text))
-        if "I" in value:
-            raise SparkOnlyError(f"the number {self.text} in JSON; run it on Spark")
-        return value
-
-
-class Fields(msgspec.Struct, frozen=True):
-    """An object: its fields in order, duplicates too."""
-
-    pairs: tuple[tuple[str, Any], ...]
-
-
-class NotJsonError(ValueError):
-    """Text that is certainly no JSON for Spark either."""
-
-
-def _refuse_constant(_: str) -> Any:
-    raise NotJsonError
-
-
-_DECODER = json.JSONDecoder(
-    object_pairs_hook=lambda pairs: Fields(tuple(pairs)),
-    parse_int=Number,
-    parse_float=Number,
-    parse_constant=_refuse_constant,
-)
-
-
-def parse(text: str) -> Any:
-    """The first value in a text.
-
-    Raises:
-        NotJsonError: Spark reads no value either.
-        SparkOnlyError: Spark may read one.
-    """
-    start = len(text) - len(text.lstrip(" \t\r\n"))
-    try:
-        value, end = _DECODER.raw_decode(text, start)
-    except RecursionError as error:
-        raise SparkOnlyError("JSON that is nested too deeply; run it on Spark") from error
-    except (ValueError, NotJsonError) as error:
-        if _UNCLEAR.search(text) or re.search(r"[\t\r\n]", text):
-            raise SparkOnlyError(f"{text[:80]!r} may be JSON for Spark") from error
-        raise NotJsonError from error
-    if text[end:].strip(" \t\r\n") and not isinstance(value, Fields | list):
-        raise SparkOnlyError(f"text after the value in {text[:80]!r}; run it on Spark")
-    return value
 
 
 def _by_text(compute: Callable[[Any], Any], call: KernelCall, texts: pa.Array) -> pa.Array:
@@ -98,6 +33,8 @@ def _by_text(compute: Callable[[Any], Any], call: KernelCall, texts: pa.Array) -
             return compute(parse(text))
         except NotJsonError:
             return None
+        except RecursionError as error:
+            raise SparkOnlyError("JSON that is nested too deeply; run it on Spark") from error
 
     return by_distinct(computed, call.gives, texts)
 
@@ -112,7 +49,7 @@ def json_array_length(call: KernelCall, texts: pa.Array) -> pa.Array:
 def json_object_keys(call: KernelCall, texts: pa.Array) -> pa.Array:
     """Give the names of the outermost object; null if there is none."""
     return _by_text(
-        lambda v: [_checked(name) for name, _ in v.pairs] if isinstance(v, Fields) else None,
+        lambda v: [_SURROGATE.sub("?", n) for n, _ in v.pairs] if isinstance(v, Fields) else None,
         call,
         texts,
     )
@@ -165,18 +102,19 @@ def _each(value: Any, before: Path, after: Path) -> str | None:
 
 
 def _checked(text: str) -> str:
+    """A text; one with half a letter of UTF-16 is null as a result."""
     if _SURROGATE.search(text):
-        raise SparkOnlyError("half a character in JSON; run it on Spark")
+        raise NotJsonError
     return text
 
 
 def quoted(text: str, *, astral: str) -> str:
     """A text in JSON; `astral` is `escape` or `keep`, for characters beyond the first plane."""
     shown = ""
-    for letter in _checked(text):
+    for letter in text if astral == "escape" else _checked(text):
         if letter in _SHORT:
             shown += _SHORT[letter]
-        elif letter < " ":
+        elif letter < " " or (astral == "escape" and _SURROGATE.match(letter)):
             shown += f"\\u{ord(letter):04X}"
         elif letter > "\uffff" and astral == "escape":
             units = letter.encode("utf-16-be").hex().upper()
@@ -205,7 +143,7 @@ def written(value: Any, *, astral: str) -> str:
             return "{" + ",".join(parts) + "}"
 
 
-@kernel
+@partial_kernel
 def json_read(call: KernelCall, texts: pa.Array) -> pa.Array:
     """Read an object into a struct: what is missing, or of another type, is null."""
     names = [field.name for field in call.gives]
@@ -216,7 +154,7 @@ def json_read(call: KernelCall, texts: pa.Array) -> pa.Array:
                 raise SparkOnlyError("a blank text as JSON; run it on Spark")
             return None
         try:
-            value = parse(text)
+            value = parse_strict(text)
         except NotJsonError as error:
             if re.search("NaN|Inf|INF", text):
                 raise SparkOnlyError("a number in JSON that is none; run it on Spark") from error
@@ -319,9 +257,6 @@ def _shown_scalar(value: Any, kind: pa.DataType) -> str:
             text = float_text(value) if kind == pa.float32() else double_text(value)
             return f'"{text}"' if text[-1].isalpha() else text
         case _ if pa.types.is_date(kind):
-            text = date_text(value)
-            if not text[0].isdigit():
-                raise SparkOnlyError("a year in JSON that is not of four digits; run it on Spark")
-            return f'"{text}"'
+            return f'"{date_text(value)}"'
         case _:
             return str(value)

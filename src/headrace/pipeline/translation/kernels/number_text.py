@@ -8,7 +8,6 @@ from typing import Any
 import pyarrow as pa
 
 from headrace.pipeline.translation.java_number import (
-    SparkOnlyError,
     agreed,
     double_decimals,
     double_text,
@@ -19,8 +18,8 @@ from headrace.pipeline.translation.kernels.cast import SparkCastError
 from headrace.pipeline.translation.kernels.row import by_distinct
 from headrace.pipeline.translation.number_format import NumberFormat, parse_number_format
 
-_WIDE = Context(prec=800)
-_MOST_PLACES = 30
+_MOST_PLACES = 340
+"""The digits after the point that Java writes of a double."""
 
 
 def _format(call: KernelCall) -> NumberFormat:
@@ -57,10 +56,10 @@ def format_number(call: KernelCall, values: pa.Array, places: pa.Array) -> pa.Ar
     def shown(value: Any, count: int) -> str | None:
         if count < 0:
             return None
-        if count > _MOST_PLACES:
-            raise SparkOnlyError(f"{count} digits after the point; run it on Spark")
-        if isinstance(value, float) and not math.isfinite(value):
-            return "NaN" if math.isnan(value) else "∞" if value > 0 else "-∞"
+        if isinstance(value, float):
+            if not math.isfinite(value):
+                return _not_finite(value)
+            count = min(count, _MOST_PLACES)
         return f"{_rounded(value, count):,f}"
 
     return by_distinct(shown, call.gives, values, places)
@@ -73,21 +72,24 @@ def format_pattern(call: KernelCall, values: pa.Array) -> pa.Array:
 
     def shown(value: Any) -> str:
         if isinstance(value, float) and not math.isfinite(value):
-            raise SparkOnlyError(f"{value} in a format; run it on Spark")
+            return _not_finite(value)
         text = f"{_rounded(value, count):f}"
-        if text.lstrip("-").startswith("0"):
-            raise SparkOnlyError("a number below 1 in a format; run it on Spark")
         return text.rstrip("0").rstrip(".") if "." in text else text
 
     return by_distinct(shown, call.gives, values)
 
 
+def _not_finite(value: float) -> str:
+    return "NaN" if math.isnan(value) else "∞" if value > 0 else "-∞"
+
+
 def _rounded(value: Any, places: int) -> Decimal:
     """Round half even; of a double Java knows only the digits that it writes."""
-    step = Decimal(1).scaleb(-places)
+    step = Decimal((0, (1,), -places))
+    wide = Context(prec=800 + places)
 
     def rounded(number: Decimal) -> Decimal:
-        return number.quantize(step, rounding=ROUND_HALF_EVEN, context=_WIDE)
+        return number.quantize(step, rounding=ROUND_HALF_EVEN, context=wide)
 
     if not isinstance(value, float):
         return rounded(Decimal(value))

@@ -6,7 +6,6 @@ from functools import cache
 
 import pyarrow as pa
 
-from headrace.pipeline.translation.java_number import SparkOnlyError
 from headrace.pipeline.translation.kernel import KernelCall, kernel
 from headrace.pipeline.translation.kernels.row import by_distinct
 
@@ -17,16 +16,16 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 
 def _matches(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
-    """Every match as Java finds them: after an empty one it goes on at the next UTF-16 unit."""
+    """Every match as Java finds them: after an empty one it goes on at the next letter.
+
+    `splits_letters` keeps out patterns with which Java would go on inside of a letter.
+    """
     place = 0
-    at_start = pattern.pattern.startswith(r"\A")
     while place <= len(text):
         match = pattern.search(text, place)
         if match is None:
             return
         is_empty = match.start() == match.end()
-        if is_empty and text[match.end() : match.end() + 1] > "\uffff" and not at_start:
-            raise SparkOnlyError(f"an empty match in {text!r}; run it on Spark")
         place = match.end() + is_empty
         yield match
 

@@ -18,9 +18,7 @@ def by_distinct(
         arrays: The arguments.
         nulls: Whether the function wants to see nulls.
     """
-    if any(pa.types.is_nested(array.type) for array in arrays):
-        arrays = tuple(array.cast(numbered(array.type)) for array in arrays)
-    columns = [array.to_pylist() for array in arrays]
+    columns = [plain_values(array) for array in arrays]
     known: dict[Any, Any] = {}
     results: list[Any] = []
     for row in zip(*columns, strict=True):
@@ -32,6 +30,12 @@ def by_distinct(
             known[key] = compute(*row)
         results.append(known[key])
     return pa.array(results, gives)
+
+
+def plain_values(array: pa.Array) -> list[Any]:
+    """The values of an array as Python objects; dates and times are numbers."""
+    kind = numbered(array.type)
+    return list((array if kind == array.type else array.cast(kind)).to_pylist())
 
 
 def numbered(kind: pa.DataType) -> pa.DataType:

@@ -6,6 +6,8 @@ from headrace.pipeline.translation.kernels import (
     bit,
     cast,
     collection,
+    decimal_number,
+    decimal_sum,
     double,
     entry,
     gathered,
@@ -35,10 +37,10 @@ from headrace.pipeline.translation.kernels import (
 from headrace.pipeline.translation.kernels.body import register_kernels
 
 KERNEL_MODULES = (
-    *(attempt, binary, bit, cast, collection, double, entry, gathered, generator, hashing),
-    *(higher_order, json, moment, number, number_cast, number_text, pattern, subquery, text, time),
+    *(attempt, binary, bit, cast, collection, decimal_number, decimal_sum, double, entry),
+    *(gathered, generator, hashing, higher_order, interval, json, moment, number, number_cast),
+    *(number_text, pattern, subquery, text, time, time_format, time_part, time_text, time_zone),
     *(url, variant, vector, word, xpath),
-    *(interval, time_format, time_part, time_text, time_zone),
 )
 """Importing them declares their kernels."""
 

@@ -9,27 +9,24 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headrace.pipeline.translation.java_number import SparkOnlyError
 from headrace.pipeline.translation.kernel import KernelCall, kernel
 from headrace.pipeline.translation.kernels.row import by_distinct
 
-_LONGEST = 1 << 31
+_MOST_INT = (1 << 31) - 1
 
 
 @kernel
 def substring(call: KernelCall, texts: pa.Array, starts: pa.Array, *lengths: pa.Array) -> pa.Array:
     """Cut a part out of a text or of bytes: from 1, or from the end if negative."""
 
-    def cut(text: Any, start: int, length: int = _LONGEST) -> Any:
-        if isinstance(text, bytes) and start < -_LONGEST // 2:
-            raise SparkOnlyError("a place before all bytes; run it on Spark")
+    def cut(text: Any, start: int, length: int = _MOST_INT) -> Any:
         first = start - 1 if start > 0 else len(text) + start if start < 0 else 0
         last = first + length
         return text[max(first, 0) : max(last, 0)] if last > first else text[:0]
 
     if pc.count_distinct(starts).as_py() == 1 and not lengths and texts.type == pa.string():
         start = pc.drop_null(starts)[0].as_py() if starts.null_count < len(starts) else None
-        if start is not None and starts.null_count == 0:
+        if start is not None and starts.null_count == 0 and start >= -_MOST_INT:
             return pc.utf8_slice_codeunits(texts, start - 1 if start > 0 else start)
     return by_distinct(cut, call.gives, texts, starts, *lengths)
 
@@ -273,8 +270,6 @@ def overlay(
 
     def overlaid(text: Any, new: Any, start: int, length: int = -1) -> Any:
         after = start + (len(new) if length < 0 else length)
-        if after >= _LONGEST:  # Java's INT wraps around
-            raise SparkOnlyError("a place beyond the largest INT; run it on Spark")
         if after < 0:
             after = max(len(text) + after, 0) + 1
         return text[: max(start - 1, 0)] + new + text[max(after - 1, 0) :]

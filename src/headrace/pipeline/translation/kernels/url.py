@@ -6,7 +6,7 @@ from urllib.parse import quote_plus, unquote_to_bytes
 import pyarrow as pa
 
 from headrace.pipeline.translation.java_number import SparkOnlyError
-from headrace.pipeline.translation.kernel import KernelCall, kernel
+from headrace.pipeline.translation.kernel import KernelCall, kernel, partial_kernel
 from headrace.pipeline.translation.kernels.cast import SparkCastError
 from headrace.pipeline.translation.kernels.row import by_distinct
 
@@ -24,7 +24,7 @@ _URL = re.compile(
 PARTS = frozenset(_URL.groupindex)
 
 
-@kernel
+@partial_kernel
 def url_part(call: KernelCall, urls: pa.Array) -> pa.Array:
     """Give a part of an address, or the value of a key of its query."""
     part, *key = call.parameters
@@ -50,19 +50,26 @@ def url_encode(call: KernelCall, texts: pa.Array) -> pa.Array:
     return by_distinct(lambda t: quote_plus(t, safe="*").replace("~", "%7E"), call.gives, texts)
 
 
+_ESCAPES = re.compile(r"(?:%[0-9A-Fa-f]{2})+")
+_NO_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
+_SIGNED = re.compile(r"%(?:\+([0-9A-Fa-f])|-0)")
+_HALF_LETTER = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
+
+
 @kernel
 def url_decode(call: KernelCall, texts: pa.Array) -> pa.Array:
     """Read characters that are written with `%`; a `%` without two digits is an error."""
 
     def decoded(text: str) -> str:
-        if re.search(r"%[+-]", text):
-            raise SparkOnlyError(f"{text!r} has a sign after %; run it on Spark")
-        if re.search(r"%(?![0-9A-Fa-f]{2})", text):
+        plain = _SIGNED.sub(lambda match: f"%0{match[1] or 0}", text)  # Java reads +1 and -0
+        if _NO_ESCAPE.search(plain):
             raise SparkCastError(f"{text!r} cannot be decoded")
-        data = unquote_to_bytes(text.replace("+", " "))
-        try:
-            return data.decode()
-        except UnicodeDecodeError as error:
-            raise SparkOnlyError(f"{text!r} is not UTF-8; run it on Spark") from error
+        return _ESCAPES.sub(lambda run: _java_utf8(run[0]), plain.replace("+", " "))
 
     return by_distinct(decoded, call.gives, texts)
+
+
+def _java_utf8(escapes: str) -> str:
+    """Bytes as UTF-8; of what is none, half a letter of UTF-16 counts as one mistake."""
+    data = _HALF_LETTER.sub("\N{REPLACEMENT CHARACTER}".encode(), unquote_to_bytes(escapes))
+    return data.decode("utf-8", "replace")

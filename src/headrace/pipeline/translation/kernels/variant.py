@@ -14,8 +14,14 @@ from typing import Any
 import pyarrow as pa
 
 from headrace.pipeline.translation.java_number import SparkOnlyError, double_text
-from headrace.pipeline.translation.kernel import KernelCall, kernel
-from headrace.pipeline.translation.kernels.json import Fields, NotJsonError, Number, parse, quoted
+from headrace.pipeline.translation.kernel import KernelCall, partial_kernel
+from headrace.pipeline.translation.kernels.json import quoted
+from headrace.pipeline.translation.kernels.json_text import (
+    Fields,
+    NotJsonError,
+    Number,
+    parse_strict,
+)
 from headrace.pipeline.translation.kernels.row import by_distinct
 
 _MOST_DIGITS = 38
@@ -33,7 +39,7 @@ class SparkVariantError(ValueError):
 def _variant(text: str) -> Any:
     """The value in a text: None, bool, str, int, Decimal, float, list or dict in order of keys."""
     try:
-        return _plain(parse(text))
+        return _plain(parse_strict(text))
     except NotJsonError as error:
         raise SparkVariantError(f"{text[:80]!r} is not JSON") from error
 
@@ -110,14 +116,14 @@ def _or_null(compute: Callable[[str], Any], *, fails: bool) -> Callable[[str], A
     return computed
 
 
-@kernel
+@partial_kernel
 def parse_variant(call: KernelCall, texts: pa.Array) -> pa.Array:
     """Check that texts are JSON; of one that is not, `try` in the parameter makes null."""
     fails = call.parameters[0] != "try"
     return by_distinct(_or_null(lambda t: (_variant(t), t)[1], fails=fails), call.gives, texts)
 
 
-@kernel
+@partial_kernel
 def is_variant_null(call: KernelCall, texts: pa.Array) -> pa.Array:
     """Whether a variant is JSON's null; a missing variant is not."""
     return by_distinct(
@@ -125,7 +131,7 @@ def is_variant_null(call: KernelCall, texts: pa.Array) -> pa.Array:
     )
 
 
-@kernel
+@partial_kernel
 def variant_get(call: KernelCall, texts: pa.Array) -> pa.Array:
     """The value at a path, cast to a type or as a variant; null if there is none.
 
@@ -175,13 +181,13 @@ def _in_range(value: int, kind: pa.DataType) -> int:
     return value
 
 
-@kernel
+@partial_kernel
 def variant_schema(call: KernelCall, texts: pa.Array) -> pa.Array:
     """The type of each variant, as Spark writes it."""
     return by_distinct(lambda text: _type_text(_type(_variant(text))), call.gives, texts)
 
 
-@kernel
+@partial_kernel
 def variant_schemas(call: KernelCall, rows: pa.Array) -> pa.Array:
     """The type that the variants of each group have in common."""
     results = []

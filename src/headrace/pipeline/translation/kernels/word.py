@@ -1,27 +1,42 @@
 """Words: capitals, similarity, check digits, and the n-th of several texts."""
 
+import unicodedata
 from typing import Any
 
 import pyarrow as pa
 
-from headrace.pipeline.translation.java_number import SparkOnlyError
 from headrace.pipeline.translation.kernel import KernelCall, kernel
 from headrace.pipeline.translation.kernels.cast import SparkCastError
 from headrace.pipeline.translation.kernels.row import by_distinct
 
 _LONGEST_PREFIX = 4
+_RECENT_LOWERS = {
+    0x1C89: 0x1C8A,
+    0xA7CB: 0x264,
+    0xA7CC: 0xA7CD,
+    0xA7CE: 0xA7CF,
+    0xA7D2: 0xA7D3,
+    0xA7D4: 0xA7D5,
+    0xA7DA: 0xA7DB,
+    0xA7DC: 0x19B,
+    **{upper: upper + 0x20 for upper in range(0x10D50, 0x10D66)},
+    **{upper: upper + 0x1B for upper in range(0x16EA0, 0x16EB9)},
+}
+"""Letters that are newer than Python's own tables, with their small letters."""
+_RECENT_TITLES = {lower: upper for upper, lower in _RECENT_LOWERS.items()}
 
 
 @kernel
 def initial_capitals(call: KernelCall, texts: pa.Array) -> pa.Array:
     """Write words, which spaces separate, with a capital and small letters."""
+    return by_distinct(lambda text: " ".join(map(_capital, text.split(" "))), call.gives, texts)
 
-    def written(text: str) -> str:
-        if not text.isascii():
-            raise SparkOnlyError("capitals outside ASCII; run it on Spark")
-        return " ".join(word[:1].upper() + word[1:].lower() for word in text.split(" "))
 
-    return by_distinct(written, call.gives, texts)
+def _capital(word: str) -> str:
+    """A word with a title-case first letter; a sigma at its end is a final one."""
+    first, lowered = word[:1], word.lower()
+    head = first.title().translate(_RECENT_TITLES)
+    return head + lowered[len(first.lower()) :].translate(_RECENT_LOWERS)
 
 
 @kernel
@@ -35,15 +50,18 @@ def luhn_check(call: KernelCall, texts: pa.Array) -> pa.Array:
     """Whether digits end with their check digit; false if there is another character."""
 
     def is_right(text: str) -> bool:
-        if not text.isascii():
-            raise SparkOnlyError("digits outside ASCII; run it on Spark")
-        if not text.isdigit():
+        if not text or not all(map(_is_java_digit, text)):
             return False
-        digits = [int(letter) for letter in reversed(text)]
+        digits = [unicodedata.decimal(letter) for letter in reversed(text)]
         doubled = [sum(divmod(2 * digit, 10)) for digit in digits[1::2]]
         return (sum(digits[::2]) + sum(doubled)) % 10 == 0
 
     return by_distinct(is_right, call.gives, texts)
+
+
+def _is_java_digit(letter: str) -> bool:
+    """Whether Java calls a UTF-16 unit a digit: those of every script, in the first plane."""
+    return letter <= "\uffff" and unicodedata.category(letter) == "Nd"
 
 
 @kernel
@@ -72,7 +90,7 @@ def occurrence(
         if count <= 0:
             raise SparkCastError("occurrences count from 1")
         if not part:
-            raise SparkOnlyError("the place of an empty text; run it on Spark")
+            return 1
         if start == 0:
             return 0
         places = [i for i in range(len(text)) if text.startswith(part, i)]

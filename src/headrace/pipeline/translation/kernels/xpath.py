@@ -13,7 +13,7 @@ import msgspec
 import pyarrow as pa
 
 from headrace.pipeline.translation.java_number import SparkOnlyError
-from headrace.pipeline.translation.kernel import KernelCall, kernel
+from headrace.pipeline.translation.kernel import KernelCall, partial_kernel
 from headrace.pipeline.translation.kernels.row import by_distinct
 
 _NAME = r"[A-Za-z_][A-Za-z0-9_]*"
@@ -111,7 +111,7 @@ def _result(nodes: list[Any], path: Path, kind: pa.DataType) -> Any:
     return int(number)
 
 
-@kernel
+@partial_kernel
 def xpath(call: KernelCall, texts: pa.Array) -> pa.Array:
     """Evaluate a path, which is the parameter, as a value of the type that the call gives."""
     path = parse_path(call.parameters[0])

@@ -1,0 +1,87 @@
+"""Where Spark evaluates an argument: most functions stop at the first argument that is null.
+
+An argument that raises for some values is guarded, so that it is evaluated only where Spark
+evaluates it. The orders were observed on Spark, function by function.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from headrace.pipeline.translation.typed import Typed
+
+EAGER = frozenset(
+    {"greatest", "least", "equal_null", "hash", "xxhash64", "format_string", "printf"}
+    | {"concat_ws", "array", "map", "array_repeat", "named_struct"}
+    | {"coalesce", "ifnull", "nvl", "nvl2", "nullif", "if", "decode"}
+)
+"""Functions that evaluate every argument, or that say themselves which they evaluate."""
+UNCLEAR = frozenset({"mask", "elt", "map_concat", "time_bucket", "concat"})
+"""Functions whose order is not known, or not the same in all of Spark's ways to run a query.
+
+They take arguments that raise only in the first place.
+"""
+_LAST_FIRST = frozenset({"pmod", "mod", "try_mod", "try_divide", "ltrim", "rtrim"})
+_LAST_OF_THREE_FIRST = frozenset({"locate", "position", "array_join"})
+_LONGEST_GUARD = 20_000
+
+
+def as_evaluated(name: str, arguments: Sequence[Typed]) -> list[Typed] | None:
+    """The arguments of a function, guarded; None if the order is not known and matters."""
+    if name in EAGER or not any(argument.can_fail for argument in arguments):
+        return list(arguments)
+    if name in UNCLEAR:
+        matters = any(a.can_fail and _absent(arguments[:n]) for n, a in enumerate(arguments))
+        return None if matters else list(arguments)
+    places = list(range(len(arguments)))
+    if name in _LAST_FIRST or (name in _LAST_OF_THREE_FIRST and len(places) == 3):  # noqa: PLR2004
+        places = [places[-1], *places[:-1]]
+    guarded = in_order(*(arguments[place] for place in places))
+    return [guarded[places.index(place)] for place in range(len(places))]
+
+
+def in_order(*values: Typed) -> list[Typed]:
+    """Values, each of which is evaluated only where none before it is null.
+
+    Beside a null literal nothing is evaluated: Spark sees it before it runs anything.
+    """
+    nulls = [value for value in values if value.is_null]
+    guarded: list[Typed] = []
+    for value in values:
+        guarded.append(_guarded(value, [*nulls, *guarded]))
+    return guarded
+
+
+def last_first(left: Typed, right: Typed) -> list[Typed]:
+    """Two values, of which Spark evaluates the second one first."""
+    return in_order(right, left)[::-1]
+
+
+def null_with(value: Typed, *parts: Typed) -> Typed:
+    """A value that is null exactly where one of its parts is."""
+    if any(part.can_fail and part.null_with is None for part in parts):
+        return value  # to look at the part would be to evaluate it
+    return msgspec.structs.replace(value, null_with=_absent(parts))
+
+
+def _guarded(value: Typed, before: Sequence[Typed]) -> Typed:
+    absent = _absent(before)
+    if not value.can_fail or not absent:
+        return value
+    present = " AND ".join(f"{text} IS NOT NULL" for text in absent)
+    if len(present) > _LONGEST_GUARD:
+        return value
+    text = f"CASE WHEN {present} THEN {value.text} END"
+    parts = None if value.null_with is None else tuple(dict.fromkeys((*absent, *value.null_with)))
+    return Typed(text, value.type, can_fail=True, null_with=parts)
+
+
+def _absent(values: Sequence[Typed]) -> tuple[str, ...]:
+    """The texts of which one is null exactly where one of the values is."""
+    found: dict[str, None] = {}
+    for value in values:
+        if value.null_with is not None:
+            found.update(dict.fromkeys(value.null_with))
+        elif not (value.is_literal and value.value is not None):
+            found[value.text] = None
+    return tuple(found)

@@ -1,0 +1,45 @@
+"""Constants that are computed while planning, to prove that a partial kernel has their result.
+
+A partial kernel is right for the values that it takes, and raises `SparkOnlyError` for others. So
+it is allowed over constants that it takes; over columns it would fail in the middle of a run.
+"""
+
+import pyarrow as pa
+from sqlglot import exp
+
+from headrace.pipeline.translation.interval_type import carrier
+from headrace.pipeline.translation.java_number import SparkOnlyError
+from headrace.pipeline.translation.kernel import has_partial
+from headrace.pipeline.translation.kernels.body import evaluate
+from headrace.pipeline.translation.refusal import unsupported
+from headrace.pipeline.translation.typed import Typed
+
+_VARYING = (exp.Column, exp.Identifier, exp.Star, exp.Query, exp.Placeholder)
+
+
+class Proofs:
+    """The constants of one query that were computed."""
+
+    def __init__(self) -> None:
+        self._proven: set[str] = set()
+
+    def check(self, value: Typed, node: exp.Expr) -> None:
+        """Check that no partial kernel meets a value that was not tried.
+
+        Raises:
+            Refused: one may.
+        """
+        text = value.text
+        for proven in self._proven:
+            text = text.replace(proven, "")
+        if not has_partial(text):
+            return
+        if any(isinstance(part, _VARYING) for part in node.walk()):
+            raise unsupported(node, "the catalogue has it for constants only")
+        try:
+            evaluate(value.text, [pa.array([0])], [], carrier(value.type))
+        except Exception as error:
+            # What else fails, fails on Spark as well.
+            if SparkOnlyError.__name__ in str(error) or isinstance(error, SparkOnlyError):
+                raise unsupported(node, "only Spark has the result for this value") from error
+        self._proven.add(value.text)
