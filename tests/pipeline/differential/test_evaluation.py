@@ -131,6 +131,7 @@ def test_a_constant_that_only_spark_computes_is_refused() -> None:
         ),
         "SELECT k, array_sort(ai, (x, y) -> CASE WHEN x < y THEN 1 ELSE -1 END) AS a FROM everyday",
         "SELECT k, array(dt, dt) AS a, map(dt, ts) AS c FROM extreme WHERE k <> 4",
+        "SELECT k, dateadd(DATE '1500-02-28', i) AS a, date_sub(dt, i) AS c FROM extreme",
         "SELECT regr_avgx(i, l) AS a, regr_avgy(d, i) AS c FROM everyday",
     ],
 )

@@ -98,14 +98,14 @@ def time_field(call: KernelCall, values: pa.Array) -> pa.Array:
 
 @kernel
 def date_add(_: KernelCall, dates: pa.Array, days: pa.Array) -> pa.Array:
-    """Add days to a date."""
-    return pc.add_checked(dates.cast(pa.int32()), days.cast(pa.int32())).cast(pa.date32())
+    """Add days to a date; beyond the last one Spark goes on at the first."""
+    return pc.add(dates.cast(pa.int32()), days.cast(pa.int32())).cast(pa.date32())
 
 
 @kernel
 def date_subtract(_: KernelCall, dates: pa.Array, days: pa.Array) -> pa.Array:
-    """Subtract days from a date."""
-    return pc.subtract_checked(dates.cast(pa.int32()), days.cast(pa.int32())).cast(pa.date32())
+    """Subtract days from a date; before the first one Spark goes on at the last."""
+    return pc.subtract(dates.cast(pa.int32()), days.cast(pa.int32())).cast(pa.date32())
 
 
 @kernel
