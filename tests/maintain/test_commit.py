@@ -191,6 +191,19 @@ def test_the_hint_has_the_eight_fields() -> None:
     }
 
 
+def test_a_commit_follows_the_newest_state_though_the_hint_lags_and_a_state_between_is_gone() -> (
+    None
+):
+    store = table("a")
+    hint = store.objects["_transaction_log/_last_checkpoint"]
+    for name in "bcd":
+        writer(store).commit([entry(name)])
+    store.objects["_transaction_log/_last_checkpoint"] = hint
+    del store.objects["_transaction_log/state-v00000000000000000002/_manifest.avro"]
+    assert writer(store).commit([entry("e")]).version == 5
+    assert set(oracle.read(store.objects).files) == set("abcde")
+
+
 @pytest.mark.parametrize("hint", [None, b"nonsense", b'{"version": 0}', b'{"version": 77}'])
 def test_the_hint_is_only_a_hint(hint: bytes | None) -> None:
     store = table("a")

@@ -105,13 +105,8 @@ def read_state(store: Store, home: Home, version: int) -> StateManifest:
 
 def list_states(store: WritableStore, home: Home) -> list[int]:
     """The versions of all states, oldest first."""
-    versions = []
-    for listed in store.list_tree(home.root):
-        folder, _, name = listed.path.removeprefix(f"{home.root}/").rpartition("/")
-        version = parse_state_directory(folder) if name == STATE_FILE else None
-        if version is not None:
-            versions.append(version)
-    return sorted(versions)
+    listed = store.list_tree(home.root)
+    return sorted(_state_versions(meta.path.removeprefix(f"{home.root}/") for meta in listed))
 
 
 def newest_state(store: WritableStore, home: Home) -> StateManifest | None:
@@ -139,10 +134,15 @@ def read_base(store: WritableStore, home: Home) -> Base:
         LogGapError: version files are missing.
     """
     state = newest_state(store, home)
+    listed = {meta.path.removeprefix(f"{home.root}/"): meta for meta in store.list_tree(home.root)}
+    # The hint may be older than a state that does not follow it without a gap.
+    newest = max(_state_versions(listed), default=NO_VERSION)
+    if state is not None and newest > state.state_version:
+        state = _probe(store, home, newest)
     after = NO_VERSION if state is None else state.state_version
+    first = first_name(max(after, 0))
     names = {
-        listed.path.rpartition("/")[2]: listed.modified_ms
-        for listed in store.list(home.root, start_from=first_name(max(after, 0)))
+        name: meta.modified_ms for name, meta in listed.items() if "/" not in name and name >= first
     }
     versions = sorted(
         parsed.version for name in names if isinstance(parsed := parse_name(name), CommitName)
@@ -177,6 +177,15 @@ def require_base(base: Base, *, table: str) -> Base:
     if base.version == NO_VERSION:
         raise NotIndexTablesError(table=table)
     return base
+
+
+def _state_versions(names: Iterable[str]) -> Iterator[int]:
+    """The versions of the states among the names of a log's files."""
+    for name in names:
+        folder, _, file = name.rpartition("/")
+        version = parse_state_directory(folder) if file == STATE_FILE else None
+        if version is not None:
+            yield version
 
 
 def _probe(store: Store, home: Home, version: int) -> StateManifest | None:
