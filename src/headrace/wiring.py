@@ -38,7 +38,7 @@ from headrace.storage.address import SCHEMES, Service, parse_address
 from headrace.storage.local import LocalStore
 from headrace.storage.location import local_root, scheme_of
 from headrace.storage.option import HiddenOptions, parse_options
-from headrace.storage.reaching import ReachingStore
+from headrace.storage.routing import RoutingStore
 from headrace.storage.retrying_write import RetryingWritableStore
 from headrace.storage.store import Store, WritableStore
 
@@ -93,7 +93,7 @@ def open_files(store: Store, *, options: Mapping[str, Any] | None = None) -> Sto
     """The same store for what the log names: absolute addresses are opened where they are."""
     home = SCHEMES.get(scheme_of(store.root))
     options = None if options is None else HiddenOptions(options)
-    return ReachingStore(store, open_other=partial(_open_other, home=home, options=options))
+    return RoutingStore(store, open_other=partial(_open_other, home=home, options=options))
 
 
 def _open_other(uri: str, *, home: Service | None, options: Mapping[str, Any] | None) -> Store:

@@ -16,7 +16,7 @@ from headrace.metrics.event import Event
 from headrace.metrics.reporter import Reporter
 from headrace.serve.request import WireRequest
 from headrace.serve.root import Roots
-from headrace.storage.confined import ConfinedReachingStore, ConfinedStore
+from headrace.storage.confined import ConfinedRoutingStore, ConfinedStore
 from headrace.storage.location import scheme_of
 from headrace.storage.store import Store
 from headrace.table import Snapshot, Table
@@ -95,7 +95,7 @@ class Catalog:
             reporter=_Renaming(self._reporter, name),
             cache_bytes=self._cache_bytes,
         )
-        table.data_store = ConfinedReachingStore(
+        table.data_store = ConfinedRoutingStore(
             store, allowed=self.roots.uris, open_other=self._confined
         )
         return table

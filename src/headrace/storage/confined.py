@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 from headrace.errors import UnsafePathError
 from headrace.storage.local import LocalStore
-from headrace.storage.reaching import ReachingStore
+from headrace.storage.routing import RoutingStore
 from headrace.storage.store import Store
 
 
@@ -32,7 +32,7 @@ class ConfinedStore(LocalStore):
         return full
 
 
-class ConfinedReachingStore(ReachingStore):
+class ConfinedRoutingStore(RoutingStore):
     """A store that reaches beyond its root, as far as other allowed roots."""
 
     def __init__(

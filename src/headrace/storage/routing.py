@@ -1,4 +1,4 @@
-"""A store that reaches beyond its root: the log may name files by absolute addresses."""
+"""Route each path to the store that has it: a log may name files by absolute addresses."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -12,7 +12,7 @@ from headrace.storage.store import ObjectMeta, RequestCost, Store, Tail
 _AUTHORITY = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]+://[^/]*")
 
 
-class ReachingStore:
+class RoutingStore:
     """The table's own store for what lies below its root, another one for every other place.
 
     Paths are as for the table's store, or absolute: an address with a scheme, or a path from the
@@ -28,7 +28,7 @@ class ReachingStore:
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle where to look, not what is open."""
-        return partial(ReachingStore, open_other=self._open_other), (self._inner,)
+        return partial(RoutingStore, open_other=self._open_other), (self._inner,)
 
     @property
     def root(self) -> str:
@@ -41,12 +41,12 @@ class ReachingStore:
         return self._inner.request_cost
 
     def list(self, directory: str, *, start_from: str = "") -> Iterator[ObjectMeta]:
-        """The objects of one directory; their paths are as the store that has them tells them."""
+        """The objects of one directory, with the paths of the store that has them."""
         store, place = self._locate(directory)
         return store.list(place, start_from=start_from)
 
     def list_tree(self, directory: str) -> Iterator[ObjectMeta]:
-        """All objects below a directory; their paths are as the store that has them tells them."""
+        """All objects below a directory, with the paths of the store that has them."""
         store, place = self._locate(directory)
         return store.list_tree(place)
 
