@@ -38,8 +38,8 @@ from headrace.storage.address import SCHEMES, Service, parse_address
 from headrace.storage.local import LocalStore
 from headrace.storage.location import local_root, scheme_of
 from headrace.storage.option import HiddenOptions, parse_options
-from headrace.storage.routing import RoutingStore
 from headrace.storage.retrying_write import RetryingWritableStore
+from headrace.storage.routing import RoutingStore
 from headrace.storage.store import Store, WritableStore
 
 T = TypeVar("T")
