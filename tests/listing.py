@@ -1,4 +1,4 @@
-"""What a snapshot lists, in a form that compares with the oracle."""
+"""The files that a snapshot lists, in a form that can be compared with the oracle."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -24,16 +24,16 @@ COLUMNS = (
     "tags",
 )
 AS_WRITTEN = tuple(name for name in COLUMNS if name != "typed_partition_values")
-"""What can be told of every file, though its partition values be malformed."""
+"""The columns that are known for every file, even if its partition values are malformed."""
 
 
 def open_snapshot(table: Path, version: int | None = None) -> headrace.Snapshot:
-    """The snapshot of a local table."""
+    """Open a snapshot of a local table."""
     return headrace.Table(str(table)).snapshot(version=version)
 
 
 def by_key(files: Iterable[headrace.LiveFile]) -> dict[Key, headrace.LiveFile]:
-    """Live files by key; a key that comes twice is an error of its own."""
+    """Return live files by key, and fail on a key that is listed twice."""
     found: dict[Key, headrace.LiveFile] = {}
     for file in files:
         key = Key(canonical(file.path), file.dv_id)
@@ -43,17 +43,17 @@ def by_key(files: Iterable[headrace.LiveFile]) -> dict[Key, headrace.LiveFile]:
 
 
 def keys_of(table: Path, version: int | None = None) -> set[Key]:
-    """The keys that are live at a version."""
+    """Return the keys that are live at a version."""
     return set(by_key(open_snapshot(table, version).scan()))
 
 
 def paths_of(table: Path, version: int | None = None) -> list[str]:
-    """The paths that are live at a version, as the log has them, sorted."""
+    """Return the paths that are live at a version, as the log spells them, sorted."""
     return sorted(file.path for file in open_snapshot(table, version).scan())
 
 
 def facts(file: headrace.LiveFile) -> dict[str, Any]:
-    """What a live file shows of its add action."""
+    """Return the fields of a live file that come from its add action."""
     return {
         "path": file.path,
         "dv_id": file.dv_id,
@@ -66,7 +66,7 @@ def facts(file: headrace.LiveFile) -> dict[str, Any]:
 
 
 def expected_facts(add: Action) -> dict[str, Any]:
-    """The same, from the add action itself."""
+    """Return the same fields, from the add action itself."""
     return {
         "path": add["path"],
         "dv_id": dv_id(add.get("deletionVector")),
@@ -81,12 +81,12 @@ def expected_facts(add: Action) -> dict[str, Any]:
 def file_rows(
     files: Iterable[headrace.LiveFile], columns: Sequence[str] = COLUMNS
 ) -> list[dict[str, Any]]:
-    """Live files as plain values by column, sorted: leaves may be read in any order."""
+    """Return live files as plain values by column, sorted, because leaves are read in any order."""
     return _sorted({name: _plain(getattr(file, name)) for name in columns} for file in files)
 
 
 def batch_rows(batches: Iterable[pa.RecordBatch]) -> list[dict[str, Any]]:
-    """The rows of batches as plain values by column, sorted in the same way."""
+    """Return the rows of batches as plain values by column, sorted in the same way."""
     rows = (row for batch in batches for row in batch.to_pylist(maps_as_pydicts="strict"))
     return _sorted({name: _plain(value) for name, value in row.items()} for row in rows)
 

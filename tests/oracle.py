@@ -16,7 +16,7 @@ from urllib.parse import unquote
 import pyarrow.parquet as pq
 
 Action: TypeAlias = Mapping[str, Any]
-"""One action without its wrapper; a line of a commit is {"add": Action} and so on."""
+"""One action without its wrapper; a line of a commit is, for example, {"add": Action}."""
 
 COMMIT = re.compile(r"(\d{20})\.json")
 SINGLE = re.compile(r"(\d{20})\.checkpoint(?:\.[0-9a-f-]{36})?\.(?:parquet|json)")
@@ -24,7 +24,7 @@ PART = re.compile(r"(\d{20})\.checkpoint\.(\d{10})\.(\d{10})\.parquet")
 
 
 class Key(NamedTuple):
-    """Two actions with one key speak of one logical file."""
+    """Two actions with the same key refer to the same logical file."""
 
     path: str
     dv_id: str | None
@@ -32,7 +32,7 @@ class Key(NamedTuple):
 
 @dataclass
 class State:
-    """What the log says at one version."""
+    """The state of a table at one version."""
 
     protocol: Action | None = None
     metadata: Action | None = None
@@ -42,7 +42,7 @@ class State:
     removed: dict[Key, Action] = field(default_factory=dict)
 
     def apply(self, commit: Iterable[Action]) -> None:
-        """Take in one commit, or one checkpoint; the order of its actions means nothing."""
+        """Apply one commit or one checkpoint; the order of its actions does not matter."""
         for line in commit:
             for name, action in line.items():
                 self._apply(name, action)
@@ -70,7 +70,7 @@ class State:
 
 
 def dv_id(vector: Action | None) -> str | None:
-    """The id of a deletion vector; an offset belongs to it only if it is there."""
+    """Return the id of a deletion vector; the offset is part of it only if present."""
     if not vector:
         return None
     base: str = vector["storageType"] + vector["pathOrInlineDv"]
@@ -78,7 +78,7 @@ def dv_id(vector: Action | None) -> str | None:
 
 
 def canonical(path: str) -> str:
-    """`file:///x`, `file:/x` and `/x` are one file, and so are `a%20b` and `a b`."""
+    """Return one spelling for `file:///x`, `file:/x` and `/x`, and for `a%20b` and `a b`."""
     return re.sub(r"^file:/+", "/", unquote(path))
 
 
@@ -87,15 +87,15 @@ def key_of(action: Action) -> Key:
 
 
 def versions(table: Path) -> list[int]:
-    """Every version that has a commit or a checkpoint."""
+    """Return every version that has a commit or a checkpoint."""
     commits, checkpoints = _list_log(table)
     return sorted(commits.keys() | checkpoints.keys())
 
 
 def replay(table: Path, version: int, *, tail: Iterable[str] = ()) -> State:
-    """The state at a version; KeyError names a commit that is missing.
+    """Return the state at a version, or raise a KeyError that names the missing commit.
 
-    The tail names ratified commits by their path below the log.
+    `tail` lists ratified commits by their path below the log.
     """
     commits, checkpoints = _list_log(table)
     commits |= {int(Path(name).name[:20]): table / "_delta_log" / name for name in tail}
@@ -109,12 +109,12 @@ def replay(table: Path, version: int, *, tail: Iterable[str] = ()) -> State:
 
 
 def live_files(table: Path, version: int) -> dict[Key, Action]:
-    """The live files of a version, by key."""
+    """Return the live files of a version, by key."""
     return replay(table, version).live
 
 
 def read_commit(path: Path) -> Iterator[Action]:
-    """The actions of a JSON file, each in its wrapper."""
+    """Yield the actions of a JSON file, each in its wrapper."""
     for line in path.read_text(encoding="utf-8-sig").split("\n"):
         if line.strip():
             yield json.loads(line)
@@ -141,7 +141,7 @@ def _read_checkpoint(path: Path) -> Iterator[Action]:
     for line in read_commit(path) if path.suffix == ".json" else _read_parquet(path):
         yield line
         if sidecar := line.get("sidecar"):
-            # A path may be absolute, of the machine that wrote it: only its name counts here.
+            # The path may be absolute on the machine that wrote it, so use only its file name.
             name = Path(unquote(sidecar["path"])).name
             yield from _read_parquet(path.parent / "_sidecars" / name)
 

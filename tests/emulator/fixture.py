@@ -1,4 +1,4 @@
-"""Fixtures: each emulator runs once in a session, and only if a test asks for it."""
+"""Fixtures for the emulators: each runs once per session, and only if a test asks for it."""
 
 from collections.abc import Iterator
 
@@ -38,7 +38,7 @@ def gcs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
 
 @pytest.fixture(params=["local", "s3", "azure"])
 def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Place:
-    """Every store that can be written to here."""
+    """Each store that the tests can write to."""
     if request.param == "local":
         return local_place(tmp_path_factory.mktemp("lake"))
     found: Place = request.getfixturevalue(request.param)
@@ -47,6 +47,6 @@ def place(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 @pytest.fixture(params=["s3", "azure"])
 def remote(request: pytest.FixtureRequest) -> Place:
-    """Every remote store that can be written to here."""
+    """Each remote store that the tests can write to."""
     found: Place = request.getfixturevalue(request.param)
     return found

@@ -1,4 +1,4 @@
-"""A bucket of an emulator, and what it takes to open it."""
+"""A bucket in an emulator, with the options needed to open it."""
 
 import base64
 import hashlib
@@ -38,7 +38,7 @@ class Place:
         return wiring.open_writable_store(self.uri(table), options=self.options)
 
     def upload(self, folder: Path, table: str) -> str:
-        """Copy a folder's files, and return the address of the copy."""
+        """Copy the files of a folder into the store, and return the address of the copy."""
         if self.name == "gcs":
             _upload_to_fake_gcs(self.endpoint, folder, table)
             return self.uri(table)

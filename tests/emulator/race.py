@@ -1,7 +1,7 @@
-"""One process of a race: it tries to create every object of a series, and reports what it won.
+"""One process of a race: it tries to create a series of objects, and reports which it won.
 
-Run as `python -m tests.emulator.race`: settings enter as JSON on standard input, the numbers of the
-rounds that were won leave as JSON on standard output.
+Run as `python -m tests.emulator.race`. It reads its settings as JSON from standard input, and
+writes the numbers of the rounds it won as JSON to standard output.
 """
 
 import json

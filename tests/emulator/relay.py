@@ -1,4 +1,4 @@
-"""A relay in front of a store that loses answers: the store has done what it was asked."""
+"""A relay in front of a store that loses responses to requests that the store has executed."""
 
 import socket
 import threading
@@ -10,7 +10,7 @@ _CHUNK = 1 << 16
 
 
 class Relay:
-    """Passes requests on, and drops the answers to some of the writes."""
+    """Forwards requests, and drops the responses to some of the writes."""
 
     def __init__(self, target: str, *, every: int) -> None:
         parts = urlsplit(target)
@@ -22,7 +22,7 @@ class Relay:
         self.writes = 0
         self.lost = 0
         self.heads: list[bytes] = []
-        """The first lines of all requests."""
+        """The head of each request."""
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.endpoint = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
 
@@ -39,7 +39,7 @@ class Relay:
         self._listener.close()
 
     def _pass_on(self, client: socket.socket) -> None:
-        """Serve one request a connection: its answer comes whole, or not at all."""
+        """Serve one request per connection: its response arrives whole, or not at all."""
         with client, socket.create_connection(self._target) as store:
             request = _read_message(client)
             if not request:

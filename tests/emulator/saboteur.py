@@ -1,4 +1,4 @@
-"""A server that answers as a store does on a bad day."""
+"""A server that fails the way object stores fail."""
 
 import threading
 import time
@@ -20,7 +20,7 @@ class Answer:
     body: bytes = b""
     headers: dict[str, str] = field(default_factory=dict)
     promised_bytes: int | None = None
-    """More bytes than come: the connection is closed in the middle of the body."""
+    """A content length larger than the body: the connection closes in the middle of the body."""
     delay_s: float = 0.0
 
 
@@ -30,7 +30,7 @@ def failure(status: int, code: str = "") -> Answer:
 
 
 class Saboteur:
-    """Answers every request as a function says, and counts them."""
+    """Answers every request with the result of a function, and records the requests."""
 
     def __init__(self, answer: Callable[[str, str], Answer]) -> None:
         self.answer = answer
@@ -40,7 +40,7 @@ class Saboteur:
 
 @contextmanager
 def sabotaged(answer: Callable[[str, str], Answer]) -> Iterator[Saboteur]:
-    """Run such a server on loopback."""
+    """Run a `Saboteur` on loopback."""
     saboteur = Saboteur(answer)
 
     class Handler(BaseHTTPRequestHandler):
@@ -68,7 +68,7 @@ def sabotaged(answer: Callable[[str, str], Answer]) -> Iterator[Saboteur]:
         do_GET = do_HEAD = do_PUT = do_POST = do_DELETE = do_PROPFIND = respond  # noqa: N815
 
         def log_message(self, *_: object) -> None:
-            """Say nothing."""
+            """Log nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True

@@ -1,4 +1,4 @@
-"""Emulators of object stores, started for the tests that need one, on loopback only."""
+"""Start emulators of object stores for the tests that need one, on loopback only."""
 
 import os
 import shutil
@@ -18,11 +18,11 @@ _PATIENCE_S = 60
 
 
 class UnavailableError(Exception):
-    """The machine lacks what an emulator needs."""
+    """This machine lacks a tool that an emulator needs."""
 
 
 def cache_folder() -> Path:
-    """Where emulators that had to be fetched or built are kept for the next time."""
+    """Return the folder that keeps downloaded or built emulators for later runs."""
     base = os.environ.get("HEADRACE_EMULATORS") or Path.home() / ".cache" / "headrace-emulators"
     folder = Path(base)
     folder.mkdir(parents=True, exist_ok=True)
@@ -31,7 +31,7 @@ def cache_folder() -> Path:
 
 @contextmanager
 def started(command: list[str], port: int, folder: Path) -> Iterator[str]:
-    """Run a server until the end of the block."""
+    """Run a server until the end of the block, and yield its endpoint."""
     with (folder / "server.log").open("wb") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder)
     try:
@@ -68,7 +68,7 @@ def free_port() -> int:
 
 @contextmanager
 def moto(folder: Path) -> Iterator[str]:
-    """S3."""
+    """Run an S3 emulator."""
     port = free_port()
     command = [sys.executable, "-W", "ignore", "-m", "moto.server", "-H", "127.0.0.1"]
     with started([*command, "-p", str(port)], port, folder) as endpoint:
@@ -77,7 +77,7 @@ def moto(folder: Path) -> Iterator[str]:
 
 @contextmanager
 def azurite(folder: Path) -> Iterator[str]:
-    """Azure Blob Storage."""
+    """Run an Azure Blob Storage emulator."""
     port = free_port()
     command = [*azurite_command(), "--silent", "--skipApiVersionCheck", "--inMemoryPersistence"]
     command += ["--disableTelemetry", "--blobHost", "127.0.0.1", "--blobPort", str(port)]
@@ -87,7 +87,7 @@ def azurite(folder: Path) -> Iterator[str]:
 
 @cache
 def azurite_command() -> list[str]:
-    """The command that runs azurite, which is fetched with npm the first time."""
+    """Return the command that runs azurite, downloading it with npm the first time."""
     node = shutil.which("node") or _node_of_pypi()
     folder = cache_folder() / AZURITE.replace("@", "-")
     entry = folder / "node_modules/azurite/dist/src/blob/main.js"
@@ -112,7 +112,7 @@ def _node_of_pypi() -> str:
 
 @contextmanager
 def fake_gcs(folder: Path) -> Iterator[str]:
-    """Google Cloud Storage, for reads: it does not implement the client's way of writing."""
+    """Run a Google Cloud Storage emulator, for reads only: it cannot take this client's writes."""
     port = free_port()
     command = [str(fake_gcs_binary()), "-scheme", "http", "-host", "127.0.0.1"]
     command += ["-port", str(port), "-backend", "memory"]
@@ -123,7 +123,7 @@ def fake_gcs(folder: Path) -> Iterator[str]:
 
 @cache
 def fake_gcs_binary() -> Path:
-    """The server, which is built with Go the first time."""
+    """Return the path of the server, building it with Go the first time."""
     binary = cache_folder() / "fake-gcs-server"
     if not binary.exists():
         go = shutil.which("go")

@@ -1,7 +1,7 @@
-"""Actions as a writer would put them into a commit: plain dicts, small and complete.
+"""Build log actions as plain dicts, as a writer puts them into a commit.
 
-What enters are the few facts a test cares about; what leaves is one line of a commit,
-`{"add": {...}}` and so on.
+Each function takes the few fields that a test cares about, fills in the rest, and returns one line
+of a commit, such as `{"add": {...}}`.
 """
 
 import json
@@ -26,7 +26,7 @@ def add(  # noqa: PLR0913 - one keyword for each field a test may want to set
     vector: Mapping[str, Any] | None = None,
     modified_ms: int = MODIFIED_MS,
 ) -> Line:
-    """A file that comes, or comes again."""
+    """Return an add action, for a new file or one that was added before."""
     action: dict[str, Any] = {
         "path": path,
         "partitionValues": dict(partition_values or {}),
@@ -39,25 +39,25 @@ def add(  # noqa: PLR0913 - one keyword for each field a test may want to set
 
 
 def remove(path: str, *, vector: Mapping[str, Any] | None = None) -> Line:
-    """A file that goes."""
+    """Return a remove action."""
     action = {"path": path, "deletionTimestamp": MODIFIED_MS, "dataChange": True}
     return {"remove": action | ({} if vector is None else {"deletionVector": vector})}
 
 
 def vector(name: str, *, storage: str = "u", offset: int | None = 1) -> dict[str, Any]:
-    """A deletion vector; inline ones have no offset."""
+    """Return a deletion vector descriptor; inline vectors have no offset."""
     found = {"storageType": storage, "pathOrInlineDv": name, "sizeInBytes": 36, "cardinality": 2}
     return found if offset is None else found | {"offset": offset}
 
 
 def statistics(rows: int, *, low: int = 0, high: int = 9) -> str:
-    """The statistics of the column id, as JSON."""
+    """Return file statistics for the column `id`, as JSON."""
     bounds = {"minValues": {"id": low}, "maxValues": {"id": high}, "nullCount": {"id": 0}}
     return json.dumps({"numRecords": rows, **bounds})
 
 
 def protocol(*, reader: int = 3, features: Sequence[str] = READER_FEATURES) -> Line:
-    """A protocol; versions below 3 have no list of features."""
+    """Return a protocol action; reader versions below 3 have no feature list."""
     if reader != 3:
         return {"protocol": {"minReaderVersion": reader, "minWriterVersion": 2}}
     names = list(features)
@@ -71,7 +71,7 @@ def metadata(
     partition_columns: Sequence[str] = PARTITION_COLUMNS,
     properties: Mapping[str, str] | None = None,
 ) -> Line:
-    """A schema of flat, nullable columns."""
+    """Return a metadata action whose schema has flat, nullable columns."""
     fields = [
         {"name": name, "type": kind, "nullable": True, "metadata": {}}
         for name, kind in (columns or COLUMNS).items()
@@ -89,17 +89,17 @@ def metadata(
 
 
 def txn(app: str, version: int) -> Line:
-    """How far an application has got."""
+    """Return a txn action: the last version that an application has committed."""
     return {"txn": {"appId": app, "version": version, "lastUpdated": MODIFIED_MS}}
 
 
 def domain(name: str, configuration: str = "", *, removed: bool = False) -> Line:
-    """Configuration of one domain."""
+    """Return the configuration of one domain."""
     return {"domainMetadata": {"domain": name, "configuration": configuration, "removed": removed}}
 
 
 def commit_info(*, timestamp_ms: int | None = None) -> Line:
-    """What the writer says about its commit; a timestamp makes it an in-commit timestamp."""
+    """Return a commitInfo action, with an in-commit timestamp if `timestamp_ms` is given."""
     info: dict[str, Any] = {"timestamp": MODIFIED_MS, "operation": "WRITE"}
     return {
         "commitInfo": info if timestamp_ms is None else info | {"inCommitTimestamp": timestamp_ms}
@@ -107,5 +107,5 @@ def commit_info(*, timestamp_ms: int | None = None) -> Line:
 
 
 def opening(**properties: str) -> list[Line]:
-    """What every log starts with."""
+    """Return the actions that every log starts with."""
     return [protocol(), metadata(properties=properties)]

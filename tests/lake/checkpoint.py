@@ -1,6 +1,6 @@
-"""Checkpoints of every form that the protocol knows, from one state.
+"""Write a table state as a checkpoint, in every form that the protocol allows.
 
-`Shape` says how a checkpoint looks, `write_checkpoint` writes it and gives its files back.
+`Shape` describes the layout of a checkpoint. `write_checkpoint` writes one and returns its files.
 """
 
 import uuid
@@ -22,7 +22,7 @@ from tests.oracle import State
 
 
 class Form(Enum):
-    """What a checkpoint is called, and how it is encoded."""
+    """How a checkpoint is named and encoded."""
 
     CLASSIC = "classic"
     MULTI_PART = "multi-part"
@@ -32,7 +32,7 @@ class Form(Enum):
 
 
 class Tombstones(Enum):
-    """Whether removed files are still mentioned."""
+    """Whether the checkpoint keeps the tombstones of removed files."""
 
     KEPT = "kept"
     EXPIRED = "expired"
@@ -47,7 +47,7 @@ class Statistics(Enum):
 
 
 class TypedValues(Enum):
-    """Which partition columns have a typed column, `partitionValues_parsed`, in Parquet."""
+    """Which partition columns have a typed value in `partitionValues_parsed`, in Parquet."""
 
     NONE = ()
     SOME = ("part",)
@@ -55,7 +55,7 @@ class TypedValues(Enum):
 
 
 class Encoding(Enum):
-    """How Parquet encodes and compresses, as far as a reader may notice."""
+    """How Parquet encodes and compresses the data, as far as a reader can notice."""
 
     USUAL = "usual"
     PLAIN = "no dictionaries"
@@ -85,7 +85,7 @@ _ENCODINGS: dict[Encoding, dict[str, Any]] = {
 
 
 class Columns(Enum):
-    """Whether columns without any value are there."""
+    """Whether columns without any values are written."""
 
     ALL = "all"
     USED = "used"
@@ -93,7 +93,7 @@ class Columns(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Shape:
-    """How a checkpoint looks; no sidecars means that its file actions are inline."""
+    """The layout of a checkpoint; without sidecars, its file actions are inline."""
 
     form: Form
     parts: int = 2
@@ -114,7 +114,7 @@ CLASSIC = Shape(form=Form.CLASSIC)
 
 
 def write_checkpoint(table: Path, version: int, state: State, shape: Shape = CLASSIC) -> list[Path]:
-    """Write the checkpoint of a state; the manifest, or the first part, comes first."""
+    """Write the checkpoint of a state and return its files, the manifest or first part first."""
     files = list(_file_rows(state, shape))
     rest = list(_other_rows(state))
     stem = log_of(table) / f"{version:020}.checkpoint"
@@ -147,7 +147,7 @@ def _write_manifest(stem: Path, version: int, rows: Sequence[dict[str, Any]], sh
 
 
 def _name(version: int, shape: Shape) -> str:
-    """A UUID that depends on nothing but what is written, so that failures repeat."""
+    """Return a UUID that depends only on what is written, so that failures are reproducible."""
     return str(uuid.uuid5(uuid.NAMESPACE_OID, f"{version} {shape}"))
 
 

@@ -1,4 +1,4 @@
-"""Logs that are about time: when each commit was made, by its file or by its own account."""
+"""Write logs with chosen file times and in-commit timestamps, for tests of time travel."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ _SINCE_MS = "delta.inCommitTimestampEnablementTimestamp"
 class Clock:
     """File times of all commits, and in-commit timestamps of the last ones.
 
-    Where every commit has its own timestamp, the table was created that way, and no property
-    says since when.
+    If every commit has an in-commit timestamp, the table was created with them enabled, and no
+    property records the version since when.
     """
 
     modified_ms: Sequence[int]
@@ -25,11 +25,11 @@ class Clock:
 
     @property
     def since(self) -> int:
-        """The first version that carries its own timestamp."""
+        """The first version that has an in-commit timestamp."""
         return len(self.modified_ms) - len(self.in_commit_ms)
 
     def write(self, table: Path) -> Path:
-        """Write a table with these times; each version adds the file of its number."""
+        """Write a table with these times; each version adds one file, named after the version."""
         for version, ms in enumerate(self.modified_ms):
             lines: list[Line] = []
             if version >= self.since:
@@ -50,7 +50,7 @@ class Clock:
         return {_ENABLED: "true", _SINCE_VERSION: str(self.since), _SINCE_MS: str(first)}
 
     def version_at(self, ms: int) -> int | None:
-        """The last version at or before a time, found by looking at every commit."""
+        """Return the last version at or before a time, by checking every commit."""
         if self.in_commit_ms and (self.since == 0 or ms >= self.in_commit_ms[0]):
             early = [self.since + i for i, own in enumerate(self.in_commit_ms) if own <= ms]
         else:

@@ -1,4 +1,4 @@
-"""Files of which nothing is known but their keys: what a seen set is given."""
+"""Files known only by their keys, as input for a seen set."""
 
 from collections.abc import Iterable
 
@@ -7,7 +7,7 @@ from headrace.protocol.key import FileKey
 
 
 def files_of(keys: Iterable[FileKey]) -> list[Remove]:
-    """A file for each key."""
+    """Return a file for each key."""
     return list(map(_file, keys))
 
 

@@ -1,6 +1,7 @@
-"""The files of a log other than checkpoints, written one by one.
+"""Write the files of a log other than checkpoints, one by one.
 
-`state_at` folds lines into the truth; the writers put lines, or what they sum up to, on disk.
+`state_at` replays commits into the expected state. The other functions write commits, compactions,
+checksums and hints to disk.
 """
 
 import json
@@ -16,7 +17,7 @@ History = Sequence[Sequence[Line]]
 
 
 def state_at(history: History, version: int) -> State:
-    """The truth: what the lines of all commits up to a version sum up to."""
+    """Return the expected state: the result of replaying all commits up to a version."""
     state = State()
     for commit in history[: version + 1]:
         state.apply(commit)
@@ -24,19 +25,19 @@ def state_at(history: History, version: int) -> State:
 
 
 def log_of(table: Path) -> Path:
-    """The log directory of a table; it is made if need be."""
+    """Return the log directory of a table, creating it if needed."""
     log = table / "_delta_log"
     log.mkdir(parents=True, exist_ok=True)
     return log
 
 
 def commit_path(table: Path, version: int) -> Path:
-    """Where the commit of a version lies."""
+    """Return the path of a version's commit."""
     return log_of(table) / f"{version:020}.json"
 
 
 def write_lines(path: Path, lines: Sequence[Mapping[str, Any]]) -> Path:
-    """Write JSON lines; a file that has them already is not touched."""
+    """Write JSON lines; a file that already has this content is left untouched."""
     path.parent.mkdir(parents=True, exist_ok=True)
     text = "".join(json.dumps(line) + "\n" for line in lines)
     if not path.exists() or path.read_text(encoding="utf-8") != text:
@@ -47,7 +48,7 @@ def write_lines(path: Path, lines: Sequence[Mapping[str, Any]]) -> Path:
 def write_commit(
     table: Path, version: int, lines: Sequence[Line], *, modified_ms: int | None = None
 ) -> Path:
-    """Write one commit, with a modification time if one is given."""
+    """Write one commit, with the given modification time, if any."""
     path = write_lines(commit_path(table, version), lines)
     if modified_ms is not None:
         os.utime(path, ns=(modified_ms * 1_000_000, modified_ms * 1_000_000))
@@ -55,14 +56,14 @@ def write_commit(
 
 
 def write_history(table: Path, history: History) -> Path:
-    """Write all commits from version 0 on, and give the table back."""
+    """Write all commits from version 0 on, and return the table."""
     for version, lines in enumerate(history):
         write_commit(table, version, lines)
     return table
 
 
 def write_compaction(table: Path, first: int, last: int, history: History) -> Path:
-    """Write the compaction of the commits first to last, both included."""
+    """Write the compaction of the commits `first` to `last`, both inclusive."""
     state = State()
     files: dict[Key, Line] = {}
     domains: dict[str, Action] = {}
@@ -97,7 +98,7 @@ def write_checksum(table: Path, version: int, state: State) -> Path:
 
 
 def write_hint(table: Path, version: int, **embedded: Any) -> Path:
-    """Write `_last_checkpoint`, right or wrong."""
+    """Write `_last_checkpoint`; its version may be wrong."""
     return write_lines(
         log_of(table) / "_last_checkpoint", [{"version": version, "size": 1, **embedded}]
     )

@@ -1,6 +1,6 @@
 """Partition values as writers spell them, what each spelling means, and conditions on them.
 
-The meaning stands beside each text, so that a test needs no parser to know what is right.
+The meaning is listed next to each text, so tests need no parser to know the right answer.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +11,7 @@ Texts: TypeAlias = Mapping[str, str | None]
 
 
 class Malformed:
-    """The meaning of a text that is not of its column's type: any value at all, or none."""
+    """The meaning of a text that is not valid for its column's type: any value, or null."""
 
 
 MALFORMED = Malformed()
@@ -22,7 +22,7 @@ PARTS: Sequence[str | None] = (
     *("a=b/c", "%20", "100%", "ü", "u\u0308", "'", '"', "\\", "line\nbreak", "tab\t", "\x01"),
     *("null", "NULL", "__HIVE_DEFAULT_PARTITION__", "\U0010ffff", "y" * 80, "y" * 5000),
 )
-"""Texts of the string column `part`: every one means itself, but the empty one means null."""
+"""Texts of the string column `part`: each means itself, except that the empty one means null."""
 
 NUMBERS: Mapping[str | None, int | None] = {
     "1": 1,
@@ -38,16 +38,16 @@ NUMBERS: Mapping[str | None, int | None] = {
     "2147483647": 2147483647,
     "-2147483648": -2147483648,
 }
-"""Texts of the integer column `n`, and what they mean."""
+"""Texts of the integer column `n`, with their meanings."""
 
 NOT_NUMBERS: Sequence[str] = (
     *("one", "x", "1.0", "1e3", "0x1", "1 2", "--1", "2147483648", "99999999999999999999"),
     *(" ", "NULL", "2026-01-01", "\u0661", "1_000", "1L", "NaN", "__HIVE_DEFAULT_PARTITION__"),
 )
-"""Texts that some writer left in the integer column, though they mean nothing there."""
+"""Texts that some writers leave in the integer column although they are not integers."""
 
 PLAIN: Sequence[str | None] = ("1", "-2", None)
-"""The spellings that every reader takes."""
+"""The spellings that every reader accepts."""
 WELL_FORMED: Sequence[str | None] = tuple(NUMBERS)
 ANY: Sequence[str | None] = (*NUMBERS, *NOT_NUMBERS)
 
@@ -57,38 +57,38 @@ _LAYOUTS: Sequence[Callable[[str | None, str | None], dict[str, str | None]]] = 
     lambda part, n: {"part": part} if n is None else {"part": part, "n": n},
     lambda part, n: {"n": n} if part is None else {"n": n, "part": part},
 )
-"""Maps have no order, and what is not there is null."""
+"""Maps have no order, and a missing entry means null."""
 
 
 def partition_values(number: int, numbers: Sequence[str | None]) -> dict[str, str | None]:
-    """The values of one add, from one number; the lowest give the plainest."""
+    """Return the partition values of one add, derived from `number`; low numbers are plain."""
     rest, layout = divmod(number, len(_LAYOUTS))
     rest, n = divmod(rest, len(numbers))
     return _LAYOUTS[layout](PARTS[rest % len(PARTS)], numbers[n])
 
 
 def part_of(values: Texts) -> str | None:
-    """What the text of `part` means."""
+    """Return the value of `part`."""
     return values.get("part") or None
 
 
 def number_of(values: Texts) -> int | Malformed | None:
-    """What the text of `n` means."""
+    """Return the value of `n`."""
     return NUMBERS.get(values.get("n"), MALFORMED)
 
 
 def is_malformed(values: Texts) -> bool:
-    """Whether the text of `n` means nothing."""
+    """Whether the text of `n` is not an integer."""
     return number_of(values) is MALFORMED
 
 
 def shown(values: Texts) -> dict[str, str | None]:
-    """The values as a reader shows them: every column is there, and null is null."""
+    """Return the values as a reader shows them: all columns are present, with None for null."""
     return {name: values.get(name) or None for name in ("part", "n")}
 
 
 def typed(values: Texts, *, columns: Sequence[str]) -> dict[str, Any]:
-    """The values as a writer puts them into a checkpoint's typed columns: a bad text is null."""
+    """Return the values as a writer puts them into typed columns: malformed text becomes null."""
     number = number_of(values)
     found = {"part": values.get("part"), "n": None if isinstance(number, Malformed) else number}
     return {name: found[name] for name in columns}
@@ -96,13 +96,13 @@ def typed(values: Texts, *, columns: Sequence[str]) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Condition:
-    """A condition on partition columns, as SQL and as Python; null makes a comparison false."""
+    """A condition on partition columns, as SQL and as Python; comparisons with null are false."""
 
     sql: str
     holds: Callable[[str | None, int | None], bool]
 
     def keeps(self, values: Texts) -> bool:
-        """Whether a file with these values may hold a row for which the condition is true."""
+        """Whether a file with these values may hold a row that satisfies the condition."""
         number = number_of(values)
         numbers = _ANYTHING if isinstance(number, Malformed) else (number,)
         return any(self.holds(part_of(values), n) for n in numbers)

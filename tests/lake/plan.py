@@ -1,6 +1,6 @@
-"""A whole lake as a value: the commits, and everything a writer may have left beside them.
+"""A whole table as a value: its commits, and the other log files that a writer may leave.
 
-Hypothesis draws plans (`tests.lake.strategies`); `Plan.write` puts one on disk.
+Hypothesis draws plans (`tests.lake.strategies`); `Plan.write` writes one to disk.
 """
 
 from collections.abc import Iterator, Mapping
@@ -25,7 +25,7 @@ from tests.oracle import State
 
 
 class Hint(Enum):
-    """What `_last_checkpoint` says."""
+    """How `_last_checkpoint` relates to the checkpoints that exist."""
 
     ABSENT = "absent"
     RIGHT = "right"
@@ -37,7 +37,7 @@ class Hint(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """A history, and what lies beside its commits.
+    """A commit history with its checkpoints, compactions, checksums and hint.
 
     Commits up to `cleaned_to` are deleted; that version has a checkpoint, or it is -1.
     """
@@ -55,16 +55,16 @@ class Plan:
 
     @property
     def readable(self) -> list[int]:
-        """The versions that can still be rebuilt."""
+        """The versions that can still be reconstructed."""
         versions = range(len(self.history))
         return [v for v in versions if v >= self.cleaned_to or v in self.checkpoints]
 
     def state(self, version: int) -> State:
-        """The truth about a version."""
+        """Return the expected state at a version."""
         return state_at(self.history, version)
 
     def until(self, version: int) -> "Plan":
-        """What had been written when this version was the latest; nothing was cleaned yet."""
+        """Return the plan as of the time when `version` was the latest, before any cleanup."""
         return replace(
             self,
             history=self.history[: version + 1],
@@ -76,13 +76,13 @@ class Plan:
 
     @contextmanager
     def on_disk(self) -> Iterator[Path]:
-        """A table for the time of a test; in memory where the system can do that."""
+        """Write the table to a temporary folder, in memory where the system supports it."""
         memory = Path("/dev/shm")
         with TemporaryDirectory(dir=memory if memory.is_dir() else None) as folder:
             yield self.write(Path(folder))
 
     def write(self, table: Path) -> Path:
-        """Write everything, and give the table back."""
+        """Write all files of the plan, and return the table."""
         write_history(table, self.history)
         for version, shapes in self.checkpoints.items():
             for shape in shapes:

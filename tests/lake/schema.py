@@ -69,7 +69,7 @@ _V2 = _V1 | {"checkpointMetadata": {"version": pa.int64()}, "sidecar": _SIDECAR}
 
 
 def checkpoint_schema(*, v2: bool, typed_values: Sequence[str] = ()) -> pa.Schema:
-    """All columns that a writer may write; typed partition values for some columns."""
+    """Return the full schema, with typed partition values for the columns in `typed_values`."""
     columns = _V2 if v2 else _V1
     if typed_values:
         parsed = pa.struct({name: _PARTITION[name] for name in typed_values})
@@ -78,7 +78,7 @@ def checkpoint_schema(*, v2: bool, typed_values: Sequence[str] = ()) -> pa.Schem
 
 
 def only_used(schema: pa.Schema, rows: Sequence[dict[str, Any]]) -> pa.Schema:
-    """The columns, and fields of columns, that have a value in some row."""
+    """Return the schema with only the columns and fields that have a value in some row."""
     used: dict[str, set[str]] = {}
     for row in rows:
         for column, action in row.items():

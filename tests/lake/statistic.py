@@ -1,4 +1,4 @@
-"""Statistics as writers leave them in the log, and what a careful reader may take from them."""
+"""File statistics as writers leave them in the log, and what a careful reader may conclude."""
 
 import json
 from collections.abc import Sequence
@@ -24,15 +24,15 @@ ODD: Sequence[str] = (
     statistics(4, low=5, high=9).removesuffix("}") + ',"tightBounds":false,"new":{"id":[1]}}',
     statistics(4, low=5, high=9)[:-9],
 )
-"""Texts that say less than they should, or nothing, or not in the type that they should.
+"""Statistics that are incomplete, empty, malformed or of the wrong type.
 
-Bounds that contradict each other, or a count of nulls, are not among them: a row group's own
-bounds hide that, and counts are looked at only where bounds are lacking.
+Contradictory bounds and contradictory null counts are not included: a row group's own bounds would
+hide them, and counts are only consulted where bounds are missing.
 """
 
 
 def parsed(text: str | None) -> dict[str, Any] | None:
-    """The typed columns that a writer makes of a text; what is not of its type is null."""
+    """Return statistics as a checkpoint's typed columns; values of the wrong type become null."""
     try:
         found = json.loads(text or "")
     except ValueError:
@@ -46,7 +46,7 @@ def parsed(text: str | None) -> dict[str, Any] | None:
 
 
 def may_exceed(text: str | None, bound: int) -> bool:
-    """Whether a file with these statistics may hold a row in which `id` is above a bound."""
+    """Whether a file with these statistics may hold a row whose `id` is above `bound`."""
     found = parsed(text)
     if found is None:
         return True

@@ -1,4 +1,4 @@
-"""Hypothesis strategies: histories of legal commits, and everything written beside them."""
+"""Hypothesis strategies: histories of legal commits, with checkpoints and other log files."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -37,22 +37,22 @@ from tests.oracle import State, canonical, dv_id
 
 @dataclass(frozen=True)
 class Oddities:
-    """What writers may leave in an add that is legal JSON and yet hard to read."""
+    """Values in an add action that are legal JSON and yet hard to read."""
 
     numbers: Sequence[str | None]
     """The texts of an integer partition column."""
     statistics: Sequence[str]
-    """Texts that stand in the place of statistics, now and then."""
+    """Texts that sometimes take the place of statistics."""
 
 
 ANY = Oddities(partition.ANY, statistic.ODD)
 WELL_FORMED = Oddities(partition.WELL_FORMED, statistic.ODD)
-"""Partition values are of their type; statistics may still be odd."""
+"""Partition values are well-formed; statistics may still be odd."""
 PLAIN = Oddities(partition.PLAIN, ())
-"""What every reader takes."""
+"""Values that every reader accepts."""
 
 FILES = 6
-"""So many files take part in a history: few, so that commits often speak of the same ones."""
+"""The number of files in a history: few, so that commits often touch the same ones."""
 
 VECTORS = (
     None,
@@ -97,7 +97,7 @@ _commits = st.fixed_dictionaries(
 
 
 def _facts(number: int, odd_statistics: Sequence[str] = ()) -> dict[str, Any]:
-    """What an add says beside its key and its partition, from one number: draws are slow."""
+    """Return an add's other fields, all derived from one number because draws are slow."""
     return {
         "size": number,
         "stats": _statistics(number, odd_statistics),
@@ -107,7 +107,7 @@ def _facts(number: int, odd_statistics: Sequence[str] = ()) -> dict[str, Any]:
 
 
 def _statistics(number: int, odd: Sequence[str]) -> str | None:
-    """None, or usual ones, or now and then odd ones."""
+    """Return no statistics, regular ones, or sometimes odd ones."""
     if number % 5 == 0:
         return None
     if odd and number % 7 == 0:
@@ -119,7 +119,7 @@ def _statistics(number: int, odd: Sequence[str]) -> str | None:
 def _file_lines(
     step: dict[str, Any], spellings: Sequence[str], oddities: Oddities, state: State
 ) -> list[Line]:
-    """What one commit does with one file: anything that is legal in the state before it."""
+    """Return one commit's actions on one file: anything that is legal in the current state."""
     way = step["way"]
     path, old_path = spellings[way % len(spellings)], spellings[way // 3 % len(spellings)]
     known = next((add for key, add in state.live.items() if key.path == canonical(path)), None)
@@ -172,7 +172,7 @@ def _lines(
 
 
 def path_pools(kinds: Sequence[spelling.Kind]) -> st.SearchStrategy[list[spelling.Spellings]]:
-    """The paths of a history. Readers that compare parts of a path first must see all lengths."""
+    """Draw the paths of a history, of all lengths: some readers compare parts of a path first."""
     drawn = st.tuples(st.sampled_from(kinds), st.integers(0, 60), st.integers(0, 60))
 
     def build(draws: list[tuple[spelling.Kind, int, int]]) -> list[spelling.Spellings]:
@@ -187,7 +187,7 @@ def histories(
     oddities: Oddities = ANY,
     most_commits: int = 12,
 ) -> st.SearchStrategy[History]:
-    """Legal commits, the first of which makes the table."""
+    """Draw a list of legal commits; the first one creates the table."""
 
     def build(paths: list[spelling.Spellings], recipes: list[dict[str, Any]]) -> History:
         state = State()
@@ -203,7 +203,7 @@ def histories(
 
 @st.composite
 def plans(draw: st.DrawFn, /, *, hints: Iterable[Hint] = Hint, **limits: Any) -> Plan:
-    """A history, with checkpoints, compactions, checksums and a hint that may be wrong."""
+    """Draw a history with checkpoints, compactions, checksums and a hint that may be wrong."""
     history = draw(histories(**limits))
     version = st.integers(0, len(history) - 1)
     checkpoints = draw(
@@ -223,7 +223,7 @@ def plans(draw: st.DrawFn, /, *, hints: Iterable[Hint] = Hint, **limits: Any) ->
 
 @st.composite
 def full_checkpoints(draw: st.DrawFn, /, *, oddities: Oddities = ANY) -> Plan:
-    """A checkpoint that holds many files, alone or below a commit that removes some of them."""
+    """Draw a checkpoint of many files, alone or followed by a commit that removes some of them."""
     drawn = draw(st.lists(st.tuples(_numbers, _numbers), min_size=2, max_size=12))
     adds = [
         add(

@@ -1,4 +1,4 @@
-"""Writes deletion vectors by hand, from the text of the format, with no roaring library."""
+"""Write deletion vectors by hand from the format specification, without a roaring library."""
 
 import struct
 import zlib
@@ -27,7 +27,7 @@ def z85(data: bytes) -> str:
 
 
 def bitmaps(rows: Iterable[int]) -> bytes:
-    """The payload of a vector: magic number and one 32-bit roaring bitmap for each upper half."""
+    """Return a vector's payload: the magic number and a 32-bit roaring bitmap per upper half."""
     high = [(key, [row & 0xFFFF_FFFF for row in group]) for key, group in _by(rows, 32)]
     out = struct.pack("<IQ", MAGIC, len(high))
     for key, low in high:
@@ -63,7 +63,7 @@ def _container(low: list[int]) -> bytes:
 
 
 def frame(payload: bytes) -> bytes:
-    """What a file holds of one vector."""
+    """Return a payload as a file stores it, with its size and checksum."""
     return struct.pack(">I", len(payload)) + payload + struct.pack(">I", zlib.crc32(payload))
 
 
@@ -81,7 +81,7 @@ def inline_vector(rows: Iterable[int]) -> dict[str, Any]:
 def stored_vector(
     table: Path, rows: Iterable[int], *, uuid: UUID, prefix: str = "", offset: int = 1
 ) -> dict[str, Any]:
-    """Write a file that has the vector at an offset, and say what the log would say of it."""
+    """Write a file with the vector at `offset`, and return the descriptor for the log."""
     rows = set(rows)
     payload = bitmaps(rows)
     path = table / prefix / f"deletion_vector_{uuid}.bin"
@@ -97,7 +97,7 @@ def stored_vector(
 
 
 def absolute_vector(table: Path, rows: Iterable[int], *, uuid: UUID) -> dict[str, Any]:
-    """The same in a file that the log names by its address."""
+    """Write the vector to a file that the log references by its absolute address."""
     relative = stored_vector(table, rows, uuid=uuid)
     path = f"file://{table}/deletion_vector_{uuid}.bin".replace(" ", "%20")
     return {**relative, "storageType": "p", "pathOrInlineDv": path}

@@ -1,4 +1,4 @@
-"""Column chunks of files as the compiled loop decodes them."""
+"""Column chunks of Parquet files, as the compiled loop decodes them."""
 
 import io
 from collections.abc import Iterator
@@ -14,14 +14,14 @@ from headrace.rows.column_chunk import ColumnChunk
 
 
 def written(table: pa.Table, **options: Any) -> bytes:
-    """A Parquet file of a table, in memory."""
+    """Return a table as a Parquet file in memory."""
     sink = io.BytesIO()
     pq.write_table(table, sink, **options)
     return sink.getvalue()
 
 
 def open_chunk(content: bytes, leaf: int, *, group: int = 0) -> ColumnChunk | None:
-    """The chunk of a column; None: the loop does not know its type."""
+    """Return a column's chunk, or None if the loop does not support its type."""
     parquet = pq.ParquetFile(io.BytesIO(content))
     layout = chunk_layout(parquet.schema_arrow.field(leaf).type, parquet.schema.column(leaf))
     if layout is None:
@@ -35,7 +35,7 @@ def open_chunk(content: bytes, leaf: int, *, group: int = 0) -> ColumnChunk | No
 
 
 def decoded(chunk: ColumnChunk, keep: list[bool], sizes: list[int]) -> Iterator[pa.Array]:
-    """The kept rows, by batches of some sizes; a batch without any is skipped."""
+    """Yield the kept rows in batches of the given sizes, skipping batches without any."""
     row = 0
     for size in sizes:
         chosen = np.flatnonzero(keep[row : row + size]).astype(np.uint32)

@@ -1,4 +1,4 @@
-"""Tables with rows, written by hand: Parquet by Arrow, the log and the vectors by the tests."""
+"""Write tables with rows by hand: Arrow writes the Parquet files, the tests write the log."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -19,28 +19,28 @@ FEATURES = ("columnMapping", "deletionVectors", "timestampNtz", "typeWidening", 
 def field(
     name: str, kind: Any, *, nullable: bool = True, metadata: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
-    """A field of a Delta schema."""
+    """Return a field of a Delta schema."""
     return {"name": name, "type": kind, "nullable": nullable, "metadata": dict(metadata or {})}
 
 
 def mapped(name: str, kind: Any, physical: str, column_id: int) -> dict[str, Any]:
-    """A field under column mapping."""
+    """Return a field with column mapping."""
     names = {"delta.columnMapping.physicalName": physical, "delta.columnMapping.id": column_id}
     return field(name, kind, metadata=names)
 
 
 def struct(*fields: dict[str, Any]) -> dict[str, Any]:
-    """A Delta struct."""
+    """Return a Delta struct type."""
     return {"type": "struct", "fields": list(fields)}
 
 
 def array(element: Any) -> dict[str, Any]:
-    """A Delta array."""
+    """Return a Delta array type."""
     return {"type": "array", "elementType": element, "containsNull": True}
 
 
 def mapping(key: Any, value: Any) -> dict[str, Any]:
-    """A Delta map."""
+    """Return a Delta map type."""
     return {"type": "map", "keyType": key, "valueType": value, "valueContainsNull": True}
 
 
@@ -50,7 +50,7 @@ def table_lines(
     partition_columns: Sequence[str] = (),
     properties: Mapping[str, str] | None = None,
 ) -> list[Line]:
-    """What a log starts with."""
+    """Return the protocol and metadata that a log starts with."""
     metadata = {
         "id": "5fba94ed-9794-4965-ba6e-6ee3c0d22af9",
         "format": {"provider": "parquet", "options": {}},
@@ -63,7 +63,7 @@ def table_lines(
 
 
 def write_data(table: Path, name: str, data: pa.Table, **options: Any) -> str:
-    """Write a data file, and say how the log calls it."""
+    """Write a data file, and return its path as the log spells it."""
     path = table / name
     path.parent.mkdir(parents=True, exist_ok=True)
     pq.write_table(data, path, **options)
@@ -79,7 +79,7 @@ def write_table(
     deleted: Mapping[int, Sequence[int]] | None = None,
     **options: Any,
 ) -> Path:
-    """A table without partitions: one commit a file, in order."""
+    """Write a table without partitions, with one commit per file, in order."""
     history = [table_lines(fields, properties=properties)]
     for number, data in enumerate(files):
         path = write_data(table, f"part-{number}.parquet", data, **options)

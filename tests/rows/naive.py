@@ -1,4 +1,4 @@
-"""Rows in plain Python, to be compared as a bag: no order, and one form for each value."""
+"""Rows in plain Python, to compare as a bag: unordered, with one form for each value."""
 
 import math
 from collections import Counter
@@ -11,7 +11,7 @@ Row: TypeAlias = tuple[Any, ...]
 
 
 def plain(value: Any) -> Any:
-    """One hashable form for each value, whatever library it comes from."""
+    """Return one hashable form for each value, whichever library it comes from."""
     match value:
         case None | bool() | str():
             return value
@@ -34,6 +34,6 @@ def plain(value: Any) -> Any:
 
 
 def bag(rows: Iterable[dict[str, Any]], columns: Iterable[str]) -> Counter[Row]:
-    """How often each row is there, its columns in a given order."""
+    """Return how often each row occurs, with its columns in the given order."""
     names = list(columns)
     return Counter(tuple(plain(row[name]) for name in names) for row in rows)

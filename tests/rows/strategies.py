@@ -1,4 +1,4 @@
-"""Random tables of rows: what is in them, and all the ways in which a writer may put it there."""
+"""Hypothesis strategies for tables of rows, written in all the ways that writers may use."""
 
 import string
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ NARROWER = {
     pa.timestamp("us", "UTC"): [pa.timestamp("ms", "UTC"), pa.timestamp("us")],
     pa.timestamp("us"): [pa.timestamp("ms"), pa.date32()],
 }
-"""Other types in which a file may have the values of a column, where all of them fit."""
+"""Other types in which a file may store the values of a column, if all of them fit."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class WrittenFile:
 
 @dataclass(frozen=True)
 class WrittenTable:
-    """A table: its files, its partition column if it has one, its mapping of columns."""
+    """A table: its files, its partition column, if any, and its column mapping mode."""
 
     files: list[WrittenFile]
     partition: str | None
@@ -87,7 +87,7 @@ def files(
 
 @st.composite
 def tables(draw: st.DrawFn, columns: tuple[str, ...], *, least: int = 0) -> WrittenTable:
-    """Tables with values in these columns; at least so many files, and rows in each."""
+    """Draw tables with values in these columns; `least` is the fewest files, and rows in each."""
     partition = draw(st.sampled_from([None, *columns]))
     return WrittenTable(
         files=draw(st.lists(files(columns, partition, least), min_size=least, max_size=3)),
@@ -97,7 +97,7 @@ def tables(draw: st.DrawFn, columns: tuple[str, ...], *, least: int = 0) -> Writ
 
 
 def history(table: WrittenTable, folder: Path) -> list[list[Line]]:
-    """Write the data files, and give the commits that tell of them."""
+    """Write the data files, and return the commits that add them."""
     fields = [
         field(name, str(kind))
         if table.mode == "none"
@@ -161,17 +161,17 @@ def _arrow(table: WrittenTable, file: WrittenFile) -> pa.Table:
         arrays.append(column)
         column_id = str(ALL.index(name) + 1)
         metadata = {"PARQUET:field_id": column_id} if table.mode == "id" else None
-        # By id, names mean nothing.
+        # In id mode, names in the file mean nothing.
         stored = f"any{column_id}" if table.mode == "id" else physical(table, name)
         fields.append(pa.field(stored, column.type, metadata=metadata))
-    # A file that has no column at all could not tell how many rows it has.
+    # A file without columns would not record its number of rows.
     anchor = pa.field("_anchor", pa.int32(), metadata={"PARQUET:field_id": "999"})
     anchors = pa.array([0] * len(file.rows), pa.int32())
     return pa.Table.from_arrays([*arrays, anchors], schema=pa.schema([*fields, anchor]))
 
 
 def _fitting(found: list[Any], kind: pa.DataType, *, narrow: bool) -> pa.Array:
-    """The values in the table's type, or in a narrower one that holds them all."""
+    """Return the values in the table's type, or in a narrower type that holds them all."""
     whole = pa.array(found, kind)
     for smaller in NARROWER.get(kind, []) if narrow else []:
         try:

@@ -1,4 +1,4 @@
-"""Small files that are decoded together give what Arrow gives of each, or its error."""
+"""Small files that are decoded together return the rows, or the error, that Arrow returns."""
 
 import io
 import tempfile
@@ -44,7 +44,7 @@ FIELDS = [
     field("p", "string"),
 ]
 NO_SHRINKING = (Phase.explicit, Phase.reuse, Phase.generate)
-"""Damage does not become simpler by other bytes."""
+"""Other byte values do not make damage simpler, so shrinking is of no use."""
 CONDITIONS = [
     None,
     "id > 3",
@@ -56,13 +56,13 @@ CONDITIONS = [
 
 
 def by_arrow_alone() -> AbstractContextManager[Any]:
-    """Leave out the compiled loop."""
+    """Disable the compiled loop."""
     return patch.object(alike_file, "footer_loop", lambda: None)
 
 
 @st.composite
 def data(draw: st.DrawFn) -> pa.Table:
-    """A few rows, as some writer may have stored them."""
+    """Draw a few rows, in types that writers may use."""
     rows = draw(st.integers(0, 12))
 
     def column(values: st.SearchStrategy[Any], kind: pa.DataType) -> pa.Array:
@@ -84,7 +84,7 @@ def data(draw: st.DrawFn) -> pa.Table:
 
 @st.composite
 def tables(draw: st.DrawFn, folder: Path) -> list[Path]:
-    """Write a table of small files, most of which are stored alike."""
+    """Write a table of small files, most of them with the same layout."""
     options = draw(
         st.fixed_dictionaries(
             {
@@ -110,7 +110,7 @@ def tables(draw: st.DrawFn, folder: Path) -> list[Path]:
 
 
 def answer(folder: Path, where: str | None, **options: Any) -> tuple[list[Any], str | None]:
-    """The rows, and the error that ends them."""
+    """Return the rows, and the error that ends the read, if any."""
     rows: list[Any] = []
     with open_snapshot(folder).rows(where=where, **options) as reader:
         try:
@@ -122,12 +122,12 @@ def answer(folder: Path, where: str | None, **options: Any) -> tuple[list[Any], 
 
 
 def _footer_start(content: bytes) -> int:
-    """Where the footer begins: damage in it can make Arrow itself end the process."""
+    """Return the offset of the footer: damage in it can make Arrow crash the process."""
     return len(content) - 8 - int.from_bytes(content[-8:-4], "little")
 
 
 def _plain(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The same rows; damaged texts need not be UTF-8, nor days have a name in Python."""
+    """Cast texts and dates to bytes and integers: Python may not be able to show damaged ones."""
     plain = {pa.string(): pa.binary(), pa.date32(): pa.int32()}
     kinds = [plain.get(kind, kind) for kind in batch.schema.types]
     return batch.cast(pa.schema(list(zip(batch.schema.names, kinds, strict=True))))
@@ -229,7 +229,7 @@ def test_files_of_one_kind_are_decoded_by_the_compiled_loop(tmp_path: Path) -> N
     assert error is None
     assert [row["id"] for row in rows] == [1] * 20
     decoded = [call.kwargs["was_decoded"] for call in note.mock_calls]
-    assert decoded == [True] * 19  # the first file is given by itself, as soon as it is there
+    assert decoded == [True] * 19  # the first file is returned alone, as soon as it is read
 
 
 def test_a_file_may_be_larger_than_a_declined_one_before_it(tmp_path: Path) -> None:
@@ -237,7 +237,7 @@ def test_a_file_may_be_larger_than_a_declined_one_before_it(tmp_path: Path) -> N
     for number, rows in enumerate([1, 1, 5000, 1]):
         table = pa.table({"id": pa.array(range(rows), pa.int64())})
         name = write_data(tmp_path, f"part-{number}.parquet", table, use_dictionary=False)
-        if number == 1:  # the same footer, and a page that cannot be decoded
+        if number == 1:  # the same footer, but a page that cannot be decoded
             path = tmp_path / name
             path.write_bytes(flipped(path.read_bytes(), 4))
         lines.append(add(name, size=(tmp_path / name).stat().st_size))

@@ -1,4 +1,4 @@
-"""Days and times that were counted in the hybrid calendar keep their names."""
+"""Dates and times that were written in the hybrid calendar keep their calendar names."""
 
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -17,7 +17,7 @@ EPOCH = date(1970, 1, 1)
 
 
 def julian(day: date) -> int:
-    """The count of the day that has this name in the Julian calendar, the slow way."""
+    """Count the days to a date of the Julian calendar, the slow way."""
     count = -719_164
     for year in range(1, day.year):
         count += 366 if year % 4 == 0 else 365
@@ -80,7 +80,7 @@ def test_old_times_of_utc_keep_their_names(tmp_path: Path) -> None:
 
 
 def test_int96_has_a_note_of_its_own(tmp_path: Path) -> None:
-    names = [date(1700, 1, 1), date(2026, 3, 1)]  # nanoseconds begin in 1677
+    names = [date(1700, 1, 1), date(2026, 3, 1)]  # nanoseconds start in 1677
     counts = [(name - EPOCH).days for name in names]
     data = moments(counts, pa.timestamp("ns"))
     notes = {**LEGACY_INT96, "org.apache.spark.timeZone": "UTC"}

@@ -1,4 +1,4 @@
-"""The compiled loop decodes what Arrow decodes, or declines."""
+"""The compiled loop decodes a chunk as Arrow does, or declines it."""
 
 import io
 from itertools import accumulate
@@ -34,7 +34,7 @@ CODECS = ["none", "snappy", "zstd", "gzip"]
 
 @st.composite
 def columns(draw: st.DrawFn) -> pa.Array:
-    """A column with few or many different values, with and without nulls."""
+    """Draw a column with few or many distinct values, with or without nulls."""
     kind = draw(st.sampled_from(list(VALUES)))
     pool = draw(st.lists(VALUES[kind], min_size=1, max_size=draw(st.sampled_from([2, 60]))))
     choice = st.sampled_from([*pool, None]) if draw(st.booleans()) else st.sampled_from(pool)
@@ -46,7 +46,7 @@ def columns(draw: st.DrawFn) -> pa.Array:
 
 @st.composite
 def files(draw: st.DrawFn, column: pa.Array) -> bytes:
-    """The column in a Parquet file, by any of the usual ways to write one."""
+    """Draw a Parquet file of the column, written in any of the usual ways."""
     is_required = column.null_count == 0 and draw(st.booleans())
     field = pa.field("c", column.type, nullable=not is_required)
     return written(
@@ -63,7 +63,7 @@ def files(draw: st.DrawFn, column: pa.Array) -> bytes:
 
 
 def cut(data: st.DataObject, rows: int) -> list[int]:
-    """Sizes of batches."""
+    """Draw batch sizes."""
     size = data.draw(st.sampled_from([1, 7, 100, 5000, 100_000]))
     assume(rows / size < 500)
     return [min(size, rows - start) for start in range(0, rows, size)]
@@ -118,7 +118,7 @@ def test_codes_stand_for_the_values_that_arrow_decodes(data: st.DataObject) -> N
 def test_compressed_numbers_that_differ_little_are_those_that_arrow_decodes(
     kind: pa.DataType, steps: list[tuple[int, int]], page_bytes: int
 ) -> None:
-    """Snappy stores these as short literals and copies from a few bytes back."""
+    """Snappy stores these as short literals and copies with small offsets."""
     values = list(accumulate(step for step, count in steps for _ in range(count)))
     content = written(
         pa.table({"c": pa.array(values, kind)}),
@@ -139,7 +139,7 @@ def test_damaged_pages_are_declined_or_decoded_as_arrow_does(data: st.DataObject
     content = data.draw(files(column))
     pages = page_bodies(content)
     places = [place for bodies in pages.values() for body in bodies for place in body]
-    first = min(places)  # headers of pages are damaged, too
+    first = min(places)  # page headers are damaged, too
     for place in data.draw(st.lists(st.integers(max(first - 20, 4), max(places)), max_size=30)):
         damaged = flipped(content, place)
         chunk = open_chunk(damaged, 0)
@@ -188,7 +188,7 @@ def test_pages_without_a_chosen_row_are_not_decompressed() -> None:
     rows = 100_000
     content = written(pa.table({"c": pa.array(range(rows))}), data_page_size=1000)
     body = max(page_bodies(content)["c"], key=lambda page: page.start)
-    damaged = flipped(content, body.start)  # the size of what is compressed
+    damaged = flipped(content, body.start)  # the length of the compressed data
     chunk = open_chunk(damaged, 0)
     assert chunk is not None
     assert chunk.take(10).to_pylist() == list(range(10))

@@ -1,4 +1,4 @@
-"""Columns of the table in files that lack them, have others, or call them otherwise."""
+"""Table columns in files that lack them, have extra ones, or name them differently."""
 
 from collections.abc import Callable
 from datetime import UTC, date, datetime
@@ -59,7 +59,7 @@ def with_id(name: str, kind: pa.DataType, number: int) -> pa.Field:
 
 
 def physical_file(names: dict[int, str]) -> pa.Table:
-    """The mapped row as a file has it, under names by column id; extra members are in between."""
+    """Return the mapped row as a file stores it: names by column id, extra members in between."""
     city, code = with_id(names[3], pa.string(), 3), with_id(names[4], pa.int32(), 4)
     extra = with_id("extra", pa.int32(), 99)
     tag = with_id(names[6], pa.string(), 6)

@@ -1,4 +1,4 @@
-"""Which decoder handled the column chunks of a read is counted."""
+"""A read counts which decoder handled its column chunks."""
 
 from pathlib import Path
 
@@ -47,7 +47,7 @@ def test_nested_columns_are_left_to_arrow(tmp_path: Path) -> None:
 
 def test_small_files_of_one_kind_are_decoded(tmp_path: Path) -> None:
     write_table(tmp_path, [LONG], [pa.table({"n": [1, 2]})] * 3)
-    assert decoded_and_left(tmp_path) == (2, 1)  # the newest is read by itself
+    assert decoded_and_left(tmp_path) == (2, 1)  # the newest is read alone
 
 
 def test_small_files_the_compiled_loop_declines_are_left_to_arrow(tmp_path: Path) -> None:

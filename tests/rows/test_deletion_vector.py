@@ -1,4 +1,4 @@
-"""Deletion vectors of all three kinds; and that a damaged one is refused, never ignored."""
+"""Deletion vectors of all three kinds; a damaged one is refused, never ignored."""
 
 from pathlib import Path
 from typing import Any
@@ -71,7 +71,7 @@ def test_a_vector_with_an_absolute_path_is_read_outside_of_the_table(tmp_path: P
 
 def test_a_last_group_that_is_shortened_as_rust_does_is_read(tmp_path: Path) -> None:
     whole = inline_vector([3])
-    assert whole["pathOrInlineDv"].endswith("0@@r3")  # two bytes, and two that fill it up
+    assert whole["pathOrInlineDv"].endswith("0@@r3")  # two bytes of data, two of padding
     said = {**whole, "pathOrInlineDv": whole["pathOrInlineDv"][:-5] + "##093"}
     assert read(tmp_path, said).indexes().tolist() == [3]
 
@@ -207,5 +207,5 @@ def test_damage_to_the_text_is_refused_or_changes_nothing(data: st.DataObject) -
         found = read_deletion_vector(wiring.open_store("/"), vector)
     except HeadraceError:
         return
-    # What fills the last group up means nothing; a number among the others cannot be told wrong.
+    # Padding in the last group means nothing, and a changed row number cannot be detected.
     assert len(found) == len(rows)

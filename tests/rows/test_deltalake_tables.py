@@ -1,4 +1,4 @@
-"""Random tables that deltalake writes, with vectors added by hand, against a naive reader."""
+"""Random tables written by deltalake, with vectors added by hand, against a naive reader."""
 
 import tempfile
 from datetime import date
@@ -54,7 +54,7 @@ def write(table: Path, batches: list[list[dict[str, Any]]], *, checkpoint: bool)
 
 
 def delete_some(table: Path, data: st.DataObject) -> dict[str, set[int]]:
-    """Delete rows of one file by a vector, and say which; by the path as the log has it."""
+    """Delete rows of one file with a vector; return them by the path as the log spells it."""
     version = DeltaTable(table).version()
     live = list(oracle.live_files(table, version).values())
     action = data.draw(st.sampled_from(sorted(live, key=lambda found: found["path"])))
@@ -72,7 +72,7 @@ def delete_some(table: Path, data: st.DataObject) -> dict[str, set[int]]:
 
 
 def naive_rows(table: Path, deleted: dict[str, set[int]]) -> list[dict[str, Any]]:
-    """File by file and row by row; partition values are read as the log has them."""
+    """Return the rows file by file; partition values are read from the log."""
     version = max(oracle.versions(table))
     found = []
     for action in oracle.live_files(table, version).values():

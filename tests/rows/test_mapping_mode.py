@@ -1,4 +1,4 @@
-"""Physical names count only where the protocol and the table's property say so."""
+"""Physical names apply only where the protocol and the table property enable them."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Random tables give their rows, however they are written; random predicates the right ones."""
+"""Random tables return their rows however they are written, and predicates the right ones."""
 
 import tempfile
 from contextlib import AbstractContextManager
@@ -26,7 +26,7 @@ def _some_columns(data: st.DataObject) -> list[str]:
 
 
 def _decoder(data: st.DataObject) -> AbstractContextManager[Any]:
-    """Have the compiled loops decode groups of any size, or Arrow decode all of these few rows."""
+    """Let the compiled loops decode groups of any size, or Arrow all of these few rows."""
     fewest_rows = data.draw(st.sampled_from([1, 20_000]), label="fewest rows to decode")
     return patch.object(group_selection, "FEWEST_ROWS", fewest_rows)
 

@@ -1,4 +1,4 @@
-"""The reader: lazy, bounded, closed at once, and never silent about what it could not read."""
+"""The reader is lazy and bounded, closes at once, and reports everything it could not read."""
 
 import threading
 import time
@@ -39,7 +39,7 @@ def numbers(start: int, count: int) -> pa.Table:
 
 
 def counted(table: Path) -> tuple[headrace.Table, list[str]]:
-    """A table whose every file is opened through a store that remembers it."""
+    """Return a table whose store records every file that is opened."""
     store = CountingLocalStore(table)
     opened = headrace.Table(table, executor=wiring.open_executor(store))
     opened.data_store = wiring.open_files(store)
@@ -53,13 +53,13 @@ def data_files(opened: list[str]) -> list[str]:
 def open_files(folder: Path) -> list[str]:
     found = []
     for link in Path("/proc/self/fd").iterdir():
-        with suppress(OSError):  # the one that lists them is gone by now
+        with suppress(OSError):  # the descriptor that listed them is closed by now
             found.append(str(link.readlink()))
     return [path for path in found if path.startswith(str(folder))]
 
 
 def settled(count: Callable[[], int]) -> int:
-    """Return the count once it has stayed the same for a while."""
+    """Return the count once it has stopped changing."""
     before, now = -1, count()
     while before != now:
         time.sleep(0.2)
@@ -163,7 +163,7 @@ def test_a_slow_consumer_holds_large_files_back(tmp_path: Path) -> None:
     assert (tmp_path / "part-0.parquet").stat().st_size > 1 << 20
     table, opened = counted(tmp_path)
     with table.snapshot().rows(files_at_once=3, rows_per_batch=100_000) as reader:
-        for _ in range(3):  # the first file, and a part of the second
+        for _ in range(3):  # the first file, and part of the second
             reader.read_next_batch()
         assert settled(lambda: len(set(data_files(opened)))) == 1 + 3
 
@@ -172,9 +172,9 @@ def test_a_slow_consumer_holds_groups_of_small_files_back(tmp_path: Path) -> Non
     write_table(tmp_path, FIELDS, [numbers(n, 100) for n in range(60)])
     table, opened = counted(tmp_path)
     with table.snapshot().rows(files_at_once=3, rows_per_batch=10) as reader:
-        for _ in range(15):  # the first group, and a part of the second
+        for _ in range(15):  # the first group, and part of the second
             reader.read_next_batch()
-        # Groups double from one file on. Where the log is slow they are smaller.
+        # Groups double, starting at one file; they are smaller if the log is slow.
         assert settled(lambda: len(set(data_files(opened)))) <= 1 + (2 + 4 + 8)
 
 
@@ -186,7 +186,7 @@ def test_memory_is_bounded_by_the_options_not_by_the_table(tmp_path: Path) -> No
             rows += batch.num_rows
             most = max(most, pa.total_allocated_bytes() - before)
     assert rows * 8 == 40_000_000
-    # Two files have a buffer and some pages each, and there are a few small batches.
+    # Two files each hold a buffer and some pages, and there are a few small batches.
     assert most < 15_000_000
 
 
@@ -261,7 +261,7 @@ def test_a_column_that_ends_before_its_row_group_is_damage(
     path = tmp_path / "part-0.parquet"
     content = bytearray(path.read_bytes())
     start = pq.read_metadata(path).row_group(0).column(0).data_page_offset
-    # Let the header of the first page say that it has no values.
+    # Make the header of the first page say that it has no values.
     place = content.index(_zigzag(rows), start)
     content[place : place + len(_zigzag(rows))] = _zigzag(0, size=len(_zigzag(rows)))
     path.write_bytes(content)
@@ -278,7 +278,7 @@ def test_a_column_name_that_is_not_utf8_is_damage(tmp_path: Path) -> None:
 
 
 def _zigzag(number: int, *, size: int = 1) -> bytes:
-    """Encode a number as Thrift's compact protocol does, with at least `size` bytes."""
+    """Encode a number in Thrift's compact protocol, with at least `size` bytes."""
     rest = 2 * number
     groups: list[int] = []
     while rest or len(groups) < size:
@@ -381,7 +381,7 @@ def test_a_reader_that_was_read_to_its_end_may_be_closed_and_asked_again(tmp_pat
 
 
 class _Batches:
-    """Batches that are in memory already."""
+    """Batches that are already in memory."""
 
     def __init__(self, *batches: pa.RecordBatch) -> None:
         self._batches = iter(batches)
@@ -470,7 +470,7 @@ def test_a_column_more_costs_the_same_however_many_there_are(tmp_path: Path) -> 
             best = min(best, time.process_time() - started)
         return best
 
-    assert cpu_s(4000) < 10 * cpu_s(1000)  # the square would be sixteen times as much
+    assert cpu_s(4000) < 10 * cpu_s(1000)  # quadratic cost would be a factor of sixteen
 
 
 def test_a_value_that_does_not_fit_names_its_file_among_small_ones(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Rows of a remote store: how many requests they take, one after the other."""
+"""Rows of a remote store: how many sequential requests they take."""
 
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,7 @@ def test_small_files_are_one_request_each_all_together(table: Path) -> None:
         assert read(store) == list(range(FILES * ROWS))
         data = [path for path in store.requests if path.startswith("part-")]
         assert len(data) == len(set(data)) == FILES
-        assert store.rounds <= 2 + 3  # groups of files double from one on, four groups at a time
+        assert store.rounds <= 2 + 3  # groups of files double from one up, four at a time
 
 
 def test_large_files_are_read_by_their_end_and_then_by_chunks(

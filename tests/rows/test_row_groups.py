@@ -1,4 +1,4 @@
-"""Row groups are left out by their statistics, and only on proof."""
+"""Row groups are skipped by their statistics, and only if they provably cannot match."""
 
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from tests.rows.lake import field, struct, write_table
 def skipped(
     folder: Path, fields: list[dict[str, Any]], data: pa.Table, where: str, **options: Any
 ) -> int:
-    """How many of the row groups, which have two rows each, are left out."""
+    """Return how many row groups, of two rows each, are skipped."""
     table = write_table(folder, fields, [data], row_group_size=2, **options)
     schema = open_snapshot(table).logical_schema
     predicate = bind(

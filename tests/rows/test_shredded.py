@@ -1,4 +1,4 @@
-"""Shredded variants are put together again: typed parts, what was left over, and both."""
+"""Shredded variants are reassembled from typed values, residual values, or both."""
 
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -35,7 +35,7 @@ def shredded(typed: pa.DataType) -> pa.DataType:
 
 
 def read(folder: Path, typed: pa.DataType, rows: list[dict[str, Any] | None]) -> list[Any]:
-    """The values of the variants with these parts."""
+    """Return the variants with these parts, as the reader returns them."""
     parts = [None if row is None else {"metadata": META, **row} for row in rows]
     data = pa.table({"v": pa.array(parts, shredded(typed))})
     write_table(folder, [field("v", "variant")], [data])

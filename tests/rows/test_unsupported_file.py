@@ -1,4 +1,4 @@
-"""What is not implemented is not called damage: column, writer and a way out are named."""
+"""Unsupported features are not reported as damage: the error names column, writer and remedy."""
 
 import base64
 from datetime import time, timedelta
@@ -60,7 +60,7 @@ def test_a_codec_that_arrow_lacks_is_named(tmp_path: Path) -> None:
     path = tmp_path / "part-0.parquet"
     stored = bytearray(path.read_bytes())
     for place in range(len(stored) - 9, 0, -1):
-        if stored[place : place + 2] == b"\x15\x02":  # a field that holds 1, which is Snappy
+        if stored[place : place + 2] == b"\x15\x02":  # a field with the value 1, which is Snappy
             changed = stored.copy()
             changed[place + 1] = 6  # LZO
             path.write_bytes(changed)

@@ -1,4 +1,4 @@
-"""Files whose Arrow schema has views, as delta-rs, polars and DataFusion write them."""
+"""Files whose Arrow schema has view types, as delta-rs, polars and DataFusion write them."""
 
 from pathlib import Path
 from typing import Any

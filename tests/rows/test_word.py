@@ -1,4 +1,4 @@
-"""Words looked up by the compiled loop are those that Arrow looks up."""
+"""The compiled loop looks up the same dictionary words as Arrow."""
 
 from unittest.mock import Mock, patch
 

@@ -1,4 +1,4 @@
-"""Variants, written and read in the plainest way from the text of the specification."""
+"""Write and read variants in the simplest way, following the text of the specification."""
 
 import struct
 from datetime import UTC, date, datetime, timedelta
@@ -10,14 +10,14 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def metadata(*names: str) -> bytes:
-    """Metadata that names these keys, in this order."""
+    """Return metadata with these keys, in this order."""
     raw = [name.encode() for name in names]
     offsets = [sum(map(len, raw[:end])) for end in range(len(raw) + 1)]
     return bytes([1, len(raw), *offsets]) + b"".join(raw)
 
 
 def decode(value: bytes, meta: bytes) -> Any:
-    """The value that the bytes stand for; times and others are tagged by their type."""
+    """Decode a value; times and some other types are tagged with their type."""
     kind, header = value[0] & 3, value[0] >> 2
     if kind == 1:
         return value[1 : 1 + header].decode()

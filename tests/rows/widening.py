@@ -1,4 +1,4 @@
-"""Every change of type that Delta allows, at every depth, in one table of two rows."""
+"""Every type change that Delta allows, at every depth, in one table of two rows."""
 
 from datetime import date, datetime
 from decimal import Decimal
@@ -13,14 +13,14 @@ from tests.rows.lake import array, field, mapping, struct, table_lines, write_da
 
 
 class Widening(NamedTuple):
-    """A change of type: what old files hold, and what is read from them."""
+    """A type change: the values that old files hold, and the values that a reader returns."""
 
     before: str
     after: str
     stored: pa.DataType
     values: tuple[Any, Any]
     text: str
-    """How the first value stands in the log, where the column is one of the partitioning."""
+    """The first value as the log spells it, for a partition column."""
     read: tuple[Any, Any]
 
 
@@ -67,7 +67,7 @@ WIDENINGS = [
 
 
 def widened_table(table: Path) -> list[dict[str, Any]]:
-    """Write the table; what is to be read from it."""
+    """Write the table, and return the rows that a reader must return."""
     fields: list[dict[str, Any]] = []
     stored: dict[str, pa.Array] = {}
     expected: list[dict[str, Any]] = [{}, {}]
@@ -86,7 +86,7 @@ def widened_table(table: Path) -> list[dict[str, Any]]:
 
 
 def widened_partitions(table: Path) -> list[dict[str, Any]]:
-    """Write a table that is partitioned by every widened column; what is to be read from it."""
+    """Write a table partitioned by every widened column, and return the expected rows."""
     named = {f"p{number}": w for number, w in enumerate(WIDENINGS)}
     fields = [field(name, w.after, metadata=_changes(w)) for name, w in named.items()]
     lines = table_lines([field("id", "long"), *fields], partition_columns=list(named))

@@ -1,4 +1,4 @@
-"""A store that remembers what was asked of it, and has no local files to read behind its back."""
+"""A store that records its requests and hides its local files, so that no reader bypasses it."""
 
 import os
 from collections.abc import Iterator
@@ -13,14 +13,14 @@ from headrace.storage.store import ObjectMeta, Store
 
 
 class CountingLocalStore(Store):
-    """A folder, seen as a remote store would be: everything goes through here."""
+    """A folder that behaves like a remote store: every access goes through this class."""
 
     def __init__(self, root: Path) -> None:
         self._inner = LocalStore(str(root))
         self.opened: list[str] = []
         self.listings = 0
         self.ranges: list[range] = []
-        """What was read of files that were opened to seek in."""
+        """The byte ranges read from files opened for seeking."""
 
     @property
     def root(self) -> str:
@@ -44,7 +44,7 @@ class CountingLocalStore(Store):
 
 
 class _RememberingFile(RangedFile):
-    """An open file that remembers which of its bytes were read."""
+    """An open file that records which bytes were read."""
 
     def __init__(self, file: BinaryIO, ranges: list[range]) -> None:
         super().__init__()
@@ -65,6 +65,6 @@ class _RememberingFile(RangedFile):
 
 
 def counting_executor(root: Path) -> tuple[Executor, list[str]]:
-    """The default engine over such a store, and the paths that it opens, in order."""
+    """Return the default engine over a counting store, and the list of paths that it opens."""
     store = CountingLocalStore(root)
     return wiring.open_executor(store), store.opened

@@ -1,4 +1,4 @@
-"""What callers hand over: whatever it is, the answer is typed."""
+"""Arguments of any kind: each is accepted, or refused with a typed error."""
 
 from pathlib import Path
 from typing import Any

@@ -1,4 +1,4 @@
-"""Who closes a scan does not wait for it, also while it finds nothing that it could give."""
+"""Closing a scan does not wait for it, even while it finds no files to return."""
 
 import asyncio
 import threading
@@ -31,28 +31,28 @@ COMMITS = 200
 PAUSE_S = 0.02
 NO_FILE = "id < -5"
 FEW = 5
-"""Steps that a thread may take between two looks at a clock of a busy machine: most take one."""
+"""Reads that a thread may still make between two clock checks on a busy machine; most make one."""
 SOON_S = 2.0
-"""For what cannot be counted: a small part of what is left to do, or to wait for."""
+"""Limit for what cannot be counted: a small fraction of the remaining work or wait."""
 
 
 class SlowStore(CountingLocalStore):
-    """Takes its time for each commit."""
+    """Reads each commit slowly."""
 
     def read(self, path: str) -> bytes:
         time.sleep(PAUSE_S)
         return super().read(path)
 
     def reads(self) -> int:
-        """How much it has read so far."""
+        """Return the number of reads so far."""
         return len(self.opened)
 
 
 class BrokenStore(CountingLocalStore):
-    """Cannot read a commit, though it may be that it could later."""
+    """Fails to read one commit with an error that may be temporary."""
 
     def read(self, path: str) -> bytes:
-        if path.endswith(f"{COMMITS - 2:020}.json"):  # so that it is met soon
+        if path.endswith(f"{COMMITS - 2:020}.json"):  # one of the newest, so that it is read early
             raise StoreFailedError(path=path, reason="busy")
         return super().read(path)
 
@@ -63,7 +63,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     history = [[add(f"f{v}", stats=stats, partition_values={})] for v in range(COMMITS)]
     history[0] = [*opening(), *history[0]]
     table = write_history(tmp_path_factory.mktemp("slow"), history)
-    write_checksum(table, COMMITS - 1, state_at(history, 3))  # which is not true
+    write_checksum(table, COMMITS - 1, state_at(history, 3))  # contradicts the log
     return table
 
 
@@ -79,9 +79,9 @@ def scan_of(store: CountingLocalStore, folder: Path, events: list[Event], **opti
 
 
 def closed_while_waiting(items: Any, measure: Callable[[], float]) -> float:
-    """What is done while closing, as another thread waits for an item that does not come.
+    """Return what `measure` counts while closing, as another thread waits for an item.
 
-    That thread is told that there might have been more.
+    That thread gets a `ReaderClosedError`, because there may have been more items.
     """
     told = threading.Event()
 
@@ -144,7 +144,7 @@ def test_closing_ends_rows_whose_files_are_not_found(folder: Path) -> None:
 
 
 def timed_out(consume: Callable[[], Coroutine[Any, Any, None]], store: SlowStore, many: int) -> int:
-    """How many commits are read after a timeout, while so many consumers end by it."""
+    """Return how many commits are read after a timeout that ends `many` consumers."""
 
     async def wait() -> int:
         before = list[int]()
@@ -170,7 +170,7 @@ def test_a_timeout_in_asyncio_ends_a_scan(folder: Path, items: Callable[[Scan], 
 
 
 def test_many_scans_time_out_at_once(folder: Path) -> None:
-    """More of them than the loop has threads: closing one must not wait for another's thread."""
+    """Run more scans than the loop has threads: closing one must not wait for another's thread."""
     store, many = SlowStore(folder), 40
     scan = scan_of(store, folder, [])
 

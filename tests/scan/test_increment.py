@@ -1,4 +1,4 @@
-"""An older list and the commits since give what a new scan gives."""
+"""An older listing plus the commits since then equals a new scan."""
 
 import asyncio
 import shutil
@@ -28,7 +28,7 @@ HISTORY = [[*opening(), add("a"), add("b")], [remove("a")], [add("c"), add("b")]
 
 
 def rows(batches: "list[pa.RecordBatch]") -> list[str]:
-    """Everything but what an older list may know from commits and a newer checkpoint may lack."""
+    """Return the rows without the columns that commits have and a newer checkpoint may lack."""
     listed = [row for b in batches for row in b.to_pylist(maps_as_pydicts="strict")]
     known = [name for name in COLUMNS if name not in {"version", "stats", "tags"}]
     return sorted(repr({name: row[name] for name in known}) for row in listed)
@@ -82,7 +82,7 @@ def test_a_newer_list_is_refused(table: Path) -> None:
 
 @pytest.fixture
 def summed_up(table: Path) -> Path:
-    """The same table with a checkpoint, so that a snapshot knows none of the older commits."""
+    """The same table with a checkpoint, so that a snapshot does not need the older commits."""
     write_checkpoint(table, 2, state_at(HISTORY, 2), Shape(form=Form.CLASSIC))
     return table
 

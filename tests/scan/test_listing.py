@@ -1,4 +1,4 @@
-"""A listing that was read to its end is given again from memory: the same one, or none."""
+"""A listing that was read to the end is served from memory: the same listing, or none."""
 
 import os
 import pickle
@@ -35,7 +35,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def hits(scan: Scan, **how: object) -> int:
-    """Read all batches; how often a remembered listing was given."""
+    """Read all batches, and return the number of listing cache hits."""
     list(scan.batches(**how))  # type: ignore[arg-type]
     return scan.metrics.counts.listing_cache_hits
 
@@ -117,7 +117,7 @@ def test_a_limit_is_met_from_a_whole_listing(folder: Path) -> None:
 
 
 def _age(folder: Path) -> dict[str, tuple[int, int]]:
-    """Give every file of the log the same time; their sizes and times."""
+    """Set the same modification time on every log file, and return their sizes and times."""
     for path in log_of(folder).iterdir():
         os.utime(path, ns=(10**18, 10**18))
     return {p.name: (p.stat().st_size, p.stat().st_mtime_ns) for p in log_of(folder).iterdir()}

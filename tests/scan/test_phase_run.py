@@ -1,4 +1,4 @@
-"""Phases that are run one by one each say how they went, and together what a scan says."""
+"""Phases that run one by one each report their own counts, which add up to those of a scan."""
 
 import pickle
 from collections.abc import Iterable
@@ -43,7 +43,7 @@ ROWS = (
     *("rows_filtered_by_partition_pruning", "rows_filtered_by_data_skipping"),
     *("adds_emitted", "removes_processed", "commits_scanned", "row_groups_skipped"),
 )
-"""The counts that do not depend on what happens to be cached."""
+"""The counts that do not depend on the cache."""
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def table(tmp_path: Path) -> Table:
 
 
 def phase_of(table: Table, kind: type[P]) -> P:
-    """The phase of a kind in a scan, stepping over those before it."""
+    """Return the first phase of this kind in a scan, running the phases before it."""
     phase = table.snapshot().scan().run().phase
     while not isinstance(phase, kind):
         assert not isinstance(phase, Terminus)
@@ -68,7 +68,7 @@ def paths(batches: Iterable[ActionBatch]) -> list[str]:
 
 
 def step(table: Table, scan: Scan) -> tuple[list[str], list[Event]]:
-    """Run every phase by hand; the paths, and the events of the phases that give them."""
+    """Run every phase by hand; return the paths and the events of the phases that produce them."""
     events: list[Event] = []
     found: list[str] = []
     phase = scan.run().phase

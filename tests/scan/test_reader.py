@@ -1,4 +1,4 @@
-"""Batches are read ahead, but never far; closing ends the reading."""
+"""Batches are read ahead, but only a few; closing stops the reading."""
 
 import asyncio
 import queue
@@ -110,7 +110,7 @@ def test_closing_tells_who_waits_for_an_item() -> None:
 
 
 def test_a_handler_of_signals_may_close_it_at_any_line() -> None:
-    """A tracer stands for the handler: it too runs between two steps of the consumer."""
+    """A tracer stands in for the signal handler: both run between two steps of the consumer."""
     modules = (lane, producer, production, reader_module, queue)
     ours = {module.__file__ for module in modules}
 
@@ -181,7 +181,7 @@ def test_an_error_of_the_reader_reaches_the_consumer() -> None:
 
     reader = BatchReader(broken())
     assert next(reader) == 1
-    for _ in range(2):  # who asks again must not take it for the end
+    for _ in range(2):  # a second call must raise again, and not report the end
         with pytest.raises(ValueError, match="broken"):
             next(reader)
 

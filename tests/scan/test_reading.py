@@ -1,4 +1,4 @@
-"""What is read for an answer, seen from the store."""
+"""What the store is asked to read for an answer."""
 
 import gc
 from pathlib import Path
@@ -52,7 +52,7 @@ def test_once_a_limit_is_reached_nothing_more_is_read(table: Path, ahead: int) -
 def test_a_limit_is_reached_soon_after_a_match_however_many_commits_have_none(
     tmp_path: Path, name: str
 ) -> None:
-    """Also where all that the newer commits add is hidden, so that they have no file to judge."""
+    """Also if newer commits only add files that are shadowed, so that no file needs evaluation."""
     commits, match = 1000, 600
     none = statistics(1, low=0, high=9)
     history = [[add(name.format(v), stats=none)] for v in range(commits)]
@@ -66,7 +66,7 @@ def test_a_limit_is_reached_soon_after_a_match_however_many_commits_have_none(
 
 
 def test_a_checksum_file_spares_reading_the_commits(table: Path) -> None:
-    """But for the newest, which a scan begins with, and which comes in the same round trip."""
+    """Only the newest commit is read: a scan starts with it, and it costs no extra round trip."""
     executor, opened = counting_executor(table)
     Table(table, executor=executor).snapshot()
     newest = f"{COMMITS - 1:020}"
@@ -91,10 +91,10 @@ def test_bytes_and_requests_are_counted_wherever_they_come_from(table: Path) -> 
         snapshot = source.snapshot()
         newest, whole = snapshot.scan(limit=5 * len(commits)), snapshot.scan()
         for scan in (newest, whole):
-            source.clear_cache()  # else the commits are read once for both
+            source.clear_cache()  # otherwise the commits are read once for both
             list(scan)
         counts = newest.metrics.counts
-        # A remote checkpoint's footer is asked for along with the last commits.
+        # The footer of a remote checkpoint is requested together with the last commits.
         ahead = 0 if executor is None else 1
         assert len(commits) <= counts.requests <= len(commits) + ahead
         assert sum(commits) <= counts.bytes_read
@@ -102,7 +102,7 @@ def test_bytes_and_requests_are_counted_wherever_they_come_from(table: Path) -> 
         counts = whole.metrics.counts
         assert (counts.commits_scanned, counts.files_read) == (len(commits), len(commits) + 1)
         read_of_checkpoint = counts.bytes_read - sum(commits)
-        # Columns that nobody wants are not read; of a remote file the end may be, twice.
+        # Unneeded columns are not read; the end of a remote file may be read twice.
         assert 0 < read_of_checkpoint < 2 * checkpoint.stat().st_size
         assert counts.requests > len(commits)
 
@@ -119,7 +119,7 @@ def test_a_file_counts_once_a_scan_wherever_it_comes_from(table: Path, strategy:
 
 
 class FailingOnce:
-    """A store whose every object fails in passing when it is first asked for."""
+    """A store in which the first request for each object fails with a transient error."""
 
     def __init__(self, root: Path) -> None:
         self._inner = CountingLocalStore(root)
@@ -150,12 +150,12 @@ def test_what_fails_in_passing_is_read_again_and_counted(table: Path) -> None:
 def test_retries_of_a_snapshot_are_told_by_it(table: Path) -> None:
     executor = wiring.open_executor(FailingOnce(table))  # type: ignore[arg-type]
     old = Table(table, executor=executor).snapshot()
-    # Two hints are asked for in vain, the checksum and the newest commit are read.
+    # Two missing hints are requested; the checksum and the newest commit are read.
     assert (old.counts.retries, old.counts.files_read) == (4, 2)
     write_commit(table, COMMITS, [add("new")])
     new = old.refresh()
     assert (new.counts.retries, new.counts.files_read, new.counts.commits_scanned) == (1, 1, 1)
-    assert new.domains == {}  # for which the other commits are read, and the checkpoint
+    assert new.domains == {}  # this reads the other commits and the checkpoint
     assert new.counts.retries == 1 + (COMMITS - 4 - 1) + 1
     assert (old.counts.retries, old.refresh().counts.retries) == (4, 0)
 

@@ -1,4 +1,4 @@
-"""A table that was dropped and made anew is never read under a snapshot of the old one."""
+"""A table that was dropped and recreated is never read through a snapshot of the old one."""
 
 import shutil
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""How many round trips answers take on a remote store, and how many requests."""
+"""How many round trips and requests an answer takes on a remote store."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,7 +27,7 @@ HISTORY = [
 HISTORY[0] = [*opening(), *HISTORY[0]]
 FILES = 3 * COMMITS
 FIRST_ROUND = 3
-"""The hint of the log, that of a state, and the listing."""
+"""The hint of the log, the hint of a state, and the listing."""
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def snapshot_of(store: RoundTripStore) -> Snapshot:
 
 
 def test_a_snapshot_takes_three_round_trips(store: RoundTripStore) -> None:
-    """Hint and listing; all commits and the footer; protocol and metadata."""
+    """Hint and listing, then all commits and the footer, then protocol and metadata."""
     snapshot_of(store)
     assert store.rounds == 3
     assert len(store.requests) == FIRST_ROUND + AFTER_BASE + 1 + 1
@@ -86,7 +86,7 @@ def test_all_files_take_one_round_trip_more_than_the_snapshot(store: RoundTripSt
 
 
 def test_one_partition_takes_two(store: RoundTripStore) -> None:
-    """Its partition values, then the columns of the row groups that have some."""
+    """The partition values, then the columns of the matching row groups."""
     assert len(list(snapshot_of(store).scan("part = 'a'"))) == FILES // 2
     assert store.rounds == 5
 
@@ -104,7 +104,8 @@ def test_one_partition_takes_two(store: RoundTripStore) -> None:
 def test_leaves_are_asked_for_together(tmp_path: Path, form: Form, rounds: int) -> None:
     """The manifest, then the footers of all sidecars, then their columns.
 
-    In the parts, protocol and metadata are in different files, which are read one after the other.
+    In a multi-part checkpoint, protocol and metadata are in different files, which are read one
+    after the other.
     """
     write_history(tmp_path, HISTORY)
     shape = Shape(form=form, parts=3, sidecars=3)
@@ -163,7 +164,7 @@ def test_time_travel_lists_the_log_once(table: Path, store: RoundTripStore) -> N
     assert store.requests.count("_delta_log") == 1
     commits = [path for path in store.requests if path.endswith(".json")]
     assert len(commits) == len(set(commits)) == AFTER_BASE
-    assert store.rounds == 4  # as for the newest, and protocol and metadata of the older version
+    assert store.rounds == 4  # as for the newest version, plus protocol and metadata of the older one
 
 
 def test_a_limit_stops_what_has_not_started(table: Path, store: RoundTripStore) -> None:

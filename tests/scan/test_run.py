@@ -1,4 +1,4 @@
-"""The driver: lazy, closable, and quiet about phases that only consume."""
+"""The driver is lazy and closable, and emits nothing for phases that only consume."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ from headrace.table import Table
 
 
 class Watched(MemoryExecutor):
-    """Counts the batches it has made, and whether its iterators were closed."""
+    """Counts the batches it has produced, and records whether its iterators were closed."""
 
     def __init__(self) -> None:
         super().__init__(two_commits())
@@ -76,7 +76,7 @@ def test_a_scan_can_be_iterated_again() -> None:
 
 
 class Bound(Watched):
-    """Tells whether it was bound to a context."""
+    """Records whether it was bound to a context."""
 
     was_bound = False
 

@@ -1,4 +1,4 @@
-"""The rules of `auto`, one by one, and that every strategy gives the same files."""
+"""The rules of `auto`, one by one; and every strategy returns the same files."""
 
 from pathlib import Path
 from typing import Any

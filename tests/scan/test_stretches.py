@@ -1,4 +1,4 @@
-"""Where a few files of a checkpoint are gone, what lies between them is given without a copy."""
+"""If few files of a checkpoint are removed, the runs between them are returned without a copy."""
 
 import json
 from pathlib import Path
@@ -15,7 +15,7 @@ FILES = 10_000
 
 
 def lake(root: Path, *, removed: list[int], odd: dict[int, str] | None = None) -> Table:
-    """A checkpoint of many files, of which a commit has removed some."""
+    """Write a checkpoint of many files, and a commit that removes some of them."""
     lines = opening()
     fields = [{"name": "n", "type": "integer", "nullable": True, "metadata": {}}]
     lines[1]["metaData"]["schemaString"] = json.dumps({"type": "struct", "fields": fields})
@@ -47,7 +47,7 @@ def test_batches_have_the_files_of_iteration_in_their_order(
 
 
 def test_few_gaps_leave_stretches_and_many_are_closed(tmp_path: Path) -> None:
-    # The first row group has rows that are no files: there it is a copy in any case.
+    # The first row group also holds rows other than adds, so it is always copied.
     few = lake(tmp_path / "few", removed=[2000, 7000]).snapshot().scan(leaf_parallelism=1)
     assert [batch.num_rows for batch in few.batches()] == [4997, 2002, 2997, 2]
     every_hundredth = list(range(0, FILES, 100))

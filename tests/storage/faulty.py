@@ -1,4 +1,4 @@
-"""Stores for tests: one in memory, and one that fails when it is told to."""
+"""Stores for tests: one in memory, and one that fails on demand."""
 
 import io
 from collections.abc import Iterator, Mapping
@@ -36,7 +36,7 @@ class MemoryStore(Store):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """How an operation fails: with what, and after how many bytes of what it was to give."""
+    """How an operation fails: the error, and how many bytes are delivered before it."""
 
     error: Exception = field(
         default_factory=lambda: StoreFailedError(path="any", reason="the line broke")
@@ -45,11 +45,11 @@ class Fault:
 
 
 class FaultyStore(Store):
-    """Numbers what is asked of another store, and fails the operations that the plan names.
+    """Numbers the operations on another store, and fails those that the plan names.
 
-    Listings, whole reads, opening, each chunk and each read of an open file are operations. A
-    fault in the middle gives some bytes first: a chunk that is too short comes before the error,
-    and an open file has moved on by bytes that nobody got.
+    Listings, whole reads, opening, each chunk and each read of an open file are operations. A fault
+    in the middle delivers some bytes first: a short chunk is returned before the error, and an open
+    file's position moves past bytes that the caller never received.
     """
 
     def __init__(self, inner: Store, plan: Mapping[int, Fault]) -> None:

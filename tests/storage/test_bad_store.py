@@ -1,4 +1,4 @@
-"""Stores that refuse, break off or hang: a typed error with the next step, and soon."""
+"""Stores that refuse, disconnect or hang: a typed error with the next step, without delay."""
 
 import threading
 import time
@@ -80,7 +80,7 @@ def test_each_is_a_typed_error_with_the_next_step_and_is_not_repeated_for_ever(
 
 
 def _everything(error: BaseException) -> str:
-    """What anyone could print of an error, its causes and its context."""
+    """Return everything that could be printed of an error, its causes and its context."""
     texts = []
     chain: BaseException | None = error
     while chain is not None:

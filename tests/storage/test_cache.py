@@ -1,4 +1,4 @@
-"""A cache stays within its bytes, and lets go of what was not used for longest."""
+"""A cache stays within its size limit, and evicts the least recently used values."""
 
 import pickle
 
@@ -6,7 +6,7 @@ from headrace.storage.cache import BoundedCache
 
 
 def filled(limit_bytes: int, *, at_least: int = 0) -> BoundedCache[str, str]:
-    """Three values of ten bytes each, of which the oldest was used last."""
+    """Return a cache of three values of ten bytes each; the oldest was used most recently."""
     cache: BoundedCache[str, str] = BoundedCache(limit_bytes, at_least=at_least)
     for name in "abc":
         cache.put(name, name.upper(), size_bytes=10)

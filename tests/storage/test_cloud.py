@@ -1,4 +1,4 @@
-"""What every store must do, on local disk, S3 and Azure."""
+"""The contract of every store, on local disk, S3 and Azure."""
 
 import json
 import pickle

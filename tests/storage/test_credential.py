@@ -1,4 +1,4 @@
-"""Credentials by every way that can be tried here, and none of them in any text."""
+"""Credentials in every form that can be tested here; none of them appears in any text."""
 
 import base64
 import hashlib
@@ -52,7 +52,7 @@ def test_a_public_bucket_is_read_without_credentials(s3: Place) -> None:
 
 
 def shared_access_signature() -> str:
-    """What gives the right to read a container for an hour."""
+    """Return a signature that allows reading a container for an hour."""
     until = (datetime.now(UTC) + timedelta(hours=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
     version = "2020-12-06"
     fields = ["rl", "", until, f"/blob/{ACCOUNT}/{BUCKET}", "", "", "", version, "c"]

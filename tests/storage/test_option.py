@@ -159,4 +159,4 @@ def test_secrets_are_in_no_text_of_a_table_or_store() -> None:
     told = [table, store, files, table.executor, parse_options(Service.S3, options)]
     told += [HiddenOptions(options), vars(files), vars(store), table._repr_html_()]
     assert [text for each in told for text in (repr(each), str(each)) if SECRET in text] == []
-    assert SECRET.encode() in pickle.dumps(store)  # a worker needs it; nobody is shown it
+    assert SECRET.encode() in pickle.dumps(store)  # a worker needs it, but it is never shown

@@ -1,4 +1,4 @@
-"""Creating an object if there is none: one winner, whoever races and whatever gets lost."""
+"""Conditional creation of an object: one winner, with any number of racers and lost responses."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What fails in passing is tried again, and not a byte is lost or read twice."""
+"""Transient failures are retried, and no byte is lost or read twice."""
 
 import errno
 import io
@@ -38,7 +38,7 @@ plans = st.dictionaries(st.integers(0, 25), faults, max_size=12)
 
 @dataclass
 class Patient:
-    """A store that sleeps in no time, and what it told."""
+    """A store that does not really sleep, with the retries it reported."""
 
     store: FaultyStore
     policy: RetryPolicy = field(

@@ -1,4 +1,4 @@
-"""Reading from web servers, and from Google Cloud Storage, which cannot be written to here."""
+"""Read from web servers, and from Google Cloud Storage, whose emulator is read-only here."""
 
 import threading
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ from tests.lake.log import write_history
 
 class Quiet(SimpleHTTPRequestHandler):
     def log_message(self, *_: Any) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
 
 @pytest.fixture(scope="module")
@@ -65,7 +65,7 @@ def test_a_server_without_listings_says_so() -> None:
         list(open_store(f"{web.endpoint}/events").list("_delta_log"))
 
 
-@pytest.mark.timeout(1800)  # the emulator is built with Go the first time
+@pytest.mark.timeout(1800)  # the first run builds the emulator with Go
 def test_a_table_is_read_from_google_cloud_storage(gcs: Place, lake: Path) -> None:
     uri = gcs.upload(lake / "events", "events")
     remote = Table(uri, storage_options=gcs.options)
