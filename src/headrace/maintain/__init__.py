@@ -1,6 +1,6 @@
 """Maintenance of a table's state: the writer, compaction, clean-up and the SQL commands.
 
-A store with a log, and files that come and go, enter; a new state leaves, with a report of what was
-written, copied and deleted. A state is committed by one put-if-absent; nothing that a retained
-state references is ever deleted.
+Takes a store with a log, and files to add and remove. Writes a new state, and reports what it
+wrote, copied and deleted. One put-if-absent commits a state; nothing that a retained state
+references is ever deleted.
 """

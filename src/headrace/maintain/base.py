@@ -1,7 +1,8 @@
 """The base of a commit: the newest state of a log, and the version files after it.
 
-The hint only says where to start: a state exists where its file does, so the reader probes forward
-from the hinted one, and lists the folder where the hint is of no use.
+Takes a store and the folder of a log; returns a `Base`. The hint only says where to start: a state
+exists if its file does, so the reader probes forward from the hinted state, and lists the folder
+if the hint is unusable.
 """
 
 from collections.abc import Iterable, Iterator
@@ -29,16 +30,16 @@ _CHECKPOINT = ".checkpoint.json"
 
 
 class Layout(StrEnum):
-    """What makes the next version of a log."""
+    """How the next version of a log is written."""
 
     STATE = "state"
-    """The state itself: `state-vN/_manifest.avro`."""
+    """As a state: `state-vN/_manifest.avro`."""
     VERSIONS = "versions"
-    """A version file, `N.json`; a state follows it."""
+    """As a version file, `N.json`; a state follows it."""
 
 
 class VersionFile(msgspec.Struct, frozen=True, kw_only=True):
-    """The actions of one version, or of a JSON checkpoint that sums up all until then."""
+    """The actions of one version, or of a JSON checkpoint that summarises all versions up to it."""
 
     version: int
     modified_ms: int
@@ -46,24 +47,24 @@ class VersionFile(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Base(msgspec.Struct, frozen=True, kw_only=True):
-    """What a log says at one moment."""
+    """The content of a log at one moment."""
 
     version: int
-    """The newest version; `NO_VERSION` where there is no log."""
+    """The newest version; `NO_VERSION` if there is no log."""
     state: StateManifest | None
-    """The newest state, its manifests named relative to the root."""
+    """The newest state, with manifest paths relative to the root."""
     pending: tuple[VersionFile, ...] = ()
-    """What happened after the state, oldest first."""
+    """The version files after the state, oldest first."""
     layout: Layout = Layout.STATE
     metadata: str | None = None
     """As JSON, `{"metaData": {…}}`."""
     protocol: str | None = None
     format: str = "avro-state"
-    """How the newest checkpoint is written: avro-state, json, json-multipart, or none."""
+    """The format of the newest checkpoint: avro-state, json, json-multipart, or none."""
 
 
 class Hint(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
-    """`_last_checkpoint`."""
+    """The content of `_last_checkpoint`."""
 
     version: int
     size: int = 0
@@ -78,7 +79,7 @@ class Hint(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 def read_hint(store: Store, home: Home) -> Hint | None:
-    """The hint of a log; None where there is none that can be read."""
+    """Return the hint of a log; None if it is missing or unreadable."""
     try:
         return msgspec.json.decode(store.read(home.hint_path), type=Hint)
     except (ObjectNotFoundError, msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
@@ -86,11 +87,11 @@ def read_hint(store: Store, home: Home) -> Hint | None:
 
 
 def read_state(store: Store, home: Home, version: int) -> StateManifest:
-    """A state, its manifests named relative to the root.
+    """Read a state, with manifest paths relative to the root.
 
     Raises:
-        ObjectNotFoundError: there is none of that version.
-        CorruptStateError, UnsupportedStateError, UnsafePathError: it cannot be used.
+        ObjectNotFoundError: no state of that version exists.
+        CorruptStateError, UnsupportedStateError, UnsafePathError: the state cannot be used.
     """
     path = home.state_path(version)
     state = decode_state(store.read(path), path=path)
@@ -104,16 +105,16 @@ def read_state(store: Store, home: Home, version: int) -> StateManifest:
 
 
 def list_states(store: WritableStore, home: Home) -> list[int]:
-    """The versions of all states, oldest first."""
+    """Return the versions of all states, oldest first."""
     listed = store.list_tree(home.root)
     return sorted(_state_versions(meta.path.removeprefix(f"{home.root}/") for meta in listed))
 
 
 def newest_state(store: WritableStore, home: Home) -> StateManifest | None:
-    """The newest state; None where there is none.
+    """Return the newest state; None if there is none.
 
     Raises:
-        CorruptStateError, UnsupportedStateError: it cannot be read.
+        CorruptStateError, UnsupportedStateError: the state cannot be read.
     """
     hint = read_hint(store, home)
     state = None
@@ -126,16 +127,16 @@ def newest_state(store: WritableStore, home: Home) -> StateManifest | None:
 
 
 def read_base(store: WritableStore, home: Home) -> Base:
-    """The newest version of an IndexTables log, by its state and the version files after it.
+    """Read the newest version of an IndexTables log: its state and the version files after it.
 
     Raises:
-        CorruptStateError, UnsupportedStateError: its newest state cannot be read.
+        CorruptStateError, UnsupportedStateError: the newest state cannot be read.
         CorruptLogError: a version file cannot be read.
         LogGapError: version files are missing.
     """
     state = newest_state(store, home)
     listed = {meta.path.removeprefix(f"{home.root}/"): meta for meta in store.list_tree(home.root)}
-    # The hint may be older than a state that does not follow it without a gap.
+    # The newest state may be separated from the hinted one by a gap, which probing does not cross.
     newest = max(_state_versions(listed), default=NO_VERSION)
     if state is not None and newest > state.state_version:
         state = _probe(store, home, newest)
@@ -152,7 +153,7 @@ def read_base(store: WritableStore, home: Home) -> Base:
     try:
         following = list(_contiguous(store, versions, after=after))
     except LogGapError:
-        if any(name.endswith(_CHECKPOINT) for name in names):  # a newer one covers the gap
+        if any(name.endswith(_CHECKPOINT) for name in names):  # a newer checkpoint covers the gap
             return _legacy_base(store, home, names, versions)
         raise
     pending = tuple(_version_file(store, home, version, names) for version in following)
@@ -169,7 +170,7 @@ def read_base(store: WritableStore, home: Home) -> Base:
 
 
 def require_base(base: Base, *, table: str) -> Base:
-    """The base of a log that must exist.
+    """Return `base` if its log exists.
 
     Raises:
         NotIndexTablesError: there is no log.
@@ -180,7 +181,7 @@ def require_base(base: Base, *, table: str) -> Base:
 
 
 def _state_versions(names: Iterable[str]) -> Iterator[int]:
-    """The versions of the states among the names of a log's files."""
+    """Return the versions of the states among the file names of a log."""
     for name in names:
         folder, _, file = name.rpartition("/")
         version = parse_state_directory(folder) if file == STATE_FILE else None
@@ -189,7 +190,7 @@ def _state_versions(names: Iterable[str]) -> Iterator[int]:
 
 
 def _probe(store: Store, home: Home, version: int) -> StateManifest | None:
-    """The last of the states that follow each other from a version on."""
+    """Return the last state in the unbroken sequence that starts at `version`."""
     state = None
     while True:
         try:
@@ -208,7 +209,7 @@ def _layout(state: StateManifest, *, has_file: bool, pending: tuple[VersionFile,
 
 
 def _legacy_base(store: Store, home: Home, names: dict[str, int], versions: list[int]) -> Base:
-    """The base of a log that has no state: a JSON checkpoint and version files, or only these."""
+    """Build the base of a log without a state: version files, with or without a JSON checkpoint."""
     checkpoints = sorted(
         int(name.removesuffix(_CHECKPOINT))
         for name in names
@@ -284,9 +285,9 @@ def _definition(
 ) -> tuple[str | None, str | None]:
     """Return the newest metadata and protocol.
 
-    Where neither the state nor later files have them, the newest older state or version file that
-    does is right. A state of version 0 comes last: a purge may have written it, with the content of
-    a later version.
+    If neither the state nor later files have them, the newest older state or version file that
+    has them is used. A state of version 0 is considered last: a purge may have written it with the
+    content of a later version.
     """
     metadata, protocol = _newest_definition(pending)
     metadata, protocol = metadata or state.metadata, protocol or state.protocol
@@ -308,7 +309,7 @@ def _definition(
         elif metadata is None:
             try:
                 older = read_state(store, home, version)
-            except ObjectNotFoundError:  # cleaned up meanwhile
+            except ObjectNotFoundError:  # deleted by a concurrent clean-up
                 continue
             found = (older.metadata, older.protocol)
         else:

@@ -1,7 +1,8 @@
-"""Building the state of the next version: one change, tried on one base after another.
+"""Builds the state of the next version by applying one change to a base.
 
-What was live in the first base and is gone in a later one was removed by another writer: the commit
-must not pretend to have removed it.
+Takes a `Change` and a `Base`; returns a `Built` state that is ready to be put. After a conflict
+the same change is applied to the newer base. A file that was live in the first base but not in a
+later one was removed by another writer, so the commit fails instead of claiming the removal.
 """
 
 from collections.abc import Iterator, Mapping
@@ -42,12 +43,12 @@ from headrace.storage.store import WritableStore
 
 
 class Change(msgspec.Struct, frozen=True, kw_only=True):
-    """What a commit does."""
+    """The files that a commit adds and removes, and the definition that it sets."""
 
     staged: StagedEntries
     removes: frozenset[FileKey] = frozenset()
     spellings: frozenset[str] = frozenset()
-    """The paths of these files as they are written, where that differs from their keys."""
+    """The paths of the removed files as written, if they differ from the paths in their keys."""
     registry: dict[str, str] = {}
     metadata: str | None = None
     protocol: str | None = None
@@ -65,7 +66,7 @@ class Built(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Build:
-    """One change, applied to bases."""
+    """One change that can be applied to several bases, one per attempt."""
 
     def __init__(  # noqa: PLR0913  (what all attempts share)
         self,
@@ -91,7 +92,7 @@ class Build:
         self._first_hits: frozenset[FileKey] | None = None
 
     def for_checkpoint(self) -> "Build":
-        """The same without its change: for the state of a version that stands already."""
+        """Return a build without the change, to write the state of a version that exists."""
         change = Change(staged=StagedEntries(), registry=self.change.registry)
         return Build(
             self._store,
@@ -105,7 +106,7 @@ class Build:
         )
 
     def staged_entries(self) -> Iterator[Entry]:
-        """The entries of the change, as they were staged."""
+        """Yield the staged entries of the change."""
         for info in self.change.staged.infos:
             file = self._shelf.file(info)
             for at in range(len(file.blocks)):
@@ -119,16 +120,16 @@ class Build:
         return find_trigger(draft, self._settings) is None
 
     def validated(self, base: Base) -> tuple[frozenset[FileKey], tuple[str, ...]]:
-        """The files that the change removes from a base, and those that it misses.
+        """Return the files that the change removes from a base, and those that are not live in it.
 
         Raises:
-            StateConflictError: a file that was live when this was first tried is not any more.
+            StateConflictError: a file that was live in the first base is no longer live.
         """
         net = replay(base)
         return self._hits(base, net, self._located(base, net))
 
     def totals(self, base: Base) -> tuple[int, int]:
-        """The number and size of the live files of a base."""
+        """Return the number and total size of the live files of a base."""
         net = replay(base)
         draft = draft_of(base.state, home=self._home, shelf=self._shelf)
         gone = [entry for entry in self._located(base, net) if entry.is_live]
@@ -138,10 +139,10 @@ class Build:
         return files, total + sum(entry["size"] for entry in net.adds.values())
 
     def state(self, base: Base, stage: Stage, *, version: int | None = None) -> Built:
-        """The next state after a base; or, with a version, that of the base itself.
+        """Build the next state after a base; with `version`, the state of the base itself.
 
         Raises:
-            StateConflictError: a file that was live when this was first tried is not any more.
+            StateConflictError: a file that was live in the first base is no longer live.
             CorruptStateError: a manifest of the base is missing or damaged.
         """
         version = base.version + 1 if version is None else version
@@ -190,7 +191,7 @@ class Build:
         found = lookup.find(base.state)
         missed = self.change.removes - {entry.key for entry in found}
         if missed and self._home.kind is HomeKind.DELTA:
-            # A remove may spell a path in another way than the add did, which no range shows.
+            # A remove may spell a path differently from the add, so path ranges cannot rule it out.
             found = lookup.find(base.state, everywhere=True)
         return found
 
@@ -217,7 +218,7 @@ class Build:
         version: int,
         stage: Stage,
     ) -> None:
-        """Let files go and come: those of the version files first, then those of the change."""
+        """Remove and add files: those of the version files first, then those of the change."""
         new = self.change.staged.keys
         pending = {key: entry for key, entry in net.adds.items() if key not in hits | new}
         coming = new | pending.keys()
@@ -229,8 +230,8 @@ class Build:
         ]
         remove_files(draft, gone, home=self._home, version=version)
         if back:
-            # With the tombstones of this very change: a manifest that is rewritten loses all that
-            # they hide, so that its counts are those of what it holds.
+            # The draft already has the tombstones of this change: a rewritten manifest loses
+            # every entry that they hide, so its counts match its content.
             purge_entries(
                 draft,
                 back,
@@ -271,7 +272,7 @@ class Build:
 
 
 def _raised(protocol: str | None) -> str | None:
-    """The protocol of a table that has states: readers and writers must know them."""
+    """Return the protocol raised to the version that readers and writers of states need."""
     if protocol is None:
         return None
     decoded = msgspec.json.decode(protocol)

@@ -1,9 +1,9 @@
-"""Clean-up: states beyond their retention, and manifests that no retained state names.
+"""Clean-up: deletes expired states, and manifests that no retained state references.
 
-It fails closed: a state that cannot be read stops it before anything is deleted. A plan can be read
-before it is carried out. Just before deleting, states are listed again: what a new state names is
-spared, and what became newer than the plan is not touched. Only files with names of ours are
-candidates: `state-v…/_manifest.avro`, manifests, version files and JSON checkpoints.
+It fails closed: if a state cannot be read, nothing is deleted. A plan can be inspected before it
+runs. Just before deleting, states are listed again: files that a new state references are kept,
+and files newer than the plan are not touched. Only files with names that Headrace writes are
+candidates: `state-v…/_manifest.avro` and manifests.
 """
 
 import re
@@ -25,27 +25,27 @@ _HOUR_MS = 3_600_000
 
 
 class CleanupPlan(msgspec.Struct, frozen=True, kw_only=True):
-    """What a clean-up would delete, and why the rest stays."""
+    """The files that a clean-up would delete, and the states that it would retain."""
 
     table: str
     current: int | None
-    """The newest state, which always stays."""
+    """The newest state, which is always retained."""
     retained: tuple[int, ...]
     states: tuple[int, ...]
     """The states to delete, oldest first."""
     state_files: tuple[str, ...]
     manifests: tuple[str, ...]
-    """The manifests to delete, by their paths in the store."""
+    """The manifests to delete, as paths in the store."""
     size_bytes: int
 
     @property
     def is_empty(self) -> bool:
-        """Whether there is nothing to do."""
+        """Whether there is nothing to delete."""
         return not self.state_files and not self.manifests
 
 
 class CleanupResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What a clean-up found and did."""
+    """The counts of a clean-up."""
 
     deleted_states: int
     orphaned_manifests: int
@@ -54,7 +54,7 @@ class CleanupResult(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Listing(msgspec.Struct, frozen=True, kw_only=True):
-    """The folder of the states, as it was listed once."""
+    """One listing of the folder of the states."""
 
     states: dict[int, ObjectMeta]
     files_of_state: dict[int, list[ObjectMeta]]
@@ -70,10 +70,10 @@ def plan_cleanup(
 ) -> CleanupPlan:
     """Find what can be deleted.
 
-    A state goes if it is not the newest, not among the next newest `retention_versions`, and older
-    than `retention_hours`. Its age is what the store says, or what the state says where that is
-    younger or the store does not know. A manifest goes if no state that stays names it and it is
-    older than `min_manifest_age_hours`.
+    A state is deleted if it is not the newest, not among the next newest `retention_versions`, and
+    older than `retention_hours`. Its age is measured from the later of the store's time and the
+    time in the state; the latter alone if the store reports none. A manifest is deleted if no
+    retained state references it and it is older than `min_manifest_age_hours`.
 
     Raises:
         CleanupRefusedError: a state cannot be read.
@@ -113,14 +113,14 @@ def plan_cleanup(
 
 
 def run_cleanup(store: WritableStore, home: Home, plan: CleanupPlan) -> CleanupResult:
-    """Delete what a plan lists, as far as nothing that is there by now needs it.
+    """Delete the files of a plan, except those that a current state references.
 
-    States go first, oldest first, each by its `_manifest.avro` before its other files, so that a
-    clean-up that is interrupted leaves no state that names a missing manifest.
+    States are deleted first, oldest first, each `_manifest.avro` before the other files, so that
+    an interrupted clean-up leaves no state that references a missing manifest.
 
     Raises:
         CleanupRefusedError: a state cannot be read; nothing was deleted.
-        StorageError: the store failed; running it again goes on.
+        StorageError: the store failed; run the clean-up again to continue.
     """
     listing = _list(store, home)
     doomed = {version for version in plan.states if version in listing.states}
@@ -156,7 +156,7 @@ def clean(
     dry_run: bool,
     clock_ms: int | None = None,
 ) -> tuple[CleanupPlan, CleanupResult]:
-    """Plan a clean-up and, unless it is a dry run, carry it out.
+    """Plan a clean-up and, unless `dry_run` is set, run it.
 
     Raises:
         CleanupRefusedError: a state cannot be read; nothing was deleted.
@@ -194,7 +194,7 @@ def _read(store: WritableStore, home: Home, version: int) -> StateManifest:
     try:
         return read_state(store, home, version)
     except ObjectNotFoundError:
-        # Another clean-up deleted it since it was listed: it names nothing any more.
+        # Another clean-up deleted it after the listing, so it references nothing.
         return StateManifest(
             state_version=version, created_at=0, num_files=0, total_bytes=0, manifests=()
         )
@@ -208,7 +208,7 @@ def _named(home: Home, states: Iterable[StateManifest]) -> set[str]:
 
 
 def _born_ms(meta: ObjectMeta, state: StateManifest) -> int:
-    """The younger of the store's time and the state's own."""
+    """Return the later of the store's time and the state's own."""
     return max(meta.modified_ms, state.created_at)
 
 

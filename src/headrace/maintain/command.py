@@ -1,6 +1,7 @@
-"""Carrying out the statements: a `Statement` and a way to open stores enter, rows leave.
+"""Runs the SQL statements: a `Statement` and a function that opens stores enter, rows leave.
 
-Each statement has its columns, so that Spark, the command line and a table function show the same.
+Each statement has fixed columns, so that Spark, the command line and the table function show the
+same result.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -69,14 +70,14 @@ _DEFAULT_PURGE_HOURS = 168.0
 
 
 class ResultTable(msgspec.Struct, frozen=True, kw_only=True):
-    """The rows of a statement."""
+    """The result of a statement."""
 
     columns: dict[str, str]
-    """The names, with the types that Spark calls them by."""
+    """The column names, with their Spark type names."""
     rows: tuple[tuple[Any, ...], ...]
 
     def dicts(self) -> Iterator[dict[str, Any]]:
-        """The rows by the names of their columns."""
+        """Return each row as a dict from column name to value."""
         return (dict(zip(self.columns, row, strict=True)) for row in self.rows)
 
 
@@ -88,10 +89,10 @@ def run_statement(
     reporter: Reporter | None = None,
     spread: Spread | None = None,
 ) -> ResultTable:
-    """Carry out a statement; `spread` carries out the tasks of a large compaction.
+    """Run a statement; `spread` runs the tasks of a large compaction.
 
     Raises:
-        HeadraceError: as the statement's own function says.
+        HeadraceError: as documented on the function that implements the statement.
     """
     runner = _Runner(open_store, settings or StateSettings(), reporter, spread)
     match statement:
@@ -239,7 +240,7 @@ class _Runner:
         return store, home, require_base(read_base(store, home), table=table.text)
 
     def _place(self, table: TableName) -> tuple[WritableStore, Home]:
-        """The store and the folder of a log, by the address of the table or of the log itself."""
+        """Return the store and the log folder for the address of a table or of its log."""
         if not table.is_path:
             reason = f"{table.text} is the name of a catalog; name the table's path in quotes"
             raise InvalidArgumentError(argument="table", reason=reason)
@@ -251,7 +252,7 @@ class _Runner:
 
 
 def _older_rows(store: WritableStore, home: Home, base: Base) -> Iterator[tuple[Any, ...]]:
-    """The actions of all version files and states before those of the newest state."""
+    """Yield the actions of all version files and states older than the newest state."""
     newest = -1 if base.state is None else base.state.state_version
     for meta in store.list(home.root):
         name = meta.path.rpartition("/")[2]

@@ -1,8 +1,8 @@
-"""When to compact a state, which of its manifests, and the compaction itself.
+"""Compaction of a state: when it is needed, which manifests it rewrites, and the rewrite itself.
 
-Only what is worth it is rewritten: small manifests, tier by tier, and manifests with removed
-entries. A manifest that is full and clean stays as it is, so that the cost of a commit does not
-grow with the table.
+Takes a draft and replaces some of its manifests. It rewrites only small manifests, tier by tier,
+and manifests with removed entries. A full manifest without removed entries is kept, so that the
+cost of a commit does not grow with the table.
 """
 
 from collections.abc import Mapping, Sequence
@@ -25,9 +25,9 @@ from headrace.protocol.schema import DataType
 from headrace.protocol.state import ManifestInfo, StateManifest
 
 _TIER = 4
-"""A manifest is merged with smaller ones once these have a quarter of its entries together."""
+"""Merge a manifest with the smaller ones once these together hold a quarter of its entries."""
 _FULL_SHARE = 2
-"""A manifest with half of the entries that fit is not small."""
+"""A manifest that is at least half full is not small."""
 
 
 class Trigger(StrEnum):
@@ -42,20 +42,20 @@ class Trigger(StrEnum):
 
 
 class Compaction(msgspec.Struct, frozen=True, kw_only=True):
-    """What a compaction did."""
+    """The result of a compaction."""
 
     trigger: Trigger
     manifests_read: int
     manifests_written: int
     count: RewriteCount
     tasks: int = 1
-    """How many tasks it was divided into."""
+    """The number of tasks it was divided into."""
 
 
 def find_trigger(
     draft: Draft, settings: StateSettings, *, removed: int = 0, is_merge: bool = False
 ) -> Trigger | None:
-    """Why a state should be compacted; None: it should not."""
+    """Return why a state should be compacted; None if it should not."""
     tombstones, files = draft.tombstone_count, draft.num_files
     if files <= 0 and draft.manifests:
         return Trigger.EMPTY
@@ -73,7 +73,7 @@ def find_trigger(
 def choose_manifests(
     draft: Draft, trigger: Trigger, settings: StateSettings, *, types: Mapping[str, DataType]
 ) -> tuple[ManifestInfo, ...]:
-    """The manifests that a compaction rewrites."""
+    """Return the manifests that a compaction rewrites."""
     if trigger is Trigger.FORCED:
         return () if is_clean(draft, settings, types=types) else tuple(draft.manifests)
     if trigger is Trigger.SMALL_MANIFESTS:
@@ -82,7 +82,7 @@ def choose_manifests(
 
 
 def is_clean(draft: Draft, settings: StateSettings, *, types: Mapping[str, DataType]) -> bool:
-    """Whether a compaction of everything would change nothing worth changing."""
+    """Whether compacting everything would bring no benefit."""
     if draft.tombstone_count:
         return False
     small = [info for info in draft.manifests if _is_small(info, settings)]
@@ -93,7 +93,7 @@ def is_clean(draft: Draft, settings: StateSettings, *, types: Mapping[str, DataT
 
 
 def _is_ordered(manifests: Sequence[ManifestInfo], types: Mapping[str, DataType]) -> bool:
-    """Whether no manifest reaches into the partitions of the next one."""
+    """Whether no manifest overlaps the partitions of the next one."""
     known = [info.partition_bounds for info in manifests if info.partition_bounds]
     return all(
         corner(bounds, types, 1) <= corner(following, types, 0)
@@ -114,12 +114,12 @@ def compact(  # noqa: PLR0913  (a rewrite needs them all)
     settings: StateSettings,
     spread: Spread | None = None,
 ) -> Compaction:
-    """Rewrite the chosen manifests of a draft; `state` says which entries are hidden.
+    """Rewrite the chosen manifests of a draft; `state` determines which entries are hidden.
 
     With `spread`, a large rewrite is divided into tasks.
 
-    The count is a proof: as many entries come out as went in less those that were hidden, and the
-    live files and their size stay what they were.
+    The counts are verified: the entries written equal the entries read minus the hidden ones, and
+    the number and size of the live files do not change.
 
     Raises:
         CorruptStateError: a manifest is missing or damaged, or the counts do not add up.
@@ -158,10 +158,10 @@ def replace_manifests(
     written: Sequence[ManifestInfo],
     count: RewriteCount,
 ) -> None:
-    """Put the rewritten manifests where the first of the old ones stood.
+    """Put the rewritten manifests at the position of the first old one.
 
     Raises:
-        CorruptStateError: the live files or their size would change.
+        CorruptStateError: the number or size of the live files would change.
     """
     gone = {info.path for info in chosen}
     before = (draft.num_files, draft.total_bytes)
@@ -183,7 +183,7 @@ def replace_manifests(
 
 
 def _still_named(registry: Mapping[str, str], refs: set[str]) -> dict[str, str]:
-    """The registry of the live files: what no entry names goes."""
+    """Return the registry without the schemas that no entry references."""
     return {
         key: value for key, value in registry.items() if key.removeprefix(REGISTRY_PREFIX) in refs
     }
@@ -196,7 +196,7 @@ def _is_small(info: ManifestInfo, settings: StateSettings) -> bool:
 def _lowest_tiers(
     manifests: Sequence[ManifestInfo], settings: StateSettings
 ) -> tuple[ManifestInfo, ...]:
-    """The smallest manifests: as many as are not much larger than all smaller ones together."""
+    """Return the smallest manifests, up to one much larger than all smaller ones together."""
     small = sorted(
         (info for info in manifests if _is_small(info, settings)),
         key=lambda info: info.num_entries,

@@ -1,4 +1,4 @@
-"""Creating an IndexTables log: version 0, with the protocol and the metadata of the table."""
+"""Creates an IndexTables log: version 0, with the protocol and the metadata of the table."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -14,7 +14,7 @@ from headrace.storage.store import PutMode, WritableStore
 
 
 def create_log(store: WritableStore, home: Home, *, metadata: Mapping[str, Any]) -> None:
-    """Write version 0, unless another writer has."""
+    """Write version 0, unless another writer has done so."""
     protocol = {"minReaderVersion": PROTOCOL_VERSION, "minWriterVersion": PROTOCOL_VERSION}
     lines = [{"protocol": protocol}, {"metaData": dict(metadata)}]
     with suppress(ObjectExistsError):
@@ -24,7 +24,7 @@ def create_log(store: WritableStore, home: Home, *, metadata: Mapping[str, Any])
 def new_metadata(
     schema_string: str, *, partition_columns: list[str], configuration: Mapping[str, str]
 ) -> dict[str, Any]:
-    """The metadata of a table that is created now."""
+    """Return the metadata of a new table."""
     return {
         "id": str(uuid4()),
         "name": None,

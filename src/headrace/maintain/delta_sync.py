@@ -1,8 +1,9 @@
-"""Bringing the state beside a Delta log to a version: by the commits since, or anew.
+"""Syncs the state next to a Delta log to a version, incrementally or in full.
 
-The log alone says what is true. A state is made of what it says at one version, and carries an
-anchor: the commit file of that version as it was listed. A state whose anchor no longer matches
-belongs to another log, and is not built upon.
+An incremental sync reads only the commits since the last state. The log is the only source of
+truth. A state is derived from the log at one version, and carries an anchor: the commit file of
+that version as it was listed. A state whose anchor no longer matches belongs to another log, and
+is not reused.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -35,7 +36,7 @@ from headrace.storage.store import ObjectMeta, PutMode, Store, WritableStore
 
 
 class SyncKind(StrEnum):
-    """How a state was brought to its version."""
+    """How a state was synced."""
 
     UNCHANGED = "unchanged"
     INCREMENTAL = "incremental"
@@ -43,36 +44,36 @@ class SyncKind(StrEnum):
 
 
 class SyncResult(msgspec.Struct, frozen=True, kw_only=True):
-    """A state that is at the table's version."""
+    """A state at the table's version."""
 
     version: int
     kind: SyncKind
     base_version: int | None
-    """The state that was built upon."""
+    """The version of the state that this one is based on."""
     commits_read: int
     num_files: int
     total_bytes: int
     added: int
     removed: int
     reason: str | None = None
-    """Why the state was made anew, where there was an older one."""
+    """Why a full sync was needed although an older state exists."""
     compaction: Compaction | None = None
 
 
 class DeltaVersion(msgspec.Struct, frozen=True, kw_only=True):
-    """A version of a Delta table, as the scan knows it."""
+    """A version of a Delta table, as read by a scan."""
 
     version: int
     metadata: str
     protocol: str
     types: Mapping[str, DataType]
-    """The partition columns, by the names that the log's values have."""
+    """The partition columns, by their names in the log."""
     entries: Callable[[], Iterable[Entry]]
     """All live files, streamed."""
 
 
 class _Rebuild(Exception):  # noqa: N818  (a decision, not an error)
-    """The older state cannot be built upon."""
+    """The older state cannot be reused."""
 
 
 class _Net(msgspec.Struct, kw_only=True):
@@ -89,7 +90,7 @@ def sync(
     *,
     settings: StateSettings,
 ) -> SyncResult:
-    """Write the state of a version, unless there is one.
+    """Write the state of a version, unless it exists.
 
     Args:
         log: The store of the table.
@@ -99,7 +100,7 @@ def sync(
         settings: How states are written.
 
     Raises:
-        InvalidTableError: the commit file of the version is gone, so that nothing anchors a state.
+        InvalidTableError: the commit file of the version is gone, so nothing can anchor a state.
         StorageError: a store failed.
     """
     anchor = _anchor(log, target.version)
@@ -242,13 +243,13 @@ def _write(  # noqa: PLR0913, PLR0917  (what both ways share)
 
 
 def _settle_conflict(store: WritableStore, home: Home, state: StateManifest, stage: Stage) -> None:
-    """There is a state of this version already: keep it if it is this log's, else replace it."""
+    """Resolve a state that already exists: keep it if it belongs to this log, else replace it."""
     from_store = None
     try:
         found = newest_state(store, home)
         if found is not None and found.state_version == state.state_version:
             from_store = found
-    except HeadraceError:  # it is damaged
+    except HeadraceError:  # the existing state is damaged
         from_store = None
     if from_store is not None and from_store.anchor == state.anchor:
         stage.discard()
@@ -257,12 +258,12 @@ def _settle_conflict(store: WritableStore, home: Home, state: StateManifest, sta
 
 
 def replace_state(store: WritableStore, home: Home, state: StateManifest) -> None:
-    """Overwrite the state of a version: an accelerator repeats the log, whoever writes it."""
+    """Overwrite the state of a version. This is safe: the state only repeats what the log says."""
     store.put(home.state_path(state.state_version), encode_state(state), mode=PutMode.OVERWRITE)
 
 
 def _clean_quietly(store: WritableStore, home: Home, settings: StateSettings) -> None:
-    with suppress(HeadraceError):  # the state stands; the next clean-up tries again
+    with suppress(HeadraceError):  # the state is committed; the next clean-up tries again
         clean(store, home, settings=settings, dry_run=False)
 
 
@@ -280,7 +281,7 @@ def _definition(state: StateManifest) -> Any:
 
 
 def _replay(log: Store, versions: range) -> _Net:
-    """What commits come to, oldest first."""
+    """Return the net change of commits, read oldest first."""
     net = _Net()
     for version in versions:
         path = commit_path(version)
@@ -305,7 +306,7 @@ def _replay(log: Store, versions: range) -> _Net:
 
 
 def entry_of_delta_add(add: Mapping[str, Any], *, version: int) -> Entry:
-    """The entry of an add action of a Delta log."""
+    """Convert an add action of a Delta log to an entry."""
     vector = add.get("deletionVector")
     entry: Entry = {
         "path": add["path"],

@@ -1,4 +1,4 @@
-"""What a state is, for people: its properties, and what would be good for it."""
+"""Describes a state for people: takes a base, returns its properties, its rows and advice."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -38,11 +38,11 @@ class StateDescription(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def tombstone_ratio(self) -> float:
-        """Tombstones for each live file."""
+        """The number of tombstones per live file."""
         return self.num_tombstones / self.num_files if self.num_files else 0.0
 
     def properties(self) -> list[tuple[str, str]]:
-        """The nine properties as text, in the order of the format."""
+        """Return the nine properties as text, in the order of the format."""
         created = "" if self.created_at_ms is None else _shown_time(self.created_at_ms)
         return [
             ("format", self.format),
@@ -88,7 +88,7 @@ def describe(
 def log_rows(
     store: WritableStore, home: Home, base: Base
 ) -> Iterator[tuple[int, str, str | None, int | None, dict[str, Any] | None, int | None]]:
-    """The actions of the newest state and of what follows it: a row each."""
+    """Yield the actions of the newest state and of the version files after it, one row each."""
     shelf = ManifestShelf(store, home.root, types=partition_types(base.metadata))
     state = base.state
     if state is not None:

@@ -1,8 +1,8 @@
-"""Compaction in several tasks: blocks are divided by partition order, and each task rewrites some.
+"""Distributed compaction: divides blocks by partition order into tasks that rewrite them.
 
-A task can be pickled and carried out anywhere that reaches the store. It stages its manifests
-there and returns them; the state that names them is committed by the caller alone, so that tasks
-that fail or run twice leave only manifests that no state names.
+A task can be pickled and run anywhere that can reach the store. It stages its manifests there and
+returns them. Only the caller commits the state that references them, so tasks that fail or run
+twice leave nothing but unreferenced manifests.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -30,7 +30,7 @@ class RewriteTask(msgspec.Struct, frozen=True, kw_only=True):
     store: WritableStore
     home: Home
     state: StateManifest
-    """Its tombstones say which entries are dropped."""
+    """Its tombstones determine which entries are dropped."""
     blocks: tuple[tuple[ManifestInfo, tuple[int, ...]], ...]
     """The manifests, each with the positions of its blocks."""
     types: Mapping[str, DataType]
@@ -39,14 +39,14 @@ class RewriteTask(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TaskOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """The manifests that a task has written, in partition order."""
+    """The manifests that a task wrote, in partition order."""
 
     infos: tuple[ManifestInfo, ...]
     count: RewriteCount
 
 
 Spread: TypeAlias = Callable[[Sequence[RewriteTask]], Iterable[TaskOutcome]]
-"""Carries out tasks side by side and returns their outcomes in the same order."""
+"""Runs tasks in parallel and returns their outcomes in the same order."""
 
 
 def plan_tasks(
@@ -57,7 +57,7 @@ def plan_tasks(
     state: StateManifest,
     settings: StateSettings,
 ) -> list[RewriteTask]:
-    """Divide a rewrite into tasks of some full manifests each, in partition order."""
+    """Divide a rewrite into tasks of a few full manifests each, in partition order."""
     tombstones = msgspec.structs.replace(state, manifests=())
     most = settings.entries_per_manifest * _MANIFESTS_PER_TASK
     return [
@@ -105,6 +105,6 @@ def _entries(blocks: Mapping[ManifestFile, Iterable[int]]) -> int:
 
 
 def _evenly(settings: StateSettings, entries: int) -> StateSettings:
-    """Return settings under which the manifests of a task are equally large."""
+    """Return settings that make the manifests of a task equally large."""
     manifests = max(1, -(-entries // settings.entries_per_manifest))
     return msgspec.structs.replace(settings, entries_per_manifest=max(1, -(-entries // manifests)))

@@ -1,4 +1,4 @@
-"""Back to JSON: a checkpoint that readers without Avro start from, and the end of the states."""
+"""Downgrade to JSON: writes a checkpoint for readers without Avro, and deletes the states."""
 
 import msgspec
 
@@ -20,12 +20,12 @@ def checkpoint_as_json(
 ) -> JsonCheckpoint:
     """Write the newest version as a JSON checkpoint; later commits are version files.
 
-    Where the newest version is a state, readers of JSON do not see it. Then the next version says
-    that version files follow: first as a state, so that other writers of states see it, and after
-    that as a version file.
+    If the newest version is a state, readers of JSON do not see it. In that case the next version
+    announces that version files follow: first as a state, for other writers of states, then as a
+    version file.
 
     Raises:
-        CommitConflictError: another writer came first; run it again.
+        CommitConflictError: another writer committed first; run it again.
     """
     base = require_base(read_base(store, home), table=store.root)
     if base.layout is Layout.STATE and base.version > 0:
@@ -34,10 +34,10 @@ def checkpoint_as_json(
 
 
 def drop_states(store: WritableStore, home: Home, *, dry_run: bool) -> tuple[int, ...]:
-    """Delete the states of a log whose version files tell everything.
+    """Delete the states of a log whose version files are complete.
 
     Raises:
-        DowngradeRefusedError: a version file is missing, so that something would be lost.
+        DowngradeRefusedError: a version file is missing, so data would be lost.
     """
     base = require_base(read_base(store, home), table=store.root)
     there = {meta.path.rpartition("/")[2] for meta in store.list(home.root)}

@@ -1,9 +1,9 @@
-"""The state that a commit would make: a base, new manifests and removed files give the next state.
+"""A draft of the next state: a base with new manifests added and removed files hidden.
 
-Counts stay exact: each manifest knows how many of its entries are live and how large they are, and
-a remove counts only where it hits a live entry. Old manifests are never changed. Where old readers
-know plain tombstones alone, a path that comes back has its old entry taken out of its manifest, by
-a rewritten copy; otherwise a versioned tombstone hides the old entry.
+Counts stay exact: each manifest records the number and size of its live entries, and a remove
+counts only if it hits a live entry. Old manifests are never changed. In logs whose old readers
+know only plain tombstones, adding a removed path again rewrites its manifest without the old
+entry; otherwise a versioned tombstone hides the old entry.
 """
 
 from collections import defaultdict
@@ -33,27 +33,27 @@ class Draft(msgspec.Struct, kw_only=True):
 
     manifests: list[ManifestInfo]
     tombstones: dict[str, None]
-    """Plain ones, in the order in which they came."""
+    """Plain tombstones, in the order in which they were added."""
     tombstone_entries: list[Tombstone]
     registry: dict[str, str]
 
     @property
     def num_files(self) -> int:
-        """The live files."""
+        """The number of live files."""
         return sum(info.live_entry_count for info in self.manifests)
 
     @property
     def total_bytes(self) -> int:
-        """Their size."""
+        """The total size of the live files."""
         return sum(info.live_bytes for info in self.manifests)
 
     @property
     def tombstone_count(self) -> int:
-        """The tombstones, each counted once."""
+        """The number of tombstones, each counted once."""
         return max(len(self.tombstones), len(self.tombstone_entries))
 
     def as_state(self, state: StateManifest) -> StateManifest:
-        """A state with these parts."""
+        """Return `state` with the parts of this draft."""
         return msgspec.structs.replace(
             state,
             manifests=tuple(self.manifests),
@@ -66,7 +66,7 @@ class Draft(msgspec.Struct, kw_only=True):
 
 
 class _Keys:
-    """Drops the entries of certain files, and those that are hidden already."""
+    """Drops the entries of given files, and those that are hidden already."""
 
     def __init__(self, home: Home, keys: Iterable[FileKey], *, besides: Visibility) -> None:
         self._home = home
@@ -83,7 +83,7 @@ class _Keys:
 
 
 def draft_of(state: StateManifest | None, *, home: Home, shelf: ManifestShelf) -> Draft:
-    """The draft that changes nothing; manifests that another writer left uncounted are counted."""
+    """Return a draft equal to `state`; manifests without live counts are counted."""
     if state is None:
         return Draft(manifests=[], tombstones={}, tombstone_entries=[], registry={})
     visibility = Visibility(state, home)
@@ -96,7 +96,7 @@ def draft_of(state: StateManifest | None, *, home: Home, shelf: ManifestShelf) -
 
 
 def add_entries(draft: Draft, staged: StagedEntries, *, version: int) -> None:
-    """Name the staged manifests; entries that inherit their version get this one."""
+    """Add the staged manifests; entries that inherit their version get this one."""
     for info in staged.infos:
         if info.min_added_at_version == INHERITED_VERSION:
             latest = max(info.max_added_at_version, version)
@@ -114,14 +114,14 @@ def remove_files(
     version: int,
     versions: Mapping[FileKey, int] | None = None,
 ) -> None:
-    """Add tombstones for live entries, and take them off the counts of their manifests.
+    """Add tombstones for live entries, and subtract them from the counts of their manifests.
 
     Args:
         draft: The draft.
         located: The entries of the removed files.
-        home: By which rules the state is written.
+        home: Determines the rules by which the state is written.
         version: The version that removes them.
-        versions: The versions of single files, where they differ.
+        versions: The removing versions of single files, if they differ.
     """
     versions = versions or {}
     lost: dict[str, list[Located]] = defaultdict(list)
@@ -155,10 +155,10 @@ def purge_entries(  # noqa: PLR0913  (a rewrite needs them all)
     types: Mapping[str, DataType],
     settings: StateSettings,
 ) -> None:
-    """Take entries, live or not, out of their manifests: their paths are about to come back.
+    """Rewrite manifests without the given entries, live or not, whose paths are added again.
 
-    Other removed entries of these manifests go as well. Their tombstones stay until a compaction:
-    they then hide nothing.
+    Other removed entries of these manifests are dropped as well. Their tombstones stay until a
+    compaction, and hide nothing.
     """
     goners: dict[str, list[Located]] = defaultdict(list)
     for entry in located:
@@ -181,10 +181,10 @@ def purge_entries(  # noqa: PLR0913  (a rewrite needs them all)
 
 
 def drop_tombstones(draft: Draft, keys: Collection[FileKey], *, home: Home) -> None:
-    """Forget the tombstones of files that come back, once no old entry of them is left.
+    """Drop the tombstones of files that are added again, once their old entries are gone.
 
-    A tombstone may have outlived its entry. A reader that knows plain ones alone would hide the
-    new entry by it.
+    A tombstone may have outlived its entry. A reader that knows only plain tombstones would then
+    hide the new entry.
     """
     if home.kind is HomeKind.INDEXTABLES:
         draft.tombstones = {path: None for path in draft.tombstones if FileKey(path) not in keys}

@@ -1,7 +1,7 @@
-"""The schemas of entries: whether two are one, and one that holds the fields of several.
+"""Schemas of entries: compares two, and merges several into one that holds all fields.
 
-Fields are known by their ids, and by their names where they have none. A field that one schema has
-and another lacks is nullable in the union, so that unknown fields survive a rewrite.
+Fields are identified by id, or by name if they have none. A field that only some schemas have is
+nullable in the union, so that unknown fields survive a rewrite.
 """
 
 from collections.abc import Sequence
@@ -13,18 +13,18 @@ import msgspec
 from headrace.protocol.state_schema import Schema
 
 _SILENT = frozenset({"doc", "field-id", "key-id", "value-id", "element-id", "aliases", "default"})
-"""What changes nothing about the bytes of a record."""
+"""Properties that do not affect the bytes of a record."""
 
 
 def same_shape(first: Schema, second: Schema) -> bool:
-    """Whether records of both schemas have the same bytes, field by field."""
+    """Whether records of both schemas are encoded to the same bytes."""
     return first is second or _shape_text(msgspec.json.encode(first)) == _shape_text(
         msgspec.json.encode(second)
     )
 
 
 def union_schema(home: Schema, others: Sequence[Schema]) -> Schema:
-    """The schema of the home, and after its fields those that only other schemas have."""
+    """Return the schema of the home, followed by the fields that only other schemas have."""
     fields = list(home["fields"])
     names = {field["name"] for field in fields}
     for schema in others:

@@ -1,4 +1,4 @@
-"""Sorting entries by partition and path in bounded memory: sorted runs on disk, then a merge."""
+"""Sorts entries by partition and path in bounded memory: sorted runs on disk, then a merge."""
 
 import heapq
 import tempfile
@@ -18,7 +18,7 @@ _BLOCK_ENTRIES = 1024
 
 
 class EntrySort:
-    """Takes entries in any order and gives them back by partition, then path."""
+    """Accepts entries in any order and returns them sorted by partition, then path."""
 
     def __init__(
         self,
@@ -49,18 +49,18 @@ class EntrySort:
             run.close()
 
     def key(self, entry: Entry) -> tuple[Any, str]:
-        """The place of an entry."""
+        """Return the sort key of an entry."""
         return sort_key(entry["partitionValues"], self._types), entry["path"]
 
     def add(self, entries: Iterable[Entry]) -> None:
-        """Take entries; where they become too many, a sorted run goes to disk."""
+        """Add entries; when the limit is reached, spill a sorted run to disk."""
         for entry in entries:
             self._entries.append(entry)
             if len(self._entries) >= self._limit:
                 self._spill()
 
     def sorted(self) -> Iterator[Entry]:
-        """All entries in order."""
+        """Return all entries in order."""
         self._entries.sort(key=self.key)
         if not self._runs:
             return iter(self._entries)

@@ -1,4 +1,4 @@
-"""`_last_checkpoint`: where readers start to look. A hint, and never more than that."""
+"""Writes `_last_checkpoint`, which says where readers start to look. It is only a hint."""
 
 from contextlib import suppress
 
@@ -13,7 +13,7 @@ from headrace.storage.store import PutMode, WritableStore
 
 
 def hint_of(state: StateManifest) -> dict[str, object]:
-    """The hint to a state, with the eight fields of the format."""
+    """Return the hint for a state, with the eight fields of the format."""
     return {
         "version": state.state_version,
         "size": state.num_files,
@@ -27,7 +27,7 @@ def hint_of(state: StateManifest) -> dict[str, object]:
 
 
 def write_hint(store: WritableStore, home: Home, hint: dict[str, object]) -> bool:
-    """Point to a state or checkpoint; whether that worked does not matter to any answer."""
+    """Write a hint, and return whether that succeeded; no result depends on it."""
     with suppress(StorageError):
         store.put(home.hint_path, msgspec.json.encode(hint), mode=PutMode.OVERWRITE)
         return True

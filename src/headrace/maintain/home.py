@@ -1,4 +1,4 @@
-"""Where a table's states live, and by which rules they are written there."""
+"""The home of a table's states: the folder they are in, and the rules by which they are written."""
 
 from enum import Enum
 from typing import Any
@@ -30,16 +30,16 @@ _CODECS = {
 
 
 class HomeKind(Enum):
-    """What a state is to its table."""
+    """The role of a state in its table."""
 
     INDEXTABLES = "indextables"
-    """The state is the commit. Old readers know plain tombstones only."""
+    """The state is the commit. Old readers know only plain tombstones."""
     DELTA = "delta"
-    """The state accelerates a Delta log, which alone says what is true."""
+    """The state accelerates a Delta log, which is the only source of truth."""
 
 
 class Home(msgspec.Struct, frozen=True, kw_only=True):
-    """The folder of the states below a store's root, and what they are."""
+    """The folder of the states below a store's root, and their role."""
 
     kind: HomeKind
     root: str
@@ -56,18 +56,18 @@ class Home(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.root}/{HINT_NAME}"
 
     def state_path(self, version: int) -> str:
-        """The path of the file that makes a state."""
+        """Return the path of the file whose existence makes a state."""
         return state_path(self.root, version)
 
     def key_of(self, entry: Entry) -> FileKey:
-        """The identity of an entry."""
+        """Return the key of an entry."""
         if self.kind is HomeKind.INDEXTABLES:
             return FileKey(entry["path"])
         vector = entry.get("deletionVector")
         return FileKey(canonical_path(entry["path"]), None if vector is None else dv_id(vector))
 
     def key_of_tombstone(self, tombstone: Tombstone) -> FileKey:
-        """The identity of the file that a tombstone hides."""
+        """Return the key of the file that a tombstone hides."""
         if self.kind is HomeKind.INDEXTABLES:
             return FileKey(tombstone.path)
         return FileKey(canonical_path(tombstone.path), tombstone.dv_id)
@@ -78,14 +78,14 @@ DELTA_HOME = Home(kind=HomeKind.DELTA, root=ACCELERATOR)
 
 
 def dv_id(vector: dict[str, Any]) -> str:
-    """The id of a deletion vector, as a key has it."""
+    """Return the id of a deletion vector, as used in a `FileKey`."""
     base = f"{vector['storageType']}{vector['pathOrInlineDv']}"
     offset = vector.get("offset")
     return base if offset is None else f"{base}@{offset}"
 
 
 def codec_of(settings: StateSettings) -> Codec:
-    """The codec that the settings ask for."""
+    """Return the codec that the settings select."""
     return Codec(_CODECS[settings.compression], settings.compression_level)
 
 
@@ -116,7 +116,7 @@ def partition_types(metadata: str | None, *, protocol: str | None = None) -> dic
         wrapped = msgspec.json.decode(metadata, type=_Wrapped)
         definition = wrapped.definition or msgspec.json.decode(metadata, type=_Definition)
         is_mapped = _is_mapped(definition, protocol)
-    except ValueError:  # msgspec's errors are such, too
+    except ValueError:  # includes msgspec's errors
         return {}
     try:
         schema = parse_schema(definition.schema_string)

@@ -1,4 +1,4 @@
-"""JSON checkpoints: what readers that know no Avro state start from, in one file or in parts."""
+"""Writes JSON checkpoints, in one file or in parts, for readers that do not know Avro states."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -25,7 +25,7 @@ from headrace.maintain.version_file import (
 from headrace.storage.store import PutMode, WritableStore
 
 JSON_PROTOCOL_VERSION = 3
-"""The newest protocol of readers that know no Avro state."""
+"""The newest protocol version that readers without Avro states know."""
 
 
 class JsonCheckpoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -35,15 +35,15 @@ class JsonCheckpoint(msgspec.Struct, frozen=True, kw_only=True):
     num_files: int
     total_bytes: int
     parts: int | None
-    """None: it is one file."""
+    """None if it is a single file."""
 
 
 def write_json_checkpoint(
     store: WritableStore, home: Home, base: Base, *, settings: StateSettings
 ) -> JsonCheckpoint:
-    """Write the checkpoint of a base, in parts where it has more actions than fit into one.
+    """Write the checkpoint of a base, in parts if it has more actions than fit into one file.
 
-    Parts go up first, under names of their own; the file that names them makes the checkpoint.
+    The parts are put first, under unique names; the file that lists them completes the checkpoint.
     """
     actions = _actions(store, home, base, settings)
     checkpoint_id = uuid4().hex[:12]
@@ -106,7 +106,7 @@ def _actions(
 
 
 def _protocol(base: Base) -> dict[str, Any]:
-    """The protocol of the table, no newer than readers of JSON know."""
+    """Return the protocol of the table, capped at what readers of JSON know."""
     given: dict[str, Any] = {}
     if base.protocol is not None:
         given = msgspec.json.decode(base.protocol)["protocol"]
@@ -118,7 +118,7 @@ def _protocol(base: Base) -> dict[str, Any]:
 
 
 def _metadata(base: Base) -> dict[str, Any]:
-    """The table's metadata, with the schema registry where JSON logs keep it."""
+    """Return the table's metadata, with the schema registry in the place that JSON logs use."""
     decoded: dict[str, Any] = msgspec.json.decode(base.metadata or "{}")
     metadata: dict[str, Any] = dict(decoded.get("metaData") or decoded)
     registry = {} if base.state is None else dict(base.state.schema_registry)

@@ -1,7 +1,7 @@
-"""The states of one table, for its user: sync, describe, compact, clean, verify, commit.
+"""The public interface to the states of one table: sync, describe, compact, clean, verify, commit.
 
-A table that has a `_transaction_log` is an IndexTables table, whose states are its commits. Any
-other is a Delta table, whose states accelerate its log.
+A table with a `_transaction_log` is an IndexTables table, whose states are its commits. Any other
+table is a Delta table, whose states accelerate its log.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -27,7 +27,7 @@ from headrace.storage.store import Store, WritableStore
 
 
 class StateKeeper:
-    """Keeps the states of a table; get it from `Table.state`."""
+    """Manages the states of a table; get it from `Table.state`."""
 
     def __init__(  # noqa: PLR0913  (what a table knows)
         self,
@@ -39,7 +39,7 @@ class StateKeeper:
         settings: StateSettings | None = None,
         reporter: Reporter | None = None,
     ) -> None:
-        """Take the stores of the log and of the states, and how to find the newest version."""
+        """Take the stores of the log and of the states; `newest` finds the newest version."""
         self._log = log
         self._store = store
         self._delta_home = delta_home
@@ -49,12 +49,12 @@ class StateKeeper:
 
     @cached_property
     def home(self) -> Home:
-        """Where the states are, and what they are to the table."""
+        """The folder of the states, and their role in the table."""
         is_indextables = next(iter(self._log.list_tree(INDEXTABLES_HOME.root)), None) is not None
         return INDEXTABLES_HOME if is_indextables else self._delta_home
 
     def with_settings(self, settings: StateSettings) -> "StateKeeper":
-        """The same with other settings."""
+        """Return a keeper with other settings."""
         return StateKeeper(
             self._log,
             self._store,
@@ -65,7 +65,7 @@ class StateKeeper:
         )
 
     def sync(self) -> SyncResult:
-        """Bring the state of a Delta table to its newest version, by the commits since the last.
+        """Sync the state of a Delta table to its newest version, from the commits since the last.
 
         Raises:
             InvalidTableError: the newest commit file is gone.
@@ -84,10 +84,10 @@ class StateKeeper:
         metadata: Mapping[str, Any] | None = None,
         is_merge: bool = False,
     ) -> CommitResult:
-        """Make the next version of an IndexTables table; see `StateWriter.commit`.
+        """Commit the next version of an IndexTables table; see `StateWriter.commit`.
 
         Raises:
-            NotIndexTablesError: it is a Delta table, whose own writers commit to it.
+            NotIndexTablesError: the table is a Delta table, to which other writers commit.
         """
         if self.home.kind is HomeKind.DELTA and metadata is None:
             raise NotIndexTablesError(table=self._log.root)
@@ -100,7 +100,7 @@ class StateKeeper:
         )
 
     def describe(self) -> StateDescription:
-        """The properties of the newest state, and advice.
+        """Return the properties of the newest state, and advice.
 
         Raises:
             NotIndexTablesError: there is no state.
@@ -108,10 +108,10 @@ class StateKeeper:
         return describe(self._store, self.home, self._base(), settings=self.settings)
 
     def compact(self) -> CommitResult | None:
-        """Compact the newest state; None where it is clean already.
+        """Compact the newest state; return None if it needs no compaction.
 
-        For an IndexTables table that is a version of its own. The state of a Delta table is
-        replaced by one that says the same.
+        For an IndexTables table, the compaction is a new version. The state of a Delta table is
+        replaced by an equivalent one.
 
         Raises:
             NotIndexTablesError: there is no state.
@@ -121,7 +121,7 @@ class StateKeeper:
         return self._compact_accelerator()
 
     def clean(self, *, dry_run: bool = True) -> tuple[CleanupPlan, CleanupResult]:
-        """Delete states beyond retention and manifests that no state names; by default only plan.
+        """Delete expired states and unreferenced manifests; by default, only plan it.
 
         Raises:
             CleanupRefusedError: a state cannot be read; nothing was deleted.
@@ -129,7 +129,7 @@ class StateKeeper:
         return clean(self._store, self.home, settings=self.settings, dry_run=dry_run)
 
     def verify(self) -> Verification:
-        """Read everything that the newest state names, and compare it with what the state says."""
+        """Read everything that the newest state references, and check it against the state."""
         return verify(self._store, self.home, self._base())
 
     def _writer(self) -> StateWriter:

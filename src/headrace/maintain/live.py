@@ -1,4 +1,4 @@
-"""The live entries of a base, streamed: for checkpoints, checks and listings of the log."""
+"""Streams the live entries of a base, for checkpoints, verification and log listings."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +15,7 @@ from headrace.protocol.state import Entry, ManifestInfo
 def live_entries(
     base: Base, *, home: Home, shelf: ManifestShelf, parallelism: int = 8
 ) -> Iterator[Entry]:
-    """Return the live files of the newest version: those of its state, then those after it.
+    """Yield the live files of the newest version: those of its state, then those added later.
 
     Raises:
         CorruptStateError: a manifest is missing or damaged.
@@ -39,7 +39,7 @@ def _opened(
     *,
     ahead: int,
 ) -> Iterator[ManifestFile]:
-    """The manifests in order, some of them opened ahead of their turn."""
+    """Yield the manifests in order, opening up to `ahead` of them in advance."""
     waiting = iter(infos)
     opening = [pool.submit(shelf.file, info) for info in islice(waiting, ahead)]
     while opening:

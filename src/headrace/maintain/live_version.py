@@ -1,4 +1,4 @@
-"""A snapshot of a Delta table as `sync` needs it: its definition, and its live files as entries."""
+"""Adapts a snapshot of a Delta table for `sync`: its definition, and its live files as entries."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
@@ -13,11 +13,11 @@ from headrace.scan.live_file import FileContext, LiveFile
 
 
 class DeltaSnapshot(Protocol):
-    """What is asked of a snapshot."""
+    """The parts of a snapshot that `sync` needs."""
 
     @property
     def version(self) -> int:
-        """Its version."""
+        """The version of the snapshot."""
 
     @property
     def metadata(self) -> Metadata:
@@ -29,14 +29,14 @@ class DeltaSnapshot(Protocol):
 
     @property
     def context(self) -> FileContext:
-        """What all files share."""
+        """The properties that all files share."""
 
     def scan(self) -> Any:
-        """Its live files."""
+        """Return the live files."""
 
 
 def delta_version(snapshot: DeltaSnapshot) -> DeltaVersion:
-    """The version of a snapshot; its files are read when they are asked for."""
+    """Convert a snapshot to a `DeltaVersion`; its files are read lazily."""
 
     def entries() -> Iterator[Entry]:
         for file in snapshot.scan():
@@ -58,7 +58,7 @@ def _encoded(name: str, action: msgspec.Struct) -> str:
 
 
 def _entry(file: LiveFile, version: int, physical: Mapping[str, str]) -> Entry:
-    """The entry of a live file; where the log no longer says what added it, the version at hand."""
+    """Convert a live file to an entry, added at `version` if the log does not say when."""
     vector = file.deletion_vector
     tags: Mapping[str, str | None] | None = file.tags
     return {

@@ -1,7 +1,7 @@
-"""Finding the entries of certain files in a state, by reading as few blocks as possible.
+"""Finds the entries of given files in a state, reading as few blocks as possible.
 
-Manifests and blocks know the range of their paths, so only those that may hold one of the files are
-read. A block that was read stays read for the next attempt of the same commit.
+Manifests and blocks record the range of their paths, so only those that may contain one of the
+files are read. Blocks that were read are kept for the next attempt of the same commit.
 """
 
 from collections.abc import Iterable
@@ -16,7 +16,7 @@ from headrace.protocol.state import ManifestInfo, StateManifest
 
 
 class Located(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """An entry of a wanted file."""
+    """An entry of one of the files to find."""
 
     key: FileKey
     path: str
@@ -27,7 +27,7 @@ class Located(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Lookup:
-    """Looks for the same files in one base after another."""
+    """Finds the same files in successive bases."""
 
     def __init__(
         self,
@@ -37,7 +37,7 @@ class Lookup:
         keys: Iterable[FileKey],
         spellings: Iterable[str] = (),
     ) -> None:
-        """Name the files, and how else their paths are spelled."""
+        """Take the keys of the files, and alternative spellings of their paths."""
         self._home = home
         self._shelf = shelf
         self._keys = frozenset(keys)
@@ -48,8 +48,8 @@ class Lookup:
         """Return the entries of the files, live or not.
 
         Args:
-            state: The state to look in.
-            everywhere: Whether to read all blocks, because paths may be spelled in other ways.
+            state: The state to search.
+            everywhere: Whether to read all blocks, because paths may be spelled differently.
         """
         if not self._keys:
             return []

@@ -1,7 +1,8 @@
-"""A stored manifest as maintenance needs it: its blocks by index, copied or decoded one by one.
+"""A stored manifest, opened for maintenance: its blocks are copied or decoded one by one.
 
-A manifest without a block index, of another writer, is decoded once and gets one here. Nothing is
-read twice: a manifest never changes, so an open one stays valid across the attempts of a commit.
+A manifest from another writer that has no block index is decoded once, and its index is built
+here. Nothing is read twice: a manifest never changes, so an open one stays valid across the
+attempts of a commit.
 """
 
 from collections.abc import Mapping, Sequence
@@ -26,11 +27,11 @@ from headrace.storage.store import Store
 
 _CHUNK_BYTES = 1 << 20
 _SEARCHED_PATHS = 64
-"""Looking for more paths in the bytes of a block takes longer than decoding it."""
+"""The most paths to search for in the bytes of a block; beyond that, decoding it is faster."""
 
 
 class ManifestFile:
-    """One manifest of a state, opened: header and block index are here, blocks are fetched."""
+    """An open manifest of a state: header and block index are loaded, blocks are fetched."""
 
     def __init__(  # noqa: PLR0913  (what was learnt by opening it)
         self,
@@ -45,25 +46,25 @@ class ManifestFile:
     ) -> None:
         self._store = store
         self.is_sorted = is_sorted
-        """Whether each block is in partition order; that of another writer may not be."""
+        """Whether each block is in partition order; one from another writer may not be."""
         self.path = path
         self.info = info
         self.header = header
         self.blocks = blocks
         self._content = content
-        """The whole file, where it had to be read anyway."""
+        """The whole file, if it had to be read anyway."""
 
     @property
     def has_checksums(self) -> bool:
-        """Whether each block can be verified by itself, or the whole file has been already."""
+        """Whether each block can be verified by itself, or the whole file has been verified."""
         is_whole = self._content is not None
         return is_whole or all(place.block.crc32 is not None for place in self.blocks)
 
     def raw(self, at: int) -> RawBlock:
-        """A block as it stands in the file.
+        """Return a block as stored in the file.
 
         Raises:
-            CorruptStateError: the file is not what its index says.
+            CorruptStateError: the file does not match its index.
         """
         place = self.blocks[at]
         if self._content is not None:
@@ -80,10 +81,10 @@ class ManifestFile:
         return block
 
     def verify(self, *, hold: bool) -> None:
-        """Compare the whole file with its length and digest; hold it, or read it piecewise.
+        """Check the whole file against its length and digest; keep it if `hold`, else stream it.
 
         Raises:
-            CorruptStateError: it is damaged, or not there.
+            CorruptStateError: it is damaged or missing.
         """
         if self._content is not None:
             return
@@ -102,14 +103,14 @@ class ManifestFile:
         _check(self.info, length, digest.hexdigest(), path=self.path)
 
     def entries(self, at: int) -> list[Entry]:
-        """The entries of a block; each says the version that added it."""
+        """Return the entries of a block, each with the version that added it."""
         return self.with_versions(decode_block(self.raw(at), self.header), self.blocks[at].block)
 
     def entries_with(self, at: int, paths: Sequence[str] | None) -> list[Entry]:
-        """The entries of a block, if its bytes hold one of the paths; else none are decoded.
+        """Return the entries of a block if its bytes contain one of the paths, else nothing.
 
-        A path stands in its record as it is, so that a block that does not hold its bytes cannot
-        have its entry. None decodes every block.
+        A record stores its path verbatim, so a block without these bytes cannot contain the entry.
+        If `paths` is None, the block is always decoded.
         """
         raw = self.raw(at)
         body = open_block(raw, self.header)
@@ -120,7 +121,7 @@ class ManifestFile:
         return self.with_versions(decoded, self.blocks[at].block)
 
     def with_versions(self, entries: list[Entry], block: IndexedBlock) -> list[Entry]:
-        """Write out the versions that entries inherit."""
+        """Fill in the versions that entries inherit."""
         inherited = self.inherited_version(block)
         for entry in entries:
             if not entry["addedAtVersion"]:
@@ -128,7 +129,7 @@ class ManifestFile:
         return entries
 
     def inherited_version(self, block: IndexedBlock) -> int:
-        """What an `addedAtVersion` of 0 means in a block."""
+        """Return the version that an `addedAtVersion` of 0 stands for in a block."""
         if block.added_at_version is not None:
             return block.added_at_version
         return self.info.min_added_at_version
@@ -145,8 +146,8 @@ def open_manifest(
     """Open a manifest of a state.
 
     Raises:
-        CorruptStateError: it is missing, damaged, or not what its state says.
-        UnsafePathError: its path leads out of the root.
+        CorruptStateError: it is missing, damaged, or does not match its state.
+        UnsafePathError: its path points outside of the root.
     """
     path = resolve_manifest(root, info.path, state_version=state_version)
     try:
@@ -182,7 +183,7 @@ def open_manifest(
 
 
 def check_content(content: bytes, info: ManifestInfo, *, path: str) -> None:
-    """Compare a manifest with the length and digest that its state has.
+    """Check a manifest against the length and digest in its state.
 
     Raises:
         CorruptStateError: they differ.
@@ -212,7 +213,7 @@ def _check_index(blocks: tuple[PlacedBlock, ...], info: ManifestInfo, *, path: s
 def _described(
     content: bytes, header: Header, types: Mapping[str, DataType]
 ) -> tuple[PlacedBlock, ...]:
-    """The block index of a file that has none, by decoding it."""
+    """Build the block index of a file that has none, by decoding it."""
     at = header.length_bytes
     blocks = []
     for raw in split_blocks(memoryview(content)[at:], header):
@@ -228,7 +229,7 @@ def _described(
 def describe_entries(
     entries: list[Entry], types: Mapping[str, DataType], *, length_bytes: int
 ) -> IndexedBlock:
-    """What a block index says of these entries."""
+    """Return the block index entry for these entries."""
     bounds = BoundsBuilder(types)
     for entry in entries:
         bounds.add(entry["partitionValues"])
@@ -250,9 +251,9 @@ def describe_entries(
 
 
 class ManifestShelf:
-    """Opens manifests once and keeps them open: for the attempts of one commit.
+    """Opens each manifest once and keeps it open for the attempts of one commit.
 
-    The paths of its manifests are relative to the root, as `read_base` gives them.
+    The paths of its manifests are relative to the root, as `read_base` returns them.
     """
 
     def __init__(self, store: Store, root: str, *, types: Mapping[str, DataType]) -> None:
@@ -262,7 +263,7 @@ class ManifestShelf:
         self._open: dict[str, ManifestFile] = {}
 
     def file(self, info: ManifestInfo) -> ManifestFile:
-        """The manifest of an info, opened at most once.
+        """Return the manifest of an info, opened at most once.
 
         Raises:
             CorruptStateError: it is missing or damaged.

@@ -1,8 +1,8 @@
-"""Putting a state: `Committed`, `Conflict`, or an error that says that nobody knows.
+"""Puts a state: returns `Committed` or `Conflict`, or raises if the outcome is unknown.
 
-A state is committed by one put-if-absent of its file. Whether ours stands is read from the store,
-by the commit id inside, and never concluded from an exception: a store may fail after it has done
-what it was asked, and may repeat a request that had succeeded.
+One put-if-absent of its file commits a state. Whether it succeeded is determined by reading the
+commit id back from the store, never from an exception: a store may fail after it has done the
+work, and may repeat a request that succeeded.
 """
 
 from enum import Enum
@@ -35,11 +35,11 @@ class _Found(Enum):
 
 
 def commit_state(store: WritableStore, home: Home, state: StateManifest) -> Outcome:
-    """Make a state a version of its log: exactly that version, or none.
+    """Commit a state as exactly its version of the log, or not at all.
 
     Raises:
-        StorageError: the store failed, and the state is not there.
-        CommitUnknownError: the store failed, and cannot say whether the state is there.
+        StorageError: the store failed, and the state does not exist.
+        CommitUnknownError: the store failed, and whether the state exists is unknown.
     """
     content = encode_state(state)
     put = ObjectPut(store, home.state_path(state.state_version), version=state.state_version)
@@ -55,11 +55,11 @@ class ObjectPut:
         self._version = version
 
     def settle(self, content: bytes, *, commit_id: str) -> Outcome:
-        """Put the object and find out what became of it.
+        """Put the object and determine the outcome.
 
         Raises:
-            StorageError: the store failed, and the object is not there.
-            CommitUnknownError: the store failed, and cannot say whether it is there.
+            StorageError: the store failed, and the object does not exist.
+            CommitUnknownError: the store failed, and whether the object exists is unknown.
         """
         committed = Committed(version=self._version, commit_id=commit_id)
         for attempt in range(1, _PUTS + 1):
@@ -81,8 +81,8 @@ class ObjectPut:
                         table=self._store.root, version=self._version
                     ) from failure
                 case _Found.NOTHING:
-                    # The request never arrived. It is repeated under the same id, so that an
-                    # early one that arrives late is still recognised as ours.
+                    # The request did not arrive. Repeat it with the same id, so that an earlier
+                    # request that arrives late is still recognised as ours.
                     if attempt == _PUTS and failure is not None:
                         raise failure
         raise CommitUnknownError(table=self._store.root, version=self._version)
@@ -103,5 +103,5 @@ class ObjectPut:
             return True
         try:
             return decode_state(content, path=self._path).commit_id == commit_id
-        except HeadraceError:  # another writer's, in a form of its own
+        except HeadraceError:  # another writer's, in an unknown format
             return False

@@ -1,4 +1,4 @@
-"""Which entries a condition on partition columns names, exactly."""
+"""Filters entries exactly by a SQL condition on partition columns."""
 
 from collections.abc import Iterable, Mapping
 
@@ -23,7 +23,7 @@ class PartitionFilter:
         """Parse and bind the condition.
 
         Raises:
-            PredicateSyntaxError, PredicateTypeError, UnsupportedPredicateError: it is wrong.
+            PredicateSyntaxError, PredicateTypeError, UnsupportedPredicateError: it is not valid.
             UnknownColumnError: it names something other than a partition column.
         """
         self._types = types
@@ -40,7 +40,7 @@ class PartitionFilter:
         self._known: dict[tuple[str | None, ...], bool] = {}
 
     def matches(self, entries: Iterable[Entry]) -> list[bool]:
-        """Whether the condition is true, for each entry; unknown is not true.
+        """Return for each entry whether the condition is true; unknown counts as not true.
 
         Raises:
             PartitionValueError: a value is not of its column's type.
@@ -68,7 +68,7 @@ class PartitionFilter:
 
 
 class _Exact:
-    """The values of partitions, as evidence."""
+    """Partition values, as exact bounds for the evaluation."""
 
     def __init__(self, columns: Mapping[str, pa.Array], count: int) -> None:
         self._columns = columns

@@ -1,8 +1,9 @@
-"""`PURGE` and `TRUNCATE TIME TRAVEL`: what of a table's files and log nothing needs any more.
+"""`PURGE` and `TRUNCATE TIME TRAVEL`: delete files of a table and its log that are not needed.
 
-Four kinds of files: data files that no retained version names, version files and JSON checkpoints
-that a retained state sums up, old states, and manifests. Version 0 stays: it may be the only place
-of the table's metadata. Everything is planned first; a plan can be read, and then carried out.
+There are four kinds: data files that no retained version references, version files and JSON
+checkpoints that a retained state covers, old states, and manifests. Version 0 is kept: it may be
+the only file with the table's metadata. Everything is planned first; a plan can be inspected, then
+run.
 """
 
 import re
@@ -29,7 +30,7 @@ _LOG_FILE = re.compile(r"(?P<version>\d{20})\.(?:json|checkpoint(?:\.[0-9a-zA-Z.
 
 
 class PurgePlan(msgspec.Struct, frozen=True, kw_only=True):
-    """What a purge would delete."""
+    """The files that a purge would delete."""
 
     orphaned_files: tuple[str, ...]
     log_files: tuple[str, ...]
@@ -37,7 +38,7 @@ class PurgePlan(msgspec.Struct, frozen=True, kw_only=True):
     size_bytes: int
 
     def paths(self) -> Iterator[tuple[str, str]]:
-        """Every path, with the kind of file that it is."""
+        """Yield every path, with its kind of file."""
         yield from (("data file", path) for path in self.orphaned_files)
         yield from (("version file", path) for path in self.log_files)
         yield from (("state", path) for path in self.cleanup.state_files)
@@ -45,7 +46,7 @@ class PurgePlan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PurgeResult(msgspec.Struct, frozen=True, kw_only=True):
-    """What a purge did."""
+    """The counts of a purge."""
 
     deleted_files: int
     deleted_log_files: int
@@ -61,10 +62,10 @@ def plan_purge(  # noqa: PLR0913  (what a purge may be told)
     log_retention_hours: float,
     clock_ms: int | None = None,
 ) -> PurgePlan:
-    """Find what a purge deletes.
+    """Find the files that a purge deletes.
 
-    Data files go if no retained state and no version file names them and they are older than
-    `older_than_hours`, and never younger than a day: a writer may be about to name them.
+    A data file is deleted if no retained state and no version file references it and it is older
+    than `older_than_hours`, and at least a day old: a writer may be about to reference it.
 
     Raises:
         CleanupRefusedError: a state or a version file cannot be read.
@@ -100,14 +101,14 @@ def plan_purge(  # noqa: PLR0913  (what a purge may be told)
 def plan_truncation(
     store: WritableStore, home: Home, *, settings: StateSettings, clock_ms: int | None = None
 ) -> PurgePlan:
-    """Find what is not needed to read the newest version.
+    """Find the files that are not needed to read the newest version.
 
     Raises:
         CleanupRefusedError: a state cannot be read.
     """
     now = now_ms() if clock_ms is None else clock_ms
     newest_only = msgspec.structs.replace(settings, retention_versions=0, retention_hours=0)
-    # A clock that is ahead, so that the state of this very moment is old enough, too.
+    # Set the clock ahead, so that a state written this very moment is old enough, too.
     cleanup = plan_cleanup(store, home, settings=newest_only, clock_ms=now + 1)
     keeps = () if cleanup.current is None else _old_logs(store, home, before=cleanup.current)
     logs = list(keeps)
@@ -120,11 +121,11 @@ def plan_truncation(
 
 
 def run_purge(store: WritableStore, home: Home, plan: PurgePlan) -> PurgeResult:
-    """Delete what a plan lists; data files are compared with the newest version once more.
+    """Delete the files of a plan, after checking the data files against the newest version again.
 
     Raises:
-        CleanupRefusedError: a state cannot be read by now; nothing was deleted.
-        StorageError: the store failed; running it again goes on.
+        CleanupRefusedError: a state can no longer be read; nothing was deleted.
+        StorageError: the store failed; run the purge again to continue.
     """
     orphans: list[str] = []
     if plan.orphaned_files:
@@ -147,9 +148,9 @@ def run_purge(store: WritableStore, home: Home, plan: PurgePlan) -> PurgeResult:
 def _named_files(
     store: WritableStore, home: Home, base: Base, versions: Iterable[int]
 ) -> Iterator[str]:
-    """The data files of the newest version, of retained states, and of the version files.
+    """Yield the data files of the newest version, of retained states, and of the version files.
 
-    Whether an entry is hidden does not matter: a reader of an older state may still need its file.
+    Hidden entries are included: a reader of an older state may still need their files.
     """
     shelf = ManifestShelf(store, home.root, types=partition_types(base.metadata))
     for version in versions:
@@ -181,5 +182,5 @@ def _old_logs(store: WritableStore, home: Home, *, before: int) -> Iterator[Obje
 
 
 def _is_old(meta: ObjectMeta, cutoff_ms: float) -> bool:
-    """Whether an object is older; one whose time is not known is not."""
+    """Whether an object is older than the cutoff; false if its time is unknown."""
     return 0 < meta.modified_ms < cutoff_ms

@@ -1,4 +1,4 @@
-"""`REPAIR`: a new log, from the newest state that can be read, of the files that are there."""
+"""`REPAIR`: writes a new log from the newest readable state, with the files that exist."""
 
 import msgspec
 
@@ -15,14 +15,14 @@ from headrace.storage.store import WritableStore
 
 
 class RepairResult(msgspec.Struct, frozen=True, kw_only=True):
-    """A log that was written anew."""
+    """The result of a repair: a newly written log."""
 
     source_version: int
     unreadable: tuple[str, ...]
     """Newer versions that could not be read, each with the reason."""
     num_files: int
     missing: tuple[str, ...]
-    """Files that the version names and that are not there."""
+    """Files that the version references but that do not exist."""
     version: int
 
 
@@ -37,7 +37,7 @@ def repair(
     """Write a new log; the old one is only read.
 
     Raises:
-        InvalidArgumentError: there is a log at the target already.
+        InvalidArgumentError: the target already has a log.
         NotIndexTablesError: no version of the old log can be read.
     """
     if next(iter(target.list_tree(target_home.root)), None) is not None:
@@ -65,7 +65,7 @@ def repair(
 
 
 def _newest_readable(store: WritableStore, home: Home) -> tuple[Base, list[Entry], list[str]]:
-    """The newest version whose state and manifests can all be read."""
+    """Return the newest version whose state and manifests can all be read."""
     unreadable: list[str] = []
     try:
         base = read_base(store, home)

@@ -1,4 +1,4 @@
-"""What the version files after a state come to: the files that came and went, and the registry."""
+"""Replays the version files after a state: a `Base` enters, its net change leaves."""
 
 from typing import Any
 
@@ -15,14 +15,14 @@ class NetChange(msgspec.Struct, frozen=True, kw_only=True):
 
     adds: dict[FileKey, Entry]
     removes: frozenset[FileKey]
-    """Files of the state that are gone, or that came again."""
+    """Files of the state that were removed or added again."""
     registry: dict[str, str]
     skips: tuple[dict[str, Any], ...] = ()
     """Notes about files that a merge could not read; they do not take part in replay."""
 
 
 def replay(base: Base) -> NetChange:
-    """Fold the version files of a base, oldest first."""
+    """Replay the version files of a base, oldest first."""
     adds: dict[FileKey, Entry] = {}
     removes: set[FileKey] = set()
     registry: dict[str, str] = {}
@@ -33,7 +33,7 @@ def replay(base: Base) -> NetChange:
                 key = FileKey(action["remove"]["path"])
                 adds.pop(key, None)
                 removes.add(key)
-        for action in file.actions:  # the order inside a version means nothing: adds win
+        for action in file.actions:  # the order within a version has no meaning: adds win
             if action.get("add") is not None:
                 add = action["add"]
                 entry = entry_of_add(add, version=file.version, timestamp_ms=file.modified_ms)

@@ -1,8 +1,9 @@
-"""Rewriting manifests into fewer, or without some entries: blocks are copied where that is exact.
+"""Rewrites manifests: merges them, drops entries, and copies blocks unchanged where possible.
 
-Manifests enter; new ones leave one by one, in partition order, each with at most so many entries. A
-block is copied as it stands, compressed, unless one of its entries goes, it is too small to be
-worth a block, its schema or codec differs, or it mixes partitions that other blocks have too.
+Manifests enter; new ones leave one by one, in partition order, each with a bounded number of
+entries. A block is copied in compressed form unless one of its entries is dropped, it is too small
+to be worth a block, its schema or codec differs, or it mixes partitions that other blocks also
+contain.
 """
 
 import heapq
@@ -26,23 +27,23 @@ from headrace.protocol.state_schema import Schema
 from headrace.protocol.value import FLOATS
 
 HELD_BYTES = 256 << 20
-"""Manifests of less in all are read once and held; of more, block by block."""
+"""Manifests smaller than this in total are read once and held; larger ones block by block."""
 LEAST_COPIED_ENTRIES = 64
-"""A smaller block is decoded, so that small blocks of a partition become one."""
+"""A smaller block is decoded, so that the small blocks of a partition are merged."""
 
 
 class Dropping(Protocol):
-    """Which entries do not go into the new manifests."""
+    """Decides which entries are left out of the new manifests."""
 
     def hides(self, entry: Entry) -> bool:
-        """Whether an entry goes."""
+        """Whether an entry is dropped."""
 
     def may_hide(self, min_path: str, max_path: str) -> bool:
-        """Whether an entry with a path in this range may go."""
+        """Whether an entry with a path in this range may be dropped."""
 
 
 class RewriteCount(msgspec.Struct, kw_only=True):
-    """What a rewrite has done so far."""
+    """The progress of a rewrite."""
 
     entries_in: int = 0
     entries_dropped: int = 0
@@ -53,7 +54,7 @@ class RewriteCount(msgspec.Struct, kw_only=True):
     entries_copied: int = 0
     entries_decoded: int = 0
     refs: set[str] | None = msgspec.field(default_factory=set)
-    """The registry keys of the entries that stayed; None where a copied block does not tell."""
+    """The registry keys of the retained entries; None if a copied block does not list them."""
 
 
 def total_count(counts: Iterable[RewriteCount]) -> RewriteCount:
@@ -71,14 +72,14 @@ _SUMMED = tuple(name for name in RewriteCount.__struct_fields__ if name != "refs
 
 
 class _Piece(msgspec.Struct, frozen=True, kw_only=True):
-    """A block of the input, and its range in partition order."""
+    """A block of the input, with its range in partition order."""
 
     file: ManifestFile
     at: int
     low: tuple[Any, ...]
     high: tuple[Any, ...]
     is_single: bool
-    """Whether all its entries are of one partition."""
+    """Whether all its entries are in one partition."""
 
     @property
     def block(self) -> IndexedBlock:
@@ -102,7 +103,7 @@ class Rewrite:
         schema: Schema,
         only: Mapping[ManifestFile, Collection[int]] | None = None,
     ) -> None:
-        """Prepare a rewrite of all blocks of these files, or only of some of them."""
+        """Prepare to rewrite all blocks of these files, or `only` some of them."""
         self._files = files
         self._dropping = dropping
         self.types = types
@@ -114,7 +115,7 @@ class Rewrite:
         )
 
     def manifests(self) -> Iterator[WrittenManifest]:
-        """The new manifests, in order; none where no entry stays.
+        """Yield the new manifests, in order; none if every entry is dropped.
 
         Raises:
             CorruptStateError: an input is damaged, or the counts do not add up at the end.
@@ -163,7 +164,7 @@ class Rewrite:
                     yield file, at
 
     def _merged(self, placed: list[_Piece], sort: EntrySort) -> Iterator[WrittenManifest]:
-        """Blocks and loose entries in one order, cut into manifests."""
+        """Merge blocks and loose entries in order, and cut them into manifests."""
         writer = self._writer()
         pieces = ((piece.place, 0, piece) for piece in placed)
         entries = ((sort.key(entry), 1, entry) for entry in sort.sorted())
@@ -239,7 +240,7 @@ class Rewrite:
             self.count.refs.add(ref)
 
     def _sorted_pieces(self) -> tuple[list[_Piece], list[_Piece]]:
-        """The blocks that have a place of their own, in order; and those to take apart."""
+        """Return the blocks that have a distinct place, in order, and those to take apart."""
         pieces = sorted(
             (self._piece(file, at) for file, at in self._places()),
             key=lambda piece: (piece.low, piece.high, piece.block.min_path),
@@ -272,7 +273,7 @@ class Rewrite:
 
 
 def _overlapping(pieces: list[_Piece]) -> Iterator[list[_Piece]]:
-    """Groups of blocks, in order, such that no block reaches into the range of another group."""
+    """Yield groups of blocks, in order, such that no two groups overlap."""
     group: list[_Piece] = []
     high: tuple[Any, ...] = ()
     for piece in pieces:
@@ -288,7 +289,7 @@ def _overlapping(pieces: list[_Piece]) -> Iterator[list[_Piece]]:
 def corner(
     bounds: Mapping[str, PartitionBounds], types: Mapping[str, DataType], side: int
 ) -> tuple[Any, ...]:
-    """The least or the greatest place that an entry within bounds may have."""
+    """Return the lowest (side 0) or highest (side 1) position of an entry within bounds."""
     key: list[Any] = []
     for name, kind in types.items():
         bound = bounds.get(name)

@@ -1,7 +1,7 @@
 """The settings of state maintenance: names, defaults and limits.
 
-Every setting has two names: the one of IndexTables (`spark.indextables.state.retention.hours`)
-and ours (`retention_hours`). Text enters, as Spark and the command line have it; a checked
+Every setting has two names: an IndexTables name (`spark.indextables.state.retention.hours`) and a
+Headrace name (`retention_hours`). Text from Spark or the command line enters; a validated
 `StateSettings` leaves.
 """
 
@@ -15,21 +15,21 @@ import msgspec
 from headrace.errors import InvalidArgumentError
 
 PREFIX = "spark.indextables.state."
-"""What the names of IndexTables begin with."""
+"""The prefix of IndexTables names."""
 
 _MOST_LEVEL = 22
 _ONE = 1
 
 
 class StateFormat(StrEnum):
-    """How a state or checkpoint is written."""
+    """The format of a state or checkpoint."""
 
     AVRO = "avro"
     JSON = "json"
 
 
 class Compression(StrEnum):
-    """How the blocks of a manifest are compressed."""
+    """The compression of the blocks of a manifest."""
 
     ZSTD = "zstd"
     SNAPPY = "snappy"
@@ -40,14 +40,14 @@ class StateSettings(msgspec.Struct, frozen=True, kw_only=True):
     """How states are written, compacted and cleaned up."""
 
     format: StateFormat = StateFormat.AVRO
-    """`json` writes JSON checkpoints again."""
+    """`json` switches back to JSON checkpoints."""
     compression: Compression = Compression.ZSTD
     compression_level: int = 3
     """1 to 22; only zstd has levels."""
     entries_per_manifest: int = 50_000
-    """The most entries that one manifest holds."""
+    """The maximum number of entries in a manifest."""
     tombstone_threshold: float = 0.10
-    """Compact when there are more tombstones than this share of the live files."""
+    """Compact when the tombstones exceed this share of the live files."""
     max_manifests: int = 20
     """Compact when there are more *small* manifests than this."""
     large_remove_threshold: int = (1 << 31) - 1
@@ -55,27 +55,27 @@ class StateSettings(msgspec.Struct, frozen=True, kw_only=True):
     compact_after_merge: bool = True
     """Compact after a commit whose removes come from a merge of files."""
     read_parallelism: int = 8
-    """Manifests that are read at the same time."""
+    """The number of manifests that are read at the same time."""
     retention_versions: int = 2
-    """States that clean-up keeps besides the newest, however old they are."""
+    """The number of states besides the newest that clean-up keeps, however old they are."""
     retention_hours: float = 168.0
     """Clean-up keeps states younger than this, however many there are."""
     min_manifest_age_hours: float = 1.0
-    """Clean-up never deletes a manifest younger than this: a commit may be about to name it."""
+    """Clean-up never deletes a younger manifest: a commit may be about to reference it."""
     checkpoint_interval: int = 10
-    """In logs of version files: the versions between two checkpoints or states."""
+    """In logs of version files: the number of versions between two checkpoints or states."""
     max_attempts: int = 50
-    """How often a commit is tried while other writers commit first."""
+    """The maximum number of attempts of a commit while other writers commit first."""
     backoff_ms: int = 10
-    """How long to wait before the second attempt, at most; it doubles, up to `backoff_limit_ms`."""
+    """The longest wait before the second attempt; it doubles, up to `backoff_limit_ms`."""
     backoff_limit_ms: int = 1_000
     distribute_entries: int = 500_000
     """On Spark, a compaction of at least this many entries is divided into tasks."""
     entries_per_block: int = 1_000
-    """The most entries of one block; a block holds entries of one partition where it can."""
+    """The maximum number of entries in a block; if possible, all are in one partition."""
 
     def __post_init__(self) -> None:
-        """Refuse values outside of what a setting takes."""
+        """Reject values outside the limits of a setting."""
         for name, least, most in _LIMITS:
             value = getattr(self, name)
             if not least <= value <= most:
@@ -121,7 +121,7 @@ SPARK_NAMES: dict[str, str] = {
     "compaction.distributeEntries": "distribute_entries",
     "entriesPerBlock": "entries_per_block",
 }
-"""The settings by their names after `PREFIX`."""
+"""The settings by their IndexTables names, without `PREFIX`."""
 
 _BY_LOWER_NAME = {
     **{name.lower(): name for name in StateSettings.__struct_fields__},
@@ -132,10 +132,10 @@ _BY_LOWER_NAME = {
 def parse_settings(
     given: Mapping[str, Any], *, defaults: StateSettings | None = None
 ) -> StateSettings:
-    """The settings that words set: by either name, whatever the case of its letters.
+    """Return the settings for names and values; names of both kinds match in any case.
 
     Raises:
-        InvalidArgumentError: there is no such setting, a value is wrong, or one is given twice.
+        InvalidArgumentError: a name is unknown, a value is invalid, or a setting is given twice.
     """
     values: dict[str, Any] = {}
     for word, value in given.items():
@@ -158,7 +158,7 @@ def parse_settings(
 
 
 def session_settings(configuration: Mapping[str, str]) -> StateSettings:
-    """The settings among all those of a Spark session; unknown names below `PREFIX` are errors."""
+    """Return the settings of a Spark session; unknown names below `PREFIX` are errors."""
     prefix = PREFIX.lower()
     return parse_settings(
         {name: value for name, value in configuration.items() if name.lower().startswith(prefix)}
@@ -166,7 +166,7 @@ def session_settings(configuration: Mapping[str, str]) -> StateSettings:
 
 
 def _lowered(name: str, value: Any) -> Any:
-    """Enums and booleans are understood in any case."""
+    """Lower the case of enums and booleans, which are accepted in any case."""
     if not isinstance(value, str):
         return value
     if name in {"format", "compression", "compact_after_merge"}:

@@ -1,8 +1,7 @@
-"""Writing manifests that no state names yet: entries enter, manifests in the store leave.
+"""Stages manifests: entries enter, manifests that no state references yet leave.
 
 Entries are sorted by partition in bounded memory and cut into manifests. A staged manifest has a
-name of its own, so nothing is ever overwritten, and can be discarded by that name until a state
-names it.
+unique name, so nothing is ever overwritten. It can be discarded until a state references it.
 """
 
 import time
@@ -26,9 +25,9 @@ from headrace.protocol.state_schema import Schema
 from headrace.storage.store import PutMode, WritableStore
 
 WHOLE_BYTES = 8 << 20
-"""A manifest of more bytes is uploaded in parts."""
+"""Larger manifests are uploaded in parts."""
 INHERITED_VERSION = 0
-"""The `addedAtVersion` of an entry whose version is that of the state that first names it."""
+"""The `addedAtVersion` of an entry whose version is that of the first state to reference it."""
 
 
 class StagedEntries(msgspec.Struct, frozen=True, kw_only=True):
@@ -40,12 +39,12 @@ class StagedEntries(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def count(self) -> int:
-        """How many entries there are."""
+        """The number of entries."""
         return len(self.keys)
 
 
 class Stage:
-    """Writes manifests of one commit, and can take them back."""
+    """Writes the manifests of one commit, and can discard them."""
 
     def __init__(self, store: WritableStore, home: Home, *, settings: StateSettings) -> None:
         self.store = store
@@ -62,7 +61,7 @@ class Stage:
         """
         path = manifest_path(uuid4().hex)
         self.written.append(path)  # first: a put that fails may still have written it
-        # Where it exists already, the store repeated our own request: no one else has the name.
+        # If the object exists, the store repeated our own request: the name is unique.
         with suppress(ObjectExistsError):
             put_parts(self.store, f"{self._home.root}/{path}", manifest.parts)
         return msgspec.structs.replace(manifest.info, path=path)
@@ -70,10 +69,10 @@ class Stage:
     def put_entries(
         self, entries: Iterable[Mapping[str, Any]], *, types: Mapping[str, DataType]
     ) -> StagedEntries:
-        """Store entries, sorted by partition, in as many manifests as it takes.
+        """Store entries, sorted by partition, in as many manifests as needed.
 
         Raises:
-            InvalidArgumentError: a file is given twice, or an entry is not one.
+            InvalidArgumentError: a file is given twice, or an entry is not valid.
             StorageError: the store failed.
         """
         schema = self._home.entry_schema
@@ -94,7 +93,7 @@ class Stage:
         return StagedEntries(infos=tuple(infos), keys=frozenset(keys), total_bytes=total)
 
     def discard(self) -> None:
-        """Delete what was written; only where no state can name it."""
+        """Delete the written manifests; call it only if no state can reference them."""
         self.store.delete([f"{self._home.root}/{path}" for path in self.written])
         self.written = []
 
@@ -120,9 +119,9 @@ class Stage:
 
 
 def put_parts(store: WritableStore, path: str, parts: Iterable[bytes]) -> None:
-    """Put an object whose name no other writer can have.
+    """Put an object under a unique name.
 
-    A large one is uploaded in parts, which no service does for an object that must not exist.
+    A large object is uploaded in parts. No service supports that for put-if-absent.
 
     Raises:
         ObjectExistsError: the store repeated the request after it had succeeded.
@@ -133,7 +132,7 @@ def put_parts(store: WritableStore, path: str, parts: Iterable[bytes]) -> None:
 
 
 def complete_entry(given: Mapping[str, Any], schema: Schema) -> Entry:
-    """An entry with all fields of a schema, of what a caller gave.
+    """Return an entry with all fields of a schema, filling in defaults.
 
     Raises:
         InvalidArgumentError: it has no path or size, or a field that the schema lacks.
@@ -174,5 +173,5 @@ _DEFAULTS: dict[str, Any] = {
 
 
 def now_ms() -> int:
-    """The time, in milliseconds since 1970."""
+    """Return the current time in milliseconds since 1970."""
     return time.time_ns() // 1_000_000

@@ -1,8 +1,8 @@
-"""The SQL statements about a state: text in, a `Statement` out. Pure: nothing is read.
+"""Parses the SQL statements about a state: text in, a `Statement` out. It reads no tables.
 
-`TANTIVY4SPARK` is a synonym of `INDEXTABLES`, and keywords may be of any case. A table is a path in
-quotes, or a name: `'s3://bucket/table'`, `` `db`.`events` ``, `db.events`. Text that does not begin
-like one of these statements is not ours: `parse_statement` gives None, and Spark gets it.
+`TANTIVY4SPARK` is a synonym of `INDEXTABLES`, and keywords match in any case. A table is a path in
+quotes, or a name: `'s3://bucket/table'`, `` `db`.`events` ``, `db.events`. For text that does not
+begin like one of these statements `parse_statement` returns None, and Spark handles it.
 """
 
 import re
@@ -15,11 +15,11 @@ from headrace.errors import StatementSyntaxError
 
 
 class TableName(msgspec.Struct, frozen=True, kw_only=True):
-    """A table as a statement names it."""
+    """A table as named in a statement."""
 
     text: str
     is_path: bool = True
-    """False: it is a name of a catalog."""
+    """False for a name in a catalog."""
 
 
 class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -29,7 +29,7 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Compact(msgspec.Struct, frozen=True, kw_only=True):
-    """`COMPACT INDEXTABLES p`: a checkpoint whose compaction is forced."""
+    """`COMPACT INDEXTABLES p`: a checkpoint with forced compaction."""
 
     table: TableName
 
@@ -96,7 +96,7 @@ Statement: TypeAlias = (
 )
 
 _PRODUCTS = frozenset({"INDEXTABLES", "INDEXTABLE", "INDEXFILES", "TANTIVY4SPARK"})
-"""How the statements call the product; they are not told apart."""
+"""The product names in statements; all mean the same."""
 
 _VERBS = frozenset(
     {
@@ -136,10 +136,10 @@ class _Token(NamedTuple):
 
 
 def parse_statement(text: str) -> Statement | None:
-    """The statement that a text is; None: it is none of ours.
+    """Parse a statement; return None if it is not one of Headrace's.
 
     Raises:
-        StatementSyntaxError: it begins like one of ours, and goes on differently.
+        StatementSyntaxError: it begins like one of these statements, but continues differently.
     """
     tokens = [
         _Token(_Kind(str(match.lastgroup)), match[0], match.start())
@@ -155,7 +155,7 @@ def parse_statement(text: str) -> Statement | None:
 
 
 class _Parser:
-    """Reads the tokens of one statement, from left to right, once."""
+    """Parses the tokens of one statement in a single pass."""
 
     def __init__(self, text: str, tokens: list[_Token]) -> None:
         self._text = text
@@ -263,7 +263,7 @@ class _Parser:
         return float(token.text) * _HOURS[unit.text.upper()]
 
     def _takes(self, *words: str) -> bool:
-        """Whether these words come next; if so, they are taken."""
+        """Consume these words if they come next, and return whether they did."""
         ahead = self._tokens[self._at : self._at + len(words)]
         if tuple(token.text.upper() for token in ahead if token.kind is _Kind.WORD) != words:
             return False
@@ -296,7 +296,7 @@ class _Parser:
 
 
 def _unquoted(text: str) -> str:
-    """The value of a SQL string: a doubled or escaped quote is a quote."""
+    """Return the value of a SQL string: a doubled or escaped quote is a quote."""
     quote = text[0]
     inner = text[1:-1].replace(quote * 2, quote)
     return re.sub(r"\\(.)", r"\1", inner, flags=re.DOTALL)

@@ -1,4 +1,4 @@
-"""Checking a state: every manifest is read whole and compared with what the state says of it."""
+"""Verifies a state: reads every manifest in full and checks it against the state."""
 
 import msgspec
 
@@ -12,7 +12,7 @@ from headrace.storage.store import WritableStore
 
 
 class Verification(msgspec.Struct, frozen=True, kw_only=True):
-    """What a check of a state found."""
+    """The result of verifying a state."""
 
     version: int
     manifests: int
@@ -23,12 +23,12 @@ class Verification(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_sound(self) -> bool:
-        """Whether everything is as the state says."""
+        """Whether no problems were found."""
         return not self.problems
 
 
 def verify(store: WritableStore, home: Home, base: Base) -> Verification:
-    """Read every manifest of a base's state, and count."""
+    """Read and check every manifest of a base's state."""
     problems: list[str] = []
     entries = live = total = 0
     keys: set[FileKey] = set()

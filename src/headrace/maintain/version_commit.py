@@ -1,4 +1,4 @@
-"""The actions of a version file that commits a change."""
+"""Builds the actions of a version file: a change enters, the lines of the file leave."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -15,7 +15,7 @@ from headrace.protocol.state import Entry
 def commit_actions(
     change: Change, removes: Iterable[FileKey], adds: Iterable[Entry], *, commit_id: str
 ) -> list[dict[str, Any]]:
-    """Return the lines of a version file: what it is, new metadata, removes, then adds."""
+    """Return the lines of a version file: commit info, new metadata, removes, then adds."""
     information = {
         "commitId": commit_id,
         "timestamp": now_ms(),

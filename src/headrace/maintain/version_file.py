@@ -1,7 +1,7 @@
-"""Version files and JSON checkpoints of IndexTables logs: bytes and actions, adds and entries.
+"""Decodes and encodes the version files and JSON checkpoints of IndexTables logs.
 
-A file is NDJSON, plain, gzip, or gzip after the two bytes `01 01`: its bytes tell, not its name. A
-checkpoint is such a file of actions, or one JSON object that names the parts it is made of.
+A file is NDJSON, plain, gzip, or gzip after the two bytes `01 01`: its bytes decide, not its name.
+A checkpoint is such a file of actions, or one JSON object that lists its parts.
 """
 
 import gzip
@@ -20,7 +20,7 @@ Action: TypeAlias = dict[str, Any]
 """One line: `{"add": {…}}`, `{"remove": {…}}`, and so on."""
 
 REGISTRY_PREFIX = "docMappingSchema."
-"""How the configuration of a table names the entries of its schema registry."""
+"""The prefix of the schema registry's keys in the configuration of a table."""
 
 _GZIP = b"\x1f\x8b"
 _PREFIX = b"\x01\x01"
@@ -64,10 +64,10 @@ def encode_actions(actions: Iterable[Action]) -> bytes:
 
 
 def checkpoint_parts(content: bytes, *, path: str) -> tuple[str, ...] | None:
-    """The names of the parts of a multi-part checkpoint; None where it holds its actions itself.
+    """Return the part names of a multi-part checkpoint; None if it contains the actions itself.
 
     Raises:
-        CorruptLogError: its first line cannot be read, or names a part elsewhere.
+        CorruptLogError: its first line is unreadable, or names a part in another folder.
     """
     first = next(decode_actions(content, path=path), None)
     if first is None or "checkpointId" not in first:
@@ -79,10 +79,10 @@ def checkpoint_parts(content: bytes, *, path: str) -> tuple[str, ...] | None:
 
 
 def entry_of_add(add: Mapping[str, Any], *, version: int, timestamp_ms: int) -> Entry:
-    """The entry of a state that an add action of a version means.
+    """Convert an add action of a version to an entry of a state.
 
-    An inline mapping becomes a reference; `registry_of_add` has what it refers to. Fields that are
-    not known here are kept.
+    An inline mapping becomes a reference, and `registry_of_add` returns its target. Unknown fields
+    are kept.
     """
     entry: Entry = {**_REQUIRED, **dict.fromkeys(_NULLABLE)}
     entry |= {name: value for name, value in add.items() if value is not None and name != _INLINE}
@@ -96,7 +96,7 @@ def entry_of_add(add: Mapping[str, Any], *, version: int, timestamp_ms: int) -> 
 
 
 def registry_of_add(add: Mapping[str, Any]) -> dict[str, str]:
-    """The registry entry that an add with an inline mapping needs; usually none."""
+    """Return the registry entry for an add with an inline mapping; usually there is none."""
     inline = add.get(_INLINE)
     if not inline:
         return {}
@@ -104,12 +104,12 @@ def registry_of_add(add: Mapping[str, Any]) -> dict[str, str]:
 
 
 def add_of_entry(entry: Mapping[str, Any]) -> Action:
-    """The add action of an entry: what is null is left out, versions stay for readers of them."""
+    """Convert an entry to an add action: nulls are omitted, versions are kept."""
     return {name: value for name, value in entry.items() if value is not None}
 
 
 def registry_of_metadata(metadata: Mapping[str, Any]) -> dict[str, str]:
-    """The schema registry in a table's configuration, by bare hashes."""
+    """Return the schema registry in a table's configuration, by hash without prefix."""
     configuration = metadata.get("configuration") or {}
     return {
         name.removeprefix(REGISTRY_PREFIX): value
@@ -119,7 +119,7 @@ def registry_of_metadata(metadata: Mapping[str, Any]) -> dict[str, str]:
 
 
 def mapping_hash(mapping: str) -> str:
-    """The key of a mapping in the registry: a digest of its canonical JSON."""
+    """Return the key of a mapping in the registry: a digest of its canonical JSON."""
     try:
         canonical = msgspec.json.encode(_canonical(msgspec.json.decode(mapping)))
     except msgspec.DecodeError:
@@ -129,7 +129,7 @@ def mapping_hash(mapping: str) -> str:
 
 
 def _canonical(value: Any) -> Any:
-    """Object keys sorted, and arrays of named objects sorted by their names."""
+    """Sort object keys, and sort arrays of named objects by name."""
     if isinstance(value, dict):
         return {key: _canonical(value[key]) for key in sorted(value)}
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Which entries of a state its tombstones hide."""
+"""Decides which entries of a state its tombstones hide."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
@@ -11,8 +11,9 @@ from headrace.protocol.state import Entry, StateManifest, Tombstone
 class Visibility:
     """Decides for each entry of a state whether it is live.
 
-    Plain tombstones hide a path whatever version added it. Versioned ones hide the entries of a key
-    that were added before; they count where a state has them for every plain one.
+    A plain tombstone hides a path whatever version added it. A versioned tombstone hides the
+    entries of a key that were added before it; versioned tombstones are used if a state has one
+    for every plain tombstone.
     """
 
     def __init__(self, state: StateManifest, home: Home) -> None:
@@ -27,7 +28,7 @@ class Visibility:
         self._paths = PathSet((*self._plain, *(t.path for t in state.tombstone_entries)))
 
     def hides(self, entry: Entry) -> bool:
-        """Whether an entry is removed; its version must be written out."""
+        """Whether an entry is removed; its version must be filled in."""
         if entry["path"] in self._plain:
             return True
         if not self._versioned:
@@ -41,7 +42,7 @@ class Visibility:
 
 
 class PathSet:
-    """Paths that can be asked for by range."""
+    """A set of paths that can be queried by range."""
 
     def __init__(self, paths: Iterable[str]) -> None:
         self._sorted = sorted(set(paths))
@@ -50,13 +51,13 @@ class PathSet:
         return len(self._sorted)
 
     def between(self, min_path: str, max_path: str) -> list[str]:
-        """The paths in a range."""
+        """Return the paths in a range."""
         return self._sorted[
             bisect_left(self._sorted, min_path) : bisect_right(self._sorted, max_path)
         ]
 
     def meets(self, min_path: str | None, max_path: str | None) -> bool:
-        """Whether one of the paths lies in a range; None means that the range is not known."""
+        """Whether one of the paths is in a range; None means that the range is unknown."""
         if not self._sorted:
             return False
         if min_path is None or max_path is None:
@@ -66,5 +67,5 @@ class PathSet:
 
 
 def tombstone_of(key: FileKey, path: str, *, version: int) -> Tombstone:
-    """The tombstone of a file that a version removes."""
+    """Return the tombstone of a file that a version removes."""
     return Tombstone(path=path, dv_id=key.dv_id, removed_at_version=version)

@@ -1,8 +1,8 @@
-"""The writer of an IndexTables log: files come and go, and a new version stands or does not.
+"""The writer of an IndexTables log: commits added and removed files as a new version.
 
-Each attempt reads the base anew, checks that what it removes is still live, builds the next state
-and puts it. New manifests are written once and named by every attempt. Nothing that may have been
-committed is deleted: what a failure leaves behind is unnamed, and clean-up removes it later.
+Each attempt reads the base again, checks that the files to remove are still live, builds the next
+state and puts it. New manifests are written once and shared by all attempts. Nothing that may have
+been committed is deleted: a failure leaves unreferenced files, which clean-up deletes later.
 """
 
 import random
@@ -80,23 +80,23 @@ class StateWriter:
         is_merge: bool = False,
         force_compaction: bool = False,
     ) -> CommitResult:
-        """Make the next version: these files come, and those go.
+        """Commit the next version with files added and removed.
 
         Args:
-            adds: Entries by the names of the format; `path` and `size` are required. They are
-                streamed: only their keys are held.
-            removes: The paths of files that go. One that is not live is reported as missed.
+            adds: Entries with the field names of the format; `path` and `size` are required. They
+                are streamed: only their keys are held in memory.
+            removes: The paths of the files to remove. One that is not live is reported as missed.
             schema_registry: Mappings by their hashes, added to those of the table.
             metadata: The table's new metadata; required for a table that does not exist yet.
             is_merge: Whether the removed files were merged into the added ones.
             force_compaction: Whether to compact everything in the same version.
 
         Raises:
-            StateConflictError: another writer removed one of the files while this was tried.
-            CommitConflictError: other writers came first, time after time.
-            CommitUnknownError: the store cannot say whether the version stands.
+            StateConflictError: another writer removed one of the files during the commit.
+            CommitConflictError: other writers committed first in every attempt.
+            CommitUnknownError: whether the version was committed is unknown.
             CorruptStateError, CorruptLogError, LogGapError: the log is damaged.
-            InvalidArgumentError: a file is given twice, or an entry is not one.
+            InvalidArgumentError: a file is given twice, or an entry is not valid.
         """
         started_ns = time.monotonic_ns()
         base = self._existing_base(metadata)
@@ -115,7 +115,7 @@ class StateWriter:
             )
             build = self._build(change, types)
         except BaseException:
-            stage.discard()  # no state can name them
+            stage.discard()  # no state can reference them
             raise
         self._staged_at_s = time.monotonic()
         result = self._attempts(base, build, stage)
@@ -123,7 +123,7 @@ class StateWriter:
         return result if result.compaction is None else self._cleaned(result)
 
     def compact(self, *, force: bool = True) -> CommitResult | None:
-        """Compact the newest state as a version of its own; None where it is clean already.
+        """Compact the newest state as a new version; return None if it needs no compaction.
 
         Raises:
             CommitConflictError, CommitUnknownError, CorruptStateError: as for `commit`.
@@ -148,7 +148,7 @@ class StateWriter:
         )
 
     def _cleaned(self, result: CommitResult) -> CommitResult:
-        """Clean up after a compaction, by the retention of the settings."""
+        """Clean up after a compaction, with the retention from the settings."""
         try:
             _, cleanup = clean(self.store, self.home, settings=self.settings, dry_run=False)
         except HeadraceError as error:
@@ -156,7 +156,7 @@ class StateWriter:
         return msgspec.structs.replace(result, cleanup=cleanup)
 
     def _check_named(self, state: StateManifest) -> None:
-        """Check that what a state names is there, where a clean-up may have come in between.
+        """Check that the manifests of a state exist, if a clean-up may have run in the meantime.
 
         Raises:
             CorruptStateError: a manifest is gone.
@@ -193,7 +193,7 @@ class StateWriter:
                 raise
             if isinstance(outcome, CommitResult):
                 return outcome
-        stage.discard()  # every attempt ended in another writer's version
+        stage.discard()  # another writer won every attempt
         raise CommitConflictError(table=self.store.root, attempts=settings.max_attempts)
 
     def _attempt(self, base: Base, build: Build, attempt: int) -> CommitResult | Conflict:
@@ -214,7 +214,7 @@ class StateWriter:
         return self._result(built.state, build, attempt, built.missed, built.compaction)
 
     def _attempt_version(self, base: Base, build: Build, attempt: int) -> CommitResult | Conflict:
-        """Commit by a version file; a state or a checkpoint follows where one is due."""
+        """Commit with a version file, followed by a state or a checkpoint if one is due."""
         version = base.version + 1
         if base.layout is Layout.STATE and base.version > 0:
             reason = (
@@ -253,7 +253,7 @@ class StateWriter:
         )
 
     def checkpoint(self, *, force_compaction: bool = False) -> StateManifest | None:
-        """Write the state of the newest version where a version file made it; None: not written.
+        """Write the state of the newest version if a version file made it; None if not written.
 
         Raises:
             CorruptStateError, CorruptLogError, LogGapError: the log is damaged.
@@ -263,10 +263,10 @@ class StateWriter:
         return self._follow(base, self._build(change, partition_types(base.metadata)))
 
     def turn_to_versions(self, base: Base) -> StateManifest:
-        """Commit a state that changes nothing but says that version files follow.
+        """Commit a state that changes nothing but announces that version files follow.
 
         Raises:
-            CommitConflictError: another writer came first.
+            CommitConflictError: another writer committed first.
         """
         build = self._build(Change(staged=StagedEntries()), partition_types(base.metadata))
         own = Stage(self.store, self.home, settings=self.settings)
@@ -279,7 +279,7 @@ class StateWriter:
         return state
 
     def _follow(self, base: Base, build: Build) -> StateManifest | None:
-        """Write the state of a version that stands already; another writer's is as good."""
+        """Write the state of a version that exists; another writer's state is equally good."""
         own = Stage(self.store, self.home, settings=self.settings)
         built = build.state(base, own, version=base.version)
         outcome = commit_state(self.store, self.home, built.state)
