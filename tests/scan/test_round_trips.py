@@ -164,7 +164,7 @@ def test_time_travel_lists_the_log_once(table: Path, store: RoundTripStore) -> N
     assert store.requests.count("_delta_log") == 1
     commits = [path for path in store.requests if path.endswith(".json")]
     assert len(commits) == len(set(commits)) == AFTER_BASE
-    assert store.rounds == 4  # as for the newest version, plus protocol and metadata of the older one
+    assert store.rounds == 4  # as for the newest, plus protocol and metadata of the older one
 
 
 def test_a_limit_stops_what_has_not_started(table: Path, store: RoundTripStore) -> None:
