@@ -1,4 +1,4 @@
-"""The predicate language: SQL text enters, a tree of small values leaves, bound to a schema.
+"""The predicate language: SQL text enters, a tree of small values bound to a schema leaves.
 
-The evaluator takes such a tree and what is known about columns, and answers in three values.
+The evaluators take such a tree with column bounds or values and return three-valued results.
 """

@@ -1,7 +1,7 @@
-"""Binding: a predicate over names becomes one over the columns of a table.
+"""Bind a predicate over names to the columns of a table.
 
-Every name must be a column. Literals become values of their column's type; comparisons that
-Spark makes in another way than we can are left opaque, so that they never skip a file.
+Every name must be a column. Literals become values of their column's type. A comparison that we
+cannot make as Spark does becomes opaque, so it never skips a file.
 """
 
 from collections.abc import Sequence
@@ -42,18 +42,18 @@ def bind(
     basis: Basis = Basis.STATISTICS,
     zone: tzinfo | None = UTC,
 ) -> BoundPredicate:
-    """Resolve the names of a predicate, and convert its literals.
+    """Resolve the names of a predicate and convert its literals.
 
     Args:
-        predicate: What to bind.
+        predicate: The predicate to bind.
         schema: The columns of the table.
-        partition_columns: Those that it is partitioned by.
+        partition_columns: The names of the partition columns.
         basis: What the predicate will be evaluated over.
-        zone: The zone of times that name none; None if it is not known. A part that stays opaque
+        zone: The time zone of timestamps without one; None if unknown. A part that stays opaque
             in a zone other than UTC also stays opaque when it is bound again.
 
     Raises:
-        UnknownColumnError: a name is no column of the table.
+        UnknownColumnError: a name is not a column of the table.
         PredicateTypeError: a literal cannot be compared with its column.
     """
     columns = Resolver.of(schema, partition_columns=partition_columns, basis=basis)
@@ -121,14 +121,14 @@ class _Binder(msgspec.Struct, frozen=True):
     def _left_open(self, predicate: Compare[Column] | In[Column]) -> Opaque:
         if self.zone is UTC:
             return _opaque(predicate)
-        # A cast is never evaluated here, so that nobody takes the text to be in UTC later.
+        # A cast is never evaluated here, so the text is never bound again as if it were in UTC.
         return Opaque(f"CAST({predicate} AS BOOLEAN)", (predicate.column,))
 
     def _bind_is_null(self, column: Column) -> BoundPredicate:
         found = self.columns.find(column)
         if found is None:
             return _opaque(IsNull(column))
-        # Nobody counts the nulls of a struct: its statistics are those of its members.
+        # Statistics have no null count for a struct, only for its members.
         is_struct = isinstance(found.column.type, StructType)
         if is_struct and self.columns.basis is Basis.STATISTICS:
             return _opaque(IsNull(column))
@@ -144,12 +144,12 @@ class _Binder(msgspec.Struct, frozen=True):
             return _opaque(predicate)
         if self.columns.basis is Basis.VALUES or column.is_partition:
             return Like(column, predicate.pattern)
-        # Of a pattern, bounds tell no more than what it begins with.
+        # Bounds can only decide the prefix of a pattern.
         rest = _opaque(predicate)
         return And((StartsWith(column, predicate.prefix), rest)) if predicate.prefix else rest
 
     def _text_column(self, column: Column) -> BoundColumn | None:
-        """A column of texts that are compared byte by byte; None if it is another."""
+        """Return a string column that is compared byte by byte; None for any other column."""
         found = self.columns.find(column)
         if found is None or not found.is_comparable:
             return None

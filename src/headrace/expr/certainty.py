@@ -1,7 +1,8 @@
-"""Whether a predicate is true for every row, or for none, by what is known about columns.
+"""Prove that a predicate is true, or false, for every row of an entry.
 
-`evaluate` says what a predicate can be; this says what it must be. Null is neither true nor false:
-a comparison is certain only if its column holds no null.
+A bound predicate and the bounds of its columns enter; a mask of the proven entries leaves.
+`evaluate` computes what a predicate can be, this module what it must be. Null is neither true nor
+false, so a comparison is certain only if its column holds no null.
 """
 
 from typing import TypeAlias, assert_never
@@ -47,7 +48,7 @@ def always_true(predicate: BoundPredicate, evidence: Evidence) -> pa.BooleanArra
         case IsNull() | Compare(op=CompareOp.SAFE_EQ):  # never null
             return pc.invert(evaluate(predicate, evidence).can_be_false)
         case In(column, literals):
-            # A null in the list hides that a value is in none of it, so it is left out here.
+            # A null in the list turns false into null, but never affects true: ignore it.
             known = In(column, tuple(literal for literal in literals if literal.value is not None))
             return _certain(evaluate(known, evidence).can_be_false, known, evidence)
         case Compare() | StartsWith() | Like():
@@ -72,7 +73,7 @@ def always_false(predicate: BoundPredicate, evidence: Evidence) -> pa.BooleanArr
         case IsNull() | Compare(op=CompareOp.SAFE_EQ):
             return pc.invert(evaluate(predicate, evidence).can_be_true)
         case In(literals=literals) if any(literal.value is None for literal in literals):
-            return pa.repeat(False, len(evidence))  # it is null where it is not true
+            return pa.repeat(False, len(evidence))  # null wherever it is not true
         case In() | Compare() | StartsWith() | Like():
             return _certain(evaluate(predicate, evidence).can_be_true, predicate, evidence)
         case _:

@@ -1,7 +1,7 @@
-"""Literals as values of a column's type, as Spark compares the two.
+"""Convert literals to values of a column's type, so that comparisons agree with Spark.
 
-Spark widens both sides to a common type and compares there. Here the literal is moved into
-the column's own type instead: exactly, by the column values that lie nearest to it.
+Spark widens both sides to a common type and compares there. This module converts the literal to
+the column's own type instead: exactly, as the nearest column values (a `Fit`).
 """
 
 from collections.abc import Callable
@@ -32,12 +32,12 @@ _DAY = timedelta(days=1)
 
 
 class Fit(msgspec.Struct, frozen=True):
-    """Where a literal lies among the values of a column's type.
+    """The position of a literal among the values of a column's type.
 
     `least` is the least value that is not below the literal, `greatest` the greatest that is
-    not above it; None where the type has no such value. They are equal if the type has the
-    literal itself. If no value equals it, `least` lies above `greatest`; if several do (they
-    become one number as doubles), it lies below.
+    not above it; None if the type has no such value. They are equal if the type can hold the
+    literal itself. If no value equals the literal, `least` is above `greatest`; if several do
+    (because they become the same double), it is below.
     """
 
     least: Value
@@ -63,19 +63,19 @@ class Fit(msgspec.Struct, frozen=True):
 def fit(
     value: Value, data_type: DataType, *, zone: tzinfo | None = UTC, round_to: int | None = None
 ) -> Fit | None:
-    """Find the place of a literal, which is not null; None if Spark would cast the column.
+    """Find the position of a non-null literal; None if Spark would cast the column.
 
     Args:
         value: The literal.
         data_type: The type of the column.
-        zone: The zone of times that name none; None: it is not known.
-        round_to: To how many digits after the point Spark rounds both before it compares them, if
-            they are exact numbers; None: it rounds neither.
+        zone: The time zone of timestamps without one; None if unknown.
+        round_to: The scale to which Spark rounds both sides before it compares them, if they are
+            exact numbers; None if it does not round.
 
     Raises:
-        UnrepresentableError: the literal is legal, but beyond what Python values can hold.
-        ValueError: a text cannot be read as the column's type.
-        TypeError: Spark compares no such literal with the column.
+        UnrepresentableError: the literal is legal, but no Python value can hold it.
+        ValueError: a string cannot be parsed as the column's type.
+        TypeError: Spark does not compare such a literal with the column.
     """
     match data_type:
         case PrimitiveType("string"):
@@ -95,7 +95,7 @@ def fit(
         case PrimitiveType("byte" | "short" | "integer" | "long" as name):
             return _fit_number(_whole(value), Grid(*integer_range(name), scale=0, of=int), round_to)
         case DecimalType(precision, scale):
-            # Spark reads a text as a double here, not as a decimal.
+            # Here Spark parses a string as a double, not as a decimal.
             number = parse_float(value) if isinstance(value, str) else value
             most = 10**precision - 1
             grid = Grid(-most, most, scale, of=lambda units: from_unscaled(units, scale=scale))
@@ -105,10 +105,10 @@ def fit(
 
 
 def instant(moment: datetime, zone: tzinfo | None) -> datetime:
-    """The moment in UTC; one without a zone is taken to be in the given one.
+    """Convert a timestamp to UTC; one without a zone is in `zone`.
 
     Raises:
-        UnrepresentableError: it has none, and the zone is not known; or it is out of reach.
+        UnrepresentableError: no zone is known, or the result is out of Python's range.
     """
     if moment.tzinfo is None:
         if zone is None:
@@ -118,7 +118,7 @@ def instant(moment: datetime, zone: tzinfo | None) -> datetime:
 
 
 def as_double(value: Value) -> float:
-    """The literal as a double, the common type of all numbers with one."""
+    """Convert a literal to a double, the common type of a double and any other number."""
     match value:
         case bool():
             raise TypeError("a boolean is no number")
@@ -131,7 +131,7 @@ def as_double(value: Value) -> float:
 
 
 class Grid(msgspec.Struct, frozen=True):
-    """The values of a type as whole numbers of units, from the least to the greatest."""
+    """The values of a type as whole units of `10**-scale`, from `least` to `greatest`."""
 
     least: int
     greatest: int
@@ -139,7 +139,7 @@ class Grid(msgspec.Struct, frozen=True):
     of: Callable[[int], Value]
 
     def as_double(self, units: int) -> float:
-        """The value of that many units as a double, rounded as Spark rounds it."""
+        """Return the value of `units` as a double, rounded as Spark rounds it."""
         return float(units / 10**self.scale)
 
 
@@ -159,9 +159,9 @@ def _fit_float(value: Value) -> Fit | None:
     number = as_double(value)
     match value:
         case str() if not isnan(number) and single(number) != number:
-            return None  # with and without ANSI mode, Spark reads such a text differently
+            return None  # Spark parses such a string differently with and without ANSI mode
         case int() if _LONG[0] <= value <= _LONG[1] and single(number) != value:
-            return None  # in ANSI mode both sides become doubles, without it floats
+            return None  # both sides become doubles in ANSI mode, floats without it
         case _:
             return _exact(number)
 
@@ -220,7 +220,7 @@ def _below(grid: Grid) -> Fit:
 
 
 def _first(grid: Grid, holds: Callable[[int], bool]) -> int:
-    """The first number of units for which a condition holds that then holds for all above."""
+    """Return the first number of units for which a monotonic condition holds (binary search)."""
     low, high = grid.least, grid.greatest + 1
     while low < high:
         middle = (low + high) // 2
@@ -244,7 +244,7 @@ def _fit_date(value: Value, zone: tzinfo | None) -> Fit:
         if zone is None:
             raise UnrepresentableError("a day begins when the session's time zone says")
         day = _in_zone(moment, zone).date()
-        # Some zones put the clock forward at midnight: then the day begins later.
+        # Some zones set clocks forward at midnight: then the day begins later.
         start = instant(datetime.combine(day, begins), zone)
     if start == moment:
         return _exact(day)
@@ -266,10 +266,10 @@ def _moment(value: Value) -> datetime:
 
 
 def _wall_time(value: Value, zone: tzinfo | None) -> datetime:
-    """The time on a clock in the zone; as in Spark, a text's own zone does not count.
+    """Return the wall-clock time in the zone; as in Spark, the zone of a string is ignored.
 
     Raises:
-        UnrepresentableError: the zone is not known, or has times that are none, or two moments.
+        UnrepresentableError: the zone is unknown, or has skipped or repeated wall-clock times.
     """
     moment = _moment(value)
     if isinstance(value, str) or moment.tzinfo is None:

@@ -1,8 +1,8 @@
-"""A column against literals: the predicate that says what Spark would say.
+"""Turn a comparison of a column with literals into a predicate that agrees with Spark.
 
-Literals become values of the column's own type. Where the type does not have a value, the
-comparison becomes one with its nearest values, or is decided; nulls stay null. `None` leaves
-here where Spark compares in a way that we do not follow.
+A bound column and literals enter; a bound predicate leaves. Literals become values of the column's
+own type. If the type lacks such a value, the comparison uses the nearest values or becomes
+constant; nulls stay null. The result is None where Spark compares in a way we do not implement.
 """
 
 from collections.abc import Sequence
@@ -48,7 +48,7 @@ _TIMESTAMP = PrimitiveType("timestamp")
 def compare(
     column: BoundColumn, op: CompareOp, literal: Literal, *, zone: tzinfo | None
 ) -> BoundPredicate | None:
-    """Compare a column with a literal that is not null.
+    """Bind the comparison of a column with a literal that is not null.
 
     Raises:
         PredicateTypeError: the two cannot be compared.
@@ -81,10 +81,10 @@ def compare(
 def compare_any(
     column: BoundColumn, literals: Sequence[Literal], *, zone: tzinfo | None
 ) -> BoundPredicate | None:
-    """Ask whether a column is one of several literals, null perhaps among them.
+    """Bind an IN list, which may contain nulls.
 
     Raises:
-        PredicateTypeError: one of them cannot be compared with the column.
+        PredicateTypeError: a literal cannot be compared with the column.
     """
     known = [literal for literal in literals if literal.value is not None]
     values = _common_values(known, column)
@@ -96,7 +96,7 @@ def compare_any(
     ):
         return None
     if any(found and not found.is_exact and not found.is_empty for found in fits):
-        return None  # several values are one as doubles: too rare to list them
+        return None  # several values become the same double: too rare to support
     has_null = len(known) < len(literals)
     kept = dict.fromkeys(found.least for found in fits if found and found.is_exact)
     if not kept:
@@ -106,12 +106,12 @@ def compare_any(
 
 
 def mismatch(column: BoundColumn, literal: Literal) -> PredicateTypeError:
-    """The error that says that the two cannot be compared."""
+    """Return the error for a column and a literal that cannot be compared."""
     return PredicateTypeError(column=str(column), type_name=str(column.type), literal=str(literal))
 
 
 def _beyond_long(column: BoundColumn, op: CompareOp, literal: Literal) -> Constant | None:
-    """Integers against a decimal that no long reaches: decided for every row, nulls as well."""
+    """Fold an inequality of integers with a number beyond `long`: constant, even for null rows."""
     value = literal.value
     if str(column.type) not in INTEGER_BITS or isinstance(value, bool):
         return None
@@ -124,14 +124,14 @@ def _beyond_long(column: BoundColumn, op: CompareOp, literal: Literal) -> Consta
 
 
 class _AmbiguousError(Exception):
-    """The text of a literal does not tell to how many digits Spark compares it."""
+    """The text of a literal does not determine the scale at which Spark compares it."""
 
 
 def _compared_scale(column: BoundColumn, op: CompareOp, literal: Literal) -> int | None:
-    """To how many digits after the point both sides are rounded; None: to none."""
+    """Return the scale to which Spark rounds both sides; None if it does not round."""
     kind = column_decimal(column.type)
     if kind is None or (op in _INEQUALITIES and kind is not column.type):
-        return None  # of integers, Spark takes the nearest one
+        return None  # for integer columns, Spark uses the nearest integer
     scales = {common_scale((kind, own)) for own in literal_decimals(literal)}
     if len(scales) > 1:
         raise _AmbiguousError
@@ -139,7 +139,7 @@ def _compared_scale(column: BoundColumn, op: CompareOp, literal: Literal) -> int
 
 
 def _rounds(literals: list[Literal], data_type: DataType) -> bool:
-    """Whether Spark rounds numbers to compare a column with all of a list at once."""
+    """Whether Spark rounds numbers when it compares a column with the whole list."""
     possible = (column_decimal(data_type), *map(listed_decimal, literals))
     kinds = [kind for kind in possible if kind is not None]
     has_decimals = any(isinstance(literal.value, Decimal) for literal in literals)
@@ -167,7 +167,7 @@ def _fit(
 
 
 def _common_values(literals: list[Literal], column: BoundColumn) -> list[Value]:
-    """The values of a list in the one type in which Spark compares all of them."""
+    """Convert the values of a list to the one type in which Spark compares all of them."""
     values = [literal.value for literal in literals]
     is_decimal = isinstance(column.type, DecimalType)
     if not is_decimal and str(column.type) not in INTEGER_BITS:
@@ -185,10 +185,10 @@ def _as_double(literal: Literal, column: BoundColumn) -> float:
 
 
 def _depends_on_mode(literals: list[Literal], data_type: DataType, *, zone: tzinfo | None) -> bool:
-    """Whether Spark compares texts of a list with a column in a way that depends on ANSI mode.
+    """Whether the comparison of a column with the strings of a list depends on ANSI mode.
 
-    Without that mode it compares the text of the column's value. Both ways agree on a list of
-    texts that are spelled as Spark spells the values.
+    Without ANSI mode, Spark casts the column to a string. Both modes agree if the list holds only
+    strings, each spelled as Spark prints the value.
     """
     if data_type == PrimitiveType("string"):
         return False
@@ -209,7 +209,7 @@ def _is_spelled_by_spark(text: str, data_type: DataType, *, zone: tzinfo | None)
         case PrimitiveType("timestamp_ntz"):
             return text == _clock_text(parse_timestamp(text))
         case PrimitiveType("timestamp"):
-            # Where clocks are put back, two moments have one text.
+            # When clocks are set back, two instants have the same text.
             return isinstance(zone, timezone) and text == _clock_text(parse_timestamp(text))
         case _:
             return False
@@ -243,10 +243,10 @@ def _equal(column: BoundColumn, op: CompareOp, found: Fit) -> BoundPredicate:
 
 
 def _never(column: BoundColumn) -> BoundPredicate:
-    """False where the column has a value, else null."""
+    """Return a predicate that is false where the column has a value, else null."""
     return And((IsNull(column), Constant(None)))
 
 
 def _always(column: BoundColumn) -> BoundPredicate:
-    """True where the column has a value, else null."""
+    """Return a predicate that is true where the column has a value, else null."""
     return Or((Not(IsNull(column)), Constant(None)))

@@ -1,8 +1,8 @@
-"""The decimal type in which Spark compares numbers, and what it rounds on the way there.
+"""The decimal type in which Spark compares numbers, and the rounding that this causes.
 
-A decimal has at most 38 digits. Where the digits before the point of one side and those after the
-point of the other are more together, Spark gives up digits after the point: both sides are rounded
-to what is left, half up, and compared then.
+A decimal has at most 38 digits. If the integer digits of one side and the fractional digits of the
+other exceed that together, Spark drops fractional digits: it rounds both sides half up to the
+remaining scale, then compares them.
 """
 
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ _INTEGER_DIGITS = {"byte": 3, "short": 5, "integer": 10, "long": 20}
 
 
 def column_decimal(data_type: DataType) -> DecimalType | None:
-    """The decimal type that a column's values are taken for; None if they are no exact numbers."""
+    """Return the decimal type that Spark uses for a column; None if it has no exact numbers."""
     match data_type:
         case DecimalType():
             return data_type
@@ -29,10 +29,10 @@ def column_decimal(data_type: DataType) -> DecimalType | None:
 
 
 def literal_decimals(literal: Literal) -> tuple[DecimalType, ...]:
-    """The decimal types that Spark may take an exact number for, in a comparison.
+    """Return the decimal types that Spark may use for an exact number in a comparison.
 
-    An integer literal has its own digits, a cast one those of its type. In SQL text the two look
-    alike, so that both are possible for those with a type.
+    A plain integer literal has the precision of its digits, a cast one that of its type. In SQL
+    text the two look alike, so both are possible for a literal with a declared type.
     """
     own = own_decimal(literal.value)
     if own is None:
@@ -42,7 +42,7 @@ def literal_decimals(literal: Literal) -> tuple[DecimalType, ...]:
 
 
 def listed_decimal(literal: Literal) -> DecimalType | None:
-    """The decimal type of an exact number in a list, where integers have that of their type."""
+    """Return the decimal type of an exact number in a list; integers use that of their type."""
     if literal.declared is not None:
         return column_decimal(literal.declared)
     if isinstance(literal.value, int):
@@ -54,14 +54,14 @@ def listed_decimal(literal: Literal) -> DecimalType | None:
 
 
 def common_scale(types: Iterable[DecimalType]) -> int:
-    """How many digits after the point are compared."""
+    """Return the number of fractional digits that Spark compares."""
     known = tuple(types)
     whole = max(found.precision - found.scale for found in known)
     return min(max(found.scale for found in known), max(MOST_DIGITS - whole, 0))
 
 
 def rounded(units: int, *, digits: int) -> int:
-    """Drop that many digits of a number of units, half up."""
+    """Drop the last `digits` digits of `units`, rounding half up."""
     if digits <= 0:
         return units
     step = int(10**digits)
@@ -70,7 +70,7 @@ def rounded(units: int, *, digits: int) -> int:
 
 
 def rounded_literal(value: int | Decimal, *, scale: int) -> int | None:
-    """The literal in units of the scale, half up; None if a decimal has no room for it."""
+    """Return the literal in units of `10**-scale`, rounded half up; None if it overflows."""
     if isinstance(value, int):
         units = value * 10**scale
     else:
@@ -81,7 +81,7 @@ def rounded_literal(value: int | Decimal, *, scale: int) -> int | None:
 
 
 def own_decimal(value: object) -> DecimalType | None:
-    """The decimal type with just the digits of an exact number; None for any other value."""
+    """Return the smallest decimal type that holds an exact number; None for any other value."""
     match value:
         case bool():
             return None

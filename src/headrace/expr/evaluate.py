@@ -1,9 +1,9 @@
 """Three-valued evaluation over bounds, for many rows or files at once.
 
-For each entry a column is described by what its values may be. The answer says whether the
-predicate can be true and whether it can be false; where it is neither, it is null. Both are
-conservative: impossible only when proven. If the bounds pin down single values the answer is
-that of SQL itself, so that the same evaluator skips files and filters rows.
+A bound predicate and the possible values of each column enter, per entry. The result is whether the
+predicate can be true and whether it can be false; if it can be neither, it is null. Both are
+conservative: impossible only when proven. If the bounds pin down single values, the result is
+that of SQL itself, so the same evaluator skips files and filters rows.
 
 As in Spark, NaN equals NaN and is greater than every other number, and -0.0 equals 0.0.
 """
@@ -43,8 +43,8 @@ _DECIMAL_DIGITS = 76
 class Bounds(msgspec.Struct, frozen=True, kw_only=True):
     """What a column may hold in each entry: null, NaN, or a value from `lower` to `upper`.
 
-    A null `lower` or `upper` means that this side is unknown. Neither is ever NaN: that is
-    said by `may_be_nan`, which is None for types that have none. Masks are never null.
+    A null `lower` or `upper` means that this side is unknown. Neither is ever NaN: `may_be_nan`
+    records that, and is None for types without NaN. Masks are never null.
     """
 
     lower: pa.Array
@@ -68,11 +68,11 @@ class Evidence(Protocol):
         """The number of entries."""
 
     def bounds(self, column: BoundColumn) -> Bounds:
-        """What a column may hold. If only nulls are asked for, the bounds may be of any type."""
+        """Return what a column may hold. For null tests alone, the bounds may have any type."""
 
 
 def exact_bounds(values: pa.Array) -> Bounds:
-    """The bounds of values that are known."""
+    """Return the bounds of known values."""
     valid = values.is_valid()
     if not pa.types.is_floating(values.type):
         return Bounds(lower=values, upper=values, may_be_null=values.is_null(), may_be_value=valid)
@@ -88,7 +88,7 @@ def exact_bounds(values: pa.Array) -> Bounds:
 
 
 def evaluate(predicate: BoundPredicate, evidence: Evidence) -> Truth:  # noqa: C901  (a case a node)
-    """Evaluate a predicate over what is known."""
+    """Return whether a predicate can be true, and can be false, in each entry."""
     match predicate:
         case Opaque():
             return Truth(_all(evidence, True), _all(evidence, True))
@@ -163,7 +163,7 @@ def _compare(bounds: Bounds, data_type: DataType, op: CompareOp, literal: Litera
 def _relations(
     bounds: Bounds, data_type: DataType, literal: Literal
 ) -> tuple[pa.BooleanArray, pa.BooleanArray, pa.BooleanArray]:
-    """Whether a value can lie below the literal, equal it, lie above it."""
+    """Return whether a value can be below the literal, equal to it, or above it."""
     value, nan = bounds.may_be_value, bounds.may_be_nan
     if isinstance(literal.value, float) and isnan(literal.value):
         nothing = pc.and_not(value, value)
@@ -204,14 +204,14 @@ def _starts_with(bounds: Bounds, prefix: str) -> Truth:
     not_above = pc.or_(_unless_false(pc.less(lower, start)), _unless_false(low_has))
     not_below = _unless_false(pc.greater_equal(upper, start))
     can_be_true = pc.and_(bounds.may_be_value, pc.and_(not_above, not_below))
-    # All texts between two that share a beginning share it too.
+    # If both bounds have the prefix, every string between them has it too.
     always = pc.and_(pc.fill_null(low_has, False), pc.fill_null(high_has, False))
     return Truth(can_be_true, pc.and_not(bounds.may_be_value, always))
 
 
 def _like(bounds: Bounds, pattern: str) -> Truth:
     lower, upper = _comparable(bounds, PrimitiveType("string"))
-    # Of texts between two that differ nothing is known.
+    # A pattern can be decided only if both bounds are the same string.
     single = pc.fill_null(pc.equal(lower, upper), False)
     texts = pc.if_else(single, lower, pa.scalar(None, lower.type)).cast(pa.string())
     matches = match_pattern(texts, pattern)
@@ -234,12 +234,12 @@ def _scalars(literals: list[Literal], data_type: DataType) -> pa.Array:
 
 
 def _comparison_type(data_type: DataType) -> pa.DataType:
-    """The type in which values and literals are compared; it holds both exactly."""
+    """Return the type in which values and literals are compared; it holds both exactly."""
     match data_type:
         case DecimalType(scale=scale):
             return pa.decimal256(_DECIMAL_DIGITS, scale)
         case PrimitiveType("string"):
-            return pa.binary()  # the order is that of bytes, and so may be a bound
+            return pa.binary()  # strings are ordered by bytes, and a bound may be invalid UTF-8
         case PrimitiveType("float"):
             return pa.float64()
         case PrimitiveType(name) if name in INTEGER_BITS:

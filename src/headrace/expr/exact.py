@@ -1,8 +1,9 @@
-"""Three-valued evaluation over values that are known: one Arrow kernel for most nodes.
+"""Three-valued evaluation over known values: one Arrow kernel for most nodes.
 
-It says what `headrace.expr.evaluate` says of bounds that pin down single values, and is several
-times as fast. Nulls are Arrow's own, and the logic is Kleene's. As in Spark, NaN equals NaN and is
-greater than every other number, and -0.0 equals 0.0.
+A bound predicate and Arrow arrays enter; a boolean array with nulls leaves. The result equals that
+of `headrace.expr.evaluate` over bounds that pin down single values, and is several times as fast.
+Nulls are Arrow nulls, and the logic is Kleene's. As in Spark, NaN equals NaN and is greater than
+every other number, and -0.0 equals 0.0.
 """
 
 from collections.abc import Callable
@@ -36,7 +37,7 @@ from headrace.protocol.arrow_schema import arrow_type
 from headrace.protocol.schema import DataType, PrimitiveType
 
 ValuesOf: TypeAlias = Callable[[BoundColumn], pa.Array]
-"""The values of a column: plain, as dictionary codes, or of the null type where there are none."""
+"""Returns a column's values: plain, dictionary-encoded, or of the null type if there are none."""
 
 _KERNELS: dict[CompareOp, Callable[[pa.Array, pa.Scalar], pa.BooleanArray]] = {
     CompareOp.EQ: pc.equal,
@@ -50,10 +51,10 @@ _KERNELS: dict[CompareOp, Callable[[pa.Array, pa.Scalar], pa.BooleanArray]] = {
 
 
 def evaluate_rows(predicate: BoundPredicate, values_of: ValuesOf, *, rows: int) -> pa.BooleanArray:
-    """What the predicate is for each row: true, false or null.
+    """Return true, false or null for each row.
 
     Raises:
-        UnsupportedPredicateError: a part of it is opaque.
+        UnsupportedPredicateError: a part of the predicate is opaque.
     """
     match predicate:
         case Opaque(sql):
@@ -79,21 +80,21 @@ def evaluate_rows(predicate: BoundPredicate, values_of: ValuesOf, *, rows: int) 
 
 
 def _on_words(values: pa.Array, answer: Callable[[pa.Array], pa.BooleanArray]) -> pa.BooleanArray:
-    """Ask about each word of a dictionary once, however many rows have it."""
+    """Evaluate each dictionary value once, then expand the results to the rows."""
     if not pa.types.is_dictionary(values.type):
         return answer(values)
     if len(values.dictionary) > len(values):
         return answer(values.dictionary_decode())
     if values.null_count == 0 or not values.indices.null_count:
         return _for_each_code(values.indices, answer(values.dictionary))
-    # A null has no word. Of `<=>` alone the answer for it is not null.
+    # Nulls are not in the dictionary, so evaluate one: only `<=>` has a non-null result for it.
     asked = pa.concat_arrays([values.dictionary, pa.nulls(1, values.dictionary.type)])
     places = pc.fill_null(values.indices, len(values.dictionary))
     return answer(asked).take(places)
 
 
 def _for_each_code(codes: pa.Array, answers: pa.BooleanArray) -> pa.BooleanArray:
-    """The answer for each code, given the answers for all words; no code is null."""
+    """Return the result for each code, given those of all dictionary values; no code is null."""
     if answers.null_count == 0 and answers.true_count == 1:
         return pc.equal(codes, pa.scalar(answers.index(True).as_py(), codes.type))
     return answers.take(codes)
@@ -130,7 +131,7 @@ def _compare(values: pa.Array, data_type: DataType, op: CompareOp, value: Value)
 
 
 def _compare_with_nan(values: pa.Array, op: CompareOp) -> pa.BooleanArray:
-    """Every value against NaN, which is the greatest."""
+    """Compare every value with NaN, which is the greatest."""
     is_nan = pc.is_nan(values)
     match op:
         case CompareOp.EQ | CompareOp.SAFE_EQ | CompareOp.GE:
@@ -150,7 +151,7 @@ def _in(values: pa.Array, data_type: DataType, literals: tuple[Literal, ...]) ->
     has_null = len(known) < len(literals)
     values = _comparable(values, data_type)
     if pa.types.is_floating(values.type):
-        # A set of doubles has two zeros.
+        # Arrow's sets distinguish 0.0 from -0.0.
         hits = [_compare(values, data_type, CompareOp.EQ, value) for value in known]
         answer = reduce(pc.or_, hits, pa.repeat(False, len(values)))
     else:
@@ -160,5 +161,5 @@ def _in(values: pa.Array, data_type: DataType, literals: tuple[Literal, ...]) ->
 
 
 def _comparable(values: pa.Array, data_type: DataType) -> pa.Array:
-    """The values in a type that holds the literals too: those of floats may be doubles."""
+    """Cast to a type that also holds the literals: those of a float column may be doubles."""
     return values.cast(pa.float64()) if data_type == PrimitiveType("float") else values

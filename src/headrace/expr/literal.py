@@ -1,6 +1,7 @@
-"""What literals mean in Spark SQL: numbers by their spelling, casts of literals by their type.
+"""The meaning of literals in Spark SQL: numbers by their spelling, cast literals by their type.
 
-Each function raises `ValueError`, with the reason, for what Spark refuses too.
+The text of a literal enters; a `Literal` leaves. Each function raises `ValueError`, with the
+reason, for text that Spark rejects too.
 """
 
 import operator
@@ -24,7 +25,7 @@ from headrace.protocol.value import fit_decimal, integer_range, single
 _TIMESTAMP = PrimitiveType("timestamp")
 _BEYOND_LONG = 2**63
 _DIGITS = 38
-"""The most digits that a decimal can have."""
+"""The maximum precision of a decimal."""
 
 _WHOLE = re.compile(r"[0-9]+")
 _INTEGERS = {"TINYINT": "byte", "SMALLINT": "short", "INT": "integer", "BIGINT": "long"}
@@ -40,7 +41,7 @@ _FOLDED: dict[CompareOp, Callable[[Any, Any], bool]] = {
 
 
 def number_literal(text: str, *, sign: int) -> Literal:
-    """A number without a suffix: whole, decimal if it has a point, double with an exponent."""
+    """Parse a number without a suffix: an integer, a decimal (point) or a double (exponent)."""
     if _WHOLE.fullmatch(text):
         if len(text.lstrip("0")) > _DIGITS:
             raise ValueError(f"{text} has more than {_DIGITS} digits")
@@ -51,7 +52,7 @@ def number_literal(text: str, *, sign: int) -> Literal:
 
 
 def typed_number(text: str, type_name: str, *, sign: int) -> Literal | None:
-    """A number with a suffix, or under a cast; None if the cast would change it."""
+    """Parse a number with a suffix or under a cast; None if the cast would change it."""
     if type_name in _INTEGERS:
         return _typed_integer(text, type_name, sign=sign) if _WHOLE.fullmatch(text) else None
     if type_name == "DOUBLE":
@@ -62,7 +63,7 @@ def typed_number(text: str, type_name: str, *, sign: int) -> Literal | None:
 
 
 def typed_text(text: str, type_name: str) -> Literal | None:
-    """A text under a cast, or a typed literal such as `DATE '…'`; None if it is out of reach."""
+    """Parse a string under a cast or a typed literal such as `DATE '…'`; None if unsupported."""
     try:
         return _typed_text(text, type_name)
     except UnrepresentableError:
@@ -70,20 +71,20 @@ def typed_text(text: str, type_name: str) -> Literal | None:
 
 
 def typed_decimal(text: str, precision: int, scale: int, *, sign: int) -> Literal | None:
-    """A text as a decimal; None if the type cannot hold it exactly."""
+    """Parse text as a decimal; None if the type cannot hold it exactly."""
     value = _decimal(text)
     try:
         kind = DecimalType(precision, scale)
         fitted = fit_decimal(value, kind)
     except ValueError:
         return None
-    # With the suffix BD a literal looks like a cast to the type that it has anyway.
+    # A literal with the suffix BD looks like a cast to the type that it already has.
     is_own = kind == own_decimal(fitted) and abs(fitted) < _BEYOND_LONG
     return Literal(_signed(fitted, sign=sign), None if is_own else kind)
 
 
 def fold(left: Literal, op: CompareOp, right: Literal) -> Constant | None:
-    """A comparison of two literals, if it needs no conversion."""
+    """Compare two literals; None if that needs a conversion."""
     if left.value is None or right.value is None:
         both = left.value is None and right.value is None
         return Constant(both if op is CompareOp.SAFE_EQ else None)
@@ -119,7 +120,7 @@ def _typed_integer(text: str, type_name: str, *, sign: int) -> Literal:
 
 
 def _signed(value: Decimal, *, sign: int) -> Decimal:
-    """The number with its sign; arithmetic would round it to the digits of the context."""
+    """Apply a sign without arithmetic, which would round to the precision of the context."""
     return value if sign > 0 else value.copy_negate()
 
 

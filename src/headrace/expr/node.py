@@ -1,7 +1,7 @@
-"""The closed set of nodes that a predicate is made of.
+"""The closed set of nodes of a predicate.
 
-One tree serves both forms: a predicate as written names a `Column`, a bound one holds a
-`BoundColumn` and literals of that column's own type. Nodes are immutable, can be pickled, and
+One tree serves both forms: a predicate as written names a `Column`; a bound one holds a
+`BoundColumn` and literals of that column's type. Nodes are immutable, can be pickled, and
 print as SQL.
 """
 
@@ -16,7 +16,7 @@ import msgspec
 from headrace.protocol.schema import DataType, DecimalType, PrimitiveType
 
 Value: TypeAlias = bool | int | float | Decimal | str | bytes | date | datetime | None
-"""What a literal can be; its Python type tells its SQL type. Without a zone a time is naive."""
+"""The value of a literal; its Python type determines its SQL type. A time without zone is naive."""
 
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _BEFORE_WILDCARD = re.compile(r"(?:[^%_\\]|\\[%_\\])*", re.DOTALL)
@@ -40,7 +40,7 @@ class CompareOp(Enum):
 
     @property
     def mirrored(self) -> "CompareOp":
-        """The operator that says the same with its sides exchanged."""
+        """The equivalent operator with the two sides swapped."""
         return _MIRRORED.get(self, self)
 
 
@@ -56,13 +56,13 @@ class Basis(Enum):
     """What a predicate will be evaluated over."""
 
     STATISTICS = "statistics"
-    """What a file tells of its columns: where that is not to be relied on, a part is opaque."""
+    """The column statistics of a file. Parts whose statistics are unreliable are opaque."""
     VALUES = "values"
-    """The rows themselves, which leave no doubt."""
+    """The rows themselves, which are exact."""
 
 
 class Column(msgspec.Struct, frozen=True):
-    """A column as written: its name, or the names down to a member of a struct."""
+    """A column as written: its name, or the path of names to a struct member."""
 
     parts: tuple[str, ...]
 
@@ -71,7 +71,7 @@ class Column(msgspec.Struct, frozen=True):
 
 
 class BoundColumn(msgspec.Struct, frozen=True, kw_only=True):
-    """A column of the table: what people call it, what files call it, and its type."""
+    """A column of the table: its logical path, its physical path in files, and its type."""
 
     path: tuple[str, ...]
     physical_path: tuple[str, ...]
@@ -87,14 +87,14 @@ P_co = TypeVar("P_co", covariant=True)
 
 
 class Literal(msgspec.Struct, frozen=True):
-    """A value as written, or, once bound, a value of its column's type."""
+    """A value as written or, once bound, a value of its column's type."""
 
     value: Value
     declared: DataType | None = None
-    """The type that the text names, where the value alone does not tell it.
+    """The type named in the text, where the value alone does not determine it.
 
-    An exact number under a cast has the digits of its type, and a time without a zone may be one
-    of the session's zone (`timestamp`).
+    An exact number under a cast has the precision of its type, and a time without a zone may be in
+    the session's time zone (`timestamp`).
     """
 
     def __str__(self) -> str:
@@ -110,7 +110,7 @@ class Literal(msgspec.Struct, frozen=True):
 
 
 class Constant(msgspec.Struct, frozen=True):
-    """True, false or null, whatever the row."""
+    """True, false or null for every row."""
 
     value: bool | None
 
@@ -119,7 +119,7 @@ class Constant(msgspec.Struct, frozen=True):
 
 
 class Compare(msgspec.Struct, Generic[C], frozen=True):
-    """A column against a literal; null where the column is, except for `<=>`."""
+    """Compares a column with a literal; null where the column is null, except for `<=>`."""
 
     column: C
     op: CompareOp
@@ -130,7 +130,7 @@ class Compare(msgspec.Struct, Generic[C], frozen=True):
 
 
 class In(msgspec.Struct, Generic[C], frozen=True):
-    """A column against a list; a null in the list turns every "no" into null."""
+    """Tests a column against a list; a null in the list turns every false into null."""
 
     column: C
     literals: tuple[Literal, ...]
@@ -140,7 +140,7 @@ class In(msgspec.Struct, Generic[C], frozen=True):
 
 
 class IsNull(msgspec.Struct, Generic[C], frozen=True):
-    """Whether a column is null; never null itself."""
+    """Tests whether a column is null; the result is never null."""
 
     column: C
 
@@ -149,7 +149,7 @@ class IsNull(msgspec.Struct, Generic[C], frozen=True):
 
 
 class StartsWith(msgspec.Struct, Generic[C], frozen=True):
-    """Whether a text begins with `prefix`, taken literally; null where the column is."""
+    """Tests whether a string starts with `prefix`, literally; null where the column is null."""
 
     column: C
     prefix: str
@@ -161,10 +161,9 @@ class StartsWith(msgspec.Struct, Generic[C], frozen=True):
 
 
 class Like(msgspec.Struct, Generic[C], frozen=True):
-    """Whether a text is of a pattern; null where the column is.
+    """Tests whether a string matches a pattern; null where the column is null.
 
-    In it `_` stands for any one character, `%` for any text, and a backslash before one of these
-    or itself for that very character.
+    `_` matches any one character and `%` any string. A backslash escapes `_`, `%` and itself.
     """
 
     column: C
@@ -172,7 +171,7 @@ class Like(msgspec.Struct, Generic[C], frozen=True):
 
     @property
     def prefix(self) -> str:
-        """What every text of the pattern begins with."""
+        """The literal prefix of every string that matches the pattern."""
         plain = _BEFORE_WILDCARD.match(self.pattern)
         return _ESCAPED.sub(r"\1", plain[0]) if plain else ""
 
@@ -191,7 +190,7 @@ class Opaque(msgspec.Struct, frozen=True):
 
 
 class And(msgspec.Struct, Generic[P_co], frozen=True):
-    """True where all parts are, false where any is false, else null."""
+    """True where all parts are true, false where any is false, else null."""
 
     parts: tuple[P_co, ...]
 
@@ -200,7 +199,7 @@ class And(msgspec.Struct, Generic[P_co], frozen=True):
 
 
 class Or(msgspec.Struct, Generic[P_co], frozen=True):
-    """True where any part is, false where all are false, else null."""
+    """True where any part is true, false where all are false, else null."""
 
     parts: tuple[P_co, ...]
 
@@ -236,7 +235,7 @@ Predicate: TypeAlias = (
     | Or["Predicate"]
     | Not["Predicate"]
 )
-"""A predicate as written; a `Column` by itself is a boolean one."""
+"""A predicate as written; a `Column` by itself is a boolean column."""
 
 BoundPredicate: TypeAlias = (
     Constant
@@ -273,7 +272,7 @@ def _sql(value: Value) -> str:
         case float():
             return f"{value!r}D" if abs(value) < float("inf") else f"DOUBLE('{value}')"
         case Decimal():
-            # Beyond all integers a literal without a suffix is not the same as a cast one.
+            # Beyond the range of long, a literal without a suffix differs from a cast one.
             return f"{value}BD" if abs(value) < _BEYOND_LONG else f"{value:f}"
         case str():
             return f"'{value.translate(_ESCAPES)}'"

@@ -1,7 +1,8 @@
-"""LIKE over texts, as Spark has it: `_` is any one character, `%` any text, a backslash escapes.
+"""LIKE as in Spark: `_` matches one character, `%` any string, and a backslash escapes.
 
-Arrow has a kernel of that name, which loses matches where an escaped backslash stands beside a
-`%`. So a pattern is taken apart here, and becomes the simplest kernel that says the same.
+Strings and a pattern enter; a mask leaves. Arrow's own LIKE kernel misses matches where an escaped
+backslash is next to a `%`, so this module splits the pattern into tokens and uses the simplest
+equivalent kernel.
 """
 
 import re
@@ -17,7 +18,7 @@ _ANY, _ONE = "%", "_"
 
 
 def match_pattern(texts: pa.StringArray, pattern: str) -> pa.BooleanArray:
-    """Whether each text is of a pattern; null where the text is."""
+    """Return whether each string matches the pattern; null for a null string."""
     match list(_tokens(pattern)):
         case []:
             return pc.equal(texts, "")
@@ -34,7 +35,7 @@ def match_pattern(texts: pa.StringArray, pattern: str) -> pa.BooleanArray:
 
 
 def _tokens(pattern: str) -> Iterator[tuple[str | None, str]]:
-    """The wildcards by their name, and what stands between them."""
+    """Yield each wildcard as `(wildcard, "")` and the text between them as `(None, text)`."""
     for token in _TOKEN.findall(pattern):
         if token[0] in (_ANY, _ONE):
             yield token[0], ""
@@ -49,12 +50,12 @@ def _match_expression(
     body = "".join(_quoted(plain) if kind is None else parts[kind] for kind, plain in tokens)
     try:
         return pc.match_substring_regex(texts, rf"(?s)\A{body}\z")
-    except pa.ArrowInvalid:  # larger than Arrow compiles
+    except pa.ArrowInvalid:  # too large for Arrow to compile
         expression = re.compile(body, re.DOTALL)
         matches = [t if t is None else bool(expression.fullmatch(t)) for t in texts.to_pylist()]
         return pa.array(matches, pa.bool_())
 
 
 def _quoted(plain: str) -> str:
-    """Characters that stand for themselves in a regular expression, of RE2 and of Python."""
+    """Escape text so that RE2 and Python's `re` both match it literally."""
     return "".join(c if _WORD.match(c) or not c.isascii() else rf"\x{ord(c):02x}" for c in plain)

@@ -1,4 +1,7 @@
-"""What a predicate looks at, so that a reader fetches that and no more."""
+"""Which columns a predicate uses, and how, so that a reader fetches only those.
+
+A bound predicate enters. Columns, paths of statistics, or the opaque parts leave.
+"""
 
 from collections.abc import Iterator
 from enum import Flag, auto
@@ -22,33 +25,33 @@ from headrace.expr.node import (
 
 
 def evaluated_columns(predicate: BoundPredicate) -> tuple[BoundColumn, ...]:
-    """The columns whose values can change the answer, each once. Opaque parts have none."""
+    """Return the columns whose values can change the result, each once; opaque parts have none."""
     return tuple(dict.fromkeys(column for column, _ in _questions(predicate)))
 
 
 def ordered_columns(predicate: BoundPredicate) -> frozenset[BoundColumn]:
-    """Those columns of which it is asked where their values lie."""
+    """Return the columns whose values are compared, so that their bounds matter."""
     return frozenset(column for column, asked in _questions(predicate) if _Asked.ORDER in asked)
 
 
 def null_tested_columns(predicate: BoundPredicate) -> frozenset[BoundColumn]:
-    """Those columns of which it is asked whether they are null."""
+    """Return the columns that are tested for null."""
     return frozenset(column for column, asked in _questions(predicate) if _Asked.NULLS in asked)
 
 
 def statistics_leaves(predicate: BoundPredicate) -> tuple[tuple[str, ...], ...]:
-    """The physical paths of the columns whose statistics the predicate can use."""
+    """Return the physical paths of the columns whose statistics the predicate can use."""
     columns = evaluated_columns(predicate)
     return tuple(column.physical_path for column in columns if not column.is_partition)
 
 
 def needs_statistics(predicate: BoundPredicate) -> bool:
-    """Whether anything but partition values can change the answer."""
+    """Whether anything besides partition values can change the result."""
     return bool(statistics_leaves(predicate))
 
 
 def opaque_parts(predicate: BoundPredicate) -> Iterator[Opaque]:
-    """The parts that are not evaluated, which therefore rule out nothing."""
+    """Yield the parts that are not evaluated and therefore never prune anything."""
     match predicate:
         case And(parts) | Or(parts):
             for part in parts:
@@ -64,7 +67,7 @@ def opaque_parts(predicate: BoundPredicate) -> Iterator[Opaque]:
 
 
 class _Asked(Flag):
-    """What a predicate asks about a column."""
+    """What a predicate tests in a column: its order, or whether it is null."""
 
     ORDER = auto()
     NULLS = auto()

@@ -1,7 +1,7 @@
-"""Names to columns: what a predicate calls a column is found in the schema of the table.
+"""Resolve the column names of a predicate against the schema of a table.
 
-Every name must be there. What it leads to may still be of no use for a comparison: it lies
-within a list or a map, has an order of its own, or has statistics that cannot be relied on.
+A `Column` enters; a `BoundColumn` leaves. Every name must exist. A column may still be unusable in
+a comparison: it is inside a list or a map, has an order of its own, or has unreliable statistics.
 """
 
 from collections.abc import Sequence
@@ -26,32 +26,32 @@ _TYPE_CHANGES = "delta.typeChanges"
 
 
 class Resolved(msgspec.Struct, frozen=True):
-    """A column that was found, and whether its values can be compared with a literal."""
+    """A resolved column, and whether its values can be compared with a literal."""
 
     column: BoundColumn
     is_comparable: bool
 
 
 class Resolver(msgspec.Struct, frozen=True):
-    """The columns of a table, to be found by name."""
+    """Finds the columns of a table by name."""
 
     schema: StructType
     partition_columns: frozenset[str]
-    """Their names, folded."""
+    """Folded names."""
     basis: Basis
 
     @classmethod
     def of(
         cls, schema: StructType, *, partition_columns: Sequence[str], basis: Basis
     ) -> "Resolver":
-        """The columns of a schema; case does not matter in names."""
+        """Return a resolver for a schema; names are case-insensitive."""
         return cls(schema, frozenset(map(fold_name, partition_columns)), basis)
 
     def find(self, column: Column) -> Resolved | None:
         """Find a column; None if its path leads through a list or map, which has many values.
 
         Raises:
-            UnknownColumnError: a name is not there.
+            UnknownColumnError: a name does not exist.
         """
         level, found = self.schema, list[Field]()
         is_single = True
@@ -65,7 +65,7 @@ class Resolver(msgspec.Struct, frozen=True):
             while isinstance(inner, ArrayType) and index + 1 < len(column.parts):
                 inner, is_single = inner.element, False
             if isinstance(inner, MapType) and index + 1 < len(column.parts):
-                return None  # what follows is a key
+                return None  # the next part is a key
             level = inner if isinstance(inner, StructType) else StructType()
         return self._resolved(found) if is_single else None
 
@@ -85,13 +85,16 @@ class Resolver(msgspec.Struct, frozen=True):
 
 
 def _has_own_order(field: Field) -> bool:
-    """Whether a text is compared by a collation, or, as a char, as if it were padded."""
+    """Whether strings are compared by a collation or, for `char`, as if padded."""
     return _COLLATIONS in field.metadata or str(field.metadata.get(_CHAR_TYPE, "")).startswith(
         "char"
     )
 
 
 def _was_float(field: Field) -> bool:
-    """Whether old statistics have the short texts of floats, which lie beside them as doubles."""
+    """Whether the column was a float: its old statistics hold the shortest text of each float.
+
+    Read as a double, that text is close to the float but not equal to it.
+    """
     changes = field.metadata.get(_TYPE_CHANGES) or ()
     return any(change.get("fromType") == "float" for change in changes)

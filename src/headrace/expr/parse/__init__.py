@@ -1,8 +1,7 @@
-"""SQL text to a predicate, in Spark's dialect; the only room of ours that knows the parser.
+"""Parse SQL text in Spark's dialect into a predicate; the only part of `expr` to import sqlglot.
 
-The text of a condition enters; a predicate over names leaves. What is legal SQL but not a
-comparison of a column with a literal becomes opaque; what is no condition on a row at all is
-an error.
+The text of a condition enters; a predicate over names leaves. Legal SQL other than a comparison of
+a column with a literal becomes opaque. Text that is not a condition on a row is an error.
 """
 
 from headrace.expr.parse.condition import parse_predicate

@@ -1,4 +1,7 @@
-"""The parser's tree to a predicate."""
+"""Convert SQL text to a predicate over column names, by way of the parser's tree.
+
+Comparisons of a column with a literal become nodes; other legal conditions become opaque.
+"""
 
 import re
 from collections.abc import Iterator
@@ -27,7 +30,7 @@ from headrace.expr.parse.tree import TOO_DEEP, parse_tree
 
 _MAX_DEPTH = 64
 _PATTERN = re.compile(r"(?:[^\\]|\\[%_\\])*", re.DOTALL)
-"""What LIKE takes: a backslash stands before a wildcard, or before another."""
+"""A valid LIKE pattern: each backslash precedes a wildcard or another backslash."""
 _OPERATORS: dict[type[exp.Expr], CompareOp] = {
     exp.EQ: CompareOp.EQ,
     exp.NEQ: CompareOp.NE,
@@ -113,7 +116,7 @@ def _leaf(node: exp.Expr) -> Predicate:
 
 
 def _operands(node: exp.Expr) -> Iterator[exp.Expr]:
-    """The parts of a chain of one connector, in order, however long it is."""
+    """Yield the operands of a chain of ANDs or ORs in order, without recursion."""
     waiting = [node]
     while waiting:
         part = waiting.pop().unnest()
@@ -174,7 +177,7 @@ def _like(node: exp.Like) -> Predicate:
     prefix = pattern.value.rstrip("%")
     if prefix != pattern.value and not any(special in prefix for special in "%_\\"):
         return StartsWith(column, prefix)
-    # What Spark takes for an error is left to it.
+    # A pattern that Spark rejects becomes opaque, so that Spark reports the error.
     return Like(column, pattern.value) if _PATTERN.fullmatch(pattern.value) else as_opaque(node)
 
 

@@ -1,4 +1,7 @@
-"""What a comparison stands between: columns and literals; the rest of SQL is opaque."""
+"""The operands of a comparison: columns and literals. All other SQL is opaque.
+
+A node of the parser's tree enters; a `Column`, a `Literal` or an `Opaque` leaves.
+"""
 
 from sqlglot import exp
 from sqlglot.errors import ErrorLevel
@@ -8,7 +11,7 @@ from headrace.expr.node import Column, Literal, Opaque
 
 
 def as_column(node: exp.Expr) -> Column | None:
-    """A column, or a member of one that is a struct; None if it is neither."""
+    """Convert a node to a column or a struct member; None if it is neither."""
     below: list[str] = []
     while isinstance(node, exp.Dot) and isinstance(node.expression, exp.Identifier):
         below.append(node.expression.name)
@@ -19,10 +22,10 @@ def as_column(node: exp.Expr) -> Column | None:
 
 
 def as_literal(node: exp.Expr, *, sign: int = 1) -> Literal | None:
-    """A literal, also a cast one; None if it is something else, or not known for what it is.
+    """Convert a node to a literal, possibly cast; None if it is not a supported literal.
 
     Raises:
-        ValueError: Spark does not take it.
+        ValueError: Spark rejects the literal.
     """
     node = node.unnest()
     match node:
@@ -49,7 +52,7 @@ def as_literal(node: exp.Expr, *, sign: int = 1) -> Literal | None:
 
 
 def as_opaque(node: exp.Expr) -> Opaque:
-    """A condition that is left to others: its text, and the columns that it reads."""
+    """Convert a condition that is not evaluated here: its SQL, and the columns that it reads."""
     columns: dict[Column, None] = {}
     waiting = [node]
     while waiting:

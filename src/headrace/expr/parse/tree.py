@@ -1,4 +1,4 @@
-"""SQL text to the parser's tree, refused where it is not one condition on a row."""
+"""Parse SQL text into the parser's tree, and reject text that is not one condition on a row."""
 
 from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.spark import Spark
@@ -22,7 +22,7 @@ def parse_tree(text: str) -> exp.Expr:
     """Parse one condition.
 
     Raises:
-        ValueError: it is none, with the reason.
+        ValueError: the text is not a condition; the message is the reason.
         SqlglotError, RecursionError: the parser cannot read it.
     """
     dialect = Spark()
@@ -31,7 +31,7 @@ def parse_tree(text: str) -> exp.Expr:
         tree = dialect.parser().parse_into(exp.Condition, tokens, text)[0] if tokens else None
     except (SqlglotError, RecursionError):
         raise
-    except Exception as error:  # the parser has no one error for nonsense
+    except Exception as error:  # the parser has no single error type for invalid input
         raise ValueError("it is not SQL") from error
     if tree is None:
         raise ValueError("it is empty")
@@ -41,13 +41,13 @@ def parse_tree(text: str) -> exp.Expr:
 
 
 def _refusal(node: exp.Expr) -> str | None:
-    """Why a node has no place in a condition on a row."""
+    """Return why a node is not allowed in a condition on a row; None if it is."""
     return next((reason for kinds, reason in _REFUSED if isinstance(node, kinds)), None)
 
 
 def _checked_tokens(text: str, tokens: list[Token]) -> list[Token]:
-    """Refuse what the parser would let pass or break at, and join doubled quotes."""
-    text.encode()  # a lone surrogate is an error of its own
+    """Reject tokens that the parser would accept or crash on, and join doubled quotes."""
+    text.encode()  # raises for a lone surrogate
     checked: list[Token] = []
     open_brackets = 0
     for token in tokens:
@@ -69,7 +69,7 @@ def _checked_tokens(text: str, tokens: list[Token]) -> list[Token]:
 
 
 def _doubles_quote(text: str, first: Token, second: Token) -> bool:
-    """Whether two strings are one in which a doubled quote stands for itself."""
+    """Whether two string tokens are one string with a doubled (escaped) quote."""
     return (
         first.token_type is TokenType.STRING
         and second.token_type is TokenType.STRING
