@@ -1,4 +1,8 @@
-"""One query, analysed: its plan, its columns, and what it reads of each relation."""
+"""Analyses one query: its plan, its columns, and what it reads from each relation.
+
+A parsed query and the schemas of its relations enter; an `Analysis` leaves. The query is planned
+with DataFusion over empty tables.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -25,21 +29,22 @@ from headrace.pipeline.translation.refusal import Blame, Refusal, Refused
 from headrace.pipeline.translation.table_call import parse_table_call, table_calls_in
 
 _MOST_PREDICATES = 16
-"""Beyond so many that differ, a predicate for all of them would prune little and cost much."""
+"""With more distinct predicates, combining them would prune little and cost much."""
 _UTC = frozenset({"UTC", "Etc/UTC", "Z", "GMT", "Etc/GMT", "Zulu", "Universal"})
 
 
 class RelationReads(msgspec.Struct):
-    """What a view reads of one relation, over all its scans."""
+    """What a view reads from one relation, over all its scans."""
 
     predicates: list[Predicate | None] = msgspec.field(default_factory=list)
-    """Of the scans: what the rows that each needs fulfil, each once; None if all may be needed."""
+    """The distinct predicates of the scans, each true for every row its scan needs; None for all
+    rows."""
     columns: set[str] | None = msgspec.field(default_factory=set)
     """The columns in lower case; None for all."""
     filters: set[str] = msgspec.field(default_factory=set)
 
     def add(self, other: "RelationReads") -> None:
-        """Take in what another view reads of the same relation."""
+        """Merge what another view reads from the same relation."""
         known = {str(predicate): predicate for predicate in (*self.predicates, *other.predicates)}
         needs_all = None in known.values() or len(known) > _MOST_PREDICATES
         self.predicates = [None] if needs_all else [*known.values()]
@@ -49,37 +54,38 @@ class RelationReads(msgspec.Struct):
 
 
 EVERYTHING = RelationReads([None], None, set())
-"""All columns and all rows: what is read where nothing is known."""
+"""All columns and all rows: assumed where nothing is known."""
 
 
 class Analysis(msgspec.Struct, frozen=True, kw_only=True):
-    """What is known of a query before it runs."""
+    """What is known about a query before it runs."""
 
     schema: pa.Schema | None
-    """The columns of its result, named as the author names them."""
+    """The columns of the result, named as the author names them."""
     unplanned: str | None = None
     datafusion_sql: str | None = None
     planned: Planned | None = None
     substrait: bytes | None = None
     lineage: Lineage | None = None
     reads: Mapping[str, RelationReads] = msgspec.field(default_factory=dict)
-    """By relation that its plan scans."""
+    """What is read from each relation that the plan scans."""
     unpruned: str | None = None
-    """Why none of its filters may prune files, if so."""
+    """Why none of the filters may prune files; None if they may."""
     refusal: Refusal | None = None
-    """Why it does not run on DataFusion, if so. Its plan is then a sketch, as are all that are made
-    for runs on Spark: `datafusion_sql` is exact if there is no refusal, the plan is not."""
+    """Why the query does not run on DataFusion; None if it does. A refused query has only a sketch
+    as its plan, as do all queries planned for Spark: `datafusion_sql` is exact if there is no
+    refusal, the plan is not."""
 
 
 class _Exact(msgspec.Struct, frozen=True):
-    """A query in DataFusion's SQL with Spark's meaning; once as it runs, once without a clock."""
+    """A query as DataFusion SQL with Spark's semantics: as it runs, and with the clock stopped."""
 
     running: Translation
     stopped: Translation
 
 
 class Analyst:
-    """Analyses the queries of one project, one after the other."""
+    """Analyses the queries of one project, one at a time."""
 
     def __init__(
         self,
@@ -92,8 +98,8 @@ class Analyst:
     ) -> None:
         """Take the session in which upstream relations are registered as they become known.
 
-        Where DataFusion only plans what Spark runs, a sketch of the query is planned instead of
-        its exact translation, which takes several times as long.
+        If Spark runs the query and DataFusion only plans it, a sketch of the query is planned
+        instead of its exact translation, which takes several times as long.
         """
         self.session = session
         self.is_runner = is_runner
@@ -111,15 +117,15 @@ class Analyst:
         functions: Collection[str],
         facts: Sequence[QueryFacts],
     ) -> Analysis:
-        """Plan a query, if DataFusion can, and read from the plan what it needs.
+        """Plan a query if DataFusion can, and read from the plan what the query needs.
 
         Args:
             query: The query.
-            schemas: By relation that it reads, its columns.
+            schemas: The columns of each relation that it reads.
             functions: The functions of the catalog that it calls.
-            facts: Of the query, and of those that are planned as part of it.
+            facts: The facts of the query and of the queries planned as part of it.
         """
-        # Then there is no plan to replay: the query itself is.
+        # A volatile query has no plan to replay; the query itself is run again.
         is_volatile = any(query.reads_clock or query.has_generator for query in facts)
         refusal, exact, planned = None, None, None
         try:
@@ -166,10 +172,10 @@ class Analyst:
     def _translate_exactly(
         self, query: Query, schemas: Mapping[str, pa.Schema], *, is_volatile: bool
     ) -> "_Exact":
-        """Translate a query into one that means in DataFusion what it means in Spark.
+        """Translate a query into DataFusion SQL with Spark's semantics.
 
         Raises:
-            Refused: there is none.
+            Refused: there is no such translation.
         """
         running = stopped = self._translated(query, schemas, RunClock.RUNNING)
         if is_volatile:
@@ -179,11 +185,11 @@ class Analyst:
     def _plan_exactly(
         self, query: Query, exact: "_Exact", *, functions: Collection[str]
     ) -> Planned:
-        """Plan a translation that is to be run.
+        """Plan a translation that is meant to run.
 
         Raises:
-            Refused: its types are not those that Spark gives.
-            Unplannable, NotImplementedError: DataFusion or Substrait cannot say it.
+            Refused: its types differ from Spark's.
+            Unplannable, NotImplementedError: DataFusion or Substrait cannot express it.
         """
         stopped = exact.stopped
         for field in stopped.schema:
@@ -207,7 +213,7 @@ class Analyst:
     def _tried(
         self, query: Query, exact: "_Exact | None", *, functions: Collection[str]
     ) -> Planned | None:
-        """The plan of a translation where there is no sketch; None if there is none either."""
+        """Return the plan of an exact translation; None if it cannot be planned either."""
         try:
             return None if exact is None else self._plan_exactly(query, exact, functions=functions)
         except (Refused, Unplannable, NotImplementedError):
@@ -233,7 +239,7 @@ class Analyst:
         functions: Collection[str],
         is_volatile: bool,
     ) -> tuple[str, Planned]:
-        """Plan a translation that reads the same columns and rows; it is never run."""
+        """Plan a translation that reads the same columns and rows, but is never run."""
         kinds = Kinds(query.tree, schemas.values())
         said = self._said(query, kinds, Clock.RUNNING)
         stopped = self._said(query, kinds, Clock.STOPPED) if is_volatile else said
@@ -289,7 +295,7 @@ def _unpruned(facts: Sequence[QueryFacts]) -> str | None:
 def _author_names(
     tree: exp.Query, planned: Sequence[str], schemas: Mapping[str, pa.Schema]
 ) -> list[str]:
-    """The names of the result as Spark will have them: the author's, or those of the columns."""
+    """Return the result's column names as in Spark: the author's, or the source columns'."""
     written = output_names(tree)
     if None not in written and len(written) == len(planned):
         return [name or given for name, given in zip(written, planned, strict=True)]

@@ -1,7 +1,7 @@
-"""Whether calls and operators have arguments that Spark accepts.
+"""Checks that Spark accepts the arguments of calls and operators.
 
-What Spark itself answers about its functions is data; types are looked at only where they are
-known. Only what Spark refuses in every setting is called wrong.
+Spark's function signatures are stored as data. Types are checked only where they are known, and
+only what Spark rejects under every setting is reported.
 """
 
 from collections.abc import Sequence
@@ -18,11 +18,11 @@ from headrace.pipeline.translation.refusal import wrong
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.IntDiv)
 _COMPARISON = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ)
 _SYNTAX = frozenset({"identifier", "grouping", "grouping_id", "exists", "any", "some", "all"})
-"""Words before a bracket that are not plain functions."""
+"""Words before a parenthesis that are not plain functions."""
 TAKES_UNIT = frozenset(
     {"timestampadd", "timestampdiff", "dateadd", "date_add", "datediff", "date_diff"}
 )
-"""Functions whose first of three arguments may be a bare unit such as MONTH."""
+"""Functions that may take a bare unit such as MONTH as the first of three arguments."""
 UNIT_CALL = 3
 _NESTED = frozenset({"ARRAY", "MAP", "STRUCT"})
 _NO_TRUTH = frozenset({"INT", "DECIMAL", "DOUBLE", "DATE", "TIMESTAMP", "BINARY", *_NESTED})
@@ -31,11 +31,11 @@ _NO_TRUTH = frozenset({"INT", "DECIMAL", "DOUBLE", "DATE", "TIMESTAMP", "BINARY"
 def check_call(
     node: exp.Anonymous, kinds: Sequence[pa.DataType | None], *, functions: Catalog
 ) -> None:
-    """Check a call of a function.
+    """Check a function call.
 
     Args:
         node: The call.
-        kinds: The types of its arguments, where they are known.
+        kinds: The types of its arguments, where known.
         functions: The functions of the project.
 
     Raises:
@@ -71,7 +71,7 @@ def check_call(
 
 
 def check_operator(node: exp.Binary, left: pa.DataType | None, right: pa.DataType | None) -> None:
-    """Check an operator with two sides.
+    """Check a binary operator.
 
     Raises:
         Refused: Spark has no such operator for these types.
@@ -95,7 +95,7 @@ def check_operator(node: exp.Binary, left: pa.DataType | None, right: pa.DataTyp
 
 
 def type_class(kind: pa.DataType | None) -> str | None:
-    """The word for a type in the table of signatures; None if the table has none."""
+    """Return the name of a type in the signature table; None if the table has no such type."""
     if kind is None:
         return None
     tests = {

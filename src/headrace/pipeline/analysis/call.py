@@ -1,4 +1,4 @@
-"""Which functions a view calls, and whether there are such functions at all."""
+"""Finds the functions that a view calls, and checks that they exist."""
 
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -10,10 +10,10 @@ from headrace.pipeline.functions.catalog import Catalog
 
 
 def functions_used(query: Query, catalog: Catalog, *, view: str, file: str) -> tuple[str, ...]:
-    """The functions of the catalog that a query calls, sorted.
+    """Return the functions of the catalog that a query calls, sorted.
 
     Raises:
-        FunctionMissingError: it calls one that is neither there nor Spark's.
+        FunctionMissingError: it calls a function that is neither in the catalog nor in Spark.
     """
     for name in query.unknown_calls:
         if name not in catalog and name not in spark_functions():

@@ -1,19 +1,18 @@
-"""Room for queries that are nested deeply."""
+"""Raises the recursion limit for deeply nested queries."""
 
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 _FRAMES = 20_000
-"""A parser of SQL takes some twenty calls for each bracket that is opened."""
+"""A SQL parser needs about twenty nested calls per opening parenthesis."""
 
 
 @contextmanager
 def deep_nesting() -> Iterator[None]:
-    """Let Python functions call each other more deeply than by default.
+    """Let Python functions nest more deeply than by default.
 
-    Calls from Python to Python take no stack of the machine's, so there is nothing to run out of
-    but memory.
+    Calls from Python to Python do not use the machine stack, so memory is the only limit.
     """
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(max(before, _FRAMES))

@@ -1,8 +1,8 @@
-"""The SQL that DataFusion reads, as a dialect of sqlglot.
+"""DataFusion's SQL as a sqlglot dialect.
 
-It starts from Spark's, since DataFusion has most of Spark's functions under their own names
-(`enable_spark_functions`), and changes what DataFusion says otherwise. What it cannot say is
-refused, not approximated: such a view is not planned, and still runs on Spark.
+It extends Spark's dialect, since DataFusion has most of Spark's functions under their own names
+(`enable_spark_functions`), and overrides what DataFusion writes differently. What DataFusion cannot
+express is refused, not approximated: such a view is not planned, but still runs on Spark.
 """
 
 from collections.abc import Callable
@@ -15,11 +15,11 @@ _Kind = exp.DataType.Type
 
 
 def _refuse(what: str) -> Callable[[SparkGenerator, exp.Expr], str]:
-    """A transform for what the two engines would compute differently."""
+    """Return a transform that refuses what the two engines would compute differently."""
 
     def transform(self: SparkGenerator, expression: exp.Expr) -> str:
         self.unsupported(f"{what} ({expression.sql(dialect='spark')})")
-        return ""  # the generator raises in the end
+        return ""  # the generator raises at the end
 
     return transform
 
@@ -33,7 +33,7 @@ def _date_part(part: str, *, plus: int = 0) -> Callable[[SparkGenerator, exp.Exp
 
 
 _PARTS = frozenset({"year", "quarter", "month", "week", "day", "doy", "hour", "minute"})
-"""The parts of a time that both engines count alike."""
+"""The parts of a time that both engines count the same way."""
 
 
 def _extract(self: SparkGenerator, expression: exp.Extract) -> str:
@@ -44,7 +44,7 @@ def _extract(self: SparkGenerator, expression: exp.Extract) -> str:
 
 
 def _int_div(self: SparkGenerator, expression: exp.IntDiv) -> str:
-    """Spark's DIV is over longs, and truncates as DataFusion's division of longs does."""
+    """Spark's DIV takes longs and truncates, like DataFusion's division of longs."""
     left, right = (
         self.sql(exp.cast(side.copy(), _Kind.BIGINT))
         for side in (expression.this, expression.expression)
@@ -61,7 +61,7 @@ def _regular_expression(self: SparkGenerator, expression: exp.Expr) -> str:
 
 
 def _renamed(name: str) -> Callable[[SparkGenerator, exp.Expr], str]:
-    """A transform for what only has another name."""
+    """Return a transform for a function that only has another name."""
     return lambda self, expression: self.func(name, *expression.iter_expressions())
 
 
@@ -72,7 +72,7 @@ def _position(self: SparkGenerator, expression: exp.StrPosition) -> str:
 
 
 def _replace_all(self: SparkGenerator, expression: exp.RegexpReplace) -> str:
-    """Spark replaces every match; what is put in must not refer to the match."""
+    """Spark replaces every match; the replacement must not refer to the match."""
     replacement = expression.args.get("replacement")
     if not isinstance(replacement, exp.Literal) or set("$\\") & set(replacement.name):
         return _refuse("references to a match are written differently")(self, expression)
@@ -84,25 +84,25 @@ _FORMATS = "formats of dates and times mean other things in DataFusion"
 
 
 def _cast(self: SparkGenerator, expression: exp.Cast) -> str:
-    """Without Spark's own rules for writing casts, which are many and slow."""
+    """Write a cast without Spark's own rules, which are many and slow."""
     return f"CAST({self.sql(expression, 'this')} AS {self.sql(expression, 'to')})"
 
 
 class DataFusion(Spark):
-    """Spark SQL as DataFusion would say it."""
+    """Spark SQL as DataFusion writes it."""
 
     INDEX_OFFSET = 1
     NULL_ORDERING = "nulls_are_large"
     TYPED_DIVISION = True
 
     class Tokenizer(Spark.Tokenizer):
-        """Names stand in double quotes."""
+        """Puts identifiers in double quotes."""
 
         IDENTIFIERS = ['"']  # noqa: RUF012  (sqlglot reads it off the class)
         QUOTES = ["'"]  # noqa: RUF012
 
     class Generator(SparkGenerator):
-        """Writes it."""
+        """Writes DataFusion SQL."""
 
         TRY_SUPPORTED = False
         TYPE_MAPPING = {  # noqa: RUF012

@@ -1,4 +1,4 @@
-"""Expressions of Substrait: their parts, and their text for people."""
+"""Reads Substrait expressions: their parts, their literals, and their text for people."""
 
 import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
@@ -42,7 +42,7 @@ _SILENT = frozenset(
         *("spark_in_range", "spark_stepwise_sum"),
     }
 )
-"""Kernels that only care for the order or the range of their first argument."""
+"""Kernels that only change the order or the range of their first argument."""
 _DISTINCT = AggregateFunction.AGGREGATION_INVOCATION_DISTINCT
 _EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001  (a naive time stays one)
 _TICKS = {3: 1_000, 6: 1_000_000, 9: 1_000_000_000, 0: 1}
@@ -56,7 +56,7 @@ class UnknownLiteralError(Exception):
 
 
 def field_index(expression: Expression) -> int | None:
-    """The place of the column that an expression is; None if it is anything else."""
+    """Return the index of the column that an expression refers to; None if it is not a column."""
     if expression.WhichOneof("rex_type") != "selection":
         return None
     selection = expression.selection
@@ -67,7 +67,7 @@ def field_index(expression: Expression) -> int | None:
 
 
 def children(expression: Expression) -> list[Expression]:
-    """The expressions right below one; those of its subqueries are not among them."""
+    """Return the direct children of an expression, without those of its subqueries."""
     kind = expression.WhichOneof("rex_type")
     match kind:
         case "scalar_function":
@@ -103,7 +103,7 @@ def _nested(nested: Expression.Nested) -> list[Expression]:
 
 
 def subplans(expression: Expression) -> Iterator[Rel]:
-    """The plans of a subquery."""
+    """Yield the plans of a subquery."""
     if expression.WhichOneof("rex_type") != "subquery":
         return
     match expression.subquery.WhichOneof("subquery_type"):
@@ -118,10 +118,10 @@ def subplans(expression: Expression) -> Iterator[Rel]:
 
 
 def literal_value(literal: Expression.Literal) -> Value:
-    """The Python value of a literal.
+    """Return the Python value of a literal.
 
     Raises:
-        UnknownLiteralError: it is of a kind that predicates do not know.
+        UnknownLiteralError: predicates do not support this kind of literal.
     """
     kind = literal.WhichOneof("literal_type")
     match kind:
@@ -153,29 +153,29 @@ def _moment(literal: Any) -> dt.datetime:
 
 
 class Words(msgspec.Struct, frozen=True):
-    """The names of a plan's functions, with which its expressions can be told."""
+    """The names of a plan's functions, used to write its expressions as text."""
 
     functions: Mapping[int, str]
 
     def name(self, expression: Expression) -> str:
-        """The name of the scalar function that an expression is; empty if it is none."""
+        """Return the name of the scalar function that an expression calls, or empty."""
         if expression.WhichOneof("rex_type") != "scalar_function":
             return ""
         return self.functions[expression.scalar_function.function_reference]
 
     def called(self, expression: Expression) -> str:
-        """The name of the function, scalar or over a window, that an expression calls, or empty."""
+        """Return the name of the scalar or window function that an expression calls, or empty."""
         if expression.WhichOneof("rex_type") == "window_function":
             return self.functions[expression.window_function.function_reference]
         return self.name(expression)
 
     def compared(self, expression: Expression) -> Expression:
-        """What a comparison is about: floats are brought into Spark's order before it."""
+        """Return a comparison's operand without the kernel that puts floats in Spark's order."""
         name = self.name(expression).partition("|")[0]
         return children(expression)[0] if name == _NORMAL else expression
 
     def conjuncts(self, expression: Expression) -> Iterator[Expression]:
-        """The parts that must all be true, in order."""
+        """Yield the operands of AND, in order."""
         if self.name(expression) == "and":
             for argument in expression.scalar_function.arguments:
                 yield from self.conjuncts(argument.value)
@@ -183,18 +183,18 @@ class Words(msgspec.Struct, frozen=True):
             yield expression
 
     def equal_sides(self, expression: Expression) -> list[Expression]:
-        """The two sides of an equality; empty if it is none."""
+        """Return the two sides of an equality; empty if the expression is not an equality."""
         is_equality = self.name(expression) in {"equal", "is_not_distinct_from"}
         return children(expression) if is_equality else []
 
     def call(self, function: AggregateFunction, names: Sequence[str]) -> str:
-        """An aggregate as text."""
+        """Return an aggregate as text."""
         arguments = ", ".join(self.text(a.value, names) for a in function.arguments)
         distinct = "DISTINCT " if function.invocation == _DISTINCT else ""
         return f"{self.functions[function.function_reference]}({distinct}{arguments})"
 
     def text(self, expression: Expression, names: Sequence[str]) -> str:
-        """An expression as text, over columns of these names."""
+        """Return an expression as text, over columns of these names."""
         place = field_index(expression)
         if place is not None:
             return names[place]

@@ -1,6 +1,6 @@
-"""The expressions of a query: the columns that they use, and what is wrong with them.
+"""Resolves the expressions of a query: the columns that they use, and their mistakes.
 
-It knows a closed set of forms; a name inside any other form is never called wrong.
+It knows a closed set of forms; a name inside any other form is never reported as wrong.
 """
 
 from abc import ABC, abstractmethod
@@ -42,7 +42,7 @@ _KNOWN_FORMS = frozenset(
 
 
 class Used(msgspec.Struct, frozen=True, kw_only=True):
-    """One expression of a query: where it stands, and the columns that it uses."""
+    """One expression of a query: its clause, and the columns that it uses."""
 
     kind: ExpressionKind
     node: exp.Expr
@@ -50,16 +50,16 @@ class Used(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Result(msgspec.Struct, frozen=True, kw_only=True):
-    """What a query gives."""
+    """The columns and rows that a query returns."""
 
     fields: tuple[Field, ...]
     is_open: bool
     rows: Sources
-    """What decides which rows there are."""
+    """The columns that decide which rows there are."""
 
     @property
     def all_sources(self) -> Sources:
-        """Everything that it is made of."""
+        """Return all columns that it is computed from."""
         return NOTHING.union(self.rows, *(field.sources for field in self.fields))
 
 
@@ -70,25 +70,25 @@ class ExpressionResolver(ABC):
         """Take the functions of the project."""
         self._functions = functions
         self._windows: dict[str, exp.Expr] = {}
-        """The windows that the query at hand names."""
+        """The named windows of the current query."""
         self._mistakes: list[Refusal] = []
         self._misuses: list[Refusal] = []
         self.used: list[Used] = []
         self.touched: set[str] = set()
-        """Every column of a relation that is named."""
+        """Every source column that is mentioned."""
 
     @abstractmethod
     def query(self, node: exp.Expr, outer: NameScope | None) -> Result:
-        """Resolve a query that may name columns of the one around it."""
+        """Resolve a query that may refer to columns of the enclosing one."""
 
     @property
     def mistakes(self) -> list[Refusal]:
-        """Everything that is wrong whatever runs it, in the order of the text."""
+        """Return everything that is wrong on every engine, in text order."""
         return sorted([*self._mistakes, *self._misuses], key=_place)
 
     @property
     def misuses(self) -> list[Refusal]:
-        """Functions and operators with arguments that they do not take, likewise."""
+        """Return calls and operators with arguments that they do not take, in text order."""
         return sorted(self._misuses, key=_place)
 
     def _use(self, kind: ExpressionKind, node: exp.Expr, scope: NameScope) -> Sources:
@@ -100,7 +100,7 @@ class ExpressionResolver(ABC):
         return self._sources(node, scope or NameScope(), is_judged=False)
 
     def _sources(self, node: exp.Expr, scope: NameScope, *, is_judged: bool = True) -> Sources:
-        """The columns that an expression uses."""
+        """Return the columns that an expression uses."""
         match node:
             case exp.Column():
                 return self._column(node, scope, is_judged=is_judged)
@@ -158,7 +158,7 @@ class ExpressionResolver(ABC):
         return sources
 
     def _check(self, node: exp.Expr, scope: NameScope) -> None:
-        """Whether a call has arguments that the function takes."""
+        """Check that a call or operator has arguments that it takes."""
         try:
             match node:
                 case exp.Anonymous():
@@ -175,7 +175,7 @@ class ExpressionResolver(ABC):
             self._misuses.append(refused.refusal)
 
     def _type(self, node: exp.Expr, scope: NameScope) -> pa.DataType | None:
-        """The type of an expression, where names alone lead to it."""
+        """Return the type of an expression, if names alone determine it."""
         match node:
             case exp.Column() if not isinstance(node.this, exp.Star):
                 try:
@@ -203,7 +203,7 @@ class ExpressionResolver(ABC):
                 return None
 
     def _member(self, node: exp.Dot, scope: NameScope) -> pa.DataType | None:
-        """The type of a field of a value that is no plain column.
+        """Return the type of a field of a value that is not a plain column.
 
         Raises:
             Refused: it has no such field.
@@ -219,7 +219,7 @@ def _place(mistake: Refusal) -> int:
 
 
 def _parts(node: exp.Expr) -> Iterator[exp.Expr]:
-    """The expressions right below one that are values."""
+    """Yield the direct children of an expression that are values."""
     is_call = isinstance(node, exp.Anonymous)
     if is_call and node.name.casefold() in TAKES_UNIT and len(node.expressions) == UNIT_CALL:
         yield from node.expressions[1:]

@@ -1,7 +1,7 @@
-"""What flows between the operators of a plan: columns, and rows that are still a scan's own.
+"""What flows between the operators of a plan: columns, and rows that still belong to one scan.
 
-A column remembers the sources that it was computed from, and, as long as nothing was done to it,
-its place in its scan. So a condition further up can be said over the scan itself.
+A column records the sources that it was computed from and, as long as it is unchanged, its position
+in its scan. So a condition further up can be rewritten over the columns of the scan.
 """
 
 import msgspec
@@ -11,7 +11,7 @@ from substrait.type_pb2 import Type
 from headrace.pipeline.analysis.expression import children, field_index, subplans
 
 _INTEGERS = frozenset({"i8", "i16", "i32", "i64"})
-"""What Substrait calls the types of whole numbers."""
+"""Substrait's names for the integer types."""
 
 
 class Column(msgspec.Struct, frozen=True):
@@ -20,13 +20,13 @@ class Column(msgspec.Struct, frozen=True):
     name: str
     sources: frozenset[str]
     type: str = ""
-    """Its type, as Substrait calls it, where that is known."""
+    """Its Substrait type name, where known."""
     origin: tuple[int, int] | None = None
-    """The scan that it comes from and its place there, if nothing was done to it since."""
+    """Its scan and its position there, if it is unchanged since."""
 
 
 class Scan(msgspec.Struct):
-    """One scan, with the conditions that every row of it must meet to be of use."""
+    """One scan, with the conditions that a row must meet to be needed."""
 
     relation: str
     names: tuple[str, ...]
@@ -37,19 +37,19 @@ class Scan(msgspec.Struct):
 
 
 class Rows(msgspec.Struct, frozen=True):
-    """What an operator gives: columns, and the scan whose rows they still are, one by one."""
+    """The output of an operator: columns, and the scan if its rows are still those of one scan."""
 
     columns: tuple[Column, ...]
     scan: int | None = None
 
 
 def kind_of(found: Type) -> str:
-    """What Substrait calls a type."""
+    """Return Substrait's name of a type."""
     return found.WhichOneof("kind") or ""
 
 
 def type_of(expression: Expression, rows: Rows) -> str:
-    """The type of an expression; of a whole number that was made a double, that of the number."""
+    """Return the type of an expression; for a cast of an integer, the type of the integer."""
     place = field_index(expression)
     if place is not None:
         return rows.columns[place].type
@@ -68,7 +68,7 @@ def type_of(expression: Expression, rows: Rows) -> str:
 
 
 def onto_scan(condition: Expression, columns: tuple[Column, ...]) -> Expression | None:
-    """A condition over an operator's columns, said over those of the scan itself."""
+    """Rewrite a condition over an operator's columns to the scan's; None if not possible."""
     moved = Expression()
     moved.CopyFrom(condition)
     waiting = [moved]

@@ -1,6 +1,6 @@
-"""The order in which views are planned and run: one, and always the same.
+"""The order in which views are planned and run; it is always the same.
 
-Views come after all that they read; among those that could come next, the first by name does.
+A view follows all views that it reads; of the views that are ready, the first by name is next.
 """
 
 import heapq
@@ -10,13 +10,13 @@ from headrace.errors import ViewCycleError
 
 
 def topological_order(reads: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
-    """Order views so that each stands behind the views it reads.
+    """Order views so that each follows the views that it reads.
 
     Args:
-        reads: By view, what it reads; names that are no views are sources and do not count.
+        reads: What each view reads; names that are not views are sources and are ignored.
 
     Raises:
-        ViewCycleError: there is no such order; it names a circle.
+        ViewCycleError: there is no such order; the error names a cycle.
     """
     waiting_for = {view: len(_views(reads, view)) for view in reads}
     read_by: dict[str, list[str]] = {view: [] for view in reads}
@@ -39,7 +39,7 @@ def topological_order(reads: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
 
 
 def descendants(reads: Mapping[str, Sequence[str]], views: Sequence[str]) -> frozenset[str]:
-    """All views that read one of `views`, or read a view that does."""
+    """Return all views that read one of `views`, directly or indirectly."""
     found = set(views)
     for view in topological_order(reads):
         if found.intersection(reads[view]):
@@ -52,7 +52,7 @@ def _views(reads: Mapping[str, Sequence[str]], view: str) -> set[str]:
 
 
 def _circle(reads: Mapping[str, Sequence[str]], stuck: set[str]) -> list[str]:
-    """Walk upstream among the views that never became ready until one comes up again."""
+    """Return a cycle: walk upstream among the views that never became ready until one repeats."""
     path = [min(stuck)]
     while True:
         step = min(_views(reads, path[-1]) & stuck)

@@ -1,4 +1,4 @@
-"""Aggregate and window functions of a catalog as DataFusion's own kinds of functions."""
+"""Registers a catalog's aggregate and window functions as DataFusion functions."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -12,10 +12,11 @@ from headrace.pipeline.functions.definition import Function, FunctionKind
 
 
 def register_group_function(context: SessionContext, function: Function, arity: int) -> None:
-    """Make an aggregate or window function known to a session, for one number of arguments.
+    """Register an aggregate or window function in a session, for one number of arguments.
 
     An aggregate is registered twice: over a group it is a scalar function of the list of rows that
-    DataFusion's own `array_agg` collects, many groups a call; over a window it gets each frame.
+    DataFusion's own `array_agg` collects, many groups per call; over a window it receives each
+    frame.
     """
     kinds = function.signature.argument_types(arity)
     assert kinds is not None, "the translation has checked the number of arguments"
@@ -35,18 +36,18 @@ def _reduce(function: Function, arity: int, lists: pa.Array) -> pa.Array:
 
 
 class FrameReduction(WindowEvaluator):
-    """Computes a value for the frame of each row."""
+    """Computes one value for the frame of each row."""
 
     def __init__(self, function: Function, arity: int) -> None:
         """Take the function."""
         self._function, self._arity = function, arity
 
     def uses_window_frame(self) -> bool:
-        """Ask for frames: without one, each row would get the whole partition."""
+        """Return True: without frames, each row would get the whole partition."""
         return True
 
     def evaluate(self, values: Sequence[pa.Array], eval_range: tuple[int, int]) -> pa.Scalar:
-        """The value of a frame; behind the arguments stand the columns of ORDER BY."""
+        """Return the value of a frame; the columns of ORDER BY follow the arguments."""
         begin, end = eval_range
         frame = [array.slice(begin, end - begin) for array in values[: self._arity]]
         return reduce_rows(self._function, frame)

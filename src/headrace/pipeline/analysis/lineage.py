@@ -1,6 +1,6 @@
-"""What a view reads and where its columns come from: the report.
+"""The lineage report: what a view reads, and where its columns come from.
 
-`PlanReader` writes it from a plan, `TextReader` from the text of a view that has no plan.
+`PlanReader` builds it from a plan, `text_lineage` from the text of a view that has no plan.
 """
 
 from enum import StrEnum
@@ -9,16 +9,16 @@ import msgspec
 
 
 class LineageOrigin(StrEnum):
-    """What a report was read from."""
+    """What a report was derived from."""
 
     PLAN = "plan"
     """The plan: exact."""
     TEXT = "text"
-    """The text alone: nothing is missing, but a column may be listed that is not needed."""
+    """The text alone: nothing is missing, but a listed column may not be needed."""
 
 
 class ExpressionKind(StrEnum):
-    """What an expression is for."""
+    """The role of an expression."""
 
     PROJECTION = "projection"
     FILTER = "filter"
@@ -44,7 +44,7 @@ class ScanLineage(msgspec.Struct, frozen=True, kw_only=True):
     relation: str
     columns: tuple[str, ...]
     filters: tuple[str, ...]
-    """What was pushed down to it, as text."""
+    """The conditions that were pushed down to it, as text."""
 
 
 class JoinLineage(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,7 +61,7 @@ class AggregateLineage(msgspec.Struct, frozen=True, kw_only=True):
     keys: tuple[str, ...]
     measures: tuple[str, ...]
     types: tuple[str, ...]
-    """The type of what each measure is over, as Substrait calls it."""
+    """The Substrait type of each measure's argument."""
 
 
 class WindowLineage(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,14 +73,14 @@ class WindowLineage(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ColumnLineage(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a column of the result comes from: `relation.column` of each that it is made of."""
+    """Where a column of the result comes from: the `relation.column` names it is computed from."""
 
     name: str
     sources: tuple[str, ...]
 
 
 class Lineage(msgspec.Struct, frozen=True, kw_only=True):
-    """The whole report on one view.
+    """The full report on one view.
 
     A column of the result depends on its own sources and on those of `rows`, and on nothing else.
     """
@@ -92,10 +92,10 @@ class Lineage(msgspec.Struct, frozen=True, kw_only=True):
     functions: tuple[str, ...]
     columns: tuple[ColumnLineage, ...]
     rows: tuple[str, ...] = ()
-    """The columns that decide which rows there are: those of filters, joins, groups, limits."""
+    """The columns that decide which rows there are: those of filters, joins, groups and limits."""
     filters: tuple[str, ...] = ()
-    """The conditions that no scan could take over, such as HAVING."""
+    """The conditions that could not be pushed down to a scan, such as HAVING."""
     expressions: tuple[ExpressionLineage, ...] = ()
     required: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
-    """By relation, the columns that it must have, over all scans."""
+    """The columns that each relation must have, over all scans."""
     origin: LineageOrigin = LineageOrigin.PLAN

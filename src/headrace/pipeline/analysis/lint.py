@@ -1,7 +1,7 @@
-"""A lint for determinism: what in a query may give other rows for the same data.
+"""Determinism lint: what in a query may return other rows for the same data.
 
-Each finding says which promise it breaks. A *volatile* view is never skipped; one that depends
-on the *order* of rows is not taken to be the same after its files were compacted.
+Each finding names the promise that it breaks. A *volatile* view is never skipped; a view that
+depends on the *order* of rows is not assumed to be unchanged after its files were compacted.
 """
 
 import re
@@ -28,25 +28,25 @@ _ORDERED_AGGREGATES = (
 _POSITIONAL = (exp.RowNumber, exp.Lead, exp.Lag, exp.Ntile, exp.FirstValue, exp.LastValue)
 _FLOATS = frozenset({"fp32", "fp64"})
 _GATHERED = re.compile(r"CAST\(array_agg\((.*)\) AS list\)")
-"""How a plan writes the values of a group that a kernel takes."""
+"""How a plan writes the collected values of a group that a kernel takes."""
 _FLOAT_SUMS = ("sum(", "avg(", "stddev", "var", "covar", "corr", "regr")
 
 
 class Hazard(StrEnum):
-    """What the same data may not give again."""
+    """How a result may differ over the same data."""
 
     VOLATILE = "volatile"
     """Another result at another time."""
     ORDER = "order"
-    """Other rows, if the engine meets the rows in another order."""
+    """Other rows, if the engine reads the rows in another order."""
     FLOAT = "float"
     """Other last digits, if the engine adds in another order."""
     TIER = "tier"
-    """The view promises more than the other findings allow."""
+    """The view promises more than its other findings allow."""
 
 
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """One thing that the lint has to say."""
+    """One finding of the lint."""
 
     hazard: Hazard
     code: str
@@ -62,12 +62,12 @@ def lint_query(  # noqa: PLR0913  (one for each thing that is known)
     columns: KnownColumns | None = None,
     own_windows: Collection[str] = (),
 ) -> tuple[Finding, ...]:
-    """Everything in a query that may give other rows for the same data.
+    """Return everything in a query that may return other rows for the same data.
 
     Args:
         tree: The query.
-        lineage: What its plan tells about types; None if it has none.
-        volatile: By function whose views must run every time: the reason.
+        lineage: What its plan says about types; None if it has no plan.
+        volatile: The functions whose views must run every time, each with the reason.
         tier: What the view promises.
         columns: The columns of what it reads; None if they are not known.
         own_windows: The window functions of the project that it calls.
@@ -85,12 +85,12 @@ def lint_query(  # noqa: PLR0913  (one for each thing that is known)
 
 
 def is_order_free(findings: Collection[Finding]) -> bool:
-    """Whether the same rows in other files give the same result, to the last digit."""
+    """Return whether the same rows in other files produce exactly the same result."""
     return not any(finding.hazard is not Hazard.TIER for finding in findings)
 
 
 def volatile_finding(reason: str) -> Finding:
-    """A function whose result nothing proves to be the same as before."""
+    """Return the finding for a function whose result is not provably the same as before."""
     return _finding(Hazard.VOLATILE, "FUNCTION", reason)
 
 
@@ -136,7 +136,7 @@ def _limits(tree: exp.Query) -> Iterator[Finding]:
 
 
 def _gives_one_row(query: exp.Query) -> bool:
-    """Whether a query aggregates everything there is."""
+    """Return whether a query aggregates all its rows into one."""
     if not isinstance(query, exp.Select) or query.args.get("group") or query.find(exp.UDTF):
         return False
     return any(
@@ -147,7 +147,7 @@ def _gives_one_row(query: exp.Query) -> bool:
 
 
 def _covers_output(query: exp.Query, order: exp.Expr) -> bool:
-    """Whether rows that are equal under an order are equal altogether."""
+    """Return whether rows that tie in an order are identical."""
     keys = {_sql(key.this).casefold() for key in order.expressions}
     outputs = [column.unalias() for column in query.selects]
     named = {column.alias_or_name.casefold() for column in query.selects}
@@ -176,7 +176,7 @@ def _windows(tree: exp.Query, own: Collection[str]) -> Iterator[Finding]:
 
 
 def _counts_rows(window: exp.Window) -> bool:
-    """Whether a frame takes some rows by their places, so that the order of ties matters."""
+    """Return whether a frame selects rows by position, so that the order of ties matters."""
     frame = window.args.get("spec")
     if frame is None or frame.args.get("kind") != "ROWS":
         return False
@@ -193,7 +193,7 @@ def _aggregates(tree: exp.Query) -> Iterator[Finding]:
 
 
 def _forgets_order(node: exp.Expr | None) -> bool:
-    """Whether the order of the array that a function is given does not count."""
+    """Return whether the order of the array passed to a function does not matter."""
     is_sort = isinstance(node, exp.ArraySort) and node.args.get("expression") is None
     return is_sort or isinstance(node, exp.ArraySize)
 

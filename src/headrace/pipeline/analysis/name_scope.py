@@ -1,7 +1,7 @@
-"""What names mean in a part of a query, as far as its text and the schemas can tell.
+"""Resolves names within a part of a query, as far as its text and the schemas allow.
 
-Types are known only where a name leads to them. A relation whose columns are not all known is
-open: a name that nothing else explains may be one of its columns.
+Types are known only where a name leads to them. A relation whose columns are not all known is open:
+a name that nothing else explains may be one of its columns.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,7 +21,7 @@ NOTHING: Sources = frozenset()
 
 
 class Field(msgspec.Struct, frozen=True):
-    """A column: its name in lower case, what it is made of, and its type where that is known."""
+    """A column: its name in lower case, its sources, and its type where known."""
 
     name: str
     sources: Sources
@@ -34,33 +34,33 @@ class NamedRelation(msgspec.Struct, frozen=True, kw_only=True):
     name: str
     fields: tuple[Field, ...]
     base: str | None = None
-    """The source or view that it is, if it is one."""
+    """The source or view that it refers to, if any."""
     is_open: bool = False
     """Whether it may have columns that are not listed."""
     sources: Sources = NOTHING
-    """What unlisted columns may be made of."""
+    """The possible sources of unlisted columns."""
 
     def named(self, name: str) -> list[Field]:
-        """Its columns of a name."""
+        """Return its columns with this name."""
         return [field for field in self.fields if field.name == name]
 
     def unlisted(self, name: str) -> Field:
-        """A column that an open relation may have."""
+        """Return a column that an open relation may have."""
         own = frozenset({f"{self.base}.{name}"}) if self.base is not None else self.sources
         return Field(name, own)
 
 
 class NameScope(msgspec.Struct, kw_only=True):
-    """The names in reach: those of FROM, aliases of the SELECT list, and those further out."""
+    """The visible names: relations of FROM, aliases of the SELECT list, and the outer scopes."""
 
     relations: list[NamedRelation] = msgspec.field(default_factory=list)
     parent: "NameScope | None" = None
     merged: set[str] = msgspec.field(default_factory=set)
-    """Names that a join made one column of two."""
+    """Names of columns that a join merged into one."""
     aliases: dict[str, Field] = msgspec.field(default_factory=dict)
 
     def fields(self) -> Iterator[Field]:
-        """The columns of `*`."""
+        """Yield the columns of `*`."""
         seen: set[str] = set()
         for relation in self.relations:
             for field in relation.fields:
@@ -70,14 +70,14 @@ class NameScope(msgspec.Struct, kw_only=True):
 
     @property
     def is_open(self) -> bool:
-        """Whether a name may be a column that is not listed."""
+        """Return whether a name may be a column that is not listed."""
         return any(relation.is_open for relation in self.relations)
 
     def find(self, node: exp.Column) -> Field:
-        """The column that a name means.
+        """Return the column that a name refers to.
 
         Raises:
-            Refused: it means nothing, or more than one thing.
+            Refused: the name is unknown or ambiguous.
         """
         parts = [part.name.casefold() for part in node.parts]
         scope: NameScope | None = self
@@ -116,7 +116,7 @@ class NameScope(msgspec.Struct, kw_only=True):
         return None
 
     def _unknown(self, parts: Sequence[str], node: exp.Column) -> Refused:
-        """Say that a name means nothing, and which name is nearest."""
+        """Return the error for an unknown name, with the nearest known one."""
         relations, fields = self._names()
         name = parts[-1]
         if len(parts) > 1 and parts[0] not in {*relations, *fields}:
@@ -144,10 +144,10 @@ class NameScope(msgspec.Struct, kw_only=True):
 
 
 def inside(field: Field, path: Sequence[str], node: exp.Expr) -> Field:
-    """A field of a struct, and a field of that; through arrays and maps, as Spark does.
+    """Follow a path of struct fields, through arrays and maps as Spark does.
 
     Raises:
-        Refused: there is none.
+        Refused: there is no such field.
     """
     kind = field.type
     for name in path:
@@ -171,7 +171,7 @@ def inside(field: Field, path: Sequence[str], node: exp.Expr) -> Field:
 
 
 def has_variant(kind: pa.DataType) -> bool:
-    """Whether a type holds a variant, which Arrow knows only as the struct that it is stored in."""
+    """Return whether a type contains a variant, which Arrow sees only as its storage struct."""
     if pa.types.is_struct(kind):
         parts = [field.type for field in kind]
         names = {field.name for field in kind}
@@ -185,11 +185,11 @@ _MOST_LISTED = 8
 
 
 def listed(reason: str, known: Sequence[str]) -> str:
-    """A reason, with the names that there are if they are few."""
+    """Append the known names to a reason, if they are few."""
     return f"{reason} ({', '.join(known)})" if 0 < len(known) <= _MOST_LISTED else reason
 
 
 def nearest(name: str, known: Sequence[str]) -> str | None:
-    """The known name that is most like another."""
+    """Return the known name that is most similar to another."""
     close = get_close_matches(name.casefold(), known, n=1, cutoff=0.5)
     return close[0] if close else None

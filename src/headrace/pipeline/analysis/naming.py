@@ -1,8 +1,8 @@
-"""How a query names columns: which names it mentions, and whether it takes columns as they come.
+"""How a query names columns: which names it mentions, and whether it uses column order.
 
-What a name means depends on the columns that are there: a new column may take the place of an
-alias, or of a column of an outer query. As long as no column of a mentioned name comes, goes or
-changes, every name means what it meant.
+What a name refers to depends on the columns that exist: a new column may shadow an alias, or a
+column of an outer query. As long as no column with a mentioned name is added, removed or changed,
+every name keeps its meaning.
 """
 
 from collections.abc import Iterable
@@ -12,18 +12,19 @@ from sqlglot import exp
 
 
 class Naming(msgspec.Struct, frozen=True, kw_only=True):
-    """How a query names the columns of what it reads."""
+    """How a query names the columns that it reads."""
 
     names: frozenset[str] = frozenset()
-    """All names in it, in lower case, whatever they stand for."""
+    """All names in it, in lower case, whatever they refer to."""
     has_star: bool = False
-    """Whether its result depends on the order of columns: `*`, or a join that finds its own."""
+    """Whether its result depends on the order of columns: `*`, or a join that finds its own
+    keys."""
     counts_distinct_rows: bool = False
-    """Whether it has `COUNT(DISTINCT *)`, which leaves out rows with a null in any column."""
+    """Whether it has `COUNT(DISTINCT *)`, which skips rows with a null in any column."""
 
 
 def naming_of(tree: exp.Query) -> Naming:
-    """The names of one query."""
+    """Return the names of one query."""
     names: set[str] = set()
     has_star = counts_distinct_rows = False
     for node in tree.walk():
@@ -43,7 +44,7 @@ def naming_of(tree: exp.Query) -> Naming:
 
 
 def combine_namings(namings: Iterable[Naming]) -> Naming:
-    """The names of a view and of all that is computed as part of it."""
+    """Combine the names of a view with those of all that is computed as part of it."""
     parts = tuple(namings)
     return Naming(
         names=frozenset().union(*(part.names for part in parts)),

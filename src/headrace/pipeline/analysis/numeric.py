@@ -1,7 +1,7 @@
-"""Which kind of number an expression is, as far as its text and the schemas tell.
+"""Infers the numeric kind of an expression, as far as its text and the schemas allow.
 
-Spark divides whole numbers into a double, decimals into a decimal. A translation must know
-which is which before any engine has typed the query; where it does not, it says so.
+Spark divides integers into a double, and decimals into a decimal. A translation must know which is
+which before any engine has typed the query; where it does not, the kind is None.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,7 +20,7 @@ _DEEPEST = 64
 
 
 class NumericKind(Enum):
-    """What Spark's rules of arithmetic tell apart."""
+    """The kinds that Spark's arithmetic rules distinguish."""
 
     INTEGER = "integer"
     DECIMAL = "decimal"
@@ -28,10 +28,10 @@ class NumericKind(Enum):
 
 
 class Kinds:
-    """The kinds of the columns that one query may see, and by them of its expressions."""
+    """The kinds of the columns visible to one query, and of its expressions."""
 
     def __init__(self, tree: exp.Query, schemas: Iterable[pa.Schema]) -> None:
-        """Take the columns of all that the query reads, and the names it makes up itself."""
+        """Take the columns of all that the query reads, and the aliases that it defines."""
         self._columns: dict[str, set[NumericKind | None]] = {}
         for schema in schemas:
             for field in schema:
@@ -42,7 +42,7 @@ class Kinds:
         }
 
     def of(self, node: exp.Expr, *, depth: int = 0) -> NumericKind | None:  # noqa: C901
-        """The kind of an expression; None where it is not certain."""
+        """Return the kind of an expression; None if it is not certain."""
         if depth > _DEEPEST:
             return None
         match node:

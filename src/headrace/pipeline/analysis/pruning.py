@@ -1,7 +1,7 @@
-"""The filters of a scan that may prune its files, in the kernel's own language.
+"""Turns the filters of a scan into predicates of the kernel that may prune its files.
 
-Only a column against a literal of the column's own type, as both engines see it; connected by
-AND, OR, NOT. Of what all must be true a part may be dropped; of anything else none.
+Supported are comparisons of a column with a literal of exactly the column's type in both engines,
+connected by AND, OR and NOT. A part of a conjunction may be dropped; any other part may not.
 """
 
 from collections.abc import Collection
@@ -47,20 +47,20 @@ class Pruner:
     """Reads the conditions of scans; columns are named in lower case, as in the plan."""
 
     def __init__(self, words: Words, *, untrusted: Collection[str], in_utc: bool) -> None:
-        """Say which columns may not be pruned by, and whether times without a zone are UTC."""
+        """Take the columns that must not be pruned by, and whether times without a zone are UTC."""
         self.words = words
         self.untrusted = frozenset(untrusted)
         self.in_utc = in_utc
 
     def predicate(self, scan: Scan) -> Predicate | None:
-        """What every row that the view needs from this scan fulfils; None if nothing is known."""
+        """Return a predicate true for every row needed from this scan; None if none is known."""
         reader = _ScanReader(self, scan)
         parts = [part for c in scan.conditions if (part := reader.weakened(c)) is not None]
         return _all(parts)
 
 
 def combine(predicates: list[Predicate | None]) -> Predicate | None:
-    """What every row fulfils that any of several scans needs: any of their predicates."""
+    """Return a predicate for every row that any of several scans needs: the OR of theirs."""
     known = [predicate for predicate in predicates if predicate is not None]
     if len(known) < len(predicates) or not known:
         return None
@@ -73,7 +73,7 @@ class _ScanReader:
         self.words, self.pruner, self.scan = pruner.words, pruner, scan
 
     def weakened(self, condition: Expression) -> Predicate | None:
-        """A condition that holds wherever this one does; None if none is known."""
+        """Return a predicate that is true wherever this condition is; None if none is known."""
         match self.words.name(condition):
             case "and":
                 parts = [self.weakened(part) for part in children(condition)]
@@ -86,7 +86,7 @@ class _ScanReader:
                 return self.exact(condition)
 
     def exact(self, condition: Expression) -> Predicate | None:
-        """The same condition, or None if a part of it cannot be said."""
+        """Return the same condition as a predicate; None if a part of it cannot be expressed."""
         name, parts = self.words.name(condition), children(condition)
         if name in {"and", "or"}:
             said = [self.exact(part) for part in parts]
@@ -158,7 +158,7 @@ class _ScanReader:
 
 
 def _same_type(literal: Expression.Literal, kind: Type) -> bool:
-    """Whether a literal is exactly of a column's type."""
+    """Return whether a literal has exactly the type of a column."""
     given, wanted = literal.WhichOneof("literal_type"), kind.WhichOneof("kind")
     if given == "boolean":
         return bool(wanted == "bool")

@@ -1,7 +1,7 @@
-"""A view's text as a syntax tree, and what can be told from it alone.
+"""Parses a view's text into a syntax tree, and answers what the text alone shows.
 
-The text is Spark SQL and is only ever read here, never changed: Spark runs what the author
-wrote. The parser is sqlglot's, in a dialect that knows Spark's doubled quotes.
+The text is Spark SQL; it is only read here, never changed: Spark runs what the author wrote. The
+parser is sqlglot's, in a dialect that supports Spark's doubled quotes.
 """
 
 from collections.abc import Iterator
@@ -32,17 +32,17 @@ class Query(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def tokens(self) -> tuple[str, ...]:
-        """The text as a stream of words in which comments and the case of keywords do not count."""
+        """Return the canonical tokens: comments and the case of keywords are ignored."""
         return canonical_tokens(self.sql, self.words)
 
     @cached_property
     def relations(self) -> tuple[str, ...]:
-        """The tables and views that it reads, in lower case, sorted."""
+        """Return the tables and views that it reads, in lower case, sorted."""
         return tuple(sorted({_relation_name(table) for table in self._tables()}))
 
     @cached_property
     def calls(self) -> frozenset[str]:
-        """The names of all functions that it calls, in lower case."""
+        """Return the names of all functions that it calls, in lower case."""
         named = (TokenType.VAR, TokenType.IDENTIFIER)
         following = zip(self.words, self.words[1:], strict=False)
         return frozenset(
@@ -54,13 +54,13 @@ class Query(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def unknown_calls(self) -> tuple[str, ...]:
-        """The functions that the parser does not know, in lower case, sorted."""
+        """Return the functions that the parser does not know, in lower case, sorted."""
         calls = self.tree.find_all(exp.Anonymous)
         named = {call.name.casefold() for call in calls if not call.find_ancestor(exp.Hint)}
         return tuple(sorted(named))
 
     def place_of(self, name: str) -> str | None:
-        """Where a function or a relation is first named: `line 3 column 8`."""
+        """Return where a function or relation is first named: `line 3 column 8`."""
         starts = [word.start for word in self.words if word.text.casefold() == name]
         if not starts:
             return None
@@ -70,11 +70,11 @@ class Query(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def variables(self) -> tuple[str, ...]:
-        """The variables (`:name`) that it uses, sorted."""
+        """Return the variables (`:name`) that it uses, sorted."""
         return tuple(sorted({node.name for node in self.tree.find_all(exp.Placeholder)}))
 
     def variable_place(self, name: str) -> tuple[int, int]:
-        """The line and column at which a variable is first used, both from 1."""
+        """Return the line and column at which a variable is first used, both from 1."""
         start = next(
             before.start
             for before, word in zip(self.words, self.words[1:], strict=False)
@@ -91,10 +91,10 @@ class Query(msgspec.Struct, frozen=True, dict=True):
 
 
 def parse_query(sql: str, *, file: str) -> Query:
-    """Read the one query that a view's text must be.
+    """Parse a view's text, which must be a single query.
 
     Raises:
-        InvalidViewError: it is not one query of Spark SQL; with the line, where it is known.
+        InvalidViewError: it is not one Spark SQL query; with the line, where known.
     """
     words: tuple[Token, ...] = ()
     try:
@@ -127,7 +127,7 @@ def _relation_name(table: exp.Table) -> str:
 
 
 def _is_cte(table: exp.Table) -> bool:
-    """Whether a name means a query of an enclosing WITH, and not a table."""
+    """Return whether a name refers to a query of an enclosing WITH, not to a table."""
     if table.args.get("db"):
         return False
     name = table.name.casefold()

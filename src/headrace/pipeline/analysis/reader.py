@@ -1,7 +1,7 @@
-"""Reads a plan, operator by operator, from its scans to its result.
+"""Reads a Substrait plan, operator by operator, from its scans to its result.
 
-The Substrait plan has every scan, also those of subqueries, with the columns it needs and the
-filters that were pushed down to it.
+The plan contains every scan, including those of subqueries, with the columns it needs and the
+filters that were pushed down to it. Scans and lineage leave.
 """
 
 from collections.abc import Sequence
@@ -55,12 +55,12 @@ class PlanReader:
         root = plan.relations[0].root
         rows = self._rel(root.input)
         self._need(rows.columns)
-        # Nested names follow each column's own; only those of the columns themselves count.
+        # Nested names follow each column's own name; only the columns' own names count.
         self.names = tuple(root.names)
         self.columns = rows.columns
 
     def lineage(self, names: Sequence[str]) -> Lineage:
-        """The report, with the result's columns under the names that the author gave them."""
+        """Return the lineage report, with the result's columns under the author's names."""
         scans = tuple(self._scan_lineage(scan) for scan in self.scans)
         required: dict[str, set[str]] = {}
         for scan in scans:
@@ -152,7 +152,7 @@ class PlanReader:
         return rows
 
     def _restrict(self, condition: Expression, rows: Rows) -> None:
-        """Hand a condition down to the scan, as long as the rows are still the scan's own."""
+        """Push a condition down to the scan, if the rows still belong to one scan."""
         names = [column.name for column in rows.columns]
         used = self._use([condition], rows)
         self._row_sources |= used
@@ -165,7 +165,7 @@ class PlanReader:
                 self.scans[rows.scan].conditions.append(moved)
 
     def _fetch(self, node: FetchRel) -> Rows:
-        """The first rows of an order: what they are ordered by decides which these are."""
+        """Read a limit: the columns of the order decide which rows it keeps."""
         self._order_sources = frozenset()
         rows = self._rel(node.input)
         self._row_sources |= self._order_sources
@@ -293,7 +293,7 @@ class PlanReader:
     def _key_pairs(
         self, condition: Expression, width: int, names: list[str]
     ) -> tuple[tuple[str, str], ...]:
-        """The pairs of a left and a right column that the condition makes equal."""
+        """Return the pairs of a left and a right column that the condition equates."""
         pairs = []
         for part in self.words.conjuncts(condition):
             sides = self.words.equal_sides(part)
@@ -325,7 +325,7 @@ class PlanReader:
         )
 
     def _use(self, expressions: Sequence[Expression], rows: Rows) -> frozenset[str]:
-        """Note that expressions need columns, and say which sources they come from."""
+        """Mark the columns of expressions as needed, and return their sources."""
         sources: set[str] = set()
         waiting = list(expressions)
         while waiting:

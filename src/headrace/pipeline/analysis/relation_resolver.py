@@ -1,4 +1,4 @@
-"""The relations in FROM: what their columns are called, and what decides their rows."""
+"""Resolves the relations in FROM: the names of their columns, and what decides their rows."""
 
 from collections.abc import Mapping, Sequence
 
@@ -26,7 +26,7 @@ _ELEMENTS = frozenset({"explode", "explode_outer"})
 
 
 class RelationResolver(ExpressionResolver):
-    """Resolves what stands in FROM."""
+    """Resolves the FROM clause."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class RelationResolver(ExpressionResolver):
         columns: Mapping[str, Sequence[str]],
         functions: Catalog,
     ) -> None:
-        """Take what is known of relations; the arguments are those of `resolve`."""
+        """Take what is known about relations; the arguments are those of `resolve`."""
         super().__init__(functions)
         self._schemas = {name: s and spark_schema(s) for name, s in schemas.items()}
         self._columns = columns
@@ -70,7 +70,7 @@ class RelationResolver(ExpressionResolver):
         return Result(fields=fields, is_open=False, rows=found.rows)
 
     def _relation(self, node: exp.Expr, scope: NameScope) -> tuple[NamedRelation, Sources]:
-        """What a relation in FROM is, and what decides its rows."""
+        """Return a relation in FROM, and what decides its rows."""
         alias = node.args.get("alias")
         match node:
             case exp.Table() if isinstance(node.this, exp.Identifier):
@@ -126,7 +126,7 @@ class RelationResolver(ExpressionResolver):
         return name.rpartition(".")[2], name, found
 
     def _generated(self, node: exp.Expr, scope: NameScope) -> Result:
-        """The rows of a table function, or of LATERAL VIEW."""
+        """Return the rows of a table function or of LATERAL VIEW."""
         call = node.this
         sources = self._sources(call, scope)
         name = call.name.casefold() if isinstance(call, exp.Anonymous) else ""

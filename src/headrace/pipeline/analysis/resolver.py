@@ -1,6 +1,6 @@
-"""Resolves the names of a query from its text: what its columns are made of, and what is wrong.
+"""Resolves the names of a query from its text: the sources of its columns, and its mistakes.
 
-It needs no plan, so that it serves views that DataFusion cannot plan.
+It needs no plan, so it also works for views that DataFusion cannot plan.
 """
 
 from collections.abc import Mapping, Sequence
@@ -54,11 +54,11 @@ class Resolver(RelationResolver):
 
     @property
     def column_names(self) -> tuple[str, ...]:
-        """The names of the result's columns; empty if not all are known."""
+        """Return the names of the result's columns; empty if not all are known."""
         return () if self.result.is_open else tuple(field.name for field in self.result.fields)
 
     def query(self, node: exp.Expr, outer: NameScope | None) -> Result:
-        """Resolve a query that may name columns of the one around it."""
+        """Resolve a query that may refer to columns of the enclosing one."""
         clause = node.args.get("with_")
         if clause is None:
             return self._body(node, outer)
@@ -214,7 +214,7 @@ class Resolver(RelationResolver):
         return [], True
 
     def _tail(self, node: exp.Expr, result: Result, scope: NameScope | None) -> Result:
-        """ORDER BY: it decides rows only where there is a limit."""
+        """Resolve ORDER BY, which affects rows only if there is a limit."""
         order = node.args.get("order")
         if order is None:
             return result
@@ -250,13 +250,13 @@ def resolve(
 
     Args:
         query: The query.
-        schemas: By relation that it reads, its columns; None where they are not known.
-        columns: By relation without a schema, the names of its columns, if these are known.
+        schemas: The columns of each relation that it reads; None where they are not known.
+        columns: The column names of relations without a schema, where they are known.
         functions: The functions of the project.
     """
     try:
         tree: exp.Expr = parse_calls(query.sql)
-    except SqlglotError:  # a form that only the other parser knows: its calls are not judged
+    except SqlglotError:  # a form that only the other parser knows: its calls are not checked
         tree = query.tree
     return Resolver(tree, schemas=schemas, columns=columns, functions=functions)
 
@@ -269,6 +269,6 @@ def _star(column: exp.Expr) -> exp.Star | None:
 
 
 def _generates(node: exp.Expr) -> bool:
-    """Whether an item of the SELECT list makes rows."""
+    """Return whether an item of the SELECT list generates rows."""
     names = {call.name.casefold() for call in node.find_all(exp.Anonymous)}
     return bool(names & _GENERATORS) or node.find(exp.UDTF) is not None

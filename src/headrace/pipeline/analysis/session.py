@@ -1,4 +1,4 @@
-"""DataFusion as a planner: tables without rows, functions, and one query at a time.
+"""DataFusion as a planner: empty tables, functions, and one query at a time.
 
 A plan made over empty tables is the plan over full ones: nothing in it depends on data.
 """
@@ -21,12 +21,12 @@ from headrace.pipeline.translation.kernels.table import register_kernels
 from headrace.pipeline.translation.session import translated_session
 
 _TOLD = re.compile(r"(DataFusion error: )?(Error during planning|\w+ error): |(?=This feature|Not)")
-"""How a line begins that says what is wrong, and not only in which rule of the optimiser."""
+"""The start of a line that says what is wrong, not just which optimizer rule failed."""
 _LONGEST = 300
 
 
 class Planned(msgspec.Struct, frozen=True):
-    """What DataFusion makes of a query."""
+    """The plan, schema and DataFrame that DataFusion makes for a query."""
 
     plan: Plan
     schema: pa.Schema
@@ -46,12 +46,12 @@ class PlanningSession:
         self._overloads: set[str] = set()
 
     def add_table(self, name: str, schema: pa.Schema) -> None:
-        """Register a table without rows; its columns are known by their folded names."""
+        """Register a table without rows, its columns under their folded names."""
         empty = pa.RecordBatch.from_pylist([], schema=folded(schema))
         self.context.register_record_batches(name, [[empty]])
 
     def add_view(self, name: str, planned: Planned) -> None:
-        """Register a view that is to be planned as part of whoever reads it."""
+        """Register a view that is planned as part of each view that reads it."""
         self.context.register_view(name, planned.frame)
 
     def add_function(self, function: Function, arity: int) -> None:
@@ -66,7 +66,7 @@ class PlanningSession:
         self._overloads |= set(names)
 
     def check_runnable(self, planned: Planned) -> None:
-        """Make sure that DataFusion can execute what it has planned.
+        """Check that DataFusion can execute what it has planned.
 
         Raises:
             Unplannable: it has no operator for a part of the plan.
@@ -77,17 +77,17 @@ class PlanningSession:
             raise Unplannable(_reason(error)) from error
 
     def plan(self, sql: str) -> Planned:
-        """Plan a query of DataFusion's SQL, and bring the plan into canonical form.
+        """Plan a query in DataFusion's SQL, and bring the plan into canonical form.
 
         Raises:
-            Unplannable: DataFusion has no plan for it, or Substrait no words.
+            Unplannable: DataFusion cannot plan it, or Substrait cannot express it.
         """
         try:
             frame = self.context.sql(sql)
             optimized = frame.optimized_logical_plan()
             encoded = Producer.to_substrait_plan(optimized, self.context).encode()
             plan = canonical_plan(encoded)
-        except Exception as error:  # DataFusion raises bare exceptions, whatever is wrong
+        except Exception as error:  # DataFusion raises bare exceptions for every kind of error
             raise Unplannable(_reason(error)) from error
         return Planned(plan, spark_schema(frame.schema()), frame)
 
@@ -98,15 +98,15 @@ def planning_context(
     *,
     runtime: RuntimeEnvBuilder | None = None,
 ) -> SessionContext:
-    """A DataFusion session with Spark's functions and the meanings that plans rely on."""
+    """Return a DataFusion session with Spark's functions and the semantics that plans rely on."""
     zone = {"datafusion.execution.time_zone": settings.time_zone}
     return translated_session(zone | dict(extra), runtime)
 
 
 def register_function(context: SessionContext, function: Function, arity: int) -> None:
-    """Make a function known to a session, for one number of arguments.
+    """Register a function in a session, for one number of arguments.
 
-    A table function is none of the session's: its calls are tables.
+    Table functions are not registered: their calls become tables.
     """
     if function.kind is FunctionKind.TABLE:
         return
@@ -127,12 +127,12 @@ def register_function(context: SessionContext, function: Function, arity: int) -
 
 
 def folded(schema: pa.Schema) -> pa.Schema:
-    """The same columns under the names by which plans know them."""
+    """Return the same columns under the folded names that plans use."""
     return pa.schema([field.with_name(field.name.casefold()).remove_metadata() for field in schema])
 
 
 def _reason(error: Exception) -> str:
-    """DataFusion's own words, without the layers around them."""
+    """Return DataFusion's own message, without the layers around it."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     told = [line for line in lines if _TOLD.match(line)] or lines or [type(error).__name__]
     return _TOLD.sub("", told[-1])[:_LONGEST]

@@ -1,12 +1,11 @@
-"""Substrait plans in a canonical form: the same plan is the same bytes, in every process.
+"""Substrait plans in canonical form: the same plan has the same bytes in every process.
 
-DataFusion lists the functions of a plan in the order of a hash map, and numbers them so. Here
-they are numbered by name, the version of the producer is left out, and the bytes are written
-deterministically. A scan names only the columns that it reads: a column that nobody asked for
-changes no plan.
+DataFusion lists and numbers the functions of a plan in the order of a hash map. Here they are
+numbered by name, the producer version is omitted, and the bytes are written deterministically. A
+scan names only the columns that it reads, so an unused column changes no plan.
 
-Numbering means rewriting every reference. A reference inside a field that the protobuf classes
-do not know would keep its old number and mean another function, so a plan with unknown fields is
+Renumbering means rewriting every reference. A reference inside a field that the protobuf classes do
+not know would keep its old number and point to another function, so a plan with unknown fields is
 refused. The classes are those of the Substrait version that DataFusion writes.
 """
 
@@ -23,9 +22,9 @@ from substrait.plan_pb2 import Plan
 from substrait.type_pb2 import NamedStruct, Type
 
 _REFERENCE = "function_reference"
-"""How the names of all fields end that number a function."""
+"""The suffix of all field names that refer to a function by number."""
 
-# By default messages may be nested a hundred deep, which an expression of thirty levels exceeds.
+# By default, messages may be nested 100 deep, which an expression of 30 levels exceeds.
 if hasattr(api_implementation._c_module, "SetAllowOversizeProtos"):  # noqa: SLF001
     api_implementation._c_module.SetAllowOversizeProtos(True)  # noqa: SLF001
 
@@ -35,15 +34,15 @@ class UnknownFieldError(Exception):
 
 
 class MixedJoinError(UnknownFieldError):
-    """A join by `=` and by `<=>`, which DataFusion reads back as one by `<=>` alone."""
+    """A join by both `=` and `<=>`, which DataFusion reads back as a join by `<=>` alone."""
 
 
 def canonical_plan(encoded: bytes) -> Plan:
-    """Read a plan and bring it into canonical form.
+    """Decode a plan and bring it into canonical form.
 
     Raises:
         DecodeError: it is nested too deeply to be read.
-        UnknownFieldError: it has a field, or a declaration, that cannot be renumbered.
+        UnknownFieldError: it has a field or a declaration that cannot be renumbered.
         MixedJoinError: it has a join that would be read back as another one.
     """
     plan = Plan()
@@ -86,7 +85,7 @@ def _check_joins(nodes: Sequence[Message], names: Sequence[str]) -> None:
 
 
 def _conjuncts(expression: Expression, names: Sequence[str]) -> Iterator[str]:
-    """The functions that are joined by AND in an expression."""
+    """Yield the functions that an expression connects by AND."""
     waiting = [expression]
     while waiting:
         current = waiting.pop()
@@ -116,7 +115,7 @@ def _check_known(node: Message) -> None:
 
 
 def _narrow(read: ReadRel) -> None:
-    """Leave only the columns of a scan that it projects, in that order."""
+    """Keep only the columns that a scan projects, in that order."""
     if not read.HasField("projection") or read.HasField("filter"):
         return
     kept = [item.field for item in read.projection.select.struct_items]
@@ -130,7 +129,7 @@ def _narrow(read: ReadRel) -> None:
 
 
 def column_names(schema: NamedStruct) -> list[list[str]]:
-    """By column of a schema: its name, and behind it those of the members of structs in it."""
+    """Return the names of each column: its own, then those of nested struct members."""
     found, place = [], 0
     for kind in schema.struct.types:
         width = 1 + _nested_names(kind)
@@ -152,17 +151,17 @@ def _nested_names(kind: Type) -> int:
 
 
 def plan_bytes(plan: Plan) -> bytes:
-    """The bytes of a canonical plan."""
+    """Return the bytes of a canonical plan."""
     return bytes(plan.SerializeToString(deterministic=True))
 
 
 def plan_digest(encoded: bytes) -> str:
-    """What stands for the plan in a fingerprint."""
+    """Return the digest that represents the plan in a fingerprint."""
     return sha256(encoded).hexdigest()
 
 
 def _messages(message: Message) -> Iterator[Message]:
-    """Every message below one, however deep; without recursion, since plans may be deep."""
+    """Yield every nested message; without recursion, since plans may be deep."""
     waiting = [message]
     while waiting:
         current = waiting.pop()

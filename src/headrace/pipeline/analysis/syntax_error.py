@@ -1,4 +1,8 @@
-"""What is wrong with a text that the parser cannot read, and where."""
+"""Explains what is wrong with a text that the parser cannot read, and where.
+
+The text, its tokens and the parser's error enter; an `InvalidViewError` with line and column
+leaves.
+"""
 
 import re
 from collections.abc import Sequence
@@ -28,13 +32,13 @@ _COMMENT = re.compile(r"/\*.*?\*/|--[^\n]*", re.DOTALL)
 def syntax_error(
     sql: str, words: Sequence[Token], error: ParseError, *, file: str
 ) -> InvalidViewError:
-    """The error for a text that the parser cannot read, at the word that is probably meant."""
+    """Return the error for a text that the parser cannot read, at the probable culprit."""
     found: dict[str, Any] = error.errors[0] if error.errors else {}
     told = str(found.get("description") or error).rstrip(".")
     line, column = found.get("line"), found.get("col")
     hint = ""
     if line is not None and column is not None:
-        # The parser counts to the end of a word.
+        # The parser reports the end of a word.
         places = [i for i, word in enumerate(words) if (word.line, word.col) == (line, column)]
         column = max(1, column - len(found.get("highlight") or "") + 1)
         near = [words[i] for place in places for i in (place, place - 1) if i >= 0] + [*words[:1]]
@@ -52,7 +56,7 @@ def syntax_error(
 
 
 def check_counts(sql: str, *, file: str) -> None:
-    """Say which function has a wrong number of arguments, if that is what the parser minds.
+    """Report a function with a wrong number of arguments, if that is why parsing failed.
 
     Raises:
         InvalidViewError: there is such a function.
@@ -69,7 +73,7 @@ def check_counts(sql: str, *, file: str) -> None:
 
 
 def check_commas(sql: str, words: Sequence[Token], *, file: str) -> None:
-    """Refuse a comma that nothing follows, which the parser overlooks and Spark does not.
+    """Reject a trailing comma, which the parser ignores and Spark does not.
 
     Raises:
         InvalidViewError: there is one.
@@ -84,7 +88,7 @@ def check_commas(sql: str, words: Sequence[Token], *, file: str) -> None:
 
 
 def check_comments(sql: str, words: Sequence[Token], *, file: str) -> None:
-    """Refuse a comment that Spark continues on the next line, which no other reader does.
+    """Reject a comment that Spark continues on the next line, which no other reader does.
 
     Raises:
         InvalidViewError: a comment that begins with `--` ends in a backslash.
@@ -105,7 +109,7 @@ def check_comments(sql: str, words: Sequence[Token], *, file: str) -> None:
 
 
 def invalid(refusal: Refusal, sql: str, *, file: str) -> InvalidViewError:
-    """The error for something that is wrong whatever runs it."""
+    """Return the error for something that is wrong on every engine."""
     line, column = refusal.place(sql) or (None, None)
     return InvalidViewError(file=file, line=line, column=column, reason=str(refusal))
 

@@ -1,6 +1,6 @@
-"""The lineage of a view that has no plan, from its text alone.
+"""Derives the lineage of a view that has no plan from its text alone.
 
-Nothing is missing from it: a column that it lists may still turn out not to be needed.
+Nothing is missing from it, but a listed column may turn out not to be needed.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,10 +24,10 @@ _LONGEST = 200
 
 
 def text_lineage(resolver: Resolver, relations: Sequence[str]) -> Lineage | None:
-    """The report on a query; None if not even its columns are known.
+    """Return the report on a query; None if not even its columns are known.
 
     Args:
-        resolver: The query, and what its names mean.
+        resolver: The resolved query.
         relations: The sources and views that it reads.
     """
     tree = resolver.tree
@@ -68,7 +68,7 @@ def text_lineage(resolver: Resolver, relations: Sequence[str]) -> Lineage | None
 
 
 def _by_relation(sources: set[str], relations: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    """By relation, its columns among `relation.column`; a name may have dots of its own."""
+    """Group `relation.column` names by relation; relation names may contain dots."""
     found: Mapping[str, list[str]] = {name: [] for name in sorted(relations)}
     for source in sorted(sources):
         holders = [name for name in found if source.startswith(f"{name}.")]

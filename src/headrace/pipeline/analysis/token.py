@@ -1,9 +1,9 @@
-"""A query as a stream of words: what of its text can change its result.
+"""Canonical tokens of a query: the parts of its text that can change its result.
 
-Comments and layout are gone, and so is the case of keywords and function names. Everything else
-stays as it is written: literals to the letter, and the case of names, since a name may become
-that of a column. Where it is not certain that a word is a keyword, its case stays too; the worst
-that can come of it is that a view runs once more than it had to.
+Comments and layout are dropped, and so is the case of keywords and function names. Everything else
+stays as written: literals exactly, and the case of names, since a name may become a column name.
+Where a word may not be a keyword, its case is kept too; at worst, a view runs once more than
+necessary.
 """
 
 from collections.abc import Iterator, Sequence
@@ -39,12 +39,12 @@ _PAIRS = frozenset(
         *(("unbounded", "preceding"), ("unbounded", "following")),
     }
 )
-"""Words that are keywords only in front of or behind each other."""
+"""Words that are keywords only next to each other."""
 _FRAME_ENDS = frozenset({"preceding", "following"})
 
 
 def canonical_tokens(sql: str, words: Sequence[Token]) -> tuple[str, ...]:
-    """The words of a query, folded where that cannot change its result."""
+    """Return the tokens of a query, case-folded where that cannot change its result."""
     in_type = _type_positions(words)
     return tuple(_fold(sql, words, place, is_type=place in in_type) for place in range(len(words)))
 
@@ -79,14 +79,14 @@ def _is_keyword_here(words: Sequence[Token], place: int, folded: str) -> bool:
 
 
 def _type_positions(words: Sequence[Token]) -> frozenset[int]:
-    """Where a type stands: behind the AS of a cast, or behind `::`."""
+    """Return the positions of types: after the AS of a cast, or after `::`."""
     return frozenset(_types(words))
 
 
 def _types(words: Sequence[Token]) -> Iterator[int]:
-    casts: list[int] = []  # how many brackets are open around each cast that is not yet closed
+    casts: list[int] = []  # the bracket depth of each open cast
     depth, behind_as = 0, False
-    members = 0  # how many `<` are open: the names of members may become names of columns
+    members = 0  # open `<` count: member names may become column names
     for place, word in enumerate(words):
         kind = word.token_type
         if behind_as and kind in {_T.LT, _T.GT}:

@@ -1,9 +1,8 @@
-"""A view's query, said anew for DataFusion.
+"""Translates a view's query for DataFusion, for planning only.
 
-DataFusion reads a translation, so that it can plan; Spark runs the original. The translation
-keeps the types that Spark would give: whole numbers are INT, a quotient of whole numbers is a
-DOUBLE. Names are folded to lower case and quoted, as Spark does not mind the case of names and
-DataFusion does.
+DataFusion plans the translation; Spark runs the original. The translation keeps the types that
+Spark would produce: integers are INT, a quotient of integers is a DOUBLE. Names are folded to lower
+case and quoted, since names are case-insensitive in Spark but not in DataFusion.
 """
 
 from collections.abc import Mapping
@@ -25,23 +24,23 @@ _NO_VALUE = (
     *(exp.Limit, exp.Offset, exp.Fetch, exp.Interval, exp.Ordered, exp.Group, exp.WindowSpec),
     *(exp.DataTypeParam, exp.DataType, exp.Bracket, exp.Cast, exp.TryCast, exp.TableSample),
 )
-"""Where a number is no value of the query, or has its type already."""
+"""Parents of a number that is not a value of the query, or that already has a type."""
 _TYPES = frozenset({"bigint", "tinyint", "smallint", "double", "float", "boolean", "decimal"})
 """Types whose names are also functions that cast to them."""
 _RANKS = (exp.RowNumber, exp.Rank, exp.DenseRank, exp.Ntile)
 
 
 class Untranslatable(Exception):  # noqa: N818  (an answer, not an error: the view is not planned)
-    """DataFusion has no way of saying this; the text says why."""
+    """DataFusion cannot express this; the text says why."""
 
 
 class Clock(Enum):
-    """What stands for the time of a run."""
+    """How the time of a run is written."""
 
     RUNNING = "running"
-    """The functions that tell it: another time each run, as the author wants."""
+    """As the functions that return it: another time each run, as the author wants."""
     STOPPED = "stopped"
-    """A fixed moment: planning would else put in its own time, another one each time."""
+    """As a fixed moment: otherwise planning would insert its own time, another one each time."""
 
 
 def translate(  # noqa: C901, PLR0912, PLR0913  (one case a kind of node)
@@ -53,7 +52,7 @@ def translate(  # noqa: C901, PLR0912, PLR0913  (one case a kind of node)
     ansi: bool = True,
     clock: Clock = Clock.RUNNING,
 ) -> str:
-    """The query in DataFusion's SQL; without `ansi` a cast that cannot be is null.
+    """Return the query as DataFusion SQL; without `ansi`, a failing cast returns null.
 
     Raises:
         Untranslatable: the engines differ in something that it uses.
@@ -92,12 +91,12 @@ def translate(  # noqa: C901, PLR0912, PLR0913  (one case a kind of node)
 
 
 def output_names(tree: exp.Query) -> list[str | None]:
-    """What Spark calls the columns; None for a star, whose columns only a plan knows."""
+    """Return Spark's names of the columns; None for a star, whose columns only a plan knows."""
     return [None if _is_star(column) else _output_name(column) for column in tree.selects]
 
 
 def _output_name(column: exp.Expr) -> str:
-    """The name that the author gives, or the one that Spark makes up."""
+    """Return the author's name, or the one that Spark generates."""
     if isinstance(column, exp.Count) and isinstance(column.this, exp.Star):
         return "count(1)"
     return column.output_name or column.sql(dialect="spark").casefold()
@@ -110,7 +109,7 @@ def _is_star(column: exp.Expr) -> bool:
 
 
 def _name_outputs(tree: exp.Query) -> None:
-    """Give every column of the result a name: the engines make up different ones."""
+    """Name every column of the result: the engines generate different names."""
     first: exp.Expr = tree
     while isinstance(first, exp.SetOperation | exp.Subquery):
         first = first.this
@@ -125,9 +124,9 @@ def _name_outputs(tree: exp.Query) -> None:
 
 
 def _plain_select(select: exp.Select) -> None:
-    """Say without Spark's own words what a query can say without them."""
+    """Remove Spark-specific syntax where it does not change the result."""
     if select.args.get("limit") is None:
-        for clause in ("sort", "distribute", "cluster"):  # where rows lie does not change them
+        for clause in ("sort", "distribute", "cluster"):  # the layout of rows does not change them
             select.set(clause, None)
     for join in select.args.get("joins") or ():
         if join.kind in {"SEMI", "ANTI"} and not join.side:
@@ -164,7 +163,7 @@ def _divide(node: exp.Div, kinds: Kinds) -> None:
 
 
 def _call(node: exp.Anonymous, catalog: Catalog) -> None:
-    """Name the overload: a function of DataFusion's has one number of arguments."""
+    """Name the overload: a DataFusion function has a fixed number of arguments."""
     function = catalog[node.name.casefold()]
     is_plain = not (isinstance(node.parent, exp.Window | exp.Filter) or node.find(exp.Kwarg))
     if function.kind is not FunctionKind.SCALAR or not is_plain:
@@ -184,7 +183,7 @@ def _frozen(node: exp.Expr) -> exp.Expr:
 
 
 def _as_integer(node: exp.Expr) -> None:
-    """Ranks are INT in Spark and unsigned in DataFusion."""
+    """Cast ranks: they are INT in Spark and unsigned in DataFusion."""
     outer = node.parent if isinstance(node.parent, exp.Window) else node
     if not isinstance(outer.parent, exp.Cast):
         outer.replace(_cast(outer.copy(), _Kind.INT))

@@ -1,11 +1,10 @@
-"""What must hold before a filter that DataFusion has found may prune files for Spark.
+"""Decides whether a filter that DataFusion derived may prune files for Spark.
 
-DataFusion plans a translation and folds what it can: `CAST(id AS STRING) = '5'` becomes
-`id = 5`, a date in a format becomes a date. The engines agree on plain literals, on their sums
-and on dates and intervals; on casts of columns and on functions they may not, and then the
-files that a filter leaves out might be needed. So a column that a condition sees through a cast,
-a function or an operator is never pruned by, and a constant that is more than a literal stops
-pruning.
+DataFusion plans a translation and folds what it can: `CAST(id AS STRING) = '5'` becomes `id = 5`, a
+formatted date becomes a date. The engines agree on plain literals, on their sums, and on dates and
+intervals. They may differ on casts of columns and on functions, and then a pruned file might be
+needed. So a column that a condition sees through a cast, a function or an operator is never used
+for pruning, and a constant that is more than a literal stops pruning.
 """
 
 import re
@@ -29,9 +28,9 @@ _PREDICATES = (
     *(exp.In, exp.Between, exp.Like, exp.Is),
 )
 _TRANSPARENT = (*_PREDICATES, exp.Connector, exp.Not, exp.Paren, exp.Tuple, exp.Alias)
-"""What stands between a condition and its columns without computing anything from them."""
+"""Nodes between a condition and its columns that compute nothing from them."""
 _VARYING = (exp.Column, exp.Star, exp.Query, exp.AggFunc, exp.Window, exp.UDTF)
-"""What makes an expression another one in each row, or each group."""
+"""Nodes that make an expression vary by row or by group."""
 _SAME_IN_BOTH = (
     *(exp.Literal, exp.Boolean, exp.Null, exp.Interval, exp.Neg, exp.Paren, exp.Add, exp.Sub),
     *(exp.Mul, exp.And, exp.Or, exp.Not, exp.Var, exp.Identifier, exp.Tuple, *_PREDICATES),
@@ -42,28 +41,28 @@ _GENERATORS = frozenset({*GENERATORS, "range"})
 
 
 class QueryFacts(msgspec.Struct, frozen=True, kw_only=True):
-    """What decides whether the filters of a query may be trusted, gathered in one walk.
+    """The facts that decide whether the filters of a query are trusted, gathered in one walk.
 
-    A view that is planned as part of its readers is walked once, not once for each of them.
+    A view that is planned as part of its readers is walked once, not once per reader.
     """
 
     aliases: Mapping[str, tuple[exp.Expr, ...]]
-    """By name in lower case, the expressions that it stands for."""
+    """The expressions that each alias stands for, by name in lower case."""
     conditions: tuple[exp.Expr, ...]
-    """What rows are chosen by, wherever it stands."""
+    """Everything that rows are selected by, in any clause."""
     columns_by_position: tuple[exp.Expr, ...]
-    """Selected columns that may be known by a name given elsewhere."""
+    """Selected columns that may have a name given elsewhere."""
     untrusted_constant: str | None
-    """A constant expression on whose value the engines might differ, as text."""
+    """A constant expression that the engines might evaluate differently, as text."""
     reads_clock: bool
-    """Whether it asks for the time of the run."""
+    """Whether it reads the time of the run."""
     has_generator: bool
-    """Whether it makes rows of arrays, for which Substrait has no word."""
+    """Whether it makes rows from arrays, which Substrait cannot express."""
 
 
 def gather_facts(tree: exp.Query) -> QueryFacts:
     """Gather the facts of one query."""
-    nodes = tuple(tree.walk())  # parents come first
+    nodes = tuple(tree.walk())  # parents first
     aliases: dict[str, list[exp.Expr]] = {}
     for node in nodes:
         if isinstance(node, exp.Alias):
@@ -82,13 +81,13 @@ def gather_facts(tree: exp.Query) -> QueryFacts:
 def _is_generator(node: exp.Expr) -> bool:
     if isinstance(node, exp.Anonymous):
         return node.name.casefold() in _GENERATORS
-    if isinstance(node, exp.Table):  # a table function of the project's own has a plan
+    if isinstance(node, exp.Table):  # a table function of the project has a plan
         return isinstance(node.this, exp.Func) and not isinstance(node.this, exp.Anonymous)
     return isinstance(node, exp.UDTF) and not isinstance(node, exp.Values)
 
 
 def untrusted_columns(queries: Sequence[QueryFacts]) -> frozenset[str]:
-    """The columns, by name in lower case, that a predicate may see through something computed."""
+    """Return the columns, in lower case, that a predicate may see through a computation."""
     aliases: dict[str, list[exp.Expr]] = {}
     for query in queries:
         for name, expressions in query.aliases.items():
@@ -110,7 +109,7 @@ def _untrusted_constant(nodes: Sequence[exp.Expr]) -> str | None:
 
 
 def _constants(nodes: Sequence[exp.Expr]) -> Iterator[exp.Expr]:
-    """The largest expressions that have the same value in every row."""
+    """Yield the largest expressions that have the same value in every row."""
     varying: set[int] = set()
     for node in reversed(nodes):
         if id(node) in varying or isinstance(node, _VARYING):
@@ -137,7 +136,7 @@ def _conditions(nodes: Sequence[exp.Expr]) -> Iterator[exp.Expr]:
 
 
 def _names_by_position(nodes: Sequence[exp.Expr]) -> bool:
-    """Whether a column may be known by a name that is not written next to it."""
+    """Return whether a column may have a name that is not written next to it."""
     return any(
         isinstance(node, exp.SetOperation) or (isinstance(node, exp.TableAlias) and node.columns)
         for node in nodes
@@ -145,7 +144,7 @@ def _names_by_position(nodes: Sequence[exp.Expr]) -> bool:
 
 
 def _computed_from(expression: exp.Expr, aliases: dict[str, list[exp.Expr]]) -> set[str]:
-    """The columns that something is computed from, in an expression or behind its aliases."""
+    """Return the columns used in computations, in an expression or through its aliases."""
     found: set[str] = set()
     seen: set[str] = set()
     waiting = [(expression, False)]
@@ -167,7 +166,7 @@ def _computed_from(expression: exp.Expr, aliases: dict[str, list[exp.Expr]]) -> 
 
 
 def _with_sources(names: set[str], aliases: dict[str, list[exp.Expr]]) -> frozenset[str]:
-    """The names, and those of the columns that aliases among them are made of."""
+    """Return the names, and the source columns of the aliases among them."""
     found: set[str] = set()
     waiting = list(names)
     while waiting:

@@ -1,4 +1,4 @@
-"""Runners: each runs the same bundles on an engine of its own.
+"""Runners: each runs the same bundles on its own engine.
 
-A bundle and a session enter; rows, tables and records of runs leave. Only here is Spark imported.
+A bundle and a session enter; rows, tables and run records leave. Spark is imported only here.
 """

@@ -1,4 +1,4 @@
-"""The interface between runs and runners: one view enters as a task, and its result leaves."""
+"""The interface between runs and runners: a task for one view enters, its result leaves."""
 
 from collections.abc import Mapping
 from typing import Protocol, TypeAlias
@@ -104,7 +104,7 @@ class Runner(Protocol):
         """Release a result that is kept in memory."""
 
     def progress(self, view: str) -> tuple[int, int]:
-        """Return the numbers of finished and of all tasks of a view; (0, 0) if not known."""
+        """Return the numbers of finished and all tasks of a view; (0, 0) if unknown."""
 
     def cancel(self) -> None:
         """Stop all work; later calls fail."""

@@ -1,4 +1,4 @@
-"""The runner on DataFusion: the same bundles, embedded, without a cluster or a JVM.
+"""The DataFusion runner: runs the same bundles in process, without a cluster or a JVM.
 
-Stored Substrait plans are run first, translated SQL where there is none.
+It runs stored Substrait plans, and falls back to translated SQL where there is no plan.
 """

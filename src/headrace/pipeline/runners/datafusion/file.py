@@ -1,4 +1,7 @@
-"""Rows as Parquet files, laid out as Spark lays them out."""
+"""Writes rows as Parquet files, in the layout that Spark uses.
+
+A schema and record batches enter; files in a local or remote folder leave, partitioned Hive style.
+"""
 
 import resource
 from collections.abc import Iterable, Sequence
@@ -14,7 +17,7 @@ from headrace.pipeline.place import Place
 _ROWS_PER_FILE = 5_000_000
 _ROWS_PER_GROUP = 1 << 17
 _MOST_PARTITIONS = (1 << 31) - 1
-"""As many as there are: Spark has no limit either."""
+"""Effectively unlimited: Spark has no limit either."""
 _MOST_OPEN_FILES = 512
 
 
@@ -25,7 +28,7 @@ def write_rows(
     *,
     partition_by: Sequence[str],
 ) -> None:
-    """Write rows in their order; the values of partition columns are only in names of folders."""
+    """Write rows in order; partition column values are stored only in the folder names."""
     folder = Place.of(folder)
     if folder.is_local:
         folder.path.mkdir(parents=True, exist_ok=True)
@@ -51,7 +54,7 @@ def write_rows(
 
 
 def _open_files() -> int:
-    """How many files may be open at once: a quarter of what the process may open."""
+    """Return how many files may be open at once: at most a quarter of the process limit."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     is_limited = soft != resource.RLIM_INFINITY
     return max(1, min(_MOST_OPEN_FILES, soft // 4)) if is_limited else _MOST_OPEN_FILES

@@ -1,7 +1,7 @@
-"""Views on DataFusion: the stored plan over the same pinned files, which Headrace itself reads.
+"""Runs views on DataFusion: the stored plan over the same pinned files, read by Headrace.
 
-The plan knows tables and columns by their folded names. Results get the author's names and
-Spark's types, so that both runners write the same tables.
+Plans refer to tables and columns by their folded names. Results get the author's names and Spark's
+types, so that both runners write the same tables.
 """
 
 import logging
@@ -68,28 +68,29 @@ _SETTLED_RULES = (
     *("common_sub_expression_eliminate", "extract_leaf_expressions"),
     *("push_down_leaf_projections", "optimize_projections"),
 )
-"""The rules of DataFusion's optimizer that a stored plan has behind it. It runs as it is stored;
-only functions that are words for others are still to be replaced."""
+"""The DataFusion optimizer rules that were already applied to a stored plan. The plan runs as it is
+stored; only the rules that replace function aliases still have to run."""
 
 _PLANNED_FOR_THIS = "datafusion "
-"""A plan that was made for Spark is a sketch; the SQL beside it is exact."""
+"""A plan that was made for Spark is only a sketch; the SQL stored next to it is exact."""
 _UNFENCED = "__rows"
 _FENCE = 1 << 62
-"""A limit that limits nothing, and that no filter is moved across. A dataset's filters would be
-evaluated by pyarrow, for which NaN is above nothing and `NOT IN` keeps nulls."""
+"""A limit that limits nothing, but that no filter is pushed through. Otherwise pyarrow would
+evaluate the filters of a dataset, and there NaN is greater than nothing and `NOT IN` keeps
+nulls."""
 
 
 class DataFusionRunner:
     """Computes views in this process."""
 
     def __init__(self, context: RunnerContext) -> None:
-        """Start with nothing kept."""
+        """Start without kept results."""
         self._context = context
         self._kept: dict[str, pa.Table] = {}
         self._raised: dict[str, HeadraceError] = {}
-        """By view, what the readers of its sources raised first."""
+        """The first error that a source reader raised, by view."""
         self._fallbacks: dict[str, list[str]] = {}
-        """By view, why its stored plan, or that of one that it inlines, was not run."""
+        """Why the stored plan of a view, or of a view that it inlines, was not run; by view."""
         self._lock = Lock()
         self._cancelled = Event()
 
@@ -110,29 +111,29 @@ class DataFusionRunner:
             raise raised from error
 
     def merge(self, write: OutputWrite, snapshot: Snapshot | None) -> Replacement:
-        """Work out how the rows of a view change its table."""
+        """Compute how the rows of a view change its table."""
         memory_bytes = self._context.profile.memory_bytes
         return merge_embedded(write, snapshot, memory_bytes=memory_bytes)
 
     def release(self, name: str) -> None:
-        """Let go of a kept result."""
+        """Release a result that is kept in memory."""
         with self._lock:
             self._kept.pop(name, None)
 
     def progress(self, view: str) -> tuple[int, int]:  # noqa: ARG002
-        """DataFusion does not tell."""
+        """Return (0, 0): DataFusion does not report progress."""
         return 0, 0
 
     def cancel(self) -> None:
-        """Stop everything before its next batch."""
+        """Stop all work before its next batch."""
         self._cancelled.set()
 
     def close(self) -> None:
-        """Let go of all kept results."""
+        """Release all kept results."""
         self._kept.clear()
 
     def _compute(self, task: ViewTask) -> ViewResult:
-        _session, frame = self._frame(task, task.plan)  # which must outlive its rows
+        _session, frame = self._frame(task, task.plan)  # the session must outlive its rows
         schema = _result_schema(frame, task.plan)
         frame = _ordered(frame, schema, task.order_by)
         digester = Digester(schema)
@@ -154,22 +155,22 @@ class DataFusionRunner:
         profile = self._context.profile
         settings = profile.datafusion_settings()
         kernels = [name for plan in plans for name in kernels_in(plan.datafusion_sql or "")]
-        if tier is Tier.CANONICAL or row_ordered(kernels):  # the order of rows must not vary
+        if tier is Tier.CANONICAL or row_ordered(kernels):  # the row order must not vary
             settings |= {"datafusion.execution.target_partitions": "1"}
         runtime = RuntimeEnvBuilder().with_disk_manager_os()
         runtime = runtime.with_fair_spill_pool(profile.memory_bytes)
         return planning_context(self._context.settings, settings.items(), runtime=runtime)
 
     def _frame(self, task: ViewTask, plan: ViewPlan) -> tuple[SessionContext, DataFrame]:
-        """A view as a query of a session of its own, in which all that it reads is registered."""
+        """Return a view as a query in its own session, with everything that it reads registered."""
         if plan.refused is not None:
             raise ViewRefusedError(refusals={plan.name: plan.refused})
         if plan.substrait is not None and plan.key.engine.startswith(_PLANNED_FOR_THIS):
             try:
                 return self._stored(task, plan, plan.substrait)
-            except HeadraceError:  # of a table function, or of a view that is computed for this one
+            except HeadraceError:  # raised by a table function, or by a view computed for this one
                 raise
-            except Exception as error:  # DataFusion raises bare exceptions, whatever is wrong
+            except Exception as error:  # DataFusion raises bare exceptions for every kind of error
                 if plan.datafusion_sql is None:
                     raise
                 _LOGGER.warning("the stored plan of %s cannot be read back: %s", plan.name, error)
@@ -185,7 +186,7 @@ class DataFusionRunner:
     def _stored(
         self, task: ViewTask, plan: ViewPlan, substrait: bytes
     ) -> tuple[SessionContext, DataFrame]:
-        """The plan as it is stored; not all that DataFusion can write can it read back."""
+        """Return the stored plan; DataFusion cannot read back every plan that it can write."""
         plans = (*task.inlined, plan)
         session = self._session(plans, plan.header.tier)
         self._register_functions(session, plans)
@@ -198,13 +199,13 @@ class DataFusionRunner:
             session.remove_optimizer_rule(rule)
         logical = Consumer.from_substrait_plan(session, Serde.deserialize_bytes(substrait))
         frame = session.create_dataframe_from_logical_plan(logical)
-        frame.execution_plan()  # what cannot be run is known before a row is
+        frame.execution_plan()  # fail before the first row if the plan cannot run
         return session, frame
 
     def _translated(
         self, task: ViewTask, plan: ViewPlan, sql: str
     ) -> tuple[SessionContext, DataFrame]:
-        """The translation of the author's text."""
+        """Return the query that the author's SQL was translated to."""
         plans = (*task.inlined, plan)
         session = self._session(plans, plan.header.tier)
         self._register_functions(session, plans)
@@ -214,7 +215,7 @@ class DataFusionRunner:
         return session, session.sql(sql)
 
     def _register_functions(self, session: SessionContext, plans: Iterable[ViewPlan]) -> None:
-        """Make known the functions that plans call."""
+        """Register the functions that the plans call."""
         catalog = self._context.catalog
         for plan in plans:
             if plan.sql is None:
@@ -226,13 +227,13 @@ class DataFusionRunner:
                     register_function(session, catalog[name], len(call.expressions))
 
     def _relation(self, task: ViewTask, name: str) -> RowDataset:
-        """What a plan reads under a name; what its reader raises is kept for `compute`."""
+        """Return the rows that a plan reads by name; reader errors are kept for `compute`."""
         rows = self._named(task, name)
         rows.witness = partial(self._raised.setdefault, task.plan.name)
         return rows
 
     def _named(self, task: ViewTask, name: str) -> RowDataset:
-        """A source, the rows of a table function, or the result of a view."""
+        """Return a source, the rows of a table function, or the result of a view."""
         call = parse_table_call(name)
         if call is not None:
             return self._called(call)
@@ -244,7 +245,7 @@ class DataFusionRunner:
             return batch_dataset(source.schema, source.batches)
         if name in task.upstream:
             return self._upstream(task.upstream[name], task.planned.get(name))
-        # A view that nobody keeps and that is no part of the plan: it is computed for this one.
+        # A view that is neither kept nor part of the plan is computed for this one.
         plan = next(plan for plan in task.inlined if plan.name == name)
         _, frame = self._frame(task, plan)
         schema = _result_schema(frame, plan)
@@ -252,7 +253,7 @@ class DataFusionRunner:
         return batch_dataset(schema, rows.to_batches)
 
     def _called(self, call: TableCall) -> RowDataset:
-        """The rows of a table function."""
+        """Return the rows of a table function."""
         rows = call.compute(self._context.catalog, planning_context(self._context.settings))
         return batch_dataset(rows.schema, rows.to_batches)
 
@@ -277,7 +278,7 @@ class DataFusionRunner:
 
 
 def _ordered(frame: DataFrame, schema: pa.Schema, order_by: Sequence[str]) -> DataFrame:
-    """The rows in an order of columns, named as in the result."""
+    """Sort rows by columns, named as in the result."""
     if not order_by:
         return frame
     places = {name.casefold(): place for place, name in enumerate(schema.names)}
@@ -291,7 +292,7 @@ def _quoted(name: str) -> str:
 
 
 def _result_schema(frame: DataFrame, plan: ViewPlan) -> pa.Schema:
-    """The author's names and Spark's types; of decimals, those that a contract promises."""
+    """Return the author's names and Spark's types, with decimals as a contract promises them."""
     given = spark_schema(frame.schema())
     planned = plan.arrow_schema
     names = given.names if planned is None else planned.names
@@ -304,7 +305,7 @@ def _result_schema(frame: DataFrame, plan: ViewPlan) -> pa.Schema:
 
 
 def _plans(frame: DataFrame, task: ViewTask) -> dict[PlanStage, str]:
-    """The plans of a frame whose rows have all been taken."""
+    """Return the plans of a frame whose rows have all been read."""
     plan = frame.execution_plan()
     plans = {
         PlanStage.SQL: task.plan.datafusion_sql or "",
@@ -318,7 +319,7 @@ def _plans(frame: DataFrame, task: ViewTask) -> dict[PlanStage, str]:
 
 
 def _analysed(plan: ExecutionPlan) -> str:
-    """What each operator of an executed plan did; nothing is run for it again."""
+    """Return what each operator of an executed plan did; nothing is run again."""
     measured = iter(plan.collect_metrics())
     current = next(measured, None)
     lines = []

@@ -1,8 +1,8 @@
-"""Pinned files as a table of DataFusion: Headrace reads the rows, batch by batch.
+"""Presents pinned files as a DataFusion table: Headrace reads the rows, batch by batch.
 
-DataFusion takes a pyarrow dataset and asks it for columns; this one answers with Headrace's own
-reader, which knows deletion vectors, column mapping and widened types. Nothing is held in memory
-but the batches on their way.
+DataFusion accepts a pyarrow dataset and asks it for columns; this one answers with Headrace's own
+reader, which supports deletion vectors, column mapping and widened types. Only the batches in
+flight are held in memory.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -19,21 +19,21 @@ from headrace.rows.option import RowOptions
 from headrace.table import Snapshot
 
 Opener = Callable[[Sequence[str]], Iterator[pa.RecordBatch]]
-"""Opens the rows anew, with the named columns in that order."""
+"""Opens the rows again, with the named columns in that order."""
 Witness = Callable[[HeadraceError], object]
-"""Hears what a reader raises: of an error that goes through DataFusion only the text is left."""
+"""Receives the errors of a reader: only the text of an error survives DataFusion."""
 
 
 class RowDataset(ds.Dataset):  # type: ignore[misc]
-    """A dataset whose rows are opened anew for every scan of it."""
+    """A dataset that opens its rows again for every scan."""
 
     def __new__(cls, *_: Any) -> Self:
-        """Make one without files: those of pyarrow have some."""
+        """Create a dataset without files, which those of pyarrow have."""
         made: Self = ds.Dataset.__new__(cls)
         return made
 
     def __init__(self, schema: pa.Schema, open_rows: Opener) -> None:
-        """Take the columns, and who opens the rows."""
+        """Take the columns, and the function that opens the rows."""
         self._schema, self._open = schema, open_rows
         self.witness: Witness | None = None
 
@@ -43,13 +43,13 @@ class RowDataset(ds.Dataset):  # type: ignore[misc]
         return self._schema
 
     def get_fragments(self, filter: Any = None) -> Iterator["_Fragment"]:  # noqa: A002, ARG002
-        """One: the reader itself reads several files at once."""
+        """Return one fragment: the reader itself reads several files in parallel."""
         return iter([_Fragment(self)])
 
     def scanner(self, columns: Sequence[str] | None = None, **options: Any) -> ds.Scanner:
         """Open the rows."""
         wanted = self._schema.names if columns is None else list(columns)
-        read = wanted or self._schema.names[:1]  # rows without columns would not be counted
+        read = wanted or self._schema.names[:1]  # batches without columns would lose the row count
         schema = pa.schema([self._schema.field(name) for name in read])
         reader = pa.RecordBatchReader.from_batches(schema, self._rows(read))
         return ds.Scanner.from_batches(reader, columns=wanted, filter=options.get("filter"))
@@ -64,7 +64,7 @@ class RowDataset(ds.Dataset):  # type: ignore[misc]
 
 
 class _Fragment:
-    """What DataFusion scans of a dataset."""
+    """The single fragment of a dataset, which DataFusion scans."""
 
     def __init__(self, dataset: RowDataset) -> None:
         self._dataset = dataset
@@ -76,12 +76,12 @@ class _Fragment:
 def snapshot_dataset(
     snapshot: Snapshot, *, kept_by: str | None, planned: pa.Schema | None = None
 ) -> RowDataset:
-    """All rows of the files that a condition of the kernel leaves, under folded names.
+    """Return all rows of the files that a kernel predicate keeps, under folded names.
 
     Args:
         snapshot: The table.
-        kept_by: The condition.
-        planned: The columns as plans know them, where these know that a column has no nulls.
+        kept_by: The predicate.
+        planned: The columns as plans know them, where plans know that a column has no nulls.
     """
     schema = spark_schema(snapshot.schema)
     spelled = {field.name.casefold(): field.name for field in schema}
@@ -109,7 +109,7 @@ def snapshot_dataset(
 def batch_dataset(
     schema: pa.Schema, open_batches: Callable[[], Any], *, planned: pa.Schema | None = None
 ) -> RowDataset:
-    """Rows that come as batches of all columns, under folded names; as for `snapshot_dataset`."""
+    """Like `snapshot_dataset`, for rows that arrive as batches of all columns."""
     known = _as_planned(folded(schema), planned)
 
     def open_rows(columns: Sequence[str]) -> Iterator[pa.RecordBatch]:

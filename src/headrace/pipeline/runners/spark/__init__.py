@@ -1,4 +1,4 @@
-"""The runner on Spark: views are run as their authors wrote them.
+"""The Spark runner: runs views as their authors wrote them.
 
-A Spark session enters; functions and views are known to it, and it tells what builders read.
+A Spark session enters; functions and views are registered in it, and it reports what builders read.
 """

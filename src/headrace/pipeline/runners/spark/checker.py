@@ -98,7 +98,7 @@ class SparkChecker:
         missing = next((parameters[key] for key in _MISSING if key in parameters), None)
         named = _QUOTED.findall(missing or "") or [missing or ""]
         line, column = _place(sql, error, named[-1])
-        if sql != plan.sql:  # the positions are those of the text with calls written out
+        if sql != plan.sql:  # positions refer to the text with expanded calls
             line, column = _line_and_column(plan.sql or "", _word_start(plan.sql or "", named[-1]))
         hint = ""
         if missing is not None:

@@ -90,7 +90,7 @@ class _Expansion:
         if first < close and words[first].text.casefold() in {"distinct", "all"}:
             modifier = f"{words[first].text} "
         values = self._values(function, arguments)
-        if values is None:  # what is wrong with it has been said when the view was planned
+        if values is None:  # planning has already reported what is wrong
             return None, place
         name = self._sql[words[place].start : words[place].end + 1]
         after = close + 1

@@ -1,4 +1,4 @@
-"""Folders of Parquet files, as Spark writes and reads them through its own file systems."""
+"""Reads and writes folders of Parquet files through Spark's own file systems."""
 
 from collections.abc import Sequence
 
@@ -18,7 +18,7 @@ _WITHOUT_MARK = {"mapreduce.fileoutputcommitter.marksuccessfuljobs": "false"}
 
 
 def write_folder(frame: DataFrame, folder: Place, *, partition_by: Sequence[str]) -> None:
-    """Write rows as files, without a mark beside them that says so.
+    """Write rows as files, without a `_SUCCESS` marker.
 
     Raises:
         FileSystemMissingError: Spark lacks the file system of the folder's store.
@@ -31,7 +31,7 @@ def write_folder(frame: DataFrame, folder: Place, *, partition_by: Sequence[str]
 
 
 def read_folder(session: SparkSession, folder: Place, schema: pa.Schema) -> DataFrame:
-    """Read the rows of a folder of files under the columns that they were written with."""
+    """Read a folder of files with the schema that they were written with."""
     address = remote_address(folder.uri, folder.options)
     reader = session.read.schema(schema_text(schema))
     reader = reader.options(**hadoop_settings(address, folder.options))

@@ -61,7 +61,7 @@ class SparkExecutions:
                 self._spark.setLocalProperty(name, None)  # type: ignore[arg-type]
 
     def progress(self, view: str) -> tuple[int, int]:
-        """Return the numbers of finished and of known tasks of a view."""
+        """Return the numbers of finished and known tasks of a view."""
         tracker = self._tracker
         done = known = 0
         for job in tracker.getJobIdsForGroup(self._id(view)):
@@ -78,7 +78,7 @@ class SparkExecutions:
         self._cancelled.set()
         scheduler = self._spark._jsc.sc()  # noqa: SLF001  (PySpark knows only jobs that are there)
         for group in list(self._active):
-            # A view may be just about to submit its job: that one must not start either.
+            # A view may be about to submit its job, which must not start either.
             scheduler.cancelJobGroupAndFutureJobs(group)
 
     def _id(self, view: str) -> str:

@@ -1,7 +1,7 @@
 """Runs views on Spark: the author's SQL unchanged, over exactly the pinned files.
 
-Each view has a session of its own next to the given one, so that its settings, functions and tables
-are private. Its jobs form a group, so that they can be counted and cancelled.
+Each view has its own session next to the given one, so that its settings, functions and tables are
+private. Its jobs form a group, so that they can be counted and cancelled.
 """
 
 from threading import Lock

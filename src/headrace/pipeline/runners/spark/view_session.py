@@ -49,7 +49,7 @@ def changed_settings(session: SparkSession | None) -> dict[str, str]:
 
 
 def unplanned_settings(session: SparkSession, plan: ViewPlan) -> Iterator[str]:
-    """Yield the settings that a view was not planned with, as reasons to distrust its key."""
+    """Yield the settings that a view was not planned with, as reasons not to trust its key."""
     planned = plan.key.settings
     actual = _changed(session.conf.getAll)
     for name in sorted(actual):

@@ -1,4 +1,4 @@
-"""Finds out from Spark's analysed plan whether a query is deterministic."""
+"""Determines from Spark's analysed plan whether a query is deterministic."""
 
 from pyspark.sql import DataFrame
 
