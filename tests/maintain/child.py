@@ -1,6 +1,7 @@
-"""What the process tests run: commits, a compaction or a clean-up, killed at some operation.
+"""The child of the process tests: it commits, compacts or cleans up, and may kill itself.
 
-`python -m tests.maintain.child TABLE WORK [KILL_AT before|after]`
+Run as `python -m tests.maintain.child TABLE WORK [KILL_AT before|after]`. It kills itself before or
+after the store operation number `KILL_AT`.
 """
 
 import os
@@ -23,7 +24,7 @@ EAGER = StateSettings(retention_versions=0, retention_hours=0, min_manifest_age_
 
 
 class KilledStore(LocalStore):
-    """A local store that ends its process before or after one of its operations."""
+    """A local store that kills its process before or after one of its operations."""
 
     def __init__(self, root: str, *, at: int, when: str) -> None:
         super().__init__(root)

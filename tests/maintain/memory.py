@@ -1,7 +1,7 @@
-"""A writable store in memory, with a clock of its own, that can be watched and disturbed.
+"""A writable in-memory store with its own clock, which tests can observe and disturb.
 
-Every operation calls `before` and `after`, which tests use to fail it, to end the process, or to
-let another writer go first.
+Every operation calls `before` and `after`. Tests use these hooks to fail it, to end the process, or
+to let another writer go first.
 """
 
 import io
@@ -37,7 +37,7 @@ class MemoryStore(WritableStore):
         self.lock = threading.Lock()
 
     def sharing(self) -> "MemoryStore":
-        """Another client of the same objects, with hooks of its own."""
+        """Return another client of the same objects, with its own hooks."""
         other = MemoryStore(self.objects)
         other.modified, other.lock, other.now_ms = self.modified, self.lock, self.now_ms
         return other

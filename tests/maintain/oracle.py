@@ -1,4 +1,4 @@
-"""A state read in the simplest way there is: fastavro alone, sharing no code with Headrace."""
+"""Read a state in the simplest way: with fastavro alone, sharing no code with Headrace."""
 
 import gzip
 import io
@@ -38,7 +38,7 @@ def record_of(objects: Mapping[str, bytes], version: int, root: str = ROOT) -> d
 
 
 def read(objects: Mapping[str, bytes], version: int | None = None, root: str = ROOT) -> Read:
-    """A state as a reader sees it that knows plain tombstones alone."""
+    """Read a state like a reader that only knows plain tombstones."""
     version = states(objects, root)[-1] if version is None else version
     record = record_of(objects, version, root)
     hidden = set(record["tombstones"])
@@ -60,7 +60,7 @@ def read(objects: Mapping[str, bytes], version: int | None = None, root: str = R
 
 @lru_cache(maxsize=4096)
 def _records(content: bytes) -> tuple[dict[str, Any], ...]:
-    """Return the records of a manifest; states share manifests, so that each is decoded once."""
+    """Return the records of a manifest; states share manifests, so each is decoded once."""
     return tuple(fastavro.reader(io.BytesIO(content)))  # type: ignore[arg-type]
 
 
@@ -73,7 +73,7 @@ def actions(content: bytes) -> list[dict[str, Any]]:
 
 
 def replay_json(objects: Mapping[str, bytes], root: str = ROOT) -> dict[str, int]:
-    """The live files of a log by its version files and JSON checkpoints alone."""
+    """Return a log's live files, using only its version files and JSON checkpoints."""
     names = sorted(path.rpartition("/")[2] for path in objects if path.startswith(f"{root}/"))
     checkpoints = [name for name in names if name.endswith(".checkpoint.json")]
     files: dict[str, int] = {}

@@ -1,12 +1,11 @@
-"""Every interleaving of two writers: a scheduler that lets one of them take one store operation.
+"""Run every interleaving of two writers, one store operation at a time.
 
-The writers are real and run in threads; each stops before every operation until it is chosen. A
-schedule is a list of choices. `explore` runs one schedule after another, depth first, until all
-choices at all points have been taken.
+The writers are real and run in threads; each waits before every operation until it is chosen. A
+schedule is a list of choices. `explore` runs all schedules, depth first.
 
-Operations on manifests commute: each is written once, under a name of its own. So do those on
-version files, which these writers do not write, and on the hint, which nobody believes. By default
-only operations on states are points of choice; `HEADRACE_ALL_OPERATIONS` makes all of them so.
+Operations on manifests commute: each is written once, under its own name. So do those on version
+files, which these writers do not write, and on the hint, which is never trusted. By default, only
+operations on states are points of choice; `HEADRACE_ALL_OPERATIONS` adds all others.
 """
 
 import os
@@ -21,7 +20,7 @@ _EVERY_OPERATION = bool(os.environ.get("HEADRACE_ALL_OPERATIONS"))
 
 
 class _Turn:
-    """One writer in a thread of its own, which waits for its turn before every operation."""
+    """One writer in its own thread, which waits for its turn before every operation."""
 
     def __init__(self, store: MemoryStore, writer: Writer) -> None:
         self.result: object = None
@@ -35,7 +34,7 @@ class _Turn:
         self._waits.acquire()
 
     def step(self) -> None:
-        """Take one operation, and run on to the next."""
+        """Run one operation, and continue until the next."""
         self._go.release()
         self._waits.acquire()
 
@@ -57,7 +56,7 @@ class _Turn:
 def run_schedule(
     store: MemoryStore, writers: tuple[Writer, Writer], choices: list[int]
 ) -> tuple[list[int], list[object]]:
-    """Run two writers; where the choices end, the first that can goes on."""
+    """Run two writers; after the last choice, the first that can run continues."""
     turns = [_Turn(store, writer) for writer in writers]
     taken: list[int] = []
     while not all(turn.is_done for turn in turns):
@@ -72,7 +71,7 @@ def run_schedule(
 def explore(
     make: Callable[[], MemoryStore], writers: tuple[Writer, Writer]
 ) -> Iterator[tuple[MemoryStore, list[int], list[object]]]:
-    """Run all schedules; each gives its store, the choices taken and what the writers returned."""
+    """Run all schedules; yield the store, the choices taken and the results of the writers."""
     prefix: list[int] | None = []
     while prefix is not None:
         store = make()
@@ -82,7 +81,7 @@ def explore(
 
 
 def _next(taken: list[int]) -> list[int] | None:
-    """The next schedule in order: the last 0 becomes a 1, where the second writer can still run."""
+    """Return the next schedule: the last 0 becomes a 1 if the second writer can still run."""
     for at in range(len(taken) - 1, -1, -1):
         if taken[at] == 0 and 1 in taken[at:]:
             return [*taken[:at], 1]

@@ -9,7 +9,7 @@ from headrace.maintain.writer import StateWriter
 from tests.maintain.memory import MemoryStore
 
 PLAIN = StateSettings(backoff_ms=0, max_manifests=10_000, tombstone_threshold=1e6)
-"""Settings under which nothing is compacted by itself."""
+"""Settings that disable automatic compaction."""
 
 
 def metadata(
@@ -42,7 +42,7 @@ def writer(store: MemoryStore, settings: StateSettings = PLAIN, **more: Any) -> 
 
 
 def table(*paths: str, settings: StateSettings = PLAIN) -> MemoryStore:
-    """A log whose first state has these files."""
+    """Write a log whose first state has these files."""
     store = MemoryStore()
     writer(store, settings).commit([entry(path) for path in paths], metadata=metadata())
     return store

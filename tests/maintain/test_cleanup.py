@@ -1,4 +1,4 @@
-"""Clean-up: what goes, what stays, and that it would rather do nothing than harm."""
+"""Clean-up: what it deletes, what it keeps, and that it does nothing rather than harm."""
 
 import msgspec
 import pytest
@@ -119,7 +119,7 @@ def test_a_manifest_that_a_newer_state_names_is_spared() -> None:
     clock = later(store, 1)
     plan = plan_cleanup(store, INDEXTABLES_HOME, settings=settings, clock_ms=clock)
     assert plan.manifests
-    # A commit that names them again comes between the plan and its execution.
+    # A commit that references them again happens between the plan and its execution.
     path = f"_transaction_log/state-v{5:020}/_manifest.avro"
     store.objects[path] = store.objects[f"_transaction_log/state-v{3:020}/_manifest.avro"]
     run_cleanup(store, INDEXTABLES_HOME, plan)

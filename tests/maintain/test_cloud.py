@@ -1,4 +1,4 @@
-"""A whole life of a state on every kind of store: written, read, compacted, cleaned."""
+"""The life of a state on every kind of store: written, read, compacted, cleaned."""
 
 import urllib.request
 from collections.abc import Iterator
@@ -66,7 +66,7 @@ def test_a_large_manifest_goes_up_in_parts_before_its_state(s3: Place) -> None:
 
 
 class LateListing:
-    """A store whose listings lag: they show what was there when it was opened."""
+    """A store with stale listings: they show what existed when it was opened."""
 
     def __init__(self, store: WritableStore) -> None:
         self._store = store

@@ -1,4 +1,4 @@
-"""Statements end to end, on the local disk, over copies of real logs and of our own."""
+"""Statements end to end on local disk, over copies of real logs and of our own."""
 
 import os
 import shutil
@@ -150,7 +150,7 @@ def test_purge_cleans_old_states_and_keeps_the_newest_three(table: Path) -> None
     for number in range(4):
         StateWriter(store).commit([entry(f"part-{number}.split")])
     age(table, 24 * 30)
-    for path in table.rglob("_manifest.avro"):  # the states say themselves that they are young
+    for path in table.rglob("_manifest.avro"):  # the states themselves record that they are recent
         assert path.exists()
     sql(f"PURGE INDEXTABLE '{table}' OLDER THAN 7 DAYS")
     assert oracle.states(objects(table)) == [1, 2, 3, 4, 5, 6]

@@ -1,4 +1,4 @@
-"""Incremental commits: what is written, what is reused, and what the counts say."""
+"""Incremental commits: what they write, what they reuse, and what they count."""
 
 import msgspec
 import pytest

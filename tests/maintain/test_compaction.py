@@ -1,4 +1,4 @@
-"""Compaction: when, of what, in which order, and that it changes no file."""
+"""Compaction: when it runs, on which manifests, in which order; it changes no live file."""
 
 import io
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The state of a Delta table: equal to its live files at every version, and anchored in its log."""
+"""A Delta table's state equals its live files at every version, and is anchored in its log."""
 
 import io
 import json
@@ -29,7 +29,7 @@ def objects(table: Path) -> dict[str, bytes]:
 
 
 def state_files(table: Path) -> dict[Key, int]:
-    """The live files of the newest state, by fastavro alone: versioned tombstones applied."""
+    """Return the newest state's live files, with versioned tombstones, by fastavro alone."""
     found = objects(table)
     newest = max(path for path in found if path.endswith("_manifest.avro"))
     (record,) = fastavro.reader(io.BytesIO(found[newest]))
@@ -60,7 +60,7 @@ def _dv_id(found: dict[str, Any] | None) -> str | None:
 
 
 def scanned(table: Path) -> dict[Key, int]:
-    """The live files by a naive replay of the commits."""
+    """Return the live files, by a naive replay of the commits."""
     live: dict[Key, int] = {}
     for path in sorted((table / "_delta_log").glob("*.json")):
         lines = [json.loads(line) for line in path.read_text().splitlines()]
@@ -171,7 +171,7 @@ def test_compacting_the_state_of_a_delta_table_changes_no_file(tmp_path: Path) -
 
 
 def test_compaction_keeps_the_bounds_of_mapped_columns(tmp_path: Path) -> None:
-    """The columns were renamed so that each has the physical name that the other had."""
+    """The columns were renamed so that each now has the other's physical name."""
     opened = metadata(properties={"delta.columnMapping.mode": "name"})
     schema = json.loads(opened["metaData"]["schemaString"])
     physical = {"id": "id", "part": "n", "n": "part"}

@@ -1,4 +1,4 @@
-"""Random histories of a log against a dictionary: no file lost, none resurrected, exact counts."""
+"""Random histories against a dictionary: no file is lost or resurrected, and counts are exact."""
 
 import msgspec
 import pytest
@@ -30,11 +30,11 @@ some_paths = st.lists(paths, max_size=4, unique=True)
 
 
 class Crash(BaseException):
-    """The process ends here."""
+    """Simulates the end of the process."""
 
 
 class History(RuleBasedStateMachine):
-    """Files come and go; processes crash at any operation; states are compacted and cleaned."""
+    """Add and remove files, crash at any operation, compact and clean states."""
 
     @initialize()
     def create(self) -> None:
@@ -59,7 +59,7 @@ class History(RuleBasedStateMachine):
 
     @rule(adds=some_paths, removes=some_paths, other=some_paths)
     def two_writers(self, adds: list[str], removes: list[str], other: list[str]) -> None:
-        """Another writer adds files between our reading of the base and our put."""
+        """Another writer adds files between our read of the base and our put."""
         mine = self.store.sharing()
 
         def interfere(operation: str, path: str) -> None:

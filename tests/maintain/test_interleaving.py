@@ -1,4 +1,4 @@
-"""Two writers in every order: no commit is lost, doubled or half seen."""
+"""Two writers in every order: no commit is lost, duplicated or seen in part."""
 
 import os
 from collections.abc import Callable
@@ -27,7 +27,7 @@ def replacing(path: str, *, size: int) -> Writer:
 
 
 LONGER = [removing("a"), replacing("a", size=3)] if os.environ.get("HEADRACE_SOAK") else []
-"""More commits beside a compaction, for the long run."""
+"""More commits concurrent with a compaction, for the soak run."""
 
 
 def compacting(store: MemoryStore) -> object:
@@ -59,7 +59,7 @@ def test_a_file_is_removed_by_one_writer_and_the_other_is_told() -> None:
     for store, results in all_schedules(lambda: table("a", "b"), removing("a"), removing("a")):
         assert oracle.read(store.objects).files == {"b": 10}
         kinds = sorted(type(result).__name__ for result in results)
-        if kinds == ["CommitResult", "CommitResult"]:  # one began after the other's commit
+        if kinds == ["CommitResult", "CommitResult"]:  # one started after the other's commit
             assert sorted(result.removed for result in results) == [0, 1]
         else:
             assert kinds == ["CommitResult", "StateConflictError"]

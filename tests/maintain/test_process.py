@@ -1,7 +1,7 @@
-"""Processes: many that commit at once, and one that is killed at each of its store operations.
+"""Many processes that commit at once, and one that is killed at each store operation.
 
 `HEADRACE_SOAK` runs eight processes with 100 commits each and kills at every operation; otherwise
-a few stand for them.
+the tests run a small sample.
 """
 
 import os
@@ -74,7 +74,7 @@ def test_a_process_that_is_killed_anywhere_leaves_a_whole_table(work: str, tmp_p
             assert oracle.read(stored).files in (before, after)
             for version in oracle.states(stored):
                 oracle.read(stored, version)
-            # The next process goes on as if nothing had happened.
+            # The next process continues as if nothing had happened.
             result = StateWriter(LocalStore(str(table)), settings=PLAIN).commit([entry("next")])
             assert result.version == oracle.states(objects(table))[-1]
             assert "next" in oracle.read(objects(table)).files

@@ -1,4 +1,4 @@
-"""What the writer writes, the reader reads: files, partitions, and changes across a compaction."""
+"""The reader reads what the writer writes: files, partitions, and changes across a compaction."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Many tombstones, large legacy logs, and what travels between processes."""
+"""Many tombstones, large legacy logs, and the data sent between processes."""
 
 import json
 import pickle

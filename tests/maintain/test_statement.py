@@ -1,4 +1,4 @@
-"""The grammar of the statements: every form, every synonym, and what is not ours."""
+"""The grammar of the statements: every form, every synonym, and statements that are not ours."""
 
 import pytest
 

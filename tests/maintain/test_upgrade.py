@@ -1,4 +1,4 @@
-"""Logs of version files and JSON checkpoints: read, upgraded, written to, and left again."""
+"""Logs of version files and JSON checkpoints: read, upgraded, written to, their states dropped."""
 
 import gzip
 import json
@@ -33,7 +33,7 @@ def encoded(lines: list[dict[str, Any]], form: str = "plain") -> bytes:
 
 
 def legacy(*, form: str = "plain", protocol: int = 2, checkpoint: str | None = None) -> MemoryStore:
-    """Versions 0 to 4, and perhaps a JSON checkpoint at version 2."""
+    """Write versions 0 to 4, and optionally a JSON checkpoint at version 2."""
     first: list[dict[str, Any]] = [
         {"protocol": {"minReaderVersion": protocol, "minWriterVersion": protocol}},
         {"metaData": metadata()},

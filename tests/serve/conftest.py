@@ -1,4 +1,4 @@
-"""A small lake, and servers over it that listen on this machine alone."""
+"""A small lake, and servers over it that only listen on this machine."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,13 +19,13 @@ Start = Callable[..., RunningServer]
 
 @pytest.fixture(scope="session")
 def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the table `events`."""
+    """Write a folder with the table `events`."""
     return write_demo_lake(tmp_path_factory.mktemp("served")).parent
 
 
 @pytest.fixture
 def start(lake: Path) -> Iterator[Start]:
-    """Starts servers with settings of a test's own."""
+    """Return a function that starts servers with a test's own settings."""
     running: list[RunningServer] = []
 
     def start(**settings: Any) -> RunningServer:
@@ -61,7 +61,7 @@ def connection(server: RunningServer) -> Iterator[Connection]:
 
 @pytest.fixture(scope="session")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the C library, compiled for this Python."""
+    """Compile the C library for this Python, and return its folder."""
     folder = tmp_path_factory.mktemp("library")
     build_cabi(folder)
     return folder

@@ -1,8 +1,8 @@
-"""Fuzzing that takes minutes: `make serve-fuzz` runs it.
+"""Fuzz the server for several minutes; run by `make serve-fuzz`.
 
-schemathesis makes requests from the OpenAPI description of a running server, and fails on any
-status of 500 and on answers that the description does not have. atheris drives the reader of
-predicates by coverage, and fails on anything but a typed error.
+schemathesis generates requests from the OpenAPI description of a running server, and fails on any
+status of 500 and on responses that the description does not list. atheris fuzzes the predicate
+parser, guided by coverage, and fails on anything but a typed error.
 """
 
 import json
@@ -32,7 +32,7 @@ SECONDS = int(os.environ.get("HEADRACE_FUZZ_SECONDS", "60"))
 
 
 def fuzz_interface() -> None:
-    """Requests of every kind that the description allows, and of those that it does not."""
+    """Send requests of every kind that the description allows, and of kinds that it does not."""
     with tempfile.TemporaryDirectory() as folder:
         lake = write_demo_lake(Path(folder)).parent
         with RunningServer(ServerSettings(roots=(f"lake={lake}",), listen="127.0.0.1:0")) as server:
@@ -51,7 +51,7 @@ def fuzz_interface() -> None:
 
 
 def _about_one_table(description: dict[str, Any]) -> dict[str, Any]:
-    """The description for a lake with one table, so that most requests reach it."""
+    """Restrict the description to one table, so that most requests reach it."""
     found: dict[str, Any] = json.loads(json.dumps(description))
     found["components"]["schemas"]["Request"]["properties"]["table"] = {"enum": ["lake/events"]}
     for path in found["paths"].values():
@@ -62,14 +62,14 @@ def _about_one_table(description: dict[str, Any]) -> dict[str, Any]:
 
 
 def fuzz_predicates() -> None:
-    """Bytes of every kind to the readers of predicates and of requests."""
+    """Feed arbitrary bytes to the parsers of predicates and requests."""
     atheris = import_module("atheris")
     with atheris.instrument_imports(include=["json", "headrace.serve"]):
         for module in ("headrace.serve.condition", "headrace.serve.request"):
             reload(import_module(module))
 
     def one(content: bytes) -> None:
-        # Most bytes are no JSON at all, so each stands for a token.
+        # Most byte strings are not valid JSON, so each byte selects a token instead.
         tokens = "".join(_TOKENS[byte % len(_TOKENS)] for byte in content)
         for text in (content, "{" + tokens, '{"table": "t", "where": {' + tokens):
             for read in (condition.parse_condition, request.decode_request):

@@ -1,4 +1,4 @@
-"""What programs in other languages list, compared with the library, on all conformance tables."""
+"""Compare the listings of other languages' clients with the library, on all conformance tables."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ Listing = dict[str, list[str]]
 
 
 def small_tables() -> list[Fixture]:
-    """The conformance tables, but for those with very many files."""
+    """Return the conformance tables, except those with very many files."""
     found = fixture_params()
     if any(parameter.marks for parameter in found):
         pytest.skip("HEADRACE_TABLES is not set")
@@ -20,7 +20,7 @@ def small_tables() -> list[Fixture]:
 
 
 def parse_listing(text: str) -> Listing:
-    """The lines of each table, sorted; a refusal is one line."""
+    """Return the lines of each table, sorted; a refusal is a single line."""
     listing: Listing = {}
     for line in text.splitlines():
         word, _, rest = line.partition(" ")
@@ -28,7 +28,7 @@ def parse_listing(text: str) -> Listing:
             listing[rest] = []
         else:
             listing[next(reversed(listing))].append(line)
-    # What came before a refusal depends on how far the reader was ahead.
+    # The lines before a refusal depend on how far ahead the reader was.
     refused = ([line for line in lines if line.startswith("refused")] for lines in listing.values())
     return {
         name: why or sorted(lines)
@@ -37,7 +37,7 @@ def parse_listing(text: str) -> Listing:
 
 
 def expected_listing(table: Path) -> list[str]:
-    """The same from the library."""
+    """Return the expected lines, from the library."""
     try:
         batches = headrace.Table(table).snapshot().scan().batches(columns=["uri", "size_bytes"])
         rows = [row for batch in batches for row in batch.to_pylist()]

@@ -1,4 +1,4 @@
-"""A table whose commits are read as slowly as a test likes, and what a process of ours holds."""
+"""A table of many commits, a way to make reading them slow, and a wait for a condition."""
 
 import threading
 import time
@@ -15,13 +15,13 @@ COMMITS = 200
 
 
 def write_slow_table(folder: Path) -> Path:
-    """A table of many commits with a file each."""
+    """Write a table of many commits with one file each."""
     history = [[*opening(), add("first")], *([add(f"f{number}")] for number in range(COMMITS))]
     return write_history(folder / "slow", history)
 
 
 class Slowness:
-    """Makes each commit take its time, and counts those that were read."""
+    """Slows down each commit read, and counts the reads."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *, seconds: float) -> None:
         self.reads = 0
@@ -40,7 +40,7 @@ class Slowness:
 
 
 def wait_until(condition: Callable[[], bool], *, within_s: float) -> float:
-    """Wait for something to come true, and say how long it took."""
+    """Wait until the condition is true, and return how long it took."""
     start = time.monotonic()
     while not condition():
         assert time.monotonic() - start < within_s, "it did not come true in time"

@@ -1,4 +1,4 @@
-"""Requests that are small on the wire and large in memory: each is refused, and not unpacked."""
+"""Requests that are small on the wire and large in memory are refused without decompression."""
 
 import gzip
 import json

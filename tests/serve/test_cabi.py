@@ -1,4 +1,4 @@
-"""The C library: built here, and called by programs in C."""
+"""The C library: built here, and called by C programs."""
 
 import shutil
 import subprocess

@@ -1,4 +1,4 @@
-"""The client in Python: what a server gives is what the library gives."""
+"""The Python client: a server returns what the library returns."""
 
 import asyncio
 from pathlib import Path

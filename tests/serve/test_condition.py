@@ -1,4 +1,4 @@
-"""The predicate JSON: what it means, and that nothing in it can become SQL of its own."""
+"""The predicate JSON: what it means, and that nothing in it can inject SQL."""
 
 import json
 from typing import Any

@@ -22,7 +22,7 @@ _RUNTIME = '{"runtimeOptions":{"framework":{"name":"Microsoft.NETCore.App","vers
 
 @dataclass(frozen=True)
 class Compiled:
-    """A program, and how it is started."""
+    """A compiled program, and the command that starts it."""
 
     command: tuple[str, ...]
     environment: dict[str, str]
@@ -117,7 +117,7 @@ def test_breaking_out_of_the_loop_stops_the_servers_scan(
         assert process.stdout is not None
         assert process.stdout.readline() == "left after 3\n"
         wait_until(lambda: server.service.slots.running == 0, within_s=1.0)
-        assert process.poll() is None  # it is the loop that has ended, and not the program
+        assert process.poll() is None  # the loop has ended, but not the program
         assert slowness.reads < COMMITS
     finally:
         process.communicate("\n", timeout=30)

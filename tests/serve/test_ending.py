@@ -1,4 +1,4 @@
-"""How streams end: at their end, by their client, by the clock, or with the server."""
+"""How streams end: at their end, by the client, by a timeout, or with the server."""
 
 import multiprocessing
 import os
@@ -34,7 +34,7 @@ from tests.serve.slow import COMMITS, Slowness, wait_until, write_slow_table
 
 
 class _Timed:
-    """Batches of given sizes, each after a wait."""
+    """Batches of given sizes, each after a delay."""
 
     def __init__(self, *steps: tuple[float, int]) -> None:
         self._steps = iter(steps)
@@ -102,7 +102,7 @@ def slow(
 ) -> tuple[RunningServer, Slowness]:
     write_slow_table(tmp_path / "lake")
     server = start(roots=(f"lake={tmp_path / 'lake'}",), max_streams=3, deadline_s=30.0)
-    server.service.describe(make_request("lake/slow"))  # from here on the snapshot is known
+    server.service.describe(make_request("lake/slow"))  # from here on, the snapshot is cached
     return server, Slowness(monkeypatch, seconds=0.02)
 
 
@@ -138,7 +138,7 @@ def test_leaving_an_http_response_stops_the_scan(slow: tuple[RunningServer, Slow
 def _read_one_and_wait(port: int, started: "multiprocessing.synchronize.Event") -> None:
     connected = Connection(f"grpc://127.0.0.1:{port}")
     batches = connected.table("lake/slow").snapshot().scan().batches()
-    next(batches)  # and it is held on to: a reader that is dropped ends its scan
+    next(batches)  # kept in a variable: dropping a reader ends its scan
     started.set()
     time.sleep(60)
 
@@ -244,12 +244,12 @@ def test_a_leaf_that_is_lost_in_the_middle_is_told_and_not_taken_for_the_end(
     server = start(roots=(f"lake={tmp_path / 'lake'}",))
     with flight_of(server) as connected:
         scan = connected.table("lake/events").snapshot().scan(strategy="reverse")
-        for old in (table / "_delta_log").glob(f"{0:018}[01]*"):  # there is no older base either
+        for old in (table / "_delta_log").glob(f"{0:018}[01]*"):  # so that no older base exists
             old.unlink()
         for leaf in (table / "_delta_log").glob("*.checkpoint*.parquet"):
             leaf.unlink()
         files = iter(scan)
-        assert next(files).path  # of a commit after the checkpoint
+        assert next(files).path  # a file of a commit after the checkpoint
         with pytest.raises(HeadraceError):
             list(files)
         assert scan.outcome is None
@@ -295,7 +295,7 @@ def test_workers_share_http_have_their_own_flight_ports_and_end_with_sigterm(lak
                 assert scan.count() == 156
                 tickets.append(scan._info.endpoints[0].ticket)
         with Connection(f"grpc://127.0.0.1:{port + 2}") as other:
-            batches = RemoteBatches(other, tickets[:1])  # of the first worker
+            batches = RemoteBatches(other, tickets[:1])  # tickets from the first worker
             assert sum(batch.num_rows for batch in batches) == 156
         with Connection(f"http://127.0.0.1:{port}") as found:
             assert found.location.endswith((f":{port + 1}", f":{port + 2}"))

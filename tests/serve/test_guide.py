@@ -1,4 +1,4 @@
-"""The snippets of the guides that need a server run against one."""
+"""The guide snippets that need a server run against one."""
 
 from pathlib import Path
 from typing import Any

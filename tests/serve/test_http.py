@@ -1,4 +1,4 @@
-"""HTTP: the same answers for curl and everyone else, each with the right status."""
+"""HTTP: curl and every other client get the same answers, each with the right status."""
 
 import json
 import subprocess

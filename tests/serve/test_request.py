@@ -1,4 +1,4 @@
-"""The wire form: strict, numbered, and as its JSON schema says."""
+"""The wire format: strict, versioned, and consistent with its JSON schema."""
 
 import json
 from typing import Any

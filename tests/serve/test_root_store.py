@@ -1,4 +1,4 @@
-"""Served tables on an object store, with states, with deletion vectors, and while they change."""
+"""Served tables in an object store, with states, with deletion vectors, and while they change."""
 
 import shutil
 from collections.abc import Iterable, Iterator
@@ -24,7 +24,7 @@ from tests.serve.conftest import Start
 
 @pytest.fixture(scope="module")
 def bucket(s3: Place, lake: Path) -> Iterator[RunningServer]:
-    """A server whose root is a bucket; its credentials are in the environment."""
+    """Run a server whose root is a bucket, with credentials from the environment."""
     s3.upload(lake / "events", "served/events")
     with pytest.MonkeyPatch.context() as patch:
         for name, value in s3.options.items():

@@ -1,4 +1,4 @@
-"""The guard on served paths: its quick look misses nothing that the slow one finds."""
+"""The guard on served paths: its fast check misses nothing that the slow check finds."""
 
 import re
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ PATHS = st.lists(st.text("ab/.:%2eEfF0\x01é", max_size=8), max_size=6)
 
 
 def leads_out(path: str) -> bool:
-    """The slow answer: a segment that climbs, or an absolute beginning."""
+    """The slow check: a `..` segment, or an absolute path."""
     decoded = unquote(path, errors="replace")
     is_absolute = decoded.startswith("/") or re.match(r"[a-zA-Z][\w.]+:/", decoded, re.ASCII)
     return bool(is_absolute) or ".." in decoded.split("/")
@@ -35,7 +35,7 @@ def test_a_path_that_leads_out_is_refused_wherever_it_stands(paths: list[str], s
 
 @contextmanager
 def harmless() -> Iterator[None]:
-    """Nothing is refused, but for text that no writer would have made."""
+    """Expect no refusal, except of text that no writer would produce."""
     try:
         yield
     except UnsafePathError as error:

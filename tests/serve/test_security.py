@@ -1,4 +1,4 @@
-"""Who may ask, and what nobody gets: each attempt has its status, and tells nothing."""
+"""Who may ask, and what is refused: each attempt gets its status, and leaks nothing."""
 
 import json
 import socket
@@ -149,7 +149,7 @@ NAMES = [
 
 @pytest.fixture(scope="module")
 def linked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[RunningServer, Path]]:
-    """A server over a root with a link that leads out of it, and the folder of both."""
+    """Run a server over a root with a link that leads out of it; yield it and the folder."""
     folder = tmp_path_factory.mktemp("linked")
     root, outside = folder / "root", folder / "outside"
     write_history(root / "events", [[*opening(), add("a")]])
@@ -178,7 +178,7 @@ HOSTILE = [
 
 @pytest.fixture(scope="module")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
-    """A server over a table for each hostile path; its file holds the number 42."""
+    """Run a server over one table per hostile path; the file outside holds the number 42."""
     folder = tmp_path_factory.mktemp("hostile")
     root, outside = folder / "root", folder / "outside"
     outside.mkdir()
@@ -198,7 +198,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]
         (path, kind, columns)
         for path in HOSTILE
         for kind, columns in (("files", None), ("files", "path"), ("files", "uri"), ("rows", None))
-        if kind == "rows" or path != "link/x"  # only reading it shows where a link leads
+        if kind == "rows" or path != "link/x"  # only reading a link shows where it leads
     ],
 )
 def test_a_hostile_log_reaches_nothing_outside(
@@ -254,13 +254,13 @@ def test_huge_requests_are_refused(server: RunningServer) -> None:
         refused = httpx.get(url, headers={"x": "y" * 300_000}, trust_env=False)
         assert refused.status_code == 400
     except httpx.NetworkError:
-        pass  # the server closed the connection before all of it was sent
+        pass  # the server closed the connection before the whole request was sent
     with Connection(location(server)) as connected, pytest.raises(RequestTooLargeError):
         connected.info(_Raw(body))  # type: ignore[arg-type]
 
 
 class _Raw:
-    """A request whose bytes are what a test says."""
+    """A request with exactly the bytes that a test sets."""
 
     def __init__(self, content: bytes) -> None:
         self._content = content
@@ -301,7 +301,7 @@ def test_a_token_file_with_a_mistake_is_refused(tmp_path: Path, line: str) -> No
 
 @pytest.fixture(scope="module")
 def pem(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """A certificate of the server, one of a client, the authority of both, and a stranger's."""
+    """Create certificates of the server, a client, the authority of both, and a stranger."""
     folder = tmp_path_factory.mktemp("pem")
     ours, theirs = trustme.CA(), trustme.CA()
     files: dict[str, Path] = {}

@@ -1,4 +1,4 @@
-"""Stores that behave otherwise on a worker than on the driver. They pickle by value."""
+"""Stores that behave differently on a worker than on the driver. They are pickled by value."""
 
 import os
 import time
@@ -11,7 +11,7 @@ from headrace.storage.local import LocalStore
 
 
 class SlowAbroad(LocalStore):
-    """Takes its time for one file, wherever the process is not the one that made it."""
+    """Is slow for one file in every process but the one that created the store."""
 
     def __init__(self, root: str, *, name: str, seconds: float) -> None:
         super().__init__(root)
@@ -24,7 +24,7 @@ class SlowAbroad(LocalStore):
 
 
 class BrokenAbroad(LocalStore):
-    """Cannot be used in any other process."""
+    """Fails in every process but the one that created the store."""
 
     def __init__(self, root: str) -> None:
         super().__init__(root)
@@ -37,7 +37,7 @@ class BrokenAbroad(LocalStore):
 
 
 class FailsOnce(LocalStore):
-    """Ends the worker that is the first to open a certain file; the next one may."""
+    """Kills the first worker that opens a certain file; later attempts succeed."""
 
     def __init__(self, root: str, *, name: str, marker: str) -> None:
         super().__init__(root)
@@ -55,7 +55,7 @@ class FailsOnce(LocalStore):
 
 
 class NoExecutor(Executor):
-    """Executes nothing."""
+    """An executor that runs no plan."""
 
     def execute(self, plan: Node) -> Iterator[Batch]:
         raise NotImplementedError(plan)

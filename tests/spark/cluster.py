@@ -1,4 +1,4 @@
-"""A real Spark cluster in this machine: a master and two workers, each a process of its own."""
+"""A real Spark cluster on this machine: a master and two workers, each in its own process."""
 
 import os
 import socket
@@ -18,7 +18,7 @@ _PATIENCE_S = 120
 
 @contextmanager
 def standalone_cluster(folder: Path, *, workers: int = 2) -> Iterator[str]:
-    """Start a cluster; the address of its master."""
+    """Start a cluster, and yield the address of its master."""
     port = _free_port()
     master = f"spark://{HOST}:{port}"
     ports = ["--host", HOST, "--port", str(port), "--webui-port", str(_free_port())]

@@ -1,4 +1,4 @@
-"""Random conditions over a table with every type, as SQL: what Spark says of them is the truth."""
+"""Random SQL conditions over a table with columns of every type; Spark is the oracle."""
 
 import math
 import random
@@ -98,7 +98,7 @@ TIMES = (
 
 
 def condition(draw: random.Random, depth: int = 2) -> str:
-    """A condition, with up to three levels of logic."""
+    """Return a random condition, with up to three levels of logic."""
     if depth and draw.random() < 0.45:
         parts = [condition(draw, depth - 1) for _ in range(draw.choice((1, 2, 2, 3)))]
         word = draw.choice((" AND ", " OR "))
@@ -152,7 +152,7 @@ def _literals(kind: str) -> Sequence[str]:
 
 
 def write_table(folder: Path, *, files: int = 8, rows: int = 12, seed: int = 7) -> Path:
-    """A table of these columns, partitioned, in small row groups; every tenth value is null."""
+    """Write a partitioned table of these columns, in small row groups, with some null values."""
     draw = random.Random(seed)
     inner = struct(*(field(name, kind) for name, kind in INNER.items()))
     outer = struct(*(field(name, kind) for name, kind in OUTER.items()), field("i", inner))
@@ -176,7 +176,7 @@ def write_table(folder: Path, *, files: int = 8, rows: int = 12, seed: int = 7) 
 
 
 def _data(draw: random.Random, ids: range, *, is_poor: bool) -> pa.Table:
-    """Rows; of a poor file some columns are null throughout."""
+    """Return rows; in a poor file, some columns are entirely null."""
 
     def column(kind: str) -> list[Any]:
         if is_poor and draw.random() < 0.3:
@@ -212,7 +212,7 @@ def _or_null(draw: random.Random, pool: Sequence[Any]) -> Any:
 
 
 def _text(value: Any) -> str | None:
-    """A partition value as Delta writes it."""
+    """Return a partition value as Delta writes it."""
     match value:
         case None:
             return None

@@ -1,6 +1,6 @@
-"""Reading through Spark Connect. Run in a process of its own by `test_connect.py`.
+"""Read through Spark Connect. `test_connect.py` runs this suite in a separate process.
 
-A process has sessions of one kind only, and the other tests have theirs in this process' JVM.
+A process can only have sessions of one kind, and the other tests run theirs in this process's JVM.
 """
 
 import io
@@ -193,7 +193,7 @@ def test_closing_a_scan_cancels_its_operations(remote: SparkSession, tmp_path: P
     executor = SparkExecutor(remote, embedded=wiring.open_executor(store), task_bytes=1)
     files = iter(headrace.Table(tmp_path, executor=executor).snapshot().scan())
     for _ in range(3):
-        next(files)  # those of the commit, and one of the first wave
+        next(files)  # the files of the commit, and one of the first wave
     started = time.monotonic()
     files.close()  # type: ignore[attr-defined]
     assert time.monotonic() - started < 30
@@ -231,5 +231,5 @@ def test_a_pipeline_is_refused_before_anything_of_it_is_run(
     with pytest.raises(SessionError, match="Spark Connect"):
         Project.load(root).run(session=remote)
     with pytest.raises(SessionError, match="Spark Connect"):
-        Project.load(root).run()  # it would take the session that is running
+        Project.load(root).run()  # this would use the running session
     assert not (root / "output").exists()

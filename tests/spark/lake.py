@@ -1,4 +1,4 @@
-"""Tables with rows for Spark to read, and what Spark says of how it read them."""
+"""Write tables for Spark to read, and report how Spark read them."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -29,7 +29,7 @@ def data_file(
     deleted: Sequence[int] = (),
     **options: Any,
 ) -> Line:
-    """Write a data file; the line that adds it has the statistics of its integer columns."""
+    """Write a data file; return its add action, with statistics of its integer columns."""
     path = table / name
     path.parent.mkdir(parents=True, exist_ok=True)
     pq.write_table(data, path, **options)
@@ -62,7 +62,7 @@ def _has_range(column: pa.ChunkedArray) -> bool:
 
 
 def numbers(table: Path, *, files: int = 4, rows: int = 10) -> Path:
-    """A table of one column, `id`, whose files have each a range of their own."""
+    """Write a table with one column, `id`; each file has its own range of ids."""
     lines = table_lines([field("id", "long")])
     for number in range(files):
         data = pa.table({"id": range(number * rows, (number + 1) * rows)})
@@ -72,18 +72,18 @@ def numbers(table: Path, *, files: int = 4, rows: int = 10) -> Path:
 
 
 def rows_of(frame: DataFrame) -> Rows:
-    """The rows in an order that does not depend on how they were read."""
+    """Return the rows in an order that does not depend on how they were read."""
     return sorted((tuple(row) for row in frame.collect()), key=repr)
 
 
 def kernel_rows(table: Path, **request: Any) -> Rows:
-    """The same by the embedded reader."""
+    """Return the same rows, read by the embedded reader."""
     found = headrace.Table(table).snapshot().rows(**request).read_all()
     return sorted((tuple(row.values()) for row in found.to_pylist()), key=repr)
 
 
 def files_read(frame: DataFrame) -> int:
-    """How many files Spark says that it has read for a query, which is run for it."""
+    """Run a query, and return how many files Spark reports to have read for it."""
     frame.collect()
     return sum(
         int(leaf.metrics().apply("numFiles").value())
@@ -105,7 +105,7 @@ def plan_of(frame: DataFrame) -> str:
 
 
 def write_hours(table: Path) -> None:
-    """The hours of the first day, each in a file of its own."""
+    """Write a table with the hours of the first day, each in its own file."""
     lines = table_lines([field("at", "timestamp")])
     for hour in range(24):
         moment = pa.array([hour * 3_600_000_000], pa.timestamp("us", "UTC"))

@@ -1,7 +1,7 @@
-"""What needs a session of its own. Run in a process of its own by `test_own_session.py`.
+"""Tests that need a session of their own. `test_own_session.py` runs them in a separate process.
 
-A local session tries every task once, unless its master says otherwise when it is made; and what
-was registered in a session stays there.
+A local session tries each task only once, unless its master URL says otherwise at creation.
+Whatever is registered in a session stays registered.
 """
 
 from collections.abc import Iterator
@@ -42,7 +42,7 @@ def test_what_a_task_that_died_has_counted_is_not_counted(
     *_, last = write_large_checkpoint(table, shape)
     marker = tmp_path / "died"
     store = abroad.FailsOnce(str(table), name=last.name, marker=str(marker))
-    # One task has everything, so it dies after most of its batches were made.
+    # A single task reads everything, so it dies after it has produced most of its batches.
     executor = SparkExecutor(patient, embedded=wiring.open_executor(store))
     here: list[Event] = []
     there: list[Event] = []

@@ -1,4 +1,4 @@
-"""The session that tests share: small, quiet, and with all that it writes in one folder."""
+"""The session that tests share: small, quiet, and writing only to one folder."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager

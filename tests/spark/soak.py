@@ -1,6 +1,7 @@
-"""Kills a streaming process again and again, while its table grows, and counts every row.
+"""Repeatedly kills a streaming process while its table grows, and checks every row.
 
-`make spark-soak`, or `python -m tests.spark.soak --kills 20`. What it finds is said by its status.
+Run `make spark-soak`, or `python -m tests.spark.soak --kills 20`. The exit status reports the
+result.
 """
 
 import argparse
@@ -30,7 +31,7 @@ PATIENCE_S = 300.0
 
 @dataclass
 class GrowingTable:
-    """A table to which a thread appends rows, each with the next id, until it is stopped."""
+    """A table to which a thread appends rows with consecutive ids, until it is stopped."""
 
     folder: Path
     random: random.Random
@@ -47,7 +48,7 @@ class GrowingTable:
         if self.commits % 10 == 0:
             DeltaTable(self.folder).create_checkpoint()
         if self.commits % 16 == 0:
-            DeltaTable(self.folder).optimize.compact()  # moves rows, and adds none
+            DeltaTable(self.folder).optimize.compact()  # moves rows without adding any
 
     @contextmanager
     def growing(self, every_s: float) -> Iterator[None]:
@@ -70,11 +71,11 @@ class Outcome:
     lost: list[int]
     doubled: list[int]
     batches: int
-    """Micro-batches that were written before the last process caught up."""
+    """Micro-batches committed before the last process caught up."""
 
 
 def soak(folder: Path, *, kills: int, seed: int) -> Outcome:
-    """Run and kill a stream so often; then let it catch up, and compare."""
+    """Run and kill a stream `kills` times, then let it catch up, and compare the rows."""
     chance = random.Random(seed)
     table = GrowingTable(folder / "table", chance)
     for _ in range(4):
@@ -85,8 +86,8 @@ def soak(folder: Path, *, kills: int, seed: int) -> Outcome:
         for number in range(kills):
             before = _batches(log)
             process = _start(paths)
-            # The first is killed in its first micro-batch, most at work, some before they come to
-            # it.
+            # The first process is killed in its first micro-batch, most in a later one, and some
+            # before they reach one.
             if number == 0:
                 _wait_for_batch(planned, before, process)
             elif number % 5 != 4:
@@ -112,13 +113,13 @@ def _start(arguments: list[str]) -> "subprocess.Popen[bytes]":
     script = Path(__file__).with_name("streaming.py")
     return subprocess.Popen(
         [sys.executable, str(script), *arguments],
-        start_new_session=True,  # so that everything it starts can be found by its session
+        start_new_session=True,  # so that its child processes can be found by session id
         stderr=subprocess.DEVNULL,
     )
 
 
 def _kill(process: "subprocess.Popen[bytes]") -> None:
-    """Kill a process, its JVM and their workers, at once and without a warning."""
+    """Kill a process, its JVM and their workers, immediately and without warning."""
     for number in _session(process.pid):
         with suppress(ProcessLookupError):
             os.kill(number, signal.SIGKILL)

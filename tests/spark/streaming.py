@@ -1,7 +1,7 @@
-"""A streaming process that may be killed at any time: a table to Parquet files, in small steps.
+"""A streaming process that can be killed at any time; it copies a table to Parquet files.
 
-`python streaming.py table sink checkpoint` runs until it is killed. With `--finish answer` it
-catches up in larger steps, writes the ids in the sink to the file `answer`, and ends.
+`python streaming.py table sink checkpoint` runs in small steps until it is killed. With `--finish
+answer` it catches up in larger steps, writes the ids in the sink to the file `answer`, and exits.
 """
 
 import argparse
@@ -30,7 +30,7 @@ def main() -> None:
         writer.trigger(processingTime="0 seconds").start().awaitTermination()
         return
     writer.trigger(availableNow=True).start().awaitTermination()
-    # Spark's own reader knows which files of the sink count: a killed task may leave others.
+    # Spark's own reader knows which files of the sink are valid: a killed task may leave others.
     found = spark.read.schema(rows.schema).parquet(chosen.sink).select("id").toArrow()
     chosen.finish.write_text(json.dumps(found["id"].to_pylist()))
     spark.stop()

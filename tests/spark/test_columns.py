@@ -58,7 +58,7 @@ def test_partition_values_of_every_type_are_exact(
     table = write_partitions(tmp_path, kind, [*(text for text, _ in pairs), None, ""])
     found = [row.p for row in headrace.spark.read(spark, table).orderBy("id").collect()]
     expected: list[Any] = [Decimal(value) if "38" in kind else value for _, value in pairs]
-    if kind == "timestamp":  # PySpark gives times on the clock of the driver
+    if kind == "timestamp":  # PySpark returns times in the driver's time zone
         expected = [
             value.replace(tzinfo=UTC).astimezone().replace(tzinfo=None) for value in expected
         ]
@@ -85,7 +85,7 @@ ODD_NAMES = [
 
 
 def oddly_named(folder: Path) -> Path:
-    """A table in whose folder and files any character stands; two files are named by address."""
+    """Write a table whose folder and file names hold any character; two paths are absolute."""
     table = folder / "a table {x} [y] *#?%20\\"
     lines = table_lines([field("id", "long"), field("p", "string")], partition_columns=["p"])
     for number, name in enumerate(ODD_NAMES):
@@ -144,9 +144,9 @@ def mapped_file(table: Path, name: str, names: tuple[str, ...], start: int) -> A
 
 
 def mapped_table(table: Path, mode: str) -> Path:
-    """Two files in two partitions, under a column mapping."""
+    """Write two files in two partitions, with column mapping."""
     names = ("col-1", "col-2", "col-3", "col-4", "x")
-    # With ids, a file may call its columns by the names of others.
+    # In id mode, a file may use the names of other columns.
     swapped = ("col-2", "col-1", "third", "x", "col-4") if mode == "id" else names
     properties = {"delta.columnMapping.mode": mode}
     lines = table_lines(MAPPED, partition_columns=["day part"], properties=properties)

@@ -1,4 +1,4 @@
-"""Real tables of other projects on Spark: the rows that are stored, or that the kernel reads."""
+"""Real tables of other projects on Spark: the stored rows, or those that the kernel reads."""
 
 from typing import Any
 
@@ -15,13 +15,13 @@ from tests.listing import open_snapshot
 from tests.rows.naive import bag
 
 ONLY_SPARK = "UNSUPPORTED_FEATURE"
-"""What the kernel's own reader refuses here, Spark reads: shredded variants."""
+"""The kernel's own reader refuses shredded variants here; Spark reads them."""
 
 
 def _has_rows(frame: DataFrame, expected: pa.Table) -> bool:
     if "variant" not in frame.schema.simpleString():
         return are_equal(frame.toArrow(), expected)
-    # PySpark's way to Arrow fails for variants that are null inside of lists.
+    # PySpark's Arrow conversion fails for null variants inside lists.
     found = [_plain(row) for row in frame.collect()]
     return bag(found, frame.columns) == bag(expected.to_pylist(), frame.columns)
 

@@ -1,4 +1,4 @@
-"""Deletion vectors on Spark: deleted rows stay away, whatever is asked of the others."""
+"""Deletion vectors on Spark: no query returns deleted rows."""
 
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ DELETED = {1: [0, 3, 9], 2: list(range(10)), 4: [9_999, 0]}
 
 
 def with_vectors(table: Path) -> Path:
-    """Five files in two partitions; three of them have deleted rows, one has no other."""
+    """Write five files in two partitions; three have deleted rows, and one of them no others."""
     lines = table_lines([field("id", "long"), field("p", "string")], partition_columns=["p"])
     for number in range(5):
         rows = 10_000 if number == 4 else 10

@@ -1,4 +1,4 @@
-"""Replayed on Spark or not, a table gives the same files, and the same is counted."""
+"""A table lists the same files, with the same counts, whether or not Spark replays it."""
 
 import time
 from pathlib import Path
@@ -73,7 +73,7 @@ def counted(events: list[Event]) -> list[dict[str, Any]]:
 
 
 def write_large_checkpoint(table: Path, shape: Shape) -> list[Path]:
-    """Forty files in a checkpoint, two of which a later commit hides."""
+    """Write a checkpoint of forty files, and a later commit that replaces two of them."""
     history = [[*opening(), *(add(f"f{i}") for i in range(FILES))], [add("f1"), add("f2")]]
     write_history(table, history)
     paths = write_checkpoint(table, 0, state_at(history, 0), shape)
@@ -185,7 +185,7 @@ def test_refused_plans_run_on_the_embedded_engine_and_are_told(
     table = distributed(spark, tmp_path, [])
     assert sorted(file.path for file in table.snapshot().scan()) == NAMES
     assert isinstance(table.executor, SparkExecutor)
-    # The file actions stand in the manifest itself, which is JSON.
+    # The file actions are in the manifest itself, which is JSON.
     assert table.executor.refusals["DropSeen"] == 1
     assert table.executor.refusals["RecordSeen"] == 1
 
@@ -211,7 +211,7 @@ def test_what_a_worker_cannot_decode_is_raised_with_its_type_and_path(
     write_large_checkpoint(tmp_path, SIDECARS)
     sidecar = min((tmp_path / "_delta_log" / "_sidecars").iterdir())
     content = bytearray(sidecar.read_bytes())
-    content[4:600] = b"\xff" * 596  # the first pages; the footer at the end is whole
+    content[4:600] = b"\xff" * 596  # the first pages; the footer at the end stays intact
     sidecar.write_bytes(content)
     with pytest.raises(CorruptCheckpointError) as raised:
         list(distributed(spark, tmp_path, []).snapshot().scan())
@@ -234,8 +234,8 @@ def test_closing_a_scan_cancels_its_jobs(spark: SparkSession, tmp_path: Path) ->
     store = abroad.SlowAbroad(str(tmp_path), name=last.name, seconds=30)
     executor = SparkExecutor(spark, embedded=wiring.open_executor(store), task_bytes=1)
     files = iter(headrace.Table(tmp_path, executor=executor).snapshot().scan())
-    assert sorted(next(files).path for _ in range(2)) == ["f1", "f2"]  # those of the commit
-    next(files)  # one of the first wave; the second is under way
+    assert sorted(next(files).path for _ in range(2)) == ["f1", "f2"]  # the files of the commit
+    next(files)  # a file of the first wave; the second is running
     tracker = spark.sparkContext.statusTracker()
     started = time.monotonic()
     while not tracker.getActiveJobsIds():
@@ -250,7 +250,7 @@ def test_closing_batches_does_not_wait_for_a_job(spark: SparkSession, tmp_path: 
     store = abroad.SlowAbroad(str(tmp_path), name=only.name, seconds=30)
     executor = SparkExecutor(spark, embedded=wiring.open_executor(store))
     batches = headrace.Table(tmp_path, executor=executor).snapshot().scan().batches()
-    next(batches)  # that of the commit
+    next(batches)  # the batch of the commit
     tracker = spark.sparkContext.statusTracker()
     started = time.monotonic()
     while not tracker.getActiveJobsIds():

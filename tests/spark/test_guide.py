@@ -1,4 +1,4 @@
-"""The pages about Spark tell the truth: what they show is run, on the session of the tests."""
+"""The examples in the Spark guides run, on the session of the tests."""
 
 import contextlib
 import io
@@ -31,7 +31,7 @@ def test_every_example_runs(page: Path, spark: SparkSession, tmp_path: Path) -> 
     blocks = list(BLOCK.finditer(text))
     assert len(blocks) == text.count(MARK), "the mark stands right above a block of Python"
     for block in blocks:
-        # Spark's own processes do not follow a change of directory.
+        # Spark's own processes do not follow a change of the working directory.
         code = block["code"].replace("demo-lake/events", str(table))
         printed = io.StringIO()
         with contextlib.redirect_stdout(printed):

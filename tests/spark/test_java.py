@@ -24,7 +24,7 @@ except SessionError as error:
 
 @pytest.fixture
 def no_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A machine whose PATH has the tools of Spark's scripts, and no java; its cache folder."""
+    """Simulate a machine that has the tools Spark needs, but no Java; return its cache folder."""
     tools = tmp_path / "tools"
     tools.mkdir()
     for name in ("bash", "dirname", "env", "head", "ps", "sh", "tr", "uname"):

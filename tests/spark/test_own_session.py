@@ -1,4 +1,4 @@
-"""What needs a session of its own: tasks tried again, and a session that knows nothing yet."""
+"""Tests that need a session of their own: task retries, and a session that knows nothing yet."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Random conditions: the rows that Headrace gives are those for which Spark finds them true."""
+"""Random conditions: Headrace returns exactly the rows for which Spark evaluates them to true."""
 
 import random
 from collections.abc import Iterator
@@ -41,9 +41,9 @@ def session(spark: SparkSession) -> Iterator[SparkSession]:
 
 
 def spark_ids(frame: DataFrame, conditions: tuple[str, ...]) -> list[list[int] | None]:
-    """The rows for which each is true; None where Spark refuses the condition."""
+    """Return the rows for which each condition is true, or None if Spark refuses it."""
     try:
-        # As columns they can leave nothing out.
+        # As columns, conditions cannot filter anything.
         judged = frame.selectExpr("id", *(f"({text}) AS k{n}" for n, text in enumerate(conditions)))
         rows = judged.toArrow()
     except PySparkException:
@@ -59,7 +59,7 @@ def spark_ids(frame: DataFrame, conditions: tuple[str, ...]) -> list[list[int] |
 
 
 def headrace_ids(snapshot: Snapshot, text: str, zone: str) -> list[int] | None:
-    """The rows that Headrace gives; None where it refuses the condition."""
+    """Return the rows that Headrace returns, or None if it refuses the condition."""
     try:
         meant = bind(
             parse_predicate(text),
@@ -95,5 +95,5 @@ def test_rows_are_those_for_which_spark_finds_a_condition_true(
     frame.unpersist()
     judged = {text: ids for text, ids in expected.items() if ids is not None}
     assert [(text, given[text], ids) for text, ids in judged.items() if given[text] != ids] == []
-    # The greater part must be of use.
+    # Most conditions must be usable.
     assert len(judged) > len(conditions) // 2

@@ -1,4 +1,4 @@
-"""Random tables on Spark: pruning changes what is read, and never which rows there are."""
+"""Random tables on Spark: pruning changes what is read, but never the resulting rows."""
 
 import tempfile
 from dataclasses import replace
@@ -22,7 +22,7 @@ KEEP = "keep"
 
 
 def _as_spark_can_read_it(table: WrittenTable) -> WrittenTable:
-    """The same rows in the types that Delta asks for, in files that Hadoop can open."""
+    """Return the same rows in the types that Delta requires, in files that Hadoop can open."""
     return replace(
         table,
         files=[
@@ -44,7 +44,7 @@ def test_a_condition_gives_the_rows_for_which_spark_finds_it_true(
         write_history(Path(folder), history(table, Path(folder)))
         everything = headrace.spark.read(spark, folder)
         try:
-            # As a column, the condition can leave nothing out.
+            # As a column, the condition cannot filter anything.
             judged = everything.selectExpr("*", f"({condition}) AS {KEEP}").toArrow().to_pylist()
         except PySparkException:
             event("Spark refuses the condition")

@@ -1,4 +1,4 @@
-"""Reading pinned tables on Spark: which rows, which files, and for how long."""
+"""Read pinned tables on Spark: which rows, which files, and for how long."""
 
 import gc
 import socket
@@ -31,7 +31,7 @@ from tests.spark.lake import (
 
 
 def partitioned(table: Path) -> Path:
-    """Three days of two cities each; a file holds ten rows."""
+    """Write three days of two cities each, with ten rows per file."""
     fields = [field("id", "long"), field("day", "date"), field("city", "string")]
     lines = table_lines(fields, partition_columns=["day", "city"])
     for day in range(3):
@@ -266,7 +266,7 @@ def test_nothing_is_left_in_python_once_a_frame_is_gone(
 def test_a_table_is_read_after_another_process_took_the_callbacks_of_the_jvm(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """The process has ended, so that the JVM calls a port at which nobody answers."""
+    """That process has ended, so the JVM calls a port that nobody listens on."""
     table = numbers(tmp_path)
     headrace.spark.read(spark, table)
     gateway: Any = spark.sparkContext._gateway

@@ -1,4 +1,4 @@
-"""Tables in a remote store, on Spark from PyPI: its workers read the log by Headrace's client."""
+"""Remote tables with Spark from PyPI: workers read the log with Headrace's own client."""
 
 from pathlib import Path
 

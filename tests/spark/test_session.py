@@ -11,7 +11,7 @@ from headrace.errors import InvalidArgumentError, SessionError
 
 @pytest.fixture(autouse=True)
 def _active(spark: SparkSession) -> None:
-    """Make the shared session the active one: another test may have used one of its own last."""
+    """Activate the shared session: the last test may have used another one."""
     spark.createDataFrame([(1,)], "n INT")
 
 

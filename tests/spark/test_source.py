@@ -1,4 +1,4 @@
-"""The data source gives the rows that Headrace's own reader gives, to Spark."""
+"""The data source returns the same rows to Spark as Headrace's own reader."""
 
 import re
 from collections.abc import Iterator
@@ -57,7 +57,7 @@ def numbered(first: int, last: int) -> pa.Table:
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two versions of ten rows each, in partitions."""
+    """Write two versions of ten rows each, in partitions."""
     folder = tmp_path_factory.mktemp("numbered")
     write_deltalake(folder, numbered(0, 10), partition_by=["part"])
     write_deltalake(folder, numbered(10, ROWS), mode="append")
@@ -209,7 +209,7 @@ def test_types_that_are_texts_are_strings_and_unknown_ones_are_refused() -> None
 
 @pytest.fixture(scope="module")
 def changing(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Inserts, a deletion, an update and a compaction, with a change data feed."""
+    """Write inserts, a deletion, an update and a compaction, with a change data feed."""
     folder = tmp_path_factory.mktemp("changing")
     keep = {"delta.enableChangeDataFeed": "true"}
     data = pa.table({"id": range(8), "part": ["x", "y"] * 4})

@@ -1,4 +1,4 @@
-"""Table functions: the log of a table, asked in SQL."""
+"""Table functions: query the log of a table in SQL."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A state read on Spark: its manifests are leaves that workers read."""
+"""States on Spark: their manifests are leaves that workers read."""
 
 from pathlib import Path
 
@@ -74,7 +74,7 @@ def test_a_manifest_that_a_worker_cannot_read_is_named(
 
 
 def test_rows_are_read_from_the_files_of_the_state(spark: SparkSession, tmp_path: Path) -> None:
-    """A state that hides a file proves that the source reads it: the log is not asked."""
+    """A state that hides a file proves that the source reads the state, and not the log."""
     deltalake.write_deltalake(tmp_path, pa.table({"id": [1, 2]}))
     deltalake.write_deltalake(tmp_path, pa.table({"id": [3]}), mode="append")
     headrace.Table(tmp_path).state.sync()

@@ -1,4 +1,4 @@
-"""Streams on Spark: what a table gains reaches a sink once, whatever happens on the way."""
+"""Streams on Spark: each new row reaches a sink exactly once, whatever fails on the way."""
 
 from pathlib import Path
 from shutil import rmtree
@@ -35,7 +35,7 @@ def session(spark: SparkSession) -> SparkSession:
 
 
 def catch_up(session: SparkSession, folder: Path, **options: Any) -> list[dict[str, Any]]:
-    """Let a stream run until it has everything; its progress, batch by batch."""
+    """Run a stream until it has caught up, and return its progress, batch by batch."""
     rows = session.readStream.format("headrace").options(**options).load(str(folder / "table"))
     query = (
         rows.writeStream.format("parquet")
@@ -130,7 +130,7 @@ def test_a_first_micro_batch_that_was_not_finished_is_done_again_as_it_was(
     append(tmp_path / "table", *range(4, 8))
     catch_up(session, tmp_path, maxFilesPerTrigger=3, **options)
     expected = ids_in(session, tmp_path) if not options else []
-    # As if the process had been killed in it: its end is written, and nothing of its rows.
+    # As if the process was killed in it: its end offset is written, but none of its rows.
     for folder in ("sink", "checkpoint/commits"):
         rmtree(tmp_path / folder)
     for kept in ("1", ".1.crc"):
@@ -140,7 +140,7 @@ def test_a_first_micro_batch_that_was_not_finished_is_done_again_as_it_was(
     assert ids_in(session, tmp_path) == [*expected, 8, 9]
 
 
-@pytest.mark.timeout(900)  # four sessions start in it, one after the other
+@pytest.mark.timeout(900)  # starts four sessions, one after the other
 def test_no_row_is_lost_or_doubled_where_a_stream_is_killed(tmp_path: Path) -> None:
     outcome = soak(tmp_path, kills=3, seed=7)
     assert (outcome.lost, outcome.doubled) == ([], [])

@@ -1,4 +1,4 @@
-"""A stream gives each file once, in one order, wherever it stops and starts again."""
+"""A stream returns each file once, in one order, wherever it stops and restarts."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -51,7 +51,7 @@ def all_names(plan: StreamPlan, start: Offset | None = None) -> list[str]:
 
 
 def moved(line: Line) -> Line:
-    """The same action in a commit that only moves rows."""
+    """Return the same action, in a commit that only moves rows."""
     [(name, action)] = line.items()
     return {name: action | {"dataChange": False}}
 
@@ -104,7 +104,7 @@ def test_every_file_comes_once_and_in_order_whatever_the_limits_and_restarts(
             if restarts[(batches + 1) % len(restarts)]:
                 plan = plan_of(table, **options)  # killed between the two calls of a micro-batch
             if not batches:
-                offset = plan.beginning()  # Spark asks for it again, and keeps no answer
+                offset = plan.beginning()  # Spark asks for it again, and does not store the answer
             some = names(plan, offset, end)
             assert limit.files is None or len(some) <= limit.files
             given_names += some
@@ -170,7 +170,7 @@ def test_what_takes_rows_away_is_refused_unless_it_is_tolerated(
     if expected is not None:
         assert all_names(plan) == expected
         return
-    # What comes before it is given first.
+    # The changes before it are returned first.
     end = plan.advance(start, limits=ALL, last_version=3)
     assert names(plan, start, end) == ["a"]
     with pytest.raises(UnstreamableChangeError) as refused:
@@ -267,10 +267,10 @@ def test_commits_that_were_cleaned_up_are_not_passed_over(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("time", "version"),
     [
-        ("2026-01-01T00:00:00Z", 0),  # before everything
-        ("2026-01-02T00:00:00Z", 1),  # a commit's own moment
+        ("2026-01-01T00:00:00Z", 0),  # before all commits
+        ("2026-01-02T00:00:00Z", 1),  # exactly at a commit
         ("2026-01-02T00:00:00.001Z", 2),
-        ("2026-01-03T12:00:00Z", 3),  # after everything: what comes next
+        ("2026-01-03T12:00:00Z", 3),  # after all commits: only new ones
     ],
 )
 def test_a_time_starts_a_stream_with_the_first_commit_at_it_or_later(

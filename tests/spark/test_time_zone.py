@@ -1,4 +1,4 @@
-"""One condition means one thing on Spark, whichever way it is asked."""
+"""A condition means the same on Spark, through whichever interface it is passed."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
