@@ -1,8 +1,8 @@
 """The actions of a commit, as the protocol defines them.
 
-Field names are the protocol's in snake case. Unknown fields are ignored: the protocol action
-is what guards a reader. Numbers and booleans are strict, so a damaged field that is read never
-passes.
+Field names are the protocol's in snake case. Unknown fields are ignored: it is the protocol action
+that guards readers. Numbers and booleans are strict, so a corrupt field is rejected when it is
+read.
 """
 
 from collections.abc import Collection
@@ -11,17 +11,17 @@ from typing import Annotated, Any, TypeAlias, cast
 import msgspec
 
 Long: TypeAlias = Annotated[int, msgspec.Meta(ge=-(1 << 63), le=(1 << 63) - 1)]
-"""A number of the protocol; a larger one is damage, and no column would hold it."""
+"""A 64-bit number of the protocol; a larger one is corrupt, and no column could hold it."""
 Int: TypeAlias = Annotated[int, msgspec.Meta(ge=-(1 << 31), le=(1 << 31) - 1)]
-"""A number of which the protocol says that it has 32 bits."""
+"""A number that the protocol defines as 32-bit."""
 
 
 class Action(msgspec.Struct, rename="camel", frozen=True, gc=False, kw_only=True):
-    """What all actions share: immutable, camel case in JSON, invisible to the collector."""
+    """Base of all actions: immutable, camel case in JSON, not tracked by the garbage collector."""
 
 
 class DeletionVector(Action, frozen=True):
-    """Which rows of a file are deleted, and where that is written."""
+    """Where the deleted rows of a file are stored, and how many there are."""
 
     storage_type: str
     path_or_inline_dv: str
@@ -65,7 +65,7 @@ class Remove(Action, frozen=True):
 
 
 class Protocol(Action, frozen=True):
-    """What a client must be able to do."""
+    """The versions and features that a client must support."""
 
     min_reader_version: Long
     min_writer_version: Long = 0
@@ -94,7 +94,7 @@ class Metadata(Action, frozen=True):
 
 
 class Txn(Action, frozen=True):
-    """How far an application has got; the latest per application wins."""
+    """The progress of an application; the latest per application wins."""
 
     app_id: str
     version: Long
@@ -110,7 +110,7 @@ class DomainMetadata(Action, frozen=True):
 
 
 class CommitInfo(Action, frozen=True):
-    """What the writer said about its commit; of this only the trusted timestamp matters to readers.
+    """The writer's description of its commit; readers rely only on the in-commit timestamp.
 
     Writers put anything into the other fields, so none of their values makes a commit unreadable.
     """
@@ -147,7 +147,7 @@ class Sidecar(Action, frozen=True):
 
 
 class Checksum(Action, frozen=True):
-    """A `.crc` file: what the table looked like at one version, by its writer's account."""
+    """A `.crc` file: the writer's summary of the table at one version."""
 
     protocol: Protocol | None = None
     metadata: Metadata | None = None
@@ -157,7 +157,7 @@ class Checksum(Action, frozen=True):
 
 
 class LastCheckpoint(Action, frozen=True):
-    """The `_last_checkpoint` file: a hint, never more."""
+    """The `_last_checkpoint` file: only a hint."""
 
     version: Long
 
@@ -173,17 +173,17 @@ ACTION_TYPES: dict[str, type[Action]] = {
     "cdc": Cdc,
     "sidecar": Sidecar,
 }
-"""The actions a plan may ask for, by their name in the log."""
+"""The actions that a plan may request, by their name in the log."""
 
 ActionRow: TypeAlias = Any
-"""A decoded line: a struct with one attribute for each action that was asked for."""
+"""A decoded line: a struct with one attribute for each requested action."""
 
 
 def narrowed(kind: type[Action], names: Collection[str]) -> type[Action]:
-    """An action of this kind with the fields of these names alone, as the log spells them.
+    """Return a variant of an action type that decodes only the named fields (names as in the log).
 
-    The others are as if the writer had left them out, and None where it must not. Decoding passes
-    over them, which is what this is for: most of a commit is statistics that few scans look at.
+    Every other field has its default value, or None if it is a required field. Decoding skips them,
+    which saves time: most of a commit is statistics that few scans use.
     """
     kept: list[tuple[str, Any, Any]] = []
     left_out: dict[str, Any] = {}

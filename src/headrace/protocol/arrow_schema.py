@@ -1,4 +1,4 @@
-"""The Arrow types that Delta types are read into."""
+"""Map Delta types to the Arrow types that they are read into."""
 
 from typing import Any
 
@@ -41,19 +41,19 @@ _TEXTS = ("string collate ", "char(", "varchar(")
 
 
 def arrow_schema(schema: StructType) -> pa.Schema:
-    """The Arrow schema of a table; what Delta says about a field goes along as its metadata.
+    """Return the Arrow schema of a table, with each field's Delta metadata as Arrow metadata.
 
     Raises:
-        ValueError: a type has no Arrow form.
+        ValueError: a type has no Arrow equivalent.
     """
     return pa.schema([_arrow_field(field) for field in schema.fields])
 
 
 def arrow_type(data_type: DataType) -> pa.DataType:
-    """The Arrow type for a Delta type.
+    """Return the Arrow type for a Delta type.
 
     Raises:
-        ValueError: it has none.
+        ValueError: the type has no Arrow equivalent.
     """
     match data_type:
         case PrimitiveType(name):

@@ -1,7 +1,7 @@
-"""Texts to typed Arrow arrays: the vectorised form of `typed_value`.
+"""Convert strings to typed Arrow arrays: the vectorised form of `typed_value`.
 
-The scalar form is the one authority on what a text means. Arrow's own casts are used only
-where every text has the one plain spelling on which both agree.
+The scalar form alone defines what a string means. Arrow's own casts are used only if every string
+has the plain spelling on which both agree.
 """
 
 import pyarrow as pa
@@ -20,17 +20,17 @@ _ZONED_TIME = _PLAIN_TIME % r"(Z|[+-](0[0-9]|1[0-7]):[0-5][0-9])"
 
 
 def typed_array(texts: pa.StringArray, data_type: DataType) -> tuple[pa.Array, pa.BooleanArray]:
-    """The values that these texts stand for, and which of the texts stand for none.
+    """Return the values of these strings, and a mask of the strings that are invalid.
 
-    Nulls and empty texts are null, and so are texts that are not of the type: the mask, which
-    is never null, tells the latter apart.
+    Nulls, empty strings and strings that are not of the type become null. The mask, which is never
+    null, is true only for the last.
     """
     target = arrow_type(data_type)
     texts = texts.cast(pa.string())
     texts = pc.if_else(pc.equal(texts, ""), pa.scalar(None, pa.string()), texts)
     if pa.types.is_string(target):
         return texts, pa.repeat(False, len(texts))
-    # A partition value stands in many files, and is read once.
+    # Many files share a partition value, so convert each distinct value once.
     encoded = texts.dictionary_encode()
     values, uncastable = _cast_distinct(encoded.dictionary, data_type, target)
     return (
@@ -44,7 +44,7 @@ def _cast_distinct(
 ) -> tuple[pa.Array, pa.BooleanArray]:
     try:
         values = _cast_plain(texts, data_type, target)
-    except pa.ArrowInvalid:  # the right spelling of no value, such as the 30th of February
+    except pa.ArrowInvalid:  # well-formed but no such value, as in 30 February
         values = None
     if values is not None:
         return values, pa.repeat(False, len(texts))

@@ -1,8 +1,8 @@
-"""What a file's minimum and maximum promise about its values, which is less than they say.
+"""Turn the recorded minimum and maximum of a file into bounds that hold for every writer.
 
-Writers cut long strings and the microseconds of timestamps, differ on NaN, and some of them
-send decimals through a double or clip them to 64 bits. The functions here turn a recorded extreme
-into a bound that holds for every writer; a null bound means that nothing is known.
+Writers truncate long strings and the microseconds of timestamps and differ on NaN, and some
+convert decimals through a double or clip them to 64 bits. So the bounds here may be wider than the
+recorded extremes; a null bound means that nothing is known.
 """
 
 from decimal import Decimal
@@ -13,11 +13,11 @@ import pyarrow.compute as pc
 from headrace.protocol.schema import DataType, DecimalType, PrimitiveType
 
 _CUT_BYTES = 32
-"""From this length on a string's maximum may be the bare beginning of the real one."""
+"""From this length on, a string's maximum may be only a prefix of the real one."""
 
 _CUT_MICROSECONDS = 999
 _DOUBLE_DIGITS = 14
-"""A decimal of that many digits survives the way through a double unchanged."""
+"""A decimal with this many digits survives a round trip through a double."""
 
 _DOUBLE_ERROR = pa.scalar(Decimal(10) ** -_DOUBLE_DIGITS, pa.decimal256(_DOUBLE_DIGITS, 14))
 
@@ -26,7 +26,7 @@ _LONG_DIGITS = 19
 
 
 def lower_bound(minimum: pa.Array, data_type: DataType) -> pa.Array:
-    """What no value of the file is below."""
+    """Return a bound that no value of the file is below."""
     match data_type:
         case PrimitiveType("float" | "double"):
             return _without_nan(minimum)
@@ -38,7 +38,7 @@ def lower_bound(minimum: pa.Array, data_type: DataType) -> pa.Array:
 
 
 def upper_bound(maximum: pa.Array, data_type: DataType) -> pa.Array:
-    """What no value of the file is above, NaN aside. Strings come back as their bytes."""
+    """Return a bound that no value of the file is above, except NaN. Strings become bytes."""
     match data_type:
         case PrimitiveType("float" | "double"):
             return _without_nan(maximum)
@@ -69,13 +69,13 @@ def _beyond_prefix(array: pa.Array) -> pa.Array:
     cut = pc.greater_equal(pc.binary_length(raw), _CUT_BYTES)
     if not pc.any(cut).as_py():
         return raw
-    # No UTF-8 text has the byte 0xFF, so this lies just above every text with that beginning.
+    # UTF-8 never contains the byte 0xFF, so this is above every string with that prefix.
     above = pc.binary_join_element_wise(raw, pa.scalar(b"\xff"), pa.scalar(b""))
     return pc.if_else(cut, above, raw)
 
 
 def _unclipped(array: pa.Array, limit: Decimal) -> pa.Array:
-    """Without the extremes that stand for any number beyond 64 bits, as delta-rs writes them."""
+    """Drop extremes equal to `limit`: delta-rs writes it for any number beyond 64 bits."""
     kind = array.type
     if kind.precision - kind.scale < _LONG_DIGITS:
         return array
@@ -85,6 +85,6 @@ def _unclipped(array: pa.Array, limit: Decimal) -> pa.Array:
 
 def _with_margin(array: pa.Array) -> tuple[pa.Array, pa.Array]:
     exact = array.cast(pa.decimal256(38, array.type.scale))
-    # Below a unit of the scale this is nothing, so that short decimals stay exact.
+    # A margin below one unit of the scale becomes zero, so that short decimals stay exact.
     error = pc.multiply(pc.abs(exact), _DOUBLE_ERROR)
     return exact, error.cast(pa.decimal256(38, array.type.scale), safe=False)

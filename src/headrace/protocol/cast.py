@@ -1,7 +1,7 @@
-"""Text to values, as Spark casts it: for partition values, and for string literals.
+"""Cast text to Python values as Spark does, for partition values and string literals.
 
-Every function raises `ValueError` for a text that is not of its type, and
-`UnrepresentableError` for one that Spark would accept but that no Python value can hold.
+Every `parse_*` function raises `ValueError` for text that is not of its type, and
+`UnrepresentableError` for text that Spark accepts but that no Python value can hold.
 """
 
 import re
@@ -33,11 +33,11 @@ _WIDEST_OFFSET = timedelta(hours=18)
 
 
 class UnrepresentableError(ValueError):
-    """The text is legal in Spark, but no Python value can hold what it means."""
+    """The text is valid in Spark, but no Python value can hold its value."""
 
 
 def parse_boolean(text: str) -> bool:
-    """Read `true`, `f`, `yes`, `0` and the like."""
+    """Parse `true`, `f`, `yes`, `0` and the like."""
     folded = text.strip(_BLANK).lower()
     if folded in _TRUE:
         return True
@@ -47,29 +47,29 @@ def parse_boolean(text: str) -> bool:
 
 
 def parse_integer(text: str) -> int:
-    """Read a whole number of any size."""
+    """Parse an integer of any size."""
     return int(_matched(_INTEGER, text, "an integer").group())
 
 
 def parse_float(text: str) -> float:
-    """Read a double; `NaN` and the infinities are spelled in any case."""
+    """Parse a double; `NaN` and the infinities are case-insensitive."""
     stripped = text.strip(_BLANK)
     special = _SPECIAL_FLOATS.get(stripped.lower())
     return special if special is not None else float(_matched(_NUMBER, text, "a number").group())
 
 
 def parse_decimal(text: str) -> Decimal:
-    """Read an exact number."""
+    """Parse an exact number."""
     return Decimal(_matched(_NUMBER, text, "a number").group())
 
 
 def parse_date(text: str) -> date:
-    """Read a date; as in Spark, a time behind it does not count."""
+    """Parse a date; as in Spark, a time after it is ignored."""
     return _date(_matched(_DATE, text, "a date"))
 
 
 def parse_timestamp(text: str) -> datetime:
-    """Read a timestamp: aware if the text names a zone, else naive. Microseconds are the limit."""
+    """Parse a timestamp to microseconds: aware if the text names a zone, else naive."""
     found = _matched(_TIMESTAMP, text, "a timestamp")
     fraction = (found["fraction"] or "")[:6].ljust(6, "0")
     day = _date(found)
@@ -86,10 +86,10 @@ def parse_timestamp(text: str) -> datetime:
 
 
 def parse_offset(text: str) -> timezone:
-    """Read a zone that is an offset from UTC, such as `Z`, `+01:00` or `UTC-5`.
+    """Parse a zone that is an offset from UTC, such as `Z`, `+01:00` or `UTC-5`.
 
     Raises:
-        UnrepresentableError: it is the name of a region.
+        UnrepresentableError: the zone is the name of a region.
     """
     offset = text
     for prefix in ("UTC", "GMT", "UT", "Z"):
@@ -109,7 +109,7 @@ def parse_offset(text: str) -> timezone:
 
 
 def as_instant(moment: datetime) -> datetime:
-    """The moment in UTC; one without a zone is taken as UTC."""
+    """Convert a timestamp to UTC; one without a zone is taken as UTC."""
     if moment.tzinfo is None:
         return moment.replace(tzinfo=UTC)
     try:
@@ -119,7 +119,7 @@ def as_instant(moment: datetime) -> datetime:
 
 
 def unscaled(value: Decimal, *, scale: int) -> tuple[int, bool]:
-    """The number in units of `10**-scale`, rounded down, and whether that is exact."""
+    """Return the number in units of `10**-scale`, rounded down, and whether that is exact."""
     sign, digits, exponent = value.as_tuple()
     if not isinstance(exponent, int):
         raise ValueError(f"{value} is not a number")  # noqa: TRY004 - a value, not a type
@@ -132,7 +132,7 @@ def unscaled(value: Decimal, *, scale: int) -> tuple[int, bool]:
 
 
 def from_unscaled(units: int, *, scale: int) -> Decimal:
-    """The number of that many units, exactly, whatever the decimal context."""
+    """Return exactly `units * 10**-scale`, whatever the decimal context."""
     return Decimal((int(units < 0), tuple(map(int, str(abs(units)))), -scale))
 
 

@@ -1,8 +1,8 @@
-"""Column mapping: whether files know columns by their physical names, their ids, or neither.
+"""Column mapping: whether files identify columns by physical name, by id, or by logical name.
 
-Only a protocol that enables it and a property that sets it turn the mapping on. Fields of other
-tables may still carry physical names, left over from a mapping that was dropped or copied from
-another table; files have them under the names that people see.
+The mapping is on only if the protocol enables it and a table property sets it. Fields of other
+tables may still carry physical names, left over from a dropped mapping or copied from another
+table; their files use the logical names.
 """
 
 from enum import Enum
@@ -34,12 +34,12 @@ class MappingMode(Enum):
 
 
 def mapping_mode(protocol: Protocol, metadata: Metadata) -> MappingMode:
-    """The mode that is in effect.
+    """Return the mapping mode in effect.
 
     Raises:
-        ValueError: the table's property names no mode.
+        ValueError: the table property is not a known mode.
     """
-    # Some writers list the feature, which binds readers too, only among those of writers.
+    # Some writers list the feature, which binds readers too, only as a writer feature.
     listed = (*(protocol.reader_features or ()), *(protocol.writer_features or ()))
     by_feature = _FEATURE in listed
     if protocol.min_reader_version != _LEGACY_READER_VERSION and not by_feature:
@@ -53,7 +53,7 @@ def mapping_mode(protocol: Protocol, metadata: Metadata) -> MappingMode:
 
 
 def table_schema(protocol: Protocol, metadata: Metadata) -> StructType:
-    """The schema of a table; its fields have physical names only where files use them.
+    """Return the schema of a table; its fields have physical names only if its files use them.
 
     Raises:
         ValueError: the schema or the mapping mode cannot be decoded.

@@ -1,9 +1,9 @@
-"""Deletion vectors: where a file's deleted rows are written, and what the bytes mean.
+"""Locate and decode deletion vectors: the sets of deleted rows of data files.
 
-A vector is a set of 64-bit row indexes, as roaring bitmaps in the portable format behind a
-magic number. It stands in the log itself, as text, or in a file that may hold many, each with
-its length in front and a checksum behind. A vector that does not keep its promises is refused:
-to ignore it would bring deleted rows back.
+A vector is a set of 64-bit row indexes: a magic number, then roaring bitmaps in the portable
+format. It is stored inline in the log, as text, or in a file that may hold many vectors, each
+between its length and a checksum. An inconsistent vector is an error: ignoring it would bring
+deleted rows back.
 """
 
 import base64
@@ -17,11 +17,11 @@ from headrace.errors import CorruptDeletionVectorError
 from headrace.protocol.action import DeletionVector
 
 FILE_VERSION = 1
-"""The first byte of a file of vectors."""
+"""The first byte of a deletion-vector file."""
 FIRST_OFFSET = 1
-"""Where the first vector of a file begins, and the only one where the log names no offset."""
+"""The offset of the first vector in a file; also used if the log names no offset."""
 FRAME_BYTES = 8
-"""The length in front of a stored vector and the checksum behind it."""
+"""The size of the length before a stored vector plus the checksum after it."""
 
 _MAGIC = (1681511377).to_bytes(4, "little")
 _UUID_CHARACTERS = 20
@@ -31,17 +31,17 @@ _TO_PYTHON_85 = str.maketrans(_Z85, _PYTHON_85)
 
 
 def is_inline(vector: DeletionVector) -> bool:
-    """Whether the log itself holds the vector."""
+    """Whether the vector is stored inline in the log."""
     return vector.storage_type == "i"
 
 
 def relative_path(vector: DeletionVector) -> str | None:
-    """The path of the vector's file below the table; None: it has an absolute path of its own.
+    """Return the path of the vector's file below the table; None if its path is absolute.
 
-    It is a path as it stands, not a URI.
+    The result is a plain path, not a URI.
 
     Raises:
-        CorruptDeletionVectorError: there is no such kind of vector, or the name cannot be decoded.
+        CorruptDeletionVectorError: the storage type is unknown, or the name cannot be decoded.
     """
     match vector.storage_type:
         case "p":
@@ -56,10 +56,10 @@ def relative_path(vector: DeletionVector) -> str | None:
 
 
 def decode_inline(vector: DeletionVector) -> BitMap64:
-    """The deleted rows that the log itself names.
+    """Decode the deleted rows of an inline vector.
 
     Raises:
-        CorruptDeletionVectorError: they cannot be told.
+        CorruptDeletionVectorError: the text, bitmaps or cardinality are wrong.
     """
     size_bytes = vector.size_in_bytes
     text = vector.path_or_inline_dv
@@ -67,7 +67,7 @@ def decode_inline(vector: DeletionVector) -> BitMap64:
 
 
 def decode_stored(frame: bytes, vector: DeletionVector) -> BitMap64:
-    """The deleted rows in what a file has at the vector's offset: length, bitmaps, checksum.
+    """Decode the deleted rows from the bytes at the vector's offset: length, bitmaps, checksum.
 
     Raises:
         CorruptDeletionVectorError: length, checksum, bitmaps or cardinality are wrong.
@@ -90,7 +90,7 @@ def _decode(payload: bytes, vector: DeletionVector) -> BitMap64:
     if payload[:4] != _MAGIC:
         raise _corrupt(vector, f"it begins with {payload[:4].hex(' ')}, not with the magic number")
     try:
-        # This also validates, so that damaged bitmaps cannot do harm later.
+        # This also validates the bitmaps, so that corrupt ones cannot do harm later.
         rows = BitMap64.deserialize(payload[4:])
     except (ValueError, IndexError) as error:
         raise _corrupt(vector, f"its bitmaps cannot be decoded ({error})") from error
@@ -100,10 +100,10 @@ def _decode(payload: bytes, vector: DeletionVector) -> BitMap64:
 
 
 def _z85_decoded(text: str, vector: DeletionVector, *, size_bytes: int) -> bytes:
-    """The bytes of a Z85 text.
+    """Decode Z85 text to exactly `size_bytes` bytes.
 
-    Where they are no multiple of four, most writers fill the last group up behind; those that
-    use Rust's z85 put a # in front of it for each byte that is missing, which starts no other.
+    If the size is not a multiple of four, most writers pad the last group at the end. Those that
+    use Rust's z85 prefix it with one `#` per missing byte; no full group starts with `#`.
     """
     groups = -(-size_bytes // 4)
     if len(text) != 5 * groups or not set(text) <= set(_Z85):

@@ -1,4 +1,7 @@
-"""Which tables may be read: the newest protocol action decides, before the first file is given."""
+"""Decide whether a table can be read, by its newest protocol action, before any file is returned.
+
+A protocol action enters. A table that needs an unsupported reader feature is refused by name.
+"""
 
 from headrace.errors import InvalidTableError, UnsupportedFeatureError
 from headrace.protocol.action import Protocol
@@ -19,7 +22,7 @@ READER_FEATURES = CATALOG_MANAGED | {
     "variantType",
     "variantType-preview",
 }
-"""The reader features that are implemented; every other one is refused by name."""
+"""The implemented reader features; any other is refused by name."""
 
 _FEATURE_VERSION = 3
 
@@ -28,7 +31,7 @@ def check_readable(protocol: Protocol, *, table: str) -> None:
     """Refuse a table that cannot be read exactly. Writer features never block a read.
 
     Raises:
-        UnsupportedFeatureError: the table needs what we do not implement.
+        UnsupportedFeatureError: the table needs a feature that is not implemented.
         InvalidTableError: the protocol action contradicts itself.
     """
     version, features = protocol.min_reader_version, protocol.reader_features
@@ -48,7 +51,7 @@ def check_readable(protocol: Protocol, *, table: str) -> None:
 
 
 def is_catalog_managed(protocol: Protocol) -> bool:
-    """Whether the files in the log alone do not tell which commits count."""
+    """Whether a catalog, not the files of the log alone, determines which commits count."""
     return not CATALOG_MANAGED.isdisjoint(
         (*(protocol.reader_features or ()), *(protocol.writer_features or ()))
     )

@@ -1,7 +1,7 @@
-"""The identity of a logical file, and the one form in which two paths are compared.
+"""The identity of a logical file, and the canonical form in which paths are compared.
 
 A path in the log is a URI, relative to the table or absolute. Two spellings of one file
-(`/x` and `file:///x`, `a%2Db` and `a-b`) must give one key.
+(`/x` and `file:///x`, `a%2Db` and `a-b`) must have the same key.
 """
 
 from collections.abc import Sequence
@@ -22,13 +22,13 @@ class FileKey(msgspec.Struct, frozen=True, gc=False):
 
 
 def key_of(action: Add | Remove) -> FileKey:
-    """The key under which replay knows this file."""
+    """Return the key by which replay identifies the file."""
     vector = action.deletion_vector
     return FileKey(canonical_path(action.path), None if vector is None else vector.unique_id)
 
 
 def keys_of(actions: Sequence[Add | Remove]) -> list[FileKey]:
-    """The keys of many files; nearly all have a plain path and no vector, which costs little."""
+    """Return the keys of many files; fast for a plain path without a vector, the usual case."""
     return [
         FileKey(path)
         if "%" not in (path := action.path) and ":" not in path and action.deletion_vector is None
@@ -38,7 +38,7 @@ def keys_of(actions: Sequence[Add | Remove]) -> list[FileKey]:
 
 
 def canonical_path(path: str) -> str:
-    """The form in which paths are compared: decoded, local files without a scheme."""
+    """Return the canonical form of a path: percent-decoded, local files without a scheme."""
     if "%" in path:
         path = unquote(path, errors="surrogateescape")
     if path.startswith(_SCHEME):

@@ -1,17 +1,17 @@
-"""A file of the log, as a listing shows it."""
+"""A file of the log, as a listing returns it."""
 
 import msgspec
 
 
 class LogFile(msgspec.Struct, frozen=True, kw_only=True):
-    """A file of the log."""
+    """A file of the log: its path and what the listing says about it."""
 
     path: str
     size_bytes: int = 0
     modified_ms: int = 0
     etag: str | None = None
-    """Changes whenever the file does, where the store has such a mark."""
+    """Changes whenever the file does; None if the store has no etags."""
     version: int | None = None
-    """Set where the file speaks of exactly one version."""
+    """Set if the file describes exactly one version."""
     sums_up: tuple[int, int] | None = None
-    """The first and the last of the commits that a compaction file stands for."""
+    """The first and last commit that a compaction file summarises."""

@@ -1,7 +1,8 @@
-"""The bounds of partition columns over many entries, compared by the declared types.
+"""Compute the bounds of partition columns over many entries, compared by their declared types.
 
-A column with a value that is not of its type gets no bounds, and so does one whose type has no
-order: nothing is ever pruned by what cannot be compared.
+The partition values of entries, or the bounds of parts, enter; bounds per column leave. A column
+has no bounds if one of its values is not of its type, or if its type has no order: values that
+cannot be compared never prune anything.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,12 +21,12 @@ class BoundsBuilder:
         self._columns = {name: _ColumnBounds(name, kind) for name, kind in types.items()}
 
     def add(self, values: Mapping[str, str | None]) -> None:
-        """Take the partition values of one entry; a missing key is null."""
+        """Add the partition values of one entry; a missing key is null."""
         for name, column in self._columns.items():
             column.add(values.get(name))
 
     def bounds(self) -> dict[str, PartitionBounds]:
-        """Return what is known of each column."""
+        """Return the bounds of each column that has them."""
         built = {name: column.bounds() for name, column in self._columns.items()}
         return {name: bounds for name, bounds in built.items() if bounds is not None}
 
@@ -33,10 +34,10 @@ class BoundsBuilder:
 def merge_bounds(
     parts: Iterable[Mapping[str, PartitionBounds] | None], types: Mapping[str, DataType]
 ) -> dict[str, PartitionBounds] | None:
-    """Return the bounds of several blocks or manifests taken together.
+    """Merge the bounds of several blocks or manifests.
 
-    None if one of the parts has no bounds: then nothing is known of the whole. A column whose
-    bounds are unknown in one part, or come from another writer, has no bounds in the whole.
+    Return None if a part has no bounds: then nothing is known about the whole. A column has no
+    merged bounds if a part lacks bounds for it or has those of another writer.
     """
     merged = {name: _ColumnBounds(name, kind) for name, kind in types.items()}
     for part in parts:
@@ -51,9 +52,9 @@ def merge_bounds(
 def sort_key(
     values: Mapping[str, str | None], types: Mapping[str, DataType]
 ) -> tuple[tuple[int, PartitionValue], ...]:
-    """Return the place of an entry in partition order: typed, in the order of the spec.
+    """Return the sort key of an entry in partition order: typed, in the order of the spec.
 
-    Nulls come first, then values, then NaN, then what is not of its type.
+    Nulls sort first, then values, then NaN, then values that are not of their type.
     """
     return tuple(_ranked(values.get(name), name, kind) for name, kind in types.items())
 
@@ -100,7 +101,7 @@ class _ColumnBounds:
 
     def merge(self, other: PartitionBounds | None) -> None:
         if other is None or other.contains_null is None:
-            # Other writers order texts: their bounds need not enclose the typed values.
+            # Other writers compare values as strings: their bounds may not enclose typed values.
             self._is_known = False
             return
         for text in (other.min, other.max):
@@ -129,7 +130,7 @@ class _ColumnBounds:
 
 
 def _either(first: bool | None, second: bool | None) -> bool | None:  # noqa: FBT001
-    """Whether one of two is so; null where that is not known."""
+    """Three-valued OR: None if unknown."""
     if first or second:
         return True
     return None if first is None or second is None else False

@@ -1,7 +1,7 @@
 """The schema of a table: the JSON of `metaData.schemaString` as a small tree of values.
 
-Data files and statistics know a column by its physical name, people by its logical one;
-both are on the field, so that nothing further down needs to know the mapping mode.
+Data files and statistics use a column's physical name, users its logical name. A field has both,
+so that code below this level need not know the column mapping mode.
 """
 
 from collections.abc import Iterable
@@ -15,19 +15,19 @@ _MOST_DIGITS = 38
 
 T = TypeVar("T")
 NameIndex: TypeAlias = dict[str, list[tuple[str, T]]]
-"""Things with their names, by the folded name."""
+"""Items with their exact names, by folded name."""
 
 
 def fold_name(name: str) -> str:
-    """What two names have in common that Spark takes for the same: Java's lower case.
+    """Fold a name as Spark does to compare names: Java's lower case.
 
-    It is not case folding, by which `straße` and `strasse` would be one column.
+    This is not Unicode case folding, which would make `straße` and `strasse` one column.
     """
     return name.lower()
 
 
 def index_names(named: Iterable[tuple[str, T]]) -> NameIndex[T]:
-    """Make things findable by name."""
+    """Index items by their folded names."""
     index: NameIndex[T] = {}
     for name, thing in named:
         index.setdefault(fold_name(name), []).append((name, thing))
@@ -35,7 +35,7 @@ def index_names(named: Iterable[tuple[str, T]]) -> NameIndex[T]:
 
 
 def find_named(name: str, index: NameIndex[T]) -> T | None:
-    """The thing of that name; as in Spark, case does not matter unless it must."""
+    """Find an item by name; as in Spark, case matters only if names differ in nothing else."""
     candidates = index.get(fold_name(name), [])
     for candidate, thing in candidates:
         if candidate == name:
@@ -44,7 +44,7 @@ def find_named(name: str, index: NameIndex[T]) -> T | None:
 
 
 class PrimitiveType(msgspec.Struct, frozen=True):
-    """A type that a single word names, such as `long` or `timestamp_ntz`."""
+    """A type with a one-word name, such as `long` or `timestamp_ntz`."""
 
     name: str
 
@@ -53,7 +53,7 @@ class PrimitiveType(msgspec.Struct, frozen=True):
 
 
 class DecimalType(msgspec.Struct, frozen=True):
-    """An exact number with `scale` digits behind the point."""
+    """An exact number with `scale` digits after the decimal point."""
 
     precision: int
     scale: int
@@ -92,7 +92,7 @@ class Field(msgspec.Struct, frozen=True):
     metadata: dict[str, Any] = msgspec.field(default_factory=dict)
 
     def __hash__(self) -> int:
-        return hash((self.name, self.type, self.nullable))  # metadata are a dictionary
+        return hash((self.name, self.type, self.nullable))  # metadata is an unhashable dictionary
 
     @property
     def physical_name(self) -> str:
@@ -114,7 +114,7 @@ class StructType(msgspec.Struct, frozen=True, dict=True):
         return tuple(f.name for f in self.fields)
 
     def find(self, name: str) -> Field | None:
-        """The field of that name; as in Spark, case does not matter unless it must."""
+        """Find a field by name; as in Spark, case matters only if names differ in nothing else."""
         return find_named(name, self._by_name)
 
     @cached_property
@@ -126,7 +126,7 @@ DataType: TypeAlias = PrimitiveType | DecimalType | ArrayType | MapType | Struct
 
 
 def parse_schema(text: str | None) -> StructType:
-    """Decode a schema string; a table without one has no columns yet.
+    """Decode a schema string; without one, the table has no columns yet.
 
     Raises:
         ValueError: the text is not a Delta schema.
@@ -143,7 +143,7 @@ def parse_schema(text: str | None) -> StructType:
 
 
 def parse_type(spec: Any) -> DataType:
-    """Decode one type, as it stands inside a schema.
+    """Decode one type from the JSON of a schema.
 
     Raises:
         ValueError: it is not a Delta type.
@@ -155,7 +155,7 @@ def parse_type(spec: Any) -> DataType:
 
 
 def physical_schema(schema: StructType) -> StructType:
-    """The same tree under the names that data files use."""
+    """Return the same tree with the physical names that data files use."""
     return StructType(tuple(_physical_field(f) for f in schema.fields))
 
 

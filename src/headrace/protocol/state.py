@@ -1,8 +1,8 @@
-"""The nouns of a state: what one version of a table is, by reference to its manifests.
+"""The records of a state, which describes one version of a table by reference to its manifests.
 
 A manifest lists files (entries). A tombstone hides the entries of a key that were added before it.
-Fields have the names of the file format, in snake case; entries are plain mappings by their Avro
-names, so that fields that this version does not know survive a rewrite.
+Fields have the names of the file format, in snake case. Entries are plain mappings by Avro name, so
+that unknown fields survive a rewrite.
 """
 
 from typing import Any, TypeAlias
@@ -12,20 +12,20 @@ import msgspec
 from headrace.protocol.state_schema import FORMAT_VERSION, PROTOCOL_VERSION
 
 Entry: TypeAlias = dict[str, Any]
-"""One `FileEntry`, by the names of its schema."""
+"""One `FileEntry`, as a mapping by the field names of its schema."""
 
 UNKNOWN_COUNT = -1
-"""How the format says that a writer did not count."""
+"""The format's value for a count that the writer did not compute."""
 
 
 class _Record(msgspec.Struct, rename="camel", frozen=True, kw_only=True):
-    """What the records of a state share: camel case in the file, immutable here."""
+    """Base of the records of a state: camel case in the file, immutable here."""
 
 
 class PartitionBounds(_Record, frozen=True, kw_only=True):
-    """The least and the greatest value of a partition column, as the log writes them.
+    """The least and greatest value of a partition column, as the log writes them.
 
-    Both are null where all values are. `contains_null` is null where the writer did not say.
+    Both are null if all values are null. `contains_null` is null if the writer did not record it.
     """
 
     min: str | None = None
@@ -35,7 +35,7 @@ class PartitionBounds(_Record, frozen=True, kw_only=True):
 
 
 class ManifestInfo(_Record, frozen=True, kw_only=True):
-    """A manifest as its state sees it: where it is, and what can be known without reading it."""
+    """A manifest as its state records it: its path, and what is known without reading it."""
 
     path: str
     num_entries: int
@@ -43,25 +43,25 @@ class ManifestInfo(_Record, frozen=True, kw_only=True):
     max_added_at_version: int
     partition_bounds: dict[str, PartitionBounds] | None = None
     tombstone_count: int = 0
-    """How many of its entries tombstones hide."""
+    """The number of its entries that tombstones hide."""
     live_entry_count: int = UNKNOWN_COUNT
     live_bytes: int = UNKNOWN_COUNT
-    """The size of its live files."""
+    """The total size of its live files."""
     length_bytes: int = UNKNOWN_COUNT
     header_bytes: int = UNKNOWN_COUNT
     sha256: str | None = None
-    """The digest of the whole file, in hexadecimal digits."""
+    """The digest of the whole file, in hexadecimal."""
     header_sha256: str | None = None
     """The digest of its header, for readers that read only some blocks."""
     min_added_at_timestamp: int | None = None
     max_added_at_timestamp: int | None = None
     min_path: str | None = None
-    """No entry's path is less; None where that is not known."""
+    """A lower bound of the entries' paths; None if unknown."""
     max_path: str | None = None
 
 
 class Tombstone(_Record, frozen=True, kw_only=True):
-    """A file that was removed: hides the entries of its key added before `removed_at_version`."""
+    """A removed file: hides the entries of its key that were added before `removed_at_version`."""
 
     path: str
     dv_id: str | None = None
@@ -74,33 +74,33 @@ class StateManifest(_Record, frozen=True, kw_only=True):
     format_version: int = FORMAT_VERSION
     state_version: int
     created_at: int
-    """When it was written, in milliseconds since 1970."""
+    """When it was written, in milliseconds since the Unix epoch."""
     num_files: int
     total_bytes: int
     manifests: tuple[ManifestInfo, ...]
     tombstones: tuple[str, ...] = ()
-    """Paths that are hidden whatever version added them: all that older writers can say."""
+    """Paths hidden whatever version added them: the only form that older writers support."""
     schema_registry: dict[str, str] = {}
     protocol_version: int = PROTOCOL_VERSION
     metadata: str | None = None
     """The table's metadata as JSON: `{"metaData": {…}}`, or the object inside."""
     protocol: str | None = None
-    """The same for its protocol."""
+    """The table's protocol, in the same form."""
     tombstone_entries: tuple[Tombstone, ...] = ()
     commit_id: str | None = None
-    """Chosen by the writer, so that it can tell its own commit from another's."""
+    """Chosen by the writer, so that it can recognise its own commit."""
     anchor: str | None = None
-    """Beside a Delta log: the commit of this version as it was listed, as JSON (see `Anchor`)."""
+    """Next to a Delta log: the commit of this version as it was listed, as JSON (see `Anchor`)."""
     layout: str | None = None
-    """What makes the next version: `state`, or `versions` (a version file, with a state after it).
-    None where the version files tell."""
+    """How the next version is written: `state`, or `versions` (a version file, then a state).
+    None if the version files determine it."""
 
 
 class Anchor(msgspec.Struct, frozen=True, kw_only=True):
-    """The commit that a state beside a Delta log was made from.
+    """The commit that a state next to a Delta log was made from.
 
-    A log at the same place may be another one by now. A state is used only where the listing
-    shows this very file.
+    The log at that location may have been replaced since. A state is used only if the listing
+    shows exactly this file.
     """
 
     path: str
@@ -108,12 +108,12 @@ class Anchor(msgspec.Struct, frozen=True, kw_only=True):
     modified: int
 
     def encoded(self) -> str:
-        """The text for `StateManifest.anchor`."""
+        """Return the text for `StateManifest.anchor`."""
         return msgspec.json.encode(self).decode()
 
 
 def decode_anchor(text: str | None) -> Anchor | None:
-    """Return the anchor that a state names; None where it names none or an unreadable one."""
+    """Decode the anchor of a state; None if it is absent or unreadable."""
     if text is None:
         return None
     try:
@@ -123,7 +123,7 @@ def decode_anchor(text: str | None) -> Anchor | None:
 
 
 class Tombstones(msgspec.Struct, frozen=True, kw_only=True):
-    """What is hidden among the entries of a state."""
+    """The tombstones of a state, which hide some of its entries."""
 
     paths: frozenset[str] = frozenset()
     """Hidden whatever version added them."""
@@ -131,7 +131,7 @@ class Tombstones(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, state: StateManifest) -> "Tombstones":
-        """Return the tombstones of a state: the versioned one counts where a path has both."""
+        """Return the tombstones of a state; if a path has both kinds, the versioned one counts."""
         versioned = {tombstone.path for tombstone in state.tombstone_entries}
         plain = frozenset(state.tombstones) - versioned
         return cls(paths=plain, entries=state.tombstone_entries)
@@ -141,7 +141,7 @@ class Tombstones(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class AddedAfter(msgspec.Struct, frozen=True, kw_only=True):
-    """A wish for entries that are newer than a version, or than a time."""
+    """Selects entries that are newer than a version or a time."""
 
     version: int | None = None
     timestamp_ms: int | None = None
@@ -149,7 +149,7 @@ class AddedAfter(msgspec.Struct, frozen=True, kw_only=True):
     def may_have(self, info: ManifestInfo) -> bool:
         """Whether a manifest may hold such an entry, by its bounds.
 
-        Versions of 0 say nothing: some writers leave them at that.
+        A version of 0 means unknown: some writers never set it.
         """
         newest, latest = info.max_added_at_version, info.max_added_at_timestamp
         if self.version is not None and 0 < newest <= self.version:

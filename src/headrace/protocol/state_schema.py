@@ -1,14 +1,14 @@
 """The Avro schemas of a state: its manifests (`FileEntry`) and the state itself.
 
-The first fields and their ids are IndexTables' own. Every extension has a default and stands after
-them, so that a reader that knows only the first fields ignores the rest. Ids of map keys, map
+The first fields and their ids are those of IndexTables. Every extension follows them and has a
+default, so a reader that knows only the first fields ignores the rest. The ids of map keys, map
 values and array elements let Iceberg's readers open the files; they do not change a record's bytes.
 """
 
 from typing import Any, TypeAlias
 
 Schema: TypeAlias = dict[str, Any]
-"""An Avro schema as JSON has it."""
+"""An Avro schema in its JSON form."""
 
 NAMESPACE = "io.indextables.state"
 FORMAT_VERSION = 1
@@ -70,7 +70,7 @@ COMPANION_FIELDS: tuple[Schema, ...] = (
     _optional("companionDeltaVersion", "long", 151),
     _optional("companionFastFieldMode", "string", 152),
 )
-"""What IndexTables 0.5 writes after them."""
+"""The fields that IndexTables 0.5 writes after `ENTRY_FIELDS`."""
 
 DELTA_FIELDS: tuple[Schema, ...] = (
     _optional("deletionVector", DELETION_VECTOR_SCHEMA, 160),
@@ -79,11 +79,11 @@ DELTA_FIELDS: tuple[Schema, ...] = (
     _optional("defaultRowCommitVersion", "long", 168),
     _optional("clusteringProvider", "string", 169),
 )
-"""What an add of a Delta log has that the first fields lack."""
+"""The fields of a Delta `add` that `ENTRY_FIELDS` lacks."""
 
 
 def entry_schema(*fields: Schema) -> Schema:
-    """The schema of `FileEntry` records with these fields."""
+    """Return the schema of `FileEntry` records with these fields."""
     return {
         "type": "record",
         "name": f"{NAMESPACE}.FileEntry",
@@ -93,10 +93,10 @@ def entry_schema(*fields: Schema) -> Schema:
 
 
 INDEXTABLES_ENTRY_SCHEMA = entry_schema(*ENTRY_FIELDS, *COMPANION_FIELDS)
-"""Manifests of IndexTables logs."""
+"""The entry schema of manifests in IndexTables logs."""
 
 DELTA_ENTRY_SCHEMA = entry_schema(*ENTRY_FIELDS, *DELTA_FIELDS)
-"""Manifests beside Delta logs."""
+"""The entry schema of manifests next to Delta logs."""
 
 _BOUNDS_SCHEMA: Schema = {
     "type": "record",
@@ -172,4 +172,4 @@ STATE_MANIFEST_SCHEMA: Schema = {
         {"name": "layout", "type": ["null", "string"], "default": None},
     ],
 }
-"""`_manifest.avro`, one record."""
+"""The schema of the one record in `_manifest.avro`."""

@@ -1,4 +1,7 @@
-"""When a version was committed: by the commit itself where the table keeps such timestamps."""
+"""In-commit timestamps: from which version on commits carry their own timestamp.
+
+A table's metadata enters; the start of in-commit timestamps leaves, or None if they are disabled.
+"""
 
 import msgspec
 
@@ -11,24 +14,24 @@ _SINCE_MS = "delta.inCommitTimestampEnablementTimestamp"
 
 
 class InCommitTimestamps(msgspec.Struct, frozen=True, kw_only=True):
-    """From which version, and which time, commits carry their own timestamp."""
+    """The version and time from which commits carry their own timestamp."""
 
     since_version: int
     since_ms: int
 
 
 def in_commit_timestamps(metadata: Metadata, *, table: str) -> InCommitTimestamps | None:
-    """How the table keeps time; None: by the modification time of its commit files.
+    """Return where in-commit timestamps start; None if the table uses file modification times.
 
     Raises:
-        InvalidTableError: the properties that tell it are not numbers.
+        InvalidTableError: the table properties are not numbers.
     """
     properties = metadata.configuration
     if (properties.get(_ENABLED) or "").lower() != "true":
         return None
     try:
         return InCommitTimestamps(
-            # Both are absent where the table was created with the feature: then it always counts.
+            # Both are absent if the table was created with the feature: then it always applies.
             since_version=int(properties.get(_SINCE_VERSION) or 0),
             since_ms=int(properties.get(_SINCE_MS) or 0),
         )

@@ -1,7 +1,7 @@
-"""Partition values: the text that the log has, as a value of its column's type.
+"""Convert partition values from the text in the log to values of their column's type.
 
-The empty text is null for every type. Timestamps come with a zone or without one; without, a
-`timestamp` is in UTC.
+The empty string is null for every type. Timestamps may have a zone; a `timestamp` without one is
+in UTC.
 """
 
 import struct
@@ -27,7 +27,7 @@ from headrace.protocol.schema import DataType, DecimalType, PrimitiveType
 PartitionValue: TypeAlias = bool | int | float | Decimal | str | bytes | date | datetime | None
 
 INTEGER_BITS = {"byte": 8, "short": 16, "integer": 32, "long": 64}
-"""The width of each integral type."""
+"""The width of each integer type in bits."""
 
 FLOATS = (PrimitiveType("float"), PrimitiveType("double"))
 """The types that have NaN."""
@@ -42,10 +42,10 @@ _DECIMAL_MAX_ADJUSTED = 38
 
 
 def typed_value(text: str | None, data_type: DataType, *, column: str) -> PartitionValue:
-    """The value that a partition's text stands for.
+    """Return the typed value of a partition's text.
 
     Raises:
-        PartitionValueError: the text is not of that type.
+        PartitionValueError: the text is not of the type.
     """
     if not text:
         return None
@@ -56,7 +56,7 @@ def typed_value(text: str | None, data_type: DataType, *, column: str) -> Partit
 
 
 def is_ordered(data_type: DataType) -> bool:
-    """Whether values of the type are compared with each other here."""
+    """Whether Headrace compares values of the type with each other."""
     match data_type:
         case DecimalType():
             return True
@@ -67,7 +67,7 @@ def is_ordered(data_type: DataType) -> bool:
 
 
 def single(value: float) -> float:
-    """The nearest number that a 32-bit float can hold."""
+    """Round to the nearest 32-bit float."""
     try:
         rounded: float = struct.unpack("f", struct.pack("f", value))[0]
     except OverflowError:
@@ -76,18 +76,18 @@ def single(value: float) -> float:
 
 
 def integer_range(name: str) -> tuple[int, int]:
-    """The least and the greatest value of an integral type."""
+    """Return the least and greatest value of an integer type."""
     half = 1 << (INTEGER_BITS[name] - 1)
     return -half, half - 1
 
 
 def fit_decimal(value: Decimal, data_type: DecimalType) -> Decimal:
-    """The same number at the type's scale.
+    """Return the same number at the type's scale.
 
     Raises:
-        ValueError: the type cannot hold it exactly.
+        ValueError: the type cannot hold the number exactly.
     """
-    # An absurd exponent would be written out digit by digit.
+    # A huge exponent would be expanded digit by digit.
     if value.is_finite() and abs(value.adjusted()) <= 2 * _DECIMAL_MAX_ADJUSTED:
         units, exact = unscaled(value, scale=data_type.scale)
         if exact and abs(units) < 10**data_type.precision:

@@ -1,7 +1,7 @@
-"""Variants: the bytes of values, objects and arrays in Parquet's variant encoding.
+"""Encode values, objects and arrays in Parquet's variant encoding.
 
-A variant is a pair: its metadata names the keys of all objects in it, its value refers to them by
-number. Only what it takes to put shredded variants together again is here.
+A variant is a pair: its metadata lists the keys of all its objects, and its value refers to them by
+number. This module has only what is needed to reassemble shredded variants.
 """
 
 import struct
@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 Encode: TypeAlias = Callable[[Any], bytes]
 
 NULL = b"\x00"
-"""The variant that is null, which a value that is missing is not."""
+"""The variant null, which differs from a missing value."""
 
 _SHORT_STRING, _OBJECT, _ARRAY = 1, 2, 3
 _MOST_SHORT = 63
@@ -24,21 +24,21 @@ _DECIMALS = ((8, 4, 9), (9, 8, 18), (10, 16, 38))
 
 
 class InvalidVariantError(ValueError):
-    """The bytes are no variant."""
+    """The bytes are not a valid variant."""
 
 
 def encode_null(value: object) -> bytes:  # noqa: ARG001  (there is but one)
-    """A null."""
+    """Encode a null."""
     return NULL
 
 
 def encode_boolean(value: bool) -> bytes:  # noqa: FBT001  (a value)
-    """True or false."""
+    """Encode true or false."""
     return bytes([(1 if value else 2) << 2])
 
 
 def encode_integer(value: int) -> bytes:
-    """An integer, in as few bytes as it takes."""
+    """Encode an integer in as few bytes as possible."""
     for kind, width in _INTEGERS:
         if -(1 << 8 * width - 1) <= value < 1 << 8 * width - 1:
             return bytes([kind << 2]) + value.to_bytes(width, "little", signed=True)
@@ -46,7 +46,7 @@ def encode_integer(value: int) -> bytes:
 
 
 def encode_decimal(value: Decimal) -> bytes:
-    """A decimal, in as few bytes as it takes."""
+    """Encode a decimal in as few bytes as possible."""
     sign, digits, exponent = value.as_tuple()
     scale = -int(exponent)
     unscaled = int("".join(map(str, digits))) * (-1 if sign else 1)
@@ -57,7 +57,7 @@ def encode_decimal(value: Decimal) -> bytes:
 
 
 def encode_text(value: str) -> bytes:
-    """A text."""
+    """Encode a string."""
     raw = value.encode()
     if len(raw) <= _MOST_SHORT:
         return bytes([len(raw) << 2 | _SHORT_STRING]) + raw
@@ -65,18 +65,18 @@ def encode_text(value: str) -> bytes:
 
 
 def encode_binary(value: bytes) -> bytes:
-    """Bytes."""
+    """Encode binary data."""
     return bytes([15 << 2]) + len(value).to_bytes(4, "little") + value
 
 
 def fixed(kind: int, layout: str) -> Encode:
-    """How to encode a primitive of that number, whose bytes are of a layout of `struct`."""
+    """Return an encoder for primitive type `kind`, whose bytes have a `struct` layout."""
     pack = struct.Struct(f"<B{layout}").pack
     return lambda value: pack(kind << 2, value)
 
 
 def encode_array(elements: Sequence[bytes]) -> bytes:
-    """An array of encoded values."""
+    """Encode an array of encoded values."""
     size = _width(sum(map(len, elements)))
     is_large = len(elements) > _MOST_SMALL
     header = (size - 1 | is_large << 2) << 2 | _ARRAY
@@ -85,7 +85,7 @@ def encode_array(elements: Sequence[bytes]) -> bytes:
 
 
 def encode_object(fields: dict[str, bytes], metadata: bytes) -> bytes:
-    """An object of encoded values by key.
+    """Encode an object of encoded values by key.
 
     Raises:
         InvalidVariantError: the metadata lacks a key.
@@ -107,10 +107,10 @@ def encode_object(fields: dict[str, bytes], metadata: bytes) -> bytes:
 
 
 def object_fields(value: bytes, metadata: bytes) -> dict[str, bytes]:
-    """The encoded values of an object, by key.
+    """Return the encoded values of an object, by key.
 
     Raises:
-        InvalidVariantError: it is no object, or ends too early.
+        InvalidVariantError: the value is not an object, or is truncated.
     """
     if not value or value[0] & 3 != _OBJECT:
         raise InvalidVariantError("what is left of a shredded object is no object")
@@ -124,7 +124,7 @@ def object_fields(value: bytes, metadata: bytes) -> dict[str, bytes]:
     body = value[places + (count + 1) * size :]
     if offsets[-1] > len(body):
         raise InvalidVariantError("an object ends before its last value")
-    # Values may lie in any order; each ends where the next one in the bytes begins.
+    # Values may be stored in any order; each ends where the next one in the bytes begins.
     ends = dict(pairwise(sorted(offsets)))
     names = _names(metadata)
     try:
@@ -145,7 +145,7 @@ def _offsets(values: Sequence[bytes], size: int) -> bytes:
 
 
 def _width(most: int) -> int:
-    """In how many bytes a number fits, from 1 to 4."""
+    """Return the number of bytes that hold a number, from 1 to 4."""
     return max(1, (most.bit_length() + 7) // 8)
 
 

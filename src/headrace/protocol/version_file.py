@@ -1,4 +1,7 @@
-"""The bytes of an IndexTables version file: JSON lines, plain or compressed, as its bytes tell."""
+"""Decompress an IndexTables version file into JSON lines.
+
+The file may be plain or gzip; its first bytes show which.
+"""
 
 import zlib
 
@@ -6,14 +9,14 @@ _GZIP = b"\x1f\x8b"
 _PREFIX = b"\x01\x01"
 _GZIP_WINDOW = 16 + zlib.MAX_WBITS
 LARGEST_BYTES = 1 << 31
-"""No file that this reader opens inflates to more."""
+"""The largest decompressed size that this reader accepts."""
 
 
 def inflate(content: bytes) -> bytes:
-    """Return the lines of a file: as they are, from gzip, or from gzip after the bytes `01 01`.
+    """Return the lines of a file that is plain, gzip, or gzip after the bytes `01 01`.
 
     Raises:
-        ValueError: it is damaged, or inflates to more than this reader takes.
+        ValueError: the file is corrupt, or decompresses to more than `LARGEST_BYTES`.
     """
     packed = content.removeprefix(_PREFIX)
     if not packed.startswith(_GZIP):

@@ -1,7 +1,7 @@
-"""Type widening: which changes of a column's type a reader can follow.
+"""Type widening: which changes of a column's type are supported.
 
-The schema keeps the history of each field in its metadata. A change that is not known here is
-refused by name: values written under the old type could not be read as the new one.
+The schema records the type changes of each field in its metadata. A table with an unsupported
+change is refused by name: values written under the old type could not be read as the new one.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from headrace.protocol.schema import (
 
 _CHANGES = "delta.typeChanges"
 _DECIMAL_DIGITS = {"byte": 3, "short": 5, "integer": 10, "long": 20}
-"""How many digits before the point a decimal must have to take an integer in."""
+"""The integer digits that a decimal needs to hold each integer type."""
 _WIDER = {
     "byte": {"short", "integer", "long", "double"},
     "short": {"integer", "long", "double"},
@@ -33,8 +33,8 @@ def check_followed(schema: StructType, *, table: str) -> None:
     """Refuse a table whose old files could not be read under its schema.
 
     Raises:
-        UnsupportedFeatureError: a column's type changed in a way that cannot be followed.
-        InvalidTableError: the history of a column's type cannot be decoded.
+        UnsupportedFeatureError: a column has an unsupported type change.
+        InvalidTableError: the type changes of a column cannot be decoded.
     """
     try:
         changes = list(unsupported_changes(schema))
@@ -46,7 +46,7 @@ def check_followed(schema: StructType, *, table: str) -> None:
 
 
 def unsupported_changes(schema: StructType) -> Iterator[str]:
-    """Every type change that cannot be followed, as text for people."""
+    """Yield a readable description of each unsupported type change."""
     for field in schema.fields:
         for change in field.metadata.get(_CHANGES, ()):
             before, after = parse_type(change["fromType"]), parse_type(change["toType"])
@@ -56,7 +56,7 @@ def unsupported_changes(schema: StructType) -> Iterator[str]:
 
 
 def is_widening(before: DataType, after: DataType) -> bool:
-    """Whether every value of the old type is a value of the new one, as Delta has it."""
+    """Whether every value of `before` is a value of `after`, as Delta defines it."""
     match before, after:
         case PrimitiveType(old), PrimitiveType(new):
             return new in _WIDER.get(old, ())

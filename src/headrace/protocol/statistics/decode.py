@@ -3,7 +3,7 @@
 Text that cannot be decoded counts as missing statistics, and a value of the wrong type as unknown.
 Neither loses a file: at worst, a file is kept that could have been skipped.
 
-`tightBounds` is ignored. Whether bounds are tight or wide, minimum and maximum hold for every row,
+`tightBounds` is ignored. Tight or wide, the minimum and maximum hold for every row,
 and a null count is used only when it is zero or the number of records.
 """
 
@@ -24,16 +24,16 @@ from headrace.protocol.value import INTEGER_BITS
 
 
 class Wanted(Flag):
-    """What is asked about a column."""
+    """Which statistics of a column are requested."""
 
     NOTHING = 0
     NULL_COUNT = auto()
     EXTREMES = auto()
-    """Where they are lacking, the null count tells whether there are values at all."""
+    """Where they are missing, the null count shows whether there are any values."""
 
 
 class StatisticsColumn(msgspec.Struct, frozen=True):
-    """A column whose statistics are wanted: its physical path, its type, and what is wanted."""
+    """A column whose statistics are requested: its physical path, its type, and which ones."""
 
     path: Path
     type: DataType
@@ -41,7 +41,7 @@ class StatisticsColumn(msgspec.Struct, frozen=True):
 
 
 class ColumnStatistics(msgspec.Struct, frozen=True, kw_only=True):
-    """What each file's statistics say about one column; null where they say nothing."""
+    """The statistics of one column in each file; null where they are missing."""
 
     minimum: pa.Array
     maximum: pa.Array
@@ -49,9 +49,9 @@ class ColumnStatistics(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FileStatistics(msgspec.Struct, frozen=True, kw_only=True):
-    """What each file's statistics say; physical rows are counted, deleted ones too.
+    """The statistics of each file. Counts are of physical rows, including deleted ones.
 
-    What is not wanted may be null.
+    Statistics that were not requested may be null.
     """
 
     num_records: pa.Int64Array
@@ -96,7 +96,7 @@ def _decode(texts: pa.StringArray, columns: Sequence[StatisticsColumn]) -> FileS
 
 
 def _leaves(columns: Sequence[StatisticsColumn]) -> dict[Path, type]:
-    """What is looked at, and what it is in JSON if all is well."""
+    """Return the leaves to decode, with the JSON type expected of each."""
     leaves: dict[Path, type] = {}
     for column in columns:
         if Wanted.NULL_COUNT in column.wanted:
@@ -124,7 +124,7 @@ def _json_type(data_type: DataType) -> type:
 def _without_extremes(
     found: FileStatistics, columns: Sequence[StatisticsColumn]
 ) -> pa.BooleanArray:
-    """The files of which counts must be looked at, because extremes do not tell enough."""
+    """Return a mask of the files whose null counts are needed because extremes are missing."""
     lacking = pa.repeat(False, len(found.num_records))
     for column in columns:
         known = found.columns[column.path]
@@ -155,10 +155,10 @@ def _with_counts(
 
 
 def extreme_type(column: StatisticsColumn) -> pa.DataType:
-    """The Arrow type of a column's extremes; that of nulls if they are not wanted."""
+    """Return the Arrow type of a column's extremes; the null type if they are not requested."""
     if Wanted.EXTREMES not in column.wanted:
         return pa.null()
-    # One width serves all integers, so that a wrong number is merely too large.
+    # All integers use one width, so that an invalid number is merely too large.
     return pa.int64() if str(column.type) in INTEGER_BITS else arrow_type(column.type)
 
 
@@ -171,7 +171,7 @@ def _extreme(found: LeafValues, side: str, column: StatisticsColumn) -> pa.Array
         case PrimitiveType("byte" | "short" | "integer" | "long"):
             return found.integers(leaf)
         case PrimitiveType("float" | "double"):
-            # A float's text is the shortest that leads back to it: as a double it may be less.
+            # A float is written as its shortest text, which as a double may be less: cast it back.
             return found.doubles(leaf).cast(extreme_type(column), safe=False)
         case PrimitiveType("boolean"):
             return found.booleans(leaf)

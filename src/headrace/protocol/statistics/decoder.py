@@ -1,7 +1,7 @@
 """Decode a few leaves of the statistics of many files in one call.
 
-The compiled loop is the fastest way, but takes only valid JSON whose values have the type of their
-leaves. Everything else is decoded by msgspec, an object per file.
+The compiled loop is fastest, but accepts only valid JSON whose values have the type of their
+leaves. For anything else, decoding falls back to msgspec, with one object per file.
 """
 
 from functools import lru_cache
@@ -17,22 +17,22 @@ from headrace.protocol.statistics.leaf_row import RowDecoder, row_decoder
 
 
 class LeafValues(Protocol):
-    """What each text says about some leaves; null where that is nothing, or of another type."""
+    """The values of some leaves in each text; null where absent or of another type."""
 
     def integers(self, leaf: Path) -> pa.Int64Array:
-        """A leaf that is an integer."""
+        """Return the values of an integer leaf."""
 
     def booleans(self, leaf: Path) -> pa.BooleanArray:
-        """A leaf that is true or false."""
+        """Return the values of a boolean leaf."""
 
     def strings(self, leaf: Path) -> pa.StringArray:
-        """A leaf that is a string."""
+        """Return the values of a string leaf."""
 
     def doubles(self, leaf: Path) -> pa.DoubleArray:
-        """A leaf that is a number."""
+        """Return the values of a numeric leaf."""
 
     def decimals(self, leaf: Path, data_type: DecimalType, rounding: str) -> pa.Array:
-        """A leaf that is a number, as a decimal; one that is longer than the type is rounded."""
+        """Return the values of a numeric leaf as decimals, rounded to the type if longer."""
 
 
 class StatisticsDecoder(msgspec.Struct, frozen=True):
@@ -42,7 +42,7 @@ class StatisticsDecoder(msgspec.Struct, frozen=True):
     rows: RowDecoder
 
     def decode(self, texts: pa.StringArray) -> LeafValues:
-        """Decode these texts."""
+        """Decode these texts, by the compiled loop if it accepts them."""
         raw = texts.cast(pa.binary())
         columns = read_columns(raw, self.leaves)
         return self.rows.decode(raw) if columns is None else columns
@@ -50,5 +50,5 @@ class StatisticsDecoder(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=64)
 def statistics_decoder(leaves: tuple[tuple[Path, type], ...]) -> StatisticsDecoder:
-    """A decoder for these leaves, each with its type in JSON."""
+    """Return a decoder for these leaves, each with its JSON type."""
     return StatisticsDecoder(dict(leaves), row_decoder(dict(leaves)))

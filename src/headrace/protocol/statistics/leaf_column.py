@@ -1,4 +1,7 @@
-"""A few leaves of the statistics of many files, read by a compiled loop into Arrow columns."""
+"""Decode a few leaves of the statistics of many files into Arrow columns, by a compiled loop.
+
+JSON texts and leaf types enter; typed columns leave, or None if a text is unusual.
+"""
 
 from collections.abc import Mapping
 from decimal import Decimal
@@ -21,38 +24,38 @@ _KINDS = {
 
 
 class LeafColumns(msgspec.Struct, frozen=True):
-    """What the texts say, a column for each leaf."""
+    """The decoded statistics, one column per leaf."""
 
     columns: dict[Path, pa.Array]
 
     def integers(self, leaf: Path) -> pa.Int64Array:
-        """A leaf that is an integer."""
+        """Return the values of an integer leaf."""
         return self.columns[leaf]
 
     def booleans(self, leaf: Path) -> pa.BooleanArray:
-        """A leaf that is true or false."""
+        """Return the values of a boolean leaf."""
         return self.columns[leaf].cast(pa.bool_())
 
     def strings(self, leaf: Path) -> pa.StringArray:
-        """A leaf that is a string."""
+        """Return the values of a string leaf."""
         return self.columns[leaf]
 
     def doubles(self, leaf: Path) -> pa.DoubleArray:
-        """A leaf that is a number."""
+        """Return the values of a numeric leaf."""
         return self.columns[leaf].cast(pa.float64())
 
     def decimals(self, leaf: Path, data_type: DecimalType, rounding: str) -> pa.Array:
-        """A leaf that is a number, as a decimal."""
+        """Return the values of a numeric leaf as decimals."""
         texts = self.columns[leaf]
         try:
-            # Arrow does not notice an overflow: the widest type holds 38 digits at any scale.
+            # Arrow does not detect overflow, but the widest type holds 38 digits at any scale.
             return texts.cast(pa.decimal256(76, data_type.scale)).cast(arrow_type(data_type))
-        except pa.ArrowInvalid:  # one is longer than the type
+        except pa.ArrowInvalid:  # a value has more digits than the type
             numbers = [None if text is None else Decimal(text) for text in texts.to_pylist()]
             return decimal_array(numbers, data_type, rounding)
 
 
 def read_columns(texts: pa.BinaryArray, leaves: Mapping[Path, type]) -> LeafColumns | None:
-    """What these texts say about these leaves; None if any of them is unusual."""
+    """Decode these leaves of these texts; None if any text is unusual."""
     found = read_leaves(texts, {leaf: _KINDS[kind] for leaf, kind in leaves.items()})
     return None if found is None else LeafColumns(found)

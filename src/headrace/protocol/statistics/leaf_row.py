@@ -26,16 +26,16 @@ _ABSENT = (AttributeError, TypeError, KeyError)
 
 
 class LeafRows(msgspec.Struct, frozen=True):
-    """What the texts say, an object each."""
+    """The decoded statistics, one object per text."""
 
     rows: list[Any]
     getters: Getters
     are_typed: bool
-    """Whether every value is of its leaf's type, or null."""
+    """Whether every value has its leaf's type or is null."""
 
     def integers(self, leaf: Path) -> pa.Int64Array:
-        """A leaf that is an integer."""
-        if self.are_typed:  # else NumPy would take True and 1.5 for integers, too
+        """Return the values of an integer leaf."""
+        if self.are_typed:  # otherwise NumPy would accept True and 1.5 as integers
             try:
                 numbers = map(self.getters[leaf], self.rows)
                 return pa.array(np.fromiter(numbers, np.int64, len(self.rows)))
@@ -44,23 +44,23 @@ class LeafRows(msgspec.Struct, frozen=True):
         return array_of(self._values(leaf), pa.int64(), int)
 
     def booleans(self, leaf: Path) -> pa.BooleanArray:
-        """A leaf that is true or false."""
+        """Return the values of a boolean leaf."""
         return array_of(self._values(leaf), pa.bool_(), bool)
 
     def strings(self, leaf: Path) -> pa.StringArray:
-        """A leaf that is a string."""
+        """Return the values of a string leaf."""
         return array_of(self._values(leaf), pa.string(), str)
 
     def doubles(self, leaf: Path) -> pa.DoubleArray:
-        """A leaf that is a number."""
+        """Return the values of a numeric leaf."""
         return double_array(self._values(leaf))
 
     def decimals(self, leaf: Path, data_type: DecimalType, rounding: str) -> pa.Array:
-        """A leaf that is a number, as a decimal."""
+        """Return the values of a numeric leaf as decimals."""
         return decimal_array(self._values(leaf), data_type, rounding)
 
     def _values(self, leaf: Path) -> list[Any]:
-        """What each text says about a leaf; None where it says nothing."""
+        """Return the value of a leaf in each text; None where it is absent."""
         getter = self.getters[leaf]
         try:
             return list(map(getter, self.rows))
@@ -72,13 +72,13 @@ class RowDecoder(msgspec.Struct, frozen=True):
     """Decodes texts for one set of leaves."""
 
     attempts: "tuple[msgspec.json.Decoder[Any], ...]"
-    """From the strictest to the most tolerant one, which alone must do."""
+    """From the strictest decoder to the most tolerant, which may be the only one."""
     getters: Getters
 
     def decode(self, texts: pa.BinaryArray) -> LeafRows:
-        """Decode one text a row."""
-        # A text between braces can neither swallow the next line nor hide in it, so that equal
-        # counts prove one document for each.
+        """Decode one text per row."""
+        # A text in braces can neither absorb the next line nor be absorbed by it, so equal counts
+        # prove that each text is one document.
         whole = pc.and_(pc.starts_with(texts, b"{"), pc.ends_with(texts, b"}"))
         if whole.true_count < len(whole):
             texts = pc.if_else(pc.fill_null(whole, False), texts, pa.scalar(b"{}"))
@@ -96,12 +96,12 @@ class RowDecoder(msgspec.Struct, frozen=True):
 
 
 def row_decoder(leaves: Mapping[Path, type]) -> RowDecoder:
-    """A decoder for these leaves, each with its type. Decimals are never made of other values."""
+    """Return a decoder for these leaves, each with its type; other types never become decimals."""
     tolerant = {leaf: kind | None if kind is Decimal else Any for leaf, kind in leaves.items()}
     try:
         strict_type, names = _struct({leaf: kind | None for leaf, kind in leaves.items()})
         tolerant_type, _ = _struct(tolerant)
-    except ValueError:  # msgspec has no fields whose names need escapes
+    except ValueError:  # msgspec does not support field names that need escapes
         json = msgspec.json.Decoder(dict[str, Any], float_hook=Decimal)
         return RowDecoder((json,), {leaf: _key_getter(leaf) for leaf in leaves})
     attempts = (msgspec.json.Decoder(strict_type), msgspec.json.Decoder(tolerant_type))
@@ -117,7 +117,7 @@ def _row(decoder: "msgspec.json.Decoder[Any]", line: bytes) -> Any:
 
 
 def _struct(leaves: dict[Path, Any]) -> tuple[type[msgspec.Struct], dict[Path, Path]]:
-    """A struct type with these leaves, and the attributes that lead to each of them."""
+    """Return a struct type with these leaves, and the attribute path to each leaf."""
     fields: list[tuple[str, Any, Any]] = []
     rename: dict[str, str] = {}
     attributes: dict[Path, Path] = {}
@@ -153,7 +153,7 @@ def _get_or_none(getter: Callable[[Any], Any], row: Any) -> Any:
 
 
 def _data(lines: pa.BinaryArray) -> Any:
-    """The bytes of all lines, one after the other, without a copy."""
+    """Return the bytes of all lines, concatenated, without a copy."""
     offsets, data = lines.buffers()[1:]
     view = memoryview(offsets).cast("i")
     return memoryview(data)[view[lines.offset] : view[lines.offset + len(lines)]]

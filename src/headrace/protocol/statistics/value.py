@@ -17,20 +17,20 @@ _WIDE = Context(prec=80)
 
 
 def array_of(values: list[Any], target: pa.DataType, accepted: type) -> pa.Array:
-    """The values that are of a type; null in place of others."""
+    """Convert the values of the accepted type; others become null."""
     try:
         array = pa.array(values)
     except _CONVERT_ERRORS:
         array = None
     if array is not None and array.type in (target, pa.null()):
         return array.cast(target)
-    # The type itself is asked for: True is an int in Python, and no number in JSON.
+    # Compare types exactly: True is an int in Python, but not a number in JSON.
     kept = (value if type(value) is accepted else None for value in values)
     return pa.array([_or_none(value, target) for value in kept], target)
 
 
 def double_array(values: list[Any]) -> pa.DoubleArray:
-    """The values that are numbers, or texts that stand for those that JSON does not have."""
+    """Convert numbers, and strings for the numbers that JSON cannot express, to doubles."""
     try:
         array = pa.array(values)
     except _CONVERT_ERRORS:
@@ -50,13 +50,13 @@ def _float_or_none(value: Any) -> float | None:
 
 
 def decimal_array(values: list[Any], data_type: DecimalType, rounding: str) -> pa.Array:
-    """The values that are decimals or integers, rounded to the type where they are longer."""
+    """Convert decimals and integers, rounded to the type if they have more digits."""
     target = arrow_type(data_type)
     try:
         array = pa.array(values, target)
     except _CONVERT_ERRORS:
         array = None
-    # Arrow does not notice every loss of digits, nor every overflow.
+    # Arrow does not detect every loss of digits or every overflow.
     if array is not None and array.to_pylist() == values:
         return array
     return pa.array([_rounded(value, data_type, rounding) for value in values], target)
@@ -65,7 +65,7 @@ def decimal_array(values: list[Any], data_type: DecimalType, rounding: str) -> p
 def _rounded(value: Any, data_type: DecimalType, rounding: str) -> Decimal | None:
     if type(value) is int:
         value = Decimal(value)
-    # An absurd exponent would be written out digit by digit.
+    # A huge exponent would be expanded digit by digit.
     if type(value) is not Decimal or not value.is_finite() or abs(value.adjusted()) > _WIDE.prec:
         return None
     try:
