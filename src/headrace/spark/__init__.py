@@ -1,8 +1,8 @@
 """The Spark interface: a session and a table's address enter, ordinary DataFrames leave.
 
-A DataFrame reads the files that the kernel planned at one pinned version, by Spark's own native
-scan. PySpark from PyPI is sufficient: `pip install headrace[spark]`, or `headrace[spark-java]`
-without an installed Java.
+A DataFrame reads the files that the kernel planned at one pinned version, with Spark's native
+scan. PySpark from PyPI is sufficient: `pip install headrace[spark]`, or `headrace[spark-java]` if
+no Java is installed.
 """
 
 from headrace.spark.requirement import require_pyspark

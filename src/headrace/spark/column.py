@@ -82,8 +82,8 @@ class ScanColumns(msgspec.Struct, frozen=True, kw_only=True):
         """Return the name that a column or member is read with."""
         if self.match_by is MatchBy.NAME:
             return field.physical_name
-        # Files call it whatever they like. A name that none has keeps Spark from using what a
-        # file knows about another column.
+        # Files may use any name for the column. A name that no file uses keeps Spark from
+        # applying a file's information about another column.
         return f"__headrace_field_{field.metadata.get(_COLUMN_ID, field.physical_name)}"
 
     def _column(self, field: Field, shown: spark.StructField) -> Column:

@@ -1,8 +1,8 @@
-"""Reads tables through Spark Connect: the server reads files by path, and joins the rest.
+"""Reads tables through Spark Connect: the server reads files by path and joins all other data.
 
 There is no JVM to reach, so Spark cannot be given a pinned file list. The kernel plans and prunes;
 the server gets the paths; partition values and deleted rows are small tables that are joined by
-path and row. This is slower than the native way, and files are pruned only by the condition of
+path and row. This is slower than the native scan, and files are pruned only by the condition of
 `read`, not by filters that are added later.
 
 A path has several spellings, and a join on the wrong one would match nothing. So no row is ever
@@ -79,7 +79,7 @@ def _kernel_condition(spark: SparkSession, snapshot: Snapshot, where: str | None
         return None
     try:
         predicate = snapshot.scan(where=where).request.predicate
-    except RequestError:  # Spark may know better, and says so if not
+    except RequestError:  # Spark may understand it, and reports an error if not
         return None
     assert predicate is not None
     zone = spark.conf.get("spark.sql.session.timeZone")
@@ -89,7 +89,7 @@ def _kernel_condition(spark: SparkSession, snapshot: Snapshot, where: str | None
 
 
 class _Files:
-    """Some files of a snapshot, as they are described to the server."""
+    """Some files of a snapshot, as described to the server."""
 
     def __init__(
         self, spark: SparkSession, snapshot: Snapshot, columns: ScanColumns, files: pa.Table
@@ -97,7 +97,7 @@ class _Files:
         self._spark = spark
         self._snapshot = snapshot
         self._columns = columns
-        # The server reads them through its own file systems, and with its own settings.
+        # The server reads them with its own file systems and settings.
         table = snapshot.table
         address = remote_address(table.uri, table.storage_options)
         self._files = files.set_column(
@@ -152,7 +152,7 @@ class _Files:
         if store.request_cost is not RequestCost.LOCAL:
             return
         for path in paths:
-            with suppress(ObjectNotFoundError):  # which the server tells
+            with suppress(ObjectNotFoundError):  # which the server reports
                 if not store.head(path).size_bytes:
                     raise CorruptDataFileError(path=path, reason="it is empty")
 

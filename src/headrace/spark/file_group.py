@@ -1,7 +1,7 @@
-"""Groups of data files: what one task of the data source reads.
+"""Groups of data files: one task of the data source reads one group.
 
 Files enter as the columns of a scan and are divided into groups of about equal size. On a worker, a
-group becomes rows in the promised columns, read as `Snapshot.rows` does.
+group is read in the same way as `Snapshot.rows`, and its rows leave in the promised columns.
 """
 
 from collections.abc import Iterator
@@ -73,7 +73,7 @@ class GroupReader(msgspec.Struct, frozen=True, kw_only=True):
     def read(self, group: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a group's files, in the columns that Spark expects."""
         if not isinstance(group, FileGroup):
-            return  # Spark's own, where there is no group at all
+            return  # Spark's own partition, if there is no group at all
         expected = to_arrow_schema(self.schema, timezone="UTC")
         request = self.request
         if self.late_condition is not None:

@@ -49,7 +49,7 @@ def remote_address(root: str, options: Mapping[str, Any] | None) -> Address | No
 
 
 def spark_addresses(uris: Any, address: Address | None) -> Any:
-    """Return addresses of files with the schemes of Hadoop's file systems, an Arrow array."""
+    """Return an Arrow array of file addresses, with the schemes of Hadoop's file systems."""
     if address is None:
         return uris
     for pattern, scheme in _rewrites(address.account):

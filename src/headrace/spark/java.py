@@ -59,7 +59,7 @@ def _java_of_spark() -> str | None:
 
 
 def _major_version(java: str) -> int | None:
-    """Return the version of a Java; None if it does not run, as a placeholder does not."""
+    """Return the version of a Java; None if it does not run, such as a placeholder."""
     try:
         answer = subprocess.run(  # noqa: S603  (the very program that Spark is about to run)
             [java, "-version"], capture_output=True, text=True, timeout=_PATIENCE_S, check=True
@@ -71,9 +71,9 @@ def _major_version(java: str) -> int | None:
 
 
 def _shimmed(runtime: Path) -> Path:
-    """Return a Java home whose only program is the script over that runtime."""
+    """Return a Java home whose only program is the script for that runtime."""
     text = _SHIM.format(java=shlex.quote(str(runtime / "bin" / "java")))
-    # Named after its content: environments do not overwrite each other's, nor do versions.
+    # Named after its content, so that environments and versions do not overwrite each other's.
     name = f"java-{hashlib.sha256(text.encode()).hexdigest()[:16]}"
     cache = _cache()
     if cache is not None:
@@ -94,7 +94,7 @@ def _cache() -> Path | None:
 
 
 def _placed(home: Path, text: str) -> Path:
-    """Write the script atomically, however many processes do the same."""
+    """Write the script atomically; several processes may do so at the same time."""
     program = home / "bin" / "java"
     program.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     if program.exists() and os.access(program, os.X_OK) and program.read_text() == text:

@@ -1,6 +1,6 @@
 """A progress bar for Spark jobs, in either kind of session.
 
-A classic session is polled by a thread; a Spark Connect server reports by itself. Without a
+A thread polls a classic session; a Spark Connect server reports progress by itself. Without a
 terminal, neither happens.
 """
 
@@ -19,7 +19,7 @@ from headrace.metrics.progress import ProgressBar
 
 _POLL_S = 0.2
 _Stage: TypeAlias = tuple[int, int, int]
-"""The numbers of finished, all and running tasks of a stage."""
+"""The numbers of finished, total and running tasks of a stage."""
 
 
 @contextmanager
@@ -45,7 +45,7 @@ def progress(
 def _polled(spark: SparkSession, bar: ProgressBar) -> Iterator[None]:
     """Poll the jobs of this thread from another thread."""
     context = spark.sparkContext
-    # A tag, not a job group: the user may have one, and a thread has only one.
+    # A tag, not a job group: a thread has only one group, and the user may have set it.
     tag = f"headrace-{uuid4()}"
     finished = threading.Event()
     watcher = threading.Thread(target=_watch, args=(context, tag, bar, finished), daemon=True)
@@ -79,7 +79,7 @@ def _stages(context: SparkContext, job: int, settled: dict[int, list[_Stage]]) -
     infos = map(tracker.getStageInfo, info.stageIds if info else ())
     stages = [(s.numCompletedTasks, s.numTasks, s.numActiveTasks) for s in infos if s is not None]
     if info is not None and info.status != "RUNNING":
-        # Stages that were not needed after all have tasks that never ran.
+        # Stages that turned out not to be needed have tasks that never ran.
         settled[job] = [(done, done, 0) for done, _, _ in stages]
     return stages
 

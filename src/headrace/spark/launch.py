@@ -34,7 +34,7 @@ def launch_driver(settings: Mapping[str, str], environment: Mapping[str, str]) -
             "spark.driver.defaultJavaOptions": f"-Dlog4j2.configurationFile={logging.as_uri()}"
         }
         with _environment(environment, instead=java), warnings.catch_warnings():
-            # A server in this process is started with settings, and then told them once more.
+            # A server in this process gets the settings at its start, and then once more.
             warnings.filterwarnings("ignore", "Failed to set spark.", UserWarning)
             return _session({**quiet, **settings})
 

@@ -37,8 +37,8 @@ def open_table(
 ) -> Table:
     """Open a table whose checkpoints are replayed on Spark.
 
-    This pays off if a checkpoint is large and remote. Results and `scan.metrics` are those of the
-    embedded engine, which replays everything else.
+    This pays off if a checkpoint is large and remote. Results and `scan.metrics` equal those of
+    the embedded engine, which replays everything else.
 
     Args:
         spark: The session, classic or Spark Connect. Its workers need the package `headrace`.
@@ -46,7 +46,7 @@ def open_table(
         storage_options: Options of the store.
         reporter: Receives events.
         wave_bytes: How much of a checkpoint is read at a time; two waves are in flight. The driver
-            holds what remains of them, so larger waves suit conditions that prune most files.
+            holds their results, so larger waves suit conditions that prune most files.
 
     Raises:
         UnsupportedStoreError: the address belongs to no known store.

@@ -1,8 +1,8 @@
-"""Makes errors reach Spark's users as messages, without the traceback of a worker.
+"""Shows errors to Spark's users as messages, without the traceback of a worker.
 
-Spark shows what its Python process prints of an error. A typed error says what is wrong and what to
-do, and a traceback would only hide it. Spark omits tracebacks if a variable of the process says so;
-the process ends after an error, so nothing else is affected.
+Spark shows what its Python process prints about an error. A typed error says what is wrong and
+what to do, and a traceback would only hide it. Spark omits tracebacks if an environment variable
+of the process says so; the process ends after an error, so nothing else is affected.
 """
 
 import functools
@@ -17,11 +17,11 @@ R = TypeVar("R")
 
 _HIDE_TRACEBACK = "SPARK_HIDE_TRACEBACK"
 _OF_A_WORKER = ("PYTHON_WORKER_FACTORY_", "PYTHON_UNIX_DOMAIN_")
-"""The prefix of variables that Spark sets only in its Python processes."""
+"""Prefixes of variables that Spark sets only in its Python processes."""
 
 
 def message_first(method: Callable[P, R]) -> Callable[P, R]:
-    """Show the errors of a method that Spark calls by their message."""
+    """Show the errors of a method that Spark calls as messages."""
 
     @functools.wraps(method)
     def called(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -35,7 +35,7 @@ def message_first(method: Callable[P, R]) -> Callable[P, R]:
 
 
 def messages_first(method: Callable[P, Iterator[Any]]) -> Callable[P, Iterator[Any]]:
-    """The same for a generator method."""
+    """Show the errors of a generator method that Spark calls as messages."""
 
     @functools.wraps(method)
     def called(*args: P.args, **kwargs: P.kwargs) -> Iterator[Any]:

@@ -1,7 +1,8 @@
-"""The native way: a Spark relation of its own kind over exactly the files that the kernel gives.
+"""The native scan: a Spark relation over exactly the files that the kernel lists.
 
-Spark sees what it sees for any Parquet table: a vectorised scan with partition pruning, filters
-pushed down, metadata columns. Only where its files come from is ours.
+A session and a snapshot enter; a DataFrame leaves. Spark plans it like any Parquet table: a
+vectorised scan with partition pruning, filter pushdown and metadata columns. Only the file list
+comes from Headrace.
 """
 
 import logging
@@ -29,7 +30,7 @@ _LOGGER = logging.getLogger("headrace.spark")
 
 
 def read_native(spark: SparkSession, snapshot: Snapshot, *, where: str | None) -> DataFrame:
-    """A snapshot as a DataFrame, in a session that has its driver in this process."""
+    """Return a snapshot as a DataFrame, in a session whose driver runs in this process."""
     table = _NativeTable(spark, snapshot)
     if where is None:
         return table.frame(snapshot.scan())
@@ -37,7 +38,7 @@ def read_native(spark: SparkSession, snapshot: Snapshot, *, where: str | None) -
 
 
 def read_kept(spark: SparkSession, snapshot: Snapshot, *, kept_by: str | None) -> DataFrame:
-    """All rows of the files that a condition of the kernel leaves; no row is filtered."""
+    """Return all rows of the files that a condition does not prune; no row is filtered."""
     return _NativeTable(spark, snapshot).frame(snapshot.scan(where=kept_by))
 
 
@@ -53,7 +54,7 @@ class _NativeTable:
         self._options = READ_OPTIONS | hadoop_settings(self._address, table.storage_options)
 
     def frame(self, scan: Scan) -> DataFrame:
-        """The rows of the files of a scan, under logical names."""
+        """Return the rows of the files of a scan, with logical names."""
         columns = self._columns
         root = spark_address(self._snapshot.table.uri, self._address)
         with tempfile.TemporaryDirectory(prefix="headrace-") as folder:
@@ -79,10 +80,10 @@ class _NativeTable:
         return DataFrame(rows, self._spark).select(columns.projection())
 
     def pruned_scan(self, where: str) -> Scan:
-        """The files that may hold a row for which a condition is true, as Spark understands it.
+        """Return a scan of the files that may contain a row that matches a condition.
 
-        Spark resolves names, types and time zones. It is shown the table without files, and what
-        it would push into the scan is what the kernel is asked.
+        Spark resolves names, types and time zones: it plans a query over the table without files,
+        and the filters that it would push into the scan are passed to the kernel.
         """
         probe = self.frame(self._snapshot.scan(limit=0)).where(where)
         pushed = self._java.pushedPredicate(probe._jdf)  # noqa: SLF001  (the JVM's own)

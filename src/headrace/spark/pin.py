@@ -27,10 +27,10 @@ FILE_COLUMNS = (
 """The columns of live files that a scan on Spark needs."""
 
 READ_OPTIONS = {
-    # A file that is not there, or not whole, is an error whatever the session says.
+    # A missing or incomplete file is an error whatever the session's settings are.
     "ignoreCorruptFiles": "false",
     "ignoreMissingFiles": "false",
-    # Delta knows one calendar; the session's choice is for files of other origins.
+    # Delta uses one calendar; the session's setting is for files of other origins.
     "datetimeRebaseMode": "CORRECTED",
     "int96RebaseMode": "CORRECTED",
 }
@@ -41,7 +41,7 @@ _DIGESTED_AT_A_TIME = 1 << 16
 
 
 class Pin(msgspec.Struct, frozen=True, kw_only=True):
-    """What a DataFrame reads: the files of one version, or some of them."""
+    """The files that a DataFrame reads: those of one version, or some of them."""
 
     table: str
     version: int
@@ -103,7 +103,7 @@ def _stream(schema: pa.Schema) -> pa.Schema:
 
 
 class _Tally:
-    """What is known about all files after they have been written."""
+    """Accumulates the facts about all files while they are written."""
 
     def __init__(self, schema: pa.Schema) -> None:
         self._keys = [pa.array([], pa.large_string())]
@@ -113,7 +113,7 @@ class _Tally:
         self._size_bytes = 0
 
     def count(self, batch: pa.RecordBatch) -> None:
-        # Neither a path nor an id has control characters: two lists never give the same lines.
+        # Neither a path nor an id has control characters: two lists never have the same lines.
         vector = pc.binary_join_element_wise(pc.fill_null(batch["dv_id"], ""), "\n", "")
         keys = pc.binary_join_element_wise(batch["path"], vector, "\t")
         has_vector = batch["dv_id"].is_valid()

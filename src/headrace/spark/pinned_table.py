@@ -1,4 +1,4 @@
-"""A table at one version, as the processes of a data source share it."""
+"""A table pinned at one version, shared by the processes of a data source."""
 
 import msgspec
 from pyspark.sql.types import StructType
@@ -18,7 +18,7 @@ from headrace.table import Snapshot, Table
 
 
 class PinnedTable(msgspec.Struct, frozen=True, kw_only=True):
-    """What all processes must agree on. It is small and can be pickled."""
+    """The facts that all processes must agree on. It is small and can be pickled."""
 
     uri: str
     storage: HiddenOptions
@@ -35,7 +35,7 @@ class PinnedTable(msgspec.Struct, frozen=True, kw_only=True):
     """The condition that filters rows, if it depends on the session's time zone."""
 
     def table(self) -> Table:
-        """The table."""
+        """Return the table."""
         return Table(self.uri, storage_options=self.storage)
 
     def snapshot(self) -> Snapshot:

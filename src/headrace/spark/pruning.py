@@ -1,7 +1,7 @@
-"""What the JVM asks Python while Spark plans: which files may match, which rows are deleted.
+"""Callbacks for the JVM while Spark plans: which files may match, and which rows are deleted.
 
-Both are small objects that implement a Java interface. The JVM holds on to them for as long as
-it holds the file index they serve, and lets them go with it.
+Both are small objects that implement a Java interface. The JVM keeps a reference to them as long
+as it holds the file index they serve.
 """
 
 import logging
@@ -25,23 +25,23 @@ from headrace.storage.store import Store
 from headrace.table import Snapshot
 
 NOT_UNDERSTOOD = (RequestError, ValueError, KeyError, OverflowError)
-"""What a filter that the kernel has no form for leads to."""
+"""The errors for a filter that the kernel cannot express."""
 
 _READ_AT_ONCE = 16
-"""How many vectors are read at a time: each is a request, where the store is far away."""
+"""The number of vectors read at a time: on a remote store, each is a request."""
 
 _LOGGER = logging.getLogger("headrace.spark")
 
 
 class _JavaFunction:
-    """Tells py4j which interface an object implements; py4j looks for the name `Java`."""
+    """Declares to py4j the interface that an object implements, under the name `Java`."""
 
     class Java:
         implements: ClassVar[list[str]] = ["java.util.function.Function"]
 
 
 class KeptFiles(_JavaFunction):
-    """Given a predicate, the paths of the files that may hold a matching row."""
+    """Returns the paths of the files that may contain a row that matches a predicate."""
 
     def __init__(self, snapshot: Snapshot, columns: ScanColumns, address: Address | None) -> None:
         self._snapshot = snapshot
@@ -49,7 +49,7 @@ class KeptFiles(_JavaFunction):
         self._columns = columns
 
     def apply(self, predicate: str) -> bytes | None:
-        """The paths, a line each; None: nothing is known, and all files are to be read."""
+        """Return the paths, one per line; None if nothing is known and all files must be read."""
         try:
             return self._paths(decode_predicate(predicate, self._columns))
         except NOT_UNDERSTOOD as error:
@@ -68,16 +68,16 @@ class KeptFiles(_JavaFunction):
 
 
 class VectorReader(_JavaFunction):
-    """Given the places of files in the stream, their deletion vectors."""
+    """Returns the deletion vectors of files, given their positions in the stream."""
 
     def __init__(self, files: PinnedFiles, store: Store) -> None:
         self._files = files
         self._store = store
 
     def apply(self, ordinals: bytes) -> bytes | str:
-        """The vectors in the same order, as an Arrow stream of portable roaring bitmaps.
+        """Return the vectors in the same order, as an Arrow stream of portable roaring bitmaps.
 
-        An error goes as its text, which Spark then raises: rows must not come back.
+        An error is returned as text, which Spark then raises: deleted rows must not reappear.
         """
         wanted = pa.array(np.frombuffer(ordinals, np.int32), pa.int64())
         places = pc.index_in(wanted, value_set=self._files.vector_ordinals)

@@ -40,8 +40,7 @@ def read(  # noqa: PLR0913  (what to read, of which version, and how much of it)
             too, when Spark plans the query.
         columns: The names of the columns to return; by default all, in the table's order.
         storage_options: Options of the table's store, as for `Table`. Spark reads data files
-        through
-            its own file systems, which get them as settings of this DataFrame.
+            through its own file systems, which get them as settings of this DataFrame.
 
     Raises:
         TableError: the table or version does not exist, or cannot be read.

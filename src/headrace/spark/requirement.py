@@ -1,4 +1,4 @@
-"""What the room needs before it can be entered: imported first, and importing no Spark."""
+"""Checks that PySpark is installed. It is imported before the room, and imports no Spark."""
 
 from importlib.util import find_spec
 
@@ -6,10 +6,10 @@ from headrace.errors import MissingExtraError
 
 
 def require_pyspark() -> None:
-    """Say how to install PySpark where it is not.
+    """Check that PySpark is installed, and say how to install it if not.
 
     Raises:
-        MissingExtraError: it is not.
+        MissingExtraError: PySpark is not installed.
     """
     if find_spec("pyspark") is None:
         raise MissingExtraError(module="pyspark", extra="spark")

@@ -1,6 +1,6 @@
-"""The columns of a table as Spark's types.
+"""Converts the columns of a table to Spark's types.
 
-Every column may be null: that is what Spark makes of files, whatever their writer promised.
+Every column is nullable: Spark treats files that way, whatever their writer promised.
 """
 
 from pyspark.sql import types as spark
@@ -33,16 +33,16 @@ _PRIMITIVES: dict[str, spark.DataType] = {
     "void": spark.NullType(),
 }
 PARQUET_ID = "parquet.field.id"
-"""Under this name Spark looks for the id by which it finds a column in a file."""
+"""The metadata key of the id by which Spark finds a column in a file."""
 
 _TEXTS = ("string collate ", "char(", "varchar(")
 
 
 def spark_schema(schema: StructType, *, table: str) -> spark.StructType:
-    """The columns as Spark has them.
+    """Return the columns as a Spark schema.
 
     Raises:
-        InvalidTableError: a type is none that Spark knows.
+        InvalidTableError: Spark has no equivalent of a type.
     """
     try:
         return _struct(schema)

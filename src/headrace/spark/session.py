@@ -1,4 +1,4 @@
-"""Creates sessions with sensible defaults, and checks sessions of the user.
+"""Creates sessions with sensible defaults, and checks existing sessions.
 
 `local` and `open_session` create a session if none is running. `attach` takes an existing session
 and does not change it. All return a plain `SparkSession`.
@@ -26,7 +26,7 @@ _OF_A_SESSION = {
 }
 _OF_A_DRIVER = {
     **_OF_A_SESSION,
-    "spark.ui.showConsoleProgress": "false",  # it would be drawn over our own
+    "spark.ui.showConsoleProgress": "false",  # it would overwrite Headrace's progress bar
 }
 _OF_A_DRIVER_ALONE = {
     **_OF_A_DRIVER,
@@ -39,16 +39,16 @@ _requested: WeakKeyDictionary[SparkSession, Mapping[str, str]] = WeakKeyDictiona
 
 
 def local(*, cores: int | None = None, memory: str | None = None, **settings: Any) -> SparkSession:
-    """A Spark in this machine: no web page, no open port, times in UTC, Arrow between the two.
+    """Return a local Spark: no web UI, no open port, times in UTC, Arrow for data exchange.
 
     Args:
-        cores: How many tasks run at a time; by default one for each core.
-        memory: The heap, such as `2g`; by default a quarter of the machine, from 1 to 8 GB.
-        settings: Spark's own settings by name: `local(**{"spark.sql.shuffle.partitions": 4})`.
+        cores: The number of tasks that run at a time; by default one per core.
+        memory: The heap, such as `2g`; by default a quarter of the memory, from 1 to 8 GB.
+        settings: Spark settings by name: `local(**{"spark.sql.shuffle.partitions": 4})`.
 
     Raises:
         JavaNotFoundError: there is no Java, and none was installed with Headrace.
-        SessionError: a session is running already, and has other settings.
+        SessionError: a session with other settings is already running.
     """
     requested = _checked(settings)
     if cores is not None:
@@ -71,17 +71,17 @@ def local(*, cores: int | None = None, memory: str | None = None, **settings: An
 def open_session(
     *, master: str | None = None, remote: str | None = None, **settings: Any
 ) -> SparkSession:
-    """A session on a cluster, over Spark Connect, or, where neither is named, in this machine.
+    """Return a session on a cluster or over Spark Connect; by default, on this machine.
 
     Args:
         master: A cluster, such as `spark://host:7077`; this process becomes its driver.
         remote: A Spark Connect server, such as `sc://host:15002`; this process is a thin client.
-            `local[2]` starts one in this machine.
-        settings: Spark's own settings by name; `spark.master` and `spark.remote` may be among them.
+            `local[2]` starts one on this machine.
+        settings: Spark settings by name; `spark.master` and `spark.remote` may be among them.
 
     Raises:
-        JavaNotFoundError: a driver is to run here, and there is no Java.
-        SessionError: a session is running already, and has other settings.
+        JavaNotFoundError: a driver must run here, and there is no Java.
+        SessionError: a session with other settings is already running.
     """
     master = settings.pop("spark.master", None) if master is None else master
     remote = settings.pop("spark.remote", None) if remote is None else remote
@@ -105,7 +105,7 @@ def open_session(
 
 
 def attach(session: SparkSession) -> SparkSession:
-    """Take a session that is there, of either kind, and see that it can be worked with.
+    """Check that an existing session, of either kind, can be used, and return it.
 
     Raises:
         SessionError: it has been stopped, or its Spark is too old.
@@ -141,7 +141,7 @@ def _text(value: Any) -> str:
 def _running() -> SparkSession | None:
     try:
         return SparkSession.active()
-    except PySparkException:  # none is
+    except PySparkException:  # there is none
         return None
 
 
@@ -151,7 +151,7 @@ def _remembered(session: SparkSession, requested: Mapping[str, str]) -> SparkSes
 
 
 def _check_running(running: SparkSession, requested: Mapping[str, str]) -> SparkSession:
-    """Return the running session if it has the requested settings; few can be changed now."""
+    """Return the running session if it has the requested settings; most cannot change now."""
     asked = _requested.get(running, {})
     has = {name: asked.get(name) or running.conf.get(name, None) for name in requested}
     other = [f"{name}={has[name]}" for name, value in requested.items() if has[name] != value]

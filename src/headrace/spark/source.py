@@ -1,10 +1,10 @@
-"""The data source `headrace`: tables by `spark.read.format("headrace")`, as batch and as stream.
+"""The data source `headrace`: `spark.read.format("headrace")`, for batches and streams.
 
-Spark asks for the schema, for groups of files, and for the rows of each group, all in Python
-processes of its own. The version is pinned when the schema is asked for, so that the schema and
-the files of one DataFrame are always those of one version.
+Spark requests the schema, groups of files, and the rows of each group, all in separate Python
+processes. The version is pinned when the schema is requested, so that the schema and the files of
+one DataFrame always belong to one version.
 
-It never offers to take filters: Spark keeps one reader for all queries over a DataFrame, and
+It does not support filter pushdown: Spark keeps one reader for all queries over a DataFrame, and
 would apply the filter of one to the others. Use the option `where`.
 """
 
@@ -39,7 +39,7 @@ NAME = "headrace"
 
 
 class HeadraceSource(DataSource):
-    """Spark's door to Headrace's own row reader."""
+    """The Spark data source that uses Headrace's row reader."""
 
     @message_first
     def __init__(self, options: Any) -> None:
@@ -48,33 +48,33 @@ class HeadraceSource(DataSource):
 
     @cached_property
     def _options(self) -> SourceOptions:
-        """What the options of a read say; those of a write are another matter."""
+        """The parsed options of a read; a write has other options."""
         return parse_options(self.options)
 
     @classmethod
     def name(cls) -> str:
-        """What stands in `format(…)` and behind `USING`."""
+        """Return the name for `format(…)` and after `USING`."""
         return NAME
 
     @message_first
     def schema(self) -> StructType:
-        """The table's columns at the version that is pinned by this."""
+        """Return the table's columns, and pin the version."""
         return self._pinned().schema
 
     @message_first
     def reader(self, schema: StructType) -> DataSourceReader:
-        """A reader of the pinned version, or of the changes up to it."""
+        """Return a reader of the pinned version, or of the changes up to it."""
         reader = ChangeReader if self._options.read_change_feed else SnapshotReader
         return reader(self._checked(schema), self._options)
 
     @message_first
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:  # noqa: FBT001
-        """A writer that appends to an IndexTables table."""
+        """Return a writer that appends to an IndexTables table."""
         return IndexTablesWriter(self.options, schema, overwrite=overwrite)
 
     @message_first
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
-        """A reader of what is added from some version on."""
+        """Return a reader of the rows that are added from a version on."""
         for name, value in (("version", self._options.version), ("asOf", self._options.as_of)):
             if value is not None:
                 reason = "a stream follows the table; say startingVersion or startingTimestamp"
@@ -95,7 +95,7 @@ class HeadraceSource(DataSource):
 
 
 class SnapshotReader(DataSourceReader):
-    """The rows of one version."""
+    """Reads the rows of one version."""
 
     def __init__(self, pinned: PinnedTable, options: SourceOptions) -> None:
         self._pinned = pinned
@@ -104,7 +104,7 @@ class SnapshotReader(DataSourceReader):
 
     @message_first
     def partitions(self) -> list[InputPartition]:
-        """The live files in groups."""
+        """Return the live files in groups."""
         scan = self._pinned.snapshot().scan(where=self._pinned.where)
         files = pa.Table.from_batches(
             scan.batches(columns=FILE_COLUMNS), schema=scan.arrow_schema(columns=FILE_COLUMNS)
@@ -113,16 +113,16 @@ class SnapshotReader(DataSourceReader):
 
     @messages_first
     def read(self, partition: InputPartition) -> Iterator[Any]:
-        """The rows of one group, on a worker."""
+        """Yield the rows of one group, on a worker."""
         return self._reader.read(partition)
 
 
 class ChangeReader(SnapshotReader):
-    """The rows that changed in a range of versions."""
+    """Reads the rows that changed in a range of versions."""
 
     @message_first
     def partitions(self) -> list[InputPartition]:
-        """The files that hold them, in groups."""
+        """Return the files with the changed rows, in groups."""
         plan = StreamPlan(self._pinned, self._options)
         start, end = plan.first_offset(self._pinned.version), self._end()
         if start.part is Part.SNAPSHOT:
@@ -146,7 +146,7 @@ class ChangeReader(SnapshotReader):
 
 
 def register(spark: SparkSession) -> None:
-    """Make the data source `headrace`, and the functions of SQL, known to a session."""
+    """Register the data source `headrace` and the SQL functions in a session."""
     spark.dataSource.register(HeadraceSource)
     register_functions(spark)
     register_state_functions(spark)

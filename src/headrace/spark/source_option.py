@@ -1,6 +1,6 @@
-"""The options of the data source: Spark hands over texts, and typed values leave.
+"""Parses the options of the data source: text from Spark enters, typed values leave.
 
-An option that nobody knows is refused: a misspelt one would silently read something else.
+An unknown option is rejected: a misspelt one would silently read something else.
 """
 
 import re
@@ -24,23 +24,23 @@ FILES_PER_TRIGGER = 1000
 
 
 class Tolerance(Enum):
-    """What a stream of appended rows does with a commit that takes rows away."""
+    """How a stream of appended rows handles a commit that removes rows."""
 
     REFUSE = "refuse"
     IGNORE_DELETES = "ignoreDeletes"
-    """Commits that only delete are passed over; others are refused."""
+    """Skip commits that only delete; reject others."""
     IGNORE_CHANGES = "ignoreChanges"
-    """The files that such commits add are given: rows that they only moved come again."""
+    """Return the files that such commits add: rows that they only moved appear again."""
     SKIP_COMMITS = "skipChangeCommits"
-    """Such commits are passed over whole."""
+    """Skip such commits entirely."""
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """How much one micro-batch may take; None: as much as there is."""
+    """The maximum size of one micro-batch; None for no limit."""
 
     files: int | None = FILES_PER_TRIGGER
     size_bytes: int | None = None
-    """A micro-batch ends with the file that reaches it, so it always gets on."""
+    """A micro-batch ends with the file that reaches this limit, so it always makes progress."""
     versions: int | None = None
 
 
@@ -48,27 +48,27 @@ UNLIMITED = Limits(files=None)
 
 
 class StreamOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a stream starts, how fast it goes, and what it puts up with."""
+    """Where a stream starts, how much it reads at a time, and what it tolerates."""
 
     starting_version: int | Literal["latest"] | None = None
-    """The first version whose changes are given, or `latest`; None: the whole table first."""
+    """The first version whose changes are returned, or `latest`; None: the whole table first."""
     starting_timestamp: datetime | None = None
     limits: Limits = Limits()
     tolerance: Tolerance = Tolerance.REFUSE
 
 
 class SourceOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that a user may ask of the data source."""
+    """All options of the data source."""
 
     path: str
     version: int | None = None
     as_of: str | None = None
     where: str | None = None
     time_zone: str | None = None
-    """The zone of times in `where` that name none; None: that of the session."""
+    """The zone of times in `where` that name none; None for that of the session."""
     columns: tuple[str, ...] | None = None
     partition_bytes: int = PARTITION_BYTES
-    """How many bytes of data files one task reads, if it has more than one of them."""
+    """The bytes of data files that one task reads, if it reads more than one file."""
     storage: HiddenOptions = msgspec.field(default_factory=HiddenOptions)
     read_change_feed: bool = False
     ending_version: int | None = None
@@ -76,10 +76,10 @@ class SourceOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def parse_options(given: Mapping[str, str]) -> SourceOptions:
-    """What the options say.
+    """Parse the options.
 
     Raises:
-        InvalidArgumentError: an option is not known, is missing, or has no such value.
+        InvalidArgumentError: an option is unknown or missing, or its value is invalid.
     """
     options = _Given(given)
     parsed = SourceOptions(
@@ -115,7 +115,7 @@ def parse_options(given: Mapping[str, str]) -> SourceOptions:
 
 
 class _Given:
-    """The texts of a user, each of which may be asked for once; their names have no case."""
+    """The options as text, with names in any case; each is consumed once."""
 
     def __init__(self, given: Mapping[str, str]) -> None:
         self._left: dict[str, str] = {}
@@ -183,7 +183,7 @@ class _Given:
         raise InvalidArgumentError(argument=name, reason=reason)
 
     def tolerance(self) -> Tolerance:
-        """The most that is allowed."""
+        """Return the most permissive of the tolerances that are set."""
         chosen = [t for t in Tolerance if t is not Tolerance.REFUSE and self.flag(t.value)]
         return chosen[-1] if chosen else Tolerance.REFUSE
 

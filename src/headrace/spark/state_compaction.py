@@ -1,4 +1,4 @@
-"""The tasks of a large compaction, carried out by the workers of a Spark session."""
+"""Runs the tasks of a large compaction on the workers of a Spark session."""
 
 import pickle
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,10 +12,10 @@ _SCHEMA = "task bigint, outcome binary"
 
 
 def spread_on(spark: SparkSession) -> Spread:
-    """Return what carries out the tasks of a compaction on a session, one Spark task each.
+    """Return a function that runs the tasks of a compaction on a session, one Spark task each.
 
-    Spark may run a task twice. The manifests of the attempt that it discards are named by no
-    state, and clean-up deletes them.
+    Spark may run a task twice. No state references the manifests of the discarded attempt, and
+    clean-up deletes them.
     """
 
     def spread(tasks: Sequence[RewriteTask]) -> list[TaskOutcome]:

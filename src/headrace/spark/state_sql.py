@@ -1,7 +1,7 @@
 """SQL about states on Spark: `headrace.spark.sql(spark, text)`, and table functions.
 
 Statements about a state run on the driver, with the session's settings
-(`spark.indextables.state.*`); large compactions run on the workers. Any other text goes to
+(`spark.indextables.state.*`); large compactions run on the workers. Any other text is passed to
 `spark.sql` unchanged.
 """
 
@@ -34,11 +34,11 @@ _LOCATION = "Location"
 
 
 def sql(spark: SparkSession, text: str) -> DataFrame:
-    """Carry out a SQL text: a statement about a state here, any other by Spark.
+    """Run SQL text: a statement about a state here, any other on Spark.
 
     Raises:
-        StatementSyntaxError: it begins like a statement about a state, and goes on differently.
-        HeadraceError: the statement cannot be carried out.
+        StatementSyntaxError: it begins like a statement about a state, but continues differently.
+        HeadraceError: the statement failed.
     """
     statement = parse_statement(text)
     if statement is None:
@@ -54,7 +54,7 @@ def sql(spark: SparkSession, text: str) -> DataFrame:
 
 
 def register_state_functions(spark: SparkSession) -> None:
-    """Make `describe_state(path)` and `describe_transaction_log(path)` known to a session."""
+    """Register `describe_state(path)` and `describe_transaction_log(path)` in a session."""
     for name, function, columns in (
         ("describe_state", DescribeStateFunction, PROPERTY_COLUMNS),
         ("describe_transaction_log", DescribeLogFunction, LOG_COLUMNS),
@@ -67,15 +67,15 @@ class DescribeStateFunction:
     """`SELECT * FROM describe_state('path')`: the nine properties of a state."""
 
     def eval(self, path: str) -> Iterator[tuple[Any, ...]]:
-        """The rows."""
+        """Yield the rows."""
         yield from _rows(DescribeState(table=TableName(text=path)))
 
 
 class DescribeLogFunction:
-    """`SELECT * FROM describe_transaction_log('path')`: a row for every action."""
+    """`SELECT * FROM describe_transaction_log('path')`: one row per action."""
 
     def eval(self, path: str) -> Iterator[tuple[Any, ...]]:
-        """The rows."""
+        """Yield the rows."""
         yield from _rows(DescribeLog(table=TableName(text=path)))
 
 
@@ -92,7 +92,7 @@ def _ddl(columns: Mapping[str, str]) -> str:
 
 
 def _configuration(spark: SparkSession) -> dict[str, str]:
-    """The settings of states that the session has."""
+    """Return the settings of states in the session."""
     settings = {}
     for name in SPARK_NAMES:
         value = spark.conf.get(f"{PREFIX}{name}", None)
@@ -102,7 +102,7 @@ def _configuration(spark: SparkSession) -> dict[str, str]:
 
 
 def _located(statement: Statement, spark: SparkSession) -> Statement:
-    """The statement with names of the catalog replaced by the places of their tables."""
+    """Return the statement with catalog names replaced by the locations of their tables."""
     changed = {
         field: TableName(text=_location(spark, name.text))
         for field in ("table", "location")

@@ -1,6 +1,6 @@
 """Appends a DataFrame to an IndexTables table: `df.write.format("headrace").mode("append")`.
 
-Each task writes Parquet files, one for each partition, and reports them to the driver. The driver
+Each task writes Parquet files, one per partition, and reports them to the driver. The driver
 commits all files as one version, or deletes them all: readers see all rows or none.
 """
 
@@ -36,13 +36,13 @@ _FILE_ROWS = 1_000_000
 
 @dataclass
 class WrittenFiles(WriterCommitMessage):
-    """What one task wrote: entries of the log."""
+    """The log entries of the files that one task wrote."""
 
     entries: list[dict[str, Any]]
 
 
 class IndexTablesWriter(DataSourceArrowWriter):
-    """Appends rows to an IndexTables table, which it creates if there is none."""
+    """Appends rows to an IndexTables table, and creates the table if it does not exist."""
 
     def __init__(self, options: Mapping[str, str], schema: StructType, *, overwrite: bool) -> None:
         """Check the table and the columns.
@@ -87,14 +87,14 @@ class IndexTablesWriter(DataSourceArrowWriter):
         return WrittenFiles(entries=entries)
 
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
-        """Make the files of all tasks one version."""
+        """Commit the files of all tasks as one version."""
         entries = [entry for message in messages for entry in _entries(message)]
         StateWriter(self._store(), settings=self._settings).commit(
             entries, metadata=self._new_metadata
         )
 
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
-        """Delete what the tasks wrote; what a task that failed left is an orphan for PURGE."""
+        """Delete the files that tasks reported; files of a failed task are orphans for PURGE."""
         paths = [entry["path"] for message in messages for entry in _entries(message)]
         with suppress(StorageError):
             self._store().delete(paths)
@@ -145,7 +145,7 @@ def _entries(message: WriterCommitMessage | None) -> list[dict[str, Any]]:
 
 
 def _shape(schema: StructType) -> list[tuple[str, str]]:
-    """Names and types; whether a column may be null is not compared."""
+    """Return names and types; nullability is ignored."""
     return [(field.name, field.dataType.simpleString()) for field in schema.fields]
 
 

@@ -1,4 +1,4 @@
-"""The streaming part of the data source: what is added to a table, in micro-batches.
+"""The streaming part of the data source: reads what is added to a table, in micro-batches.
 
 Spark stores the offsets and requests the files between two of them, again after a failure. The same
 two offsets always return the same files, so a file sink with a checkpoint contains every row once,

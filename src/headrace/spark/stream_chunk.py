@@ -29,7 +29,7 @@ _AGE = ("modified_ms", "path", "dv_id")
 
 
 class Chunk(msgspec.Struct, frozen=True, kw_only=True):
-    """The files that a stream returns of one snapshot or commit."""
+    """The files that a stream returns for one snapshot or commit."""
 
     start: Offset
     files: pa.Table
@@ -53,8 +53,7 @@ class ChunkReader:
 
         Raises:
             UnstreamableChangeError, SchemaChangedError, TableReplacedError: the stream cannot
-            return a
-                commit.
+                return a commit.
             ChangeDataMissingError: the changed rows of a commit are not recorded.
             LogGapError, VersionNotFoundError: the log no longer goes back that far.
         """

@@ -11,21 +11,21 @@ _FORMAT = 1
 
 
 class Part(StrEnum):
-    """What a stream is reading."""
+    """The part of the log that a stream is reading."""
 
     BEGINNING = "beginning"
     """Nothing yet: the start depends on its options and the table at that time."""
     SNAPSHOT = "snapshot"
     """The files of the version that it started with."""
     COMMITS = "commits"
-    """What each version has added."""
+    """The files that each version added."""
 
 
 class Offset(msgspec.Struct, frozen=True, kw_only=True):
     """Everything before the file `index` of a version has been returned.
 
     The files of a commit are in the order of its lines, those of a snapshot in the order of age and
-    path, so that every read of the log gives a file the same index.
+    path, so that a file has the same index in every read of the log.
     """
 
     table: str

@@ -1,8 +1,8 @@
 """Determines the files between two offsets, and the extent of a micro-batch.
 
 A chunk that a micro-batch takes only partly is cached, and so are the files that were planned last:
-while a stream runs, nothing is read twice. The cache is not needed for correctness: after a restart
-the same offsets return the same files.
+while a stream runs, nothing is read twice. The cache does not affect results: after a restart the
+same offsets return the same files.
 """
 
 from collections.abc import Generator, Iterator
@@ -32,7 +32,7 @@ from headrace.spark.stream_offset import Offset, Part
 from headrace.table import Snapshot
 
 _TICK = timedelta(milliseconds=1)
-"""The log has times in milliseconds."""
+"""The log stores times in milliseconds."""
 
 
 class StreamPlan:
@@ -81,9 +81,9 @@ class StreamPlan:
         """Return the end of a micro-batch that starts at an offset, within a version and limits.
 
         Raises:
-            TableReplacedError: the offset belongs to another table. HeadraceError: as
-            `ChunkReader.chunks`, after everything before the commit in question has
-                been returned.
+            TableReplacedError: the offset belongs to another table.
+            HeadraceError: as `ChunkReader.chunks`, after everything before the commit in question
+                has been returned.
         """
         self._check(start)
         if start.part is Part.BEGINNING:

@@ -64,7 +64,7 @@ class HeadraceFiles:
 
 
 class HeadraceSnapshot:
-    """The facts about a version: `headrace_snapshot(path => …, version => …)`; one row."""
+    """The properties of a version: `headrace_snapshot(path => …, version => …)`; one row."""
 
     def eval(
         self, path: str, version: int | None = None, as_of: str | None = None

@@ -2,7 +2,7 @@
 
 Spark plans a Python data source in a process that does not know the session's settings; its tasks
 know them. So a condition that depends on the zone prunes no files during planning, unless the
-option `timeZone` sets it, and filters rows in the zone of the task.
+option `timeZone` sets the zone. It filters rows in the zone of the task.
 """
 
 from datetime import UTC, tzinfo
@@ -32,7 +32,7 @@ class ZonedCondition(msgspec.Struct, frozen=True, kw_only=True):
     """The zone that the option names; None for the session's."""
 
     def planned(self) -> str:
-        """Return the condition for planning, without what depends on the session's zone."""
+        """Return the condition for planning, without parts that depend on the session's zone."""
         zone = None if self.time_zone is None else parse_zone(self.time_zone)
         return str(self._bound(zone))
 

@@ -1,5 +1,5 @@
-"""The distributed engine: leaves of a checkpoint are read by Spark, all else by the embedded one.
+"""The distributed engine: Spark reads the leaves of a checkpoint, the embedded engine all else.
 
-Leaves enter; they leave as tasks, each of which runs the embedded engine on a worker, so that an
-answer is the same by construction. What comes back is batches and what the workers have counted.
+Leaves enter and are divided into tasks. Each task runs the embedded engine on a worker, so that
+the results are the same by construction. Batches leave, with the counts of the workers.
 """

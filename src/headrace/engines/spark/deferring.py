@@ -1,4 +1,4 @@
-"""Replaying a log so that what its checkpoint holds never leaves Spark."""
+"""Replays a log but defers its checkpoint, so that the checkpoint's content never leaves Spark."""
 
 from collections.abc import Iterator, Sequence
 
@@ -14,24 +14,24 @@ from headrace.plan.node import Node
 
 
 class DeferringExecutor(Executor):
-    """Executes everything but the leaves of a checkpoint, which it keeps for later.
+    """Executes everything except the leaves of a checkpoint, which it defers.
 
-    A run on it gives the adds of commits, and whatever else Spark does not take; the rest is in
-    `deferred` at its end, as work for Spark. A leaf that cannot be opened fails during the run, so
-    that the run can still go on from an older base.
+    A run returns the adds of commits, and everything else that Spark does not accept. At the end,
+    `deferred` has the remaining work for Spark. A leaf that cannot be opened fails during the run,
+    so that the run can still fall back to an older base.
     """
 
     def __init__(
         self, embedded: ArrowExecutor, *, task_bytes: int, context: ExecutionContext | None = None
     ) -> None:
         self.deferred: list[tuple[LeafWork, tuple[Task, ...]]] = []
-        """What all tasks of a phase share, and its tasks."""
+        """The work that all tasks of a phase share, and the tasks."""
         self._embedded = embedded
         self._task_bytes = task_bytes
         self._context = context or ExecutionContext()
 
     def bound(self, context: ExecutionContext) -> "DeferringExecutor":
-        """The same for one run; the deferred work is collected in one place."""
+        """Return an executor for one run; it adds to the same list of deferred work."""
         copy = DeferringExecutor(
             self._embedded.bound(context), task_bytes=self._task_bytes, context=context
         )
@@ -43,7 +43,7 @@ class DeferringExecutor(Executor):
         return self._embedded.execute(plan)
 
     def execute_leaves(self, leaves: Sequence[Node]) -> Iterator[Batch]:
-        """Check the leaves of a checkpoint and keep them; execute others."""
+        """Check and defer the leaves of a checkpoint; execute others."""
         engine = self._embedded
         try:
             work, files = lower_leaves(leaves, engine=engine, settings=self._context.settings)
@@ -52,6 +52,6 @@ class DeferringExecutor(Executor):
             return
         check_leaves(files, engine=engine)
         tasks = cut(files, work=work, engine=engine, task_bytes=self._task_bytes)
-        # The footers stay here: they would be a large part of the plan that Spark keeps.
+        # Footers are not sent: they would be a large part of the plan that Spark keeps.
         without = (tuple(replace(piece, footer=None) for piece in task) for task in tasks)
         self.deferred.append((work, tuple(without)))

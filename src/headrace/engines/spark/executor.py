@@ -24,16 +24,16 @@ from headrace.protocol.log_file import LogFile
 _LOGGER = logging.getLogger("headrace.engines.spark")
 
 TASK_BYTES = 8 << 20
-"""How much of a checkpoint one task reads: small, so that its answer is there soon."""
+"""How much of a checkpoint one task reads: small, so that its results arrive early."""
 WAVE_BYTES = 64 << 20
-"""How much of a checkpoint the tasks of one job read together; the driver holds two of them."""
+"""How much of a checkpoint the tasks of one job read together; the driver holds two waves."""
 
 
 class SparkExecutor(Executor):
-    """A Spark session for parallel phases, and an embedded engine for all others.
+    """Runs parallel phases on a Spark session, and all others on an embedded engine.
 
-    The workers run the embedded engine too, so the same leaf gives the same adds wherever it is
-    read. They need the packages `headrace` and `pyarrow`, and must reach the table's store.
+    The workers also run the embedded engine, so a leaf has the same adds wherever it is read. They
+    need the packages `headrace` and `pyarrow`, and access to the table's store.
     """
 
     def __init__(
@@ -45,11 +45,11 @@ class SparkExecutor(Executor):
         wave_bytes: int = WAVE_BYTES,
         context: ExecutionContext | None = None,
     ) -> None:
-        """Compose the two.
+        """Combine a session and an embedded engine.
 
         Args:
-            session: Where the leaves of a checkpoint are read; classic or Spark Connect.
-            embedded: Reads everything else, and is what runs on the workers.
+            session: Reads the leaves of a checkpoint; classic or Spark Connect.
+            embedded: Reads everything else, and runs on the workers.
             task_bytes: How much of a checkpoint one task reads.
             wave_bytes: How much the tasks of one job read together.
             context: The run that this engine is bound to.
@@ -57,13 +57,13 @@ class SparkExecutor(Executor):
         self.session = session
         self.embedded = embedded
         self.refusals: Counter[str] = Counter()
-        """The plans that Spark did not take and the embedded engine executed, by their node."""
+        """The number of plans that the embedded engine executed instead of Spark, by node."""
         self._task_bytes = task_bytes
         self._wave_bytes = wave_bytes
         self._context = context or ExecutionContext()
 
     def bound(self, context: ExecutionContext) -> "SparkExecutor":
-        """Both engines for one run; refusals are still counted in one place."""
+        """Return both engines for one run; refusals are added to the same counter."""
         copy = SparkExecutor(
             self.session,
             embedded=self.embedded.bound(context),
@@ -75,11 +75,11 @@ class SparkExecutor(Executor):
         return copy
 
     def forget(self) -> None:
-        """Let go of what the embedded engine remembers; Spark's workers remember nothing."""
+        """Drop what the embedded engine has cached; Spark's workers cache nothing."""
         self.embedded.forget()
 
     def execute(self, plan: Node) -> Iterator[Batch]:
-        """Refuse the plan, and execute it on the embedded engine."""
+        """Record that Spark refuses the plan, and execute it on the embedded engine."""
         self._note(refuse(plan))
         return self.embedded.execute(plan)
 
@@ -92,7 +92,7 @@ class SparkExecutor(Executor):
         self.embedded.expect(plans)
 
     def finish(self) -> None:
-        """End what the embedded engine has started."""
+        """End the work that the embedded engine has started."""
         self.embedded.finish()
 
     def execute_leaves(self, leaves: Sequence[Node]) -> Iterator[Batch]:
@@ -136,7 +136,7 @@ class SparkExecutor(Executor):
                 yield from open_answers(answers, wave, meter=self._context.meter)
 
     def _frame(self, work: Shipped[LeafWork], tasks: tuple[Task, ...]) -> DataFrame:
-        """A job with one task in each partition."""
+        """Return a job with one task per partition."""
         numbers = self.session.range(0, len(tasks), 1, len(tasks))
         return numbers.mapInArrow(AnswerTasks(work, tasks), ANSWER_DDL)
 

@@ -1,7 +1,7 @@
-"""What Spark takes: the leaves of a checkpoint, cut into tasks of about the same size.
+"""Lowers the leaves of a checkpoint to Spark: cuts them into tasks of about the same size.
 
-Everything else is refused, typed: a sequential phase needs one reader that keeps the order, and
-listings or documents are too small to send anywhere.
+All other plans are refused with a typed error: a sequential phase needs one reader that keeps the
+order, and listings or documents are too small to be worth sending.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -23,15 +23,15 @@ _FOOTERS_AT_ONCE = 16
 
 
 class LeafWork(msgspec.Struct, frozen=True, kw_only=True):
-    """What all tasks of one phase share: it travels to each worker once."""
+    """The work that all tasks of one phase share; it is sent to each worker once."""
 
     engine: ArrowExecutor
     settings: ExecutionSettings
     leaf: FusedLeaf[Any]
-    """What to read of each file; its own scan names no file."""
+    """What to read from each file; its own scan names no file."""
 
     def leaf_of(self, piece: "Piece") -> Node:
-        """The plan of one piece."""
+        """Return the plan of one piece."""
         (scan,) = self.leaf.scans
         if piece.info is None:
             scan = replace(scan, files=(piece.file,), row_groups=piece.row_groups)
@@ -40,7 +40,7 @@ class LeafWork(msgspec.Struct, frozen=True, kw_only=True):
         return self.leaf.of(scan).to_node()
 
     def on_worker(self, context: ExecutionContext) -> ArrowExecutor:
-        """The engine for one task: Spark gives a task one core, so it takes one thread."""
+        """Return the engine for one task: Spark assigns a task one core, so it uses one thread."""
         settings = replace(self.settings, leaf_parallelism=1)
         return self.engine.bound(replace(context, settings=settings))
 
@@ -51,21 +51,21 @@ class Piece(msgspec.Struct, frozen=True, kw_only=True):
     file: LogFile
     row_groups: tuple[int, ...]
     size_bytes: int
-    """What the wanted columns take in the file."""
+    """The size of the wanted columns in the file."""
     footer: Footer = None
-    """The file's footer where it goes along, so that the worker need not read it again."""
+    """The file's footer if it is sent along, so that the worker need not read it again."""
     info: ManifestInfo | None = None
-    """What its state says of a manifest."""
+    """The description of a manifest in its state."""
 
 
 Task: TypeAlias = tuple[Piece, ...]
-"""What one worker reads in one go."""
+"""The pieces that one worker reads together."""
 
 
 def lower_leaves(
     leaves: Sequence[Node], *, engine: ArrowExecutor, settings: ExecutionSettings
 ) -> tuple[LeafWork, tuple[LogFile, ...]]:
-    """What the tasks of these leaves share, and the files that they are to read.
+    """Return the work that the tasks of these leaves share, and the files to read.
 
     Raises:
         PlanRefusedError: these are not the leaves of one checkpoint in Parquet.
@@ -80,14 +80,14 @@ def lower_leaves(
 
 
 def refuse(plan: Node) -> PlanRefusedError:
-    """Why Spark does not take a plan that is no leaf."""
+    """Return the error for a plan that is not a leaf, which Spark does not accept."""
     return PlanRefusedError(
         engine="spark", node=type(plan).__name__, reason="it must be read in order, by one reader"
     )
 
 
 def check_leaves(files: Sequence[LogFile], *, engine: ArrowExecutor) -> None:
-    """Read every footer: a damaged leaf must fail before the first batch is given.
+    """Read every footer: a damaged leaf must fail before the first batch is returned.
 
     Raises:
         ObjectNotFoundError, CorruptCheckpointError: a leaf cannot be opened.
@@ -100,7 +100,7 @@ def check_leaves(files: Sequence[LogFile], *, engine: ArrowExecutor) -> None:
 def cut(
     files: Iterable[LogFile], *, work: LeafWork, engine: ArrowExecutor, task_bytes: int
 ) -> Iterator[Task]:
-    """Tasks of at least one row group and, if they have several, at most `task_bytes`."""
+    """Yield tasks of at least one row group and, if they have several, at most `task_bytes`."""
     task: list[Piece] = []
     size_bytes = 0
     for piece in _pieces(files, work=work, engine=engine):
@@ -114,7 +114,7 @@ def cut(
 
 
 def _pieces(files: Iterable[LogFile], *, work: LeafWork, engine: ArrowExecutor) -> Iterator[Piece]:
-    """Each row group by itself. A file without any is a piece too: its worker counts it."""
+    """Yield each row group by itself. A file without any is also a piece: its worker counts it."""
     for file in files:
         footer = engine.footer(file)
         wanted = footer.leaves(work.leaf.columns)
@@ -127,7 +127,7 @@ def _pieces(files: Iterable[LogFile], *, work: LeafWork, engine: ArrowExecutor) 
 
 
 def _joined(pieces: Sequence[Piece]) -> Task:
-    """The same row groups, with those of one file in one piece."""
+    """Merge the row groups of one file into one piece."""
     joined: list[Piece] = []
     for piece in pieces:
         if joined and joined[-1].file == piece.file:

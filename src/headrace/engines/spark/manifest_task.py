@@ -1,4 +1,4 @@
-"""The manifests of a state as tasks: each worker reads some of them, and prunes by itself."""
+"""Divides the manifests of a state into tasks: each worker reads some of them, and prunes."""
 
 from collections.abc import Iterator, Sequence
 
@@ -14,7 +14,7 @@ from headrace.plan.node import Node, ScanAvro
 def lower_manifests(
     leaves: Sequence[Node], *, engine: ArrowExecutor, settings: ExecutionSettings, task_bytes: int
 ) -> tuple[LeafWork, list[Task]] | None:
-    """What the tasks of these leaves share, and the tasks; None for leaves of other kinds."""
+    """Return the shared work and the tasks of these leaves; None for leaves of other kinds."""
     fused = fuse_leaves(leaves, ScanAvro)
     if fused is None:
         return None

@@ -1,4 +1,4 @@
-"""What every worker gets once: a broadcast, or a part of the function where there is none."""
+"""Sends a value to every worker: as a broadcast, or as part of the function on Spark Connect."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -15,13 +15,13 @@ T = TypeVar("T")
 
 
 class Enclosed(msgspec.Struct, Generic[T], frozen=True):
-    """A value that travels with the function itself, in every job."""
+    """A value that is sent with the function, in every job."""
 
     value: T
 
 
 def ship(session: SparkSession, value: T) -> Shipped[T]:
-    """Send a value to the workers, to stay there as long as it is referred to."""
+    """Send a value to the workers, where it stays as long as it is referenced."""
     if is_connect(session):
         return Enclosed(value)
     return session.sparkContext.broadcast(value)
@@ -29,7 +29,7 @@ def ship(session: SparkSession, value: T) -> Shipped[T]:
 
 @contextmanager
 def shipped(session: SparkSession, value: T) -> Iterator[Shipped[T]]:
-    """Send a value to the workers, and free it there at the end."""
+    """Send a value to the workers, and free it at the end."""
     shipment = ship(session, value)
     try:
         yield shipment

@@ -1,8 +1,8 @@
-"""Jobs that run a little ahead of who takes their results, and end when nobody does.
+"""Runs jobs slightly ahead of the consumer of their results, and cancels them when it stops.
 
-The tasks of a phase go to Spark in waves. Two waves are under way at a time, so that no core
-waits for the slowest task of the other, and the driver never holds more than two waves of results:
-neither the number of files nor that of workers makes it grow.
+The tasks of a phase are sent to Spark in waves. Two waves are in flight at a time, so that no core
+waits for the slowest task of a wave, and the driver never holds more than two waves of results:
+its memory grows neither with the number of files nor with the number of workers.
 """
 
 import re
@@ -35,7 +35,7 @@ _SPARK_ERRORS = (PySparkException, Py4JError)
 
 
 def waves_of(tasks: Iterable[Task], *, first: int, wave_bytes: int) -> Iterator[tuple[Task, ...]]:
-    """Tasks in waves: the first is small, so that it is there soon, and each may double the last.
+    """Group tasks into waves: the first is small, to finish early; each may double the last.
 
     A wave has at least one task and, if it has several, at most `wave_bytes`.
     """
@@ -58,11 +58,11 @@ def collect_in_waves(
     to_frame: Callable[[W], DataFrame],
     cancellation: Cancellation,
 ) -> Generator[tuple[W, ArrowTable], None, None]:
-    """The rows of each wave, in the order of the waves. Closing the iterator cancels the jobs.
+    """Yield the rows of each wave, in order. Closing the iterator cancels the jobs.
 
     Raises:
-        Cancelled: it was called off while a wave was waited for.
-        EngineFailedError: Spark could not run a job, after all its tries.
+        Cancelled: the run was cancelled while waiting for a wave.
+        EngineFailedError: Spark could not run a job, after all retries.
     """
     tag = f"headrace-{uuid.uuid4()}"
     under_way: deque[tuple[W, Future[ArrowTable]]] = deque()
@@ -71,7 +71,7 @@ def collect_in_waves(
         tag_jobs(session, tag)
         return to_frame(wave).toArrow()
 
-    # The user's job group and scheduler pool hold for our jobs too.
+    # The user's job group and scheduler pool also apply to these jobs.
     collect = inheritable_thread_target(session)(collect)
     with ThreadPoolExecutor(_UNDER_WAY, thread_name_prefix="headrace-wave") as pool:
         try:
@@ -100,14 +100,14 @@ def _taken(
 
 
 def _reason(error: BaseException) -> str:
-    """The line that says it: the last of a worker's traceback, else the first."""
+    """Return the line with the cause: the last of a worker's traceback, else the first line."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     raised = [line for line in lines if _RAISED.match(line)]
     return raised[-1] if raised else lines[0] if lines else type(error).__name__
 
 
 def _cancel(session: SparkSession, tag: str, futures: list["Future[ArrowTable]"]) -> None:
-    """Cancel until all have ended: a job that is just being submitted does not hear the first."""
+    """Cancel repeatedly until all have ended: a job that is being submitted misses the first."""
     for future in futures:
         future.cancel()
     while wait(futures, timeout=0).not_done:

@@ -1,9 +1,9 @@
-"""What runs on a worker: the embedded engine on one task, and the form in which it answers.
+"""Runs the embedded engine on one task, on a worker, and encodes its answers.
 
-A worker answers in rows: a row for each batch, as compressed Arrow IPC, and a last one with what
-it has counted, from zero. Spark gives back the rows of each task once, however often it was tried,
-so the counts are exact. An error that Headrace raises on purpose is an answer too, not a failure
-of Spark: asking again would not change it, and on the driver it is raised with its type.
+A worker answers in rows: one per batch, as compressed Arrow IPC, and a last one with its counts,
+which start from zero. Spark returns the rows of each task once, however often it was retried, so
+the counts are exact. An error that Headrace raises on purpose is also an answer, not a failure of
+Spark: a retry would not change it, and the driver raises it with its type.
 """
 
 import pickle
@@ -42,7 +42,7 @@ _OPTIONS = pa.ipc.IpcWriteOptions(compression="zstd")
 
 
 class Shipped(Protocol[T_co]):
-    """A value that is there once on each worker, such as a broadcast of Spark."""
+    """A value that each worker has once, such as a Spark broadcast."""
 
     @property
     def value(self) -> T_co:
@@ -50,14 +50,14 @@ class Shipped(Protocol[T_co]):
 
 
 class AnswerTasks:
-    """A function for `mapInArrow`: numbers of tasks enter, answers leave."""
+    """A function for `mapInArrow`: task numbers enter, answers leave."""
 
     def __init__(self, work: Shipped[LeafWork], tasks: tuple[Task, ...]) -> None:
         self._work = work
         self._tasks = tasks
 
     def __call__(self, batches: Iterator[RecordBatch]) -> Iterator[RecordBatch]:
-        """The answers to the tasks whose numbers are in the first column."""
+        """Yield the answers to the tasks whose numbers are in the first column."""
         for batch in batches:
             for number in batch.column(0).to_pylist():
                 yield from _answer(self._work.value, self._tasks[number], number)
@@ -75,7 +75,7 @@ def _answer(work: LeafWork, task: Task, number: int) -> Iterator[RecordBatch]:
 
 
 def read_task(work: LeafWork, task: Task, *, meter: Meter) -> Iterator[tuple[int, ColumnBatch]]:
-    """The adds that are left, with their wanted fields, each batch with the number of its piece."""
+    """Yield the surviving adds with their wanted fields, each batch with its piece number."""
     engine = work.on_worker(ExecutionContext(meter=meter))
     for piece in task:
         if piece.footer is not None:
@@ -89,10 +89,10 @@ def read_task(work: LeafWork, task: Task, *, meter: Meter) -> Iterator[tuple[int
 
 
 def open_answers(answers: Any, tasks: tuple[Task, ...], *, meter: Meter) -> Iterator[ColumnBatch]:
-    """The batches of some tasks, once their counts have been taken in; on the driver.
+    """Merge the counts of some tasks, then yield their batches; called on the driver.
 
     Raises:
-        HeadraceError: what a worker has raised, and nothing of these tasks is given.
+        HeadraceError: a worker raised it; no batch of these tasks is returned.
     """
     kinds = answers.column("kind")
     for payload in answers.filter(pc.equal(kinds, "error")).column("payload"):
