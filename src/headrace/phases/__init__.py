@@ -1,8 +1,8 @@
-"""The state machines: what to read next, decided from what was read before.
+"""State machines that plan what to read next from what was read before.
 
 Batches enter, plans and terminal values leave. A phase does no I/O and knows no engine; the
-driver (`headrace.scan.run.Run`) brings the two together. What is exported here is public:
-phases can be stepped by hand.
+driver (`headrace.scan.run.Run`) connects the two. Everything exported here is public: phases can
+be stepped by hand.
 """
 
 from headrace.phases.phase import Consume, Parallel, PartialResult, Phase, Sequential, Terminus

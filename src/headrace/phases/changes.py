@@ -1,4 +1,4 @@
-"""What changed between two versions: every commit in between, read once, oldest first."""
+"""Reads the changes between two versions: every commit in the range once, oldest first."""
 
 from collections.abc import Sequence
 
@@ -16,27 +16,27 @@ CHANGE_COLUMNS = ("add", "remove", "cdc")
 
 
 class ChangeRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """The changes of the versions from `start` to `end`, both included."""
+    """A request for the changes of the versions from `start` to `end`, both included."""
 
     table: str
     start: int
     end: int
     tail: tuple[LogFile, ...] | None = None
     columns: tuple[str, ...] = CHANGE_COLUMNS
-    """The actions that are wanted, by their name in the log."""
+    """The actions to read, by their name in the log."""
 
 
 class ListChanges(Consume[ChangeRequest], frozen=True, kw_only=True):
-    """Finds the commits of a range; all of them must be there."""
+    """Finds the commits of a range; all of them must exist."""
 
     request: ChangeRequest
 
     def plan(self) -> Node:
-        """The log from the first version on."""
+        """List the log from the first version on."""
         return ListFiles(directory=LOG_DIRECTORY, start_from=first_name(self.request.start))
 
     def next(self, data: Sequence[Batch]) -> Phase[ChangeRequest]:
-        """A commit that is gone cannot be replaced: a checkpoint does not say what changed."""
+        """Require every commit: a checkpoint does not record what changed."""
         request = self.request
         index = index_log(self.listed(data), table=request.table, tail=request.tail)
         missing = gaps(index.commits, first=request.start, last=request.end)
@@ -55,15 +55,15 @@ class ReadChanges(Sequential[ChangeRequest], frozen=True, kw_only=True):
     commits: tuple[LogFile, ...]
 
     def plan(self) -> Node:
-        """Each commit once."""
+        """Read each commit once."""
         return ScanJson(files=self.commits, columns=self.request.columns)
 
     def next(self) -> Phase[ChangeRequest]:
-        """The end."""
+        """End with the request."""
         return Terminus(self.request)
 
     def failed(self, error: HeadraceError, *, given: int) -> Phase[ChangeRequest]:  # noqa: ARG002
-        """A commit that was listed and is gone has expired the range."""
+        """Report the range as expired if a listed commit is gone."""
         if isinstance(error, ObjectNotFoundError):
             raise SnapshotExpiredError(
                 table=self.request.table, version=self.request.end, path=error.path

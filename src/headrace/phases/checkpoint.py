@@ -1,4 +1,4 @@
-"""How the files of a checkpoint are read, whatever their format."""
+"""Plans the reading of a checkpoint's files, whatever their format."""
 
 from headrace.log.checkpoint import Checkpoint
 from headrace.log.name import CheckpointKind
@@ -22,5 +22,5 @@ def scan_files(files: tuple[LogFile, ...], *, columns: tuple[str, ...]) -> Node:
 
 
 def may_have_sidecars(checkpoint: Checkpoint) -> bool:
-    """Whether its files may name leaves: only a multi-part checkpoint is surely of version 1."""
+    """Whether its files may name sidecars: only a multi-part checkpoint is certainly version 1."""
     return checkpoint.kind is not CheckpointKind.MULTI_PART

@@ -1,4 +1,4 @@
-"""What writers said about their commits, newest first, and when each was committed."""
+"""Reads the commit information of writers, newest first, and the time of each commit."""
 
 from collections.abc import Mapping, Sequence
 
@@ -20,24 +20,24 @@ class CommitTimes(msgspec.Struct, frozen=True, kw_only=True):
 
     commits_newest_first: tuple[LogFile, ...]
     file_times_ms: Mapping[int, int]
-    """By version: the modification time of the commit file, later than its predecessor's."""
+    """The modification time of each commit file by version, made later than its predecessor's."""
     in_commit_since: int | None
-    """The first version whose commit carries its own time; None: none does."""
+    """The first version whose commit contains its own timestamp; None if none does."""
 
 
 class ListHistory(Consume[CommitTimes], frozen=True, kw_only=True):
-    """Finds the commits that are still there, up to a version."""
+    """Finds the commits that still exist, up to a version."""
 
     newest: TableVersion
     limit: int | None = None
-    """How many commits to read, newest first; None: all of them."""
+    """The number of commits to read, newest first; None for all."""
 
     def plan(self) -> Node:
-        """The whole log: the time of a commit depends on those before it."""
+        """List the whole log: the time of a commit depends on the commits before it."""
         return ListFiles(directory=LOG_DIRECTORY)
 
     def next(self, data: Sequence[Batch]) -> Phase[CommitTimes]:
-        """Read the newest of them."""
+        """Continue with the newest commits."""
         table = self.newest.table
         index = index_log(self.listed(data), table=table, tail=self.newest.tail)
         versions = sorted(v for v in index.commits if v <= self.newest.segment.version)
@@ -61,21 +61,21 @@ class ListHistory(Consume[CommitTimes], frozen=True, kw_only=True):
 
 
 class ReadHistory(Sequential[CommitTimes], frozen=True, kw_only=True):
-    """Reads what the writers said; a commit that says nothing gives no batch."""
+    """Reads the commit information; a commit without any has no batch."""
 
     table: str
     times: CommitTimes
 
     def plan(self) -> Node:
-        """The information of each commit."""
+        """Read the information of each commit."""
         return ScanJson(files=self.times.commits_newest_first, columns=("commitInfo",))
 
     def next(self) -> Phase[CommitTimes]:
-        """The end."""
+        """End with the commit times."""
         return Terminus(self.times)
 
     def failed(self, error: HeadraceError, *, given: int) -> Phase[CommitTimes]:  # noqa: ARG002
-        """A commit that was listed and is gone was cleaned up meanwhile."""
+        """Report the snapshot as expired if a listed commit was cleaned up in the meantime."""
         if isinstance(error, ObjectNotFoundError):
             newest = self.times.commits_newest_first[0].version or 0
             raise SnapshotExpiredError(table=self.table, version=newest, path=error.path) from error

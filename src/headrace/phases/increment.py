@@ -1,4 +1,4 @@
-"""From the files of one version to those of a later one, by the commits in between."""
+"""Updates the live files of one version to a later one, from the commits in between."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ _CHANGES_OF_MEANING = ("protocol", "metaData")
 
 
 def plan_increment(request: ScanRequest, segment: Segment, *, since: int) -> Phase[ScanOutcome]:
-    """The first phase: the log is listed only for commits that the segment does not know."""
+    """Return the first phase; the log is listed only if the segment lacks some commits."""
     known = {file.version: file for file in segment.commits_newest_first}
     wanted = range(request.version, since, -1)
     if all(version in known for version in wanted):
@@ -30,19 +30,19 @@ def _check(request: ScanRequest, commits_newest_first: tuple[LogFile, ...]) -> "
 
 
 class ListIncrement(Consume[ScanOutcome], frozen=True, kw_only=True):
-    """Finds the commits after a version, up to the one that is wanted."""
+    """Finds the commits after a version, up to the requested one."""
 
     request: ScanRequest
     segment: Segment
-    """What is known of the wanted version."""
+    """What is known of the requested version."""
     since: int
 
     def plan(self) -> Node:
-        """The log after the known version."""
+        """List the log after the known version."""
         return ListFiles(directory=LOG_DIRECTORY, start_from=first_name(self.since + 1))
 
     def next(self, data: Sequence[Batch]) -> Phase[ScanOutcome]:
-        """Every commit in between must be there, in the log that the segment is of."""
+        """Require every commit in between, in the same log as the segment's."""
         request = self.request
         index = index_log(self.listed(data), table=request.table, tail=request.tail)
         wanted = range(request.version, self.since, -1)
@@ -58,19 +58,19 @@ class ListIncrement(Consume[ScanOutcome], frozen=True, kw_only=True):
 
 
 class CheckIncrement(Consume[ScanOutcome], frozen=True, kw_only=True):
-    """Makes sure that the old list still means what it meant."""
+    """Checks that no commit changes the meaning of the old file list."""
 
     request: ScanRequest
     segment: Segment
 
     def plan(self) -> Node:
-        """The actions that change how files are to be understood."""
+        """Read the actions that change how files are interpreted."""
         columns = _CHANGES_OF_MEANING
         commits = ScanJson(files=self.segment.commits_newest_first, columns=columns)
         return FirstOfEach(input=commits, columns=columns)
 
     def next(self, data: Sequence[Batch]) -> Phase[ScanOutcome]:
-        """Replay the commits; their keys then decide which of the old files are still live."""
+        """Replay the commits; their keys then determine which of the old files are still live."""
         for batch in self.actions(data):
             for name in _CHANGES_OF_MEANING:
                 if batch.actions(name):
@@ -79,5 +79,5 @@ class CheckIncrement(Consume[ScanOutcome], frozen=True, kw_only=True):
         return plan_scan(self.request, self.segment)
 
     def failed(self, error: HeadraceError) -> Phase[ScanOutcome]:
-        """Commits have no other source."""
+        """Raise the error: commits have no other source."""
         raise user_facing_error(error, self)

@@ -1,10 +1,10 @@
-"""What a phase is: `Consume`, `PartialResult` or `Terminus`.
+"""The kinds of phases: `Consume`, `PartialResult` and `Terminus`.
 
 A driver asks a phase for its plan, has an executor run it, and calls `next`:
 
 - a `Consume` phase gets the batches: they are configuration, such as a listing;
-- a `PartialResult` phase gets nothing: its batches went to the caller, one by one. What the
-  next phase needs lives in the phase's own state;
+- a `PartialResult` phase gets nothing: its batches were streamed to the caller. The phase itself
+  holds the state that the next phase needs;
 - a `Terminus` is the end, and holds the value that the machine was built for.
 """
 
@@ -26,39 +26,39 @@ U_contra = TypeVar("U_contra", contravariant=True)
 
 
 class _Abstract(msgspec.StructMeta, ABCMeta):
-    """Structs that insist on their abstract methods."""
+    """Makes structs enforce their abstract methods."""
 
 
 class Terminus(msgspec.Struct, Generic[T], frozen=True):
-    """The machine has ended with a value. `events` say what happened on the way to it."""
+    """The end of a machine, with its value. `events` report what happened on the way to it."""
 
     value: T
     events: tuple[Event, ...] = ()
 
 
 class Consume(msgspec.Struct, Generic[T], metaclass=_Abstract, frozen=True, kw_only=True):
-    """Its batches are configuration: the driver collects them and hands them to `next`."""
+    """A phase whose batches are configuration: the driver collects them for `next`."""
 
     events: tuple[Event, ...] = ()
 
     @abstractmethod
     def plan(self) -> Node:
-        """What to read."""
+        """Return the plan of what to read."""
 
     @abstractmethod
     def next(self, data: Sequence[Batch]) -> "Phase[T]":
-        """Where to go from here, given everything that the plan has read."""
+        """Return the next phase, given everything that the plan has read."""
 
     def expects(self) -> tuple[Node, ...]:
-        """Plans that the phases after this one are likely to have: an engine may read ahead."""
+        """Return plans that later phases are likely to have, so that an engine may read ahead."""
         return ()
 
     def failed(self, error: HeadraceError) -> "Phase[T]":
-        """Where to go when the plan could not be executed; raises where there is no way."""
+        """Return the next phase after the plan failed; raise if there is none."""
         raise error
 
     def listed(self, data: Sequence[Batch]) -> list[LogFile]:
-        """The files, where the plan was to list some."""
+        """Return the files of a plan that lists files."""
         files: list[LogFile] = []
         for batch in data:
             if not isinstance(batch, FileListing):
@@ -67,7 +67,7 @@ class Consume(msgspec.Struct, Generic[T], metaclass=_Abstract, frozen=True, kw_o
         return files
 
     def documents(self, data: Sequence[Batch]) -> list[Document]:
-        """The documents, where the plan was to read some."""
+        """Return the documents of a plan that reads documents."""
         documents: list[Document] = []
         for batch in data:
             if not isinstance(batch, Document):
@@ -76,7 +76,7 @@ class Consume(msgspec.Struct, Generic[T], metaclass=_Abstract, frozen=True, kw_o
         return documents
 
     def actions(self, data: Sequence[Batch]) -> list[ActionBatch]:
-        """The action batches, where the plan was to read actions."""
+        """Return the action batches of a plan that reads actions."""
         batches: list[ActionBatch] = []
         for batch in data:
             if isinstance(batch, FileListing | Document):
@@ -91,21 +91,21 @@ class Consume(msgspec.Struct, Generic[T], metaclass=_Abstract, frozen=True, kw_o
 
 
 class Continuation(Protocol[U_contra, T]):
-    """What follows a machine, given its value. It is a frozen struct: phases pickle."""
+    """Continues after a machine, given its value. It is a frozen struct, so phases pickle."""
 
     def after(self, value: U_contra) -> "Phase[T]":
-        """The phase to go on with."""
+        """Return the phase to continue with."""
 
 
 class Then(Consume[T], Generic[U, T], frozen=True, kw_only=True):
-    """A machine of consuming phases, and what follows it."""
+    """A machine of consuming phases, and its continuation."""
 
     phase: "Phase[U]"
     continuation: Continuation[U, T]
 
     @classmethod
     def of(cls, phase: "Phase[U]", continuation: Continuation[U, T]) -> "Phase[T]":
-        """The machine at a phase; what follows it, if the phase is the end."""
+        """Wrap a phase of the machine; at its end, return the first phase of the continuation."""
         if isinstance(phase, Terminus):
             return continuation.after(phase.value)
         return cls(phase=phase, continuation=continuation, events=phase.events)
@@ -116,54 +116,54 @@ class Then(Consume[T], Generic[U, T], frozen=True, kw_only=True):
         return self.phase
 
     def plan(self) -> Node:
-        """That of the phase."""
+        """Return the plan of the wrapped phase."""
         return self._consuming.plan()
 
     def expects(self) -> tuple[Node, ...]:
-        """What the phase expects."""
+        """Return the plans that the wrapped phase expects."""
         return self._consuming.expects()
 
     def next(self, data: Sequence[Batch]) -> "Phase[T]":
-        """Where the phase goes, and what follows."""
+        """Advance the wrapped phase, and continue after its end."""
         return self.of(self._consuming.next(data), self.continuation)
 
     def failed(self, error: HeadraceError) -> "Phase[T]":
-        """Likewise."""
+        """Let the wrapped phase handle the error, and continue after its end."""
         return self.of(self._consuming.failed(error), self.continuation)
 
 
 class PartialResult(msgspec.Struct, Generic[T], metaclass=_Abstract, frozen=True, kw_only=True):
-    """Its batches are results: the driver streams them to the caller."""
+    """A phase whose batches are results: the driver streams them to the caller."""
 
     events: tuple[Event, ...] = ()
 
     @abstractmethod
     def plan(self) -> Node:
-        """What to read."""
+        """Return the plan of what to read."""
 
     @abstractmethod
     def next(self) -> "Phase[T]":
-        """Where to go once all batches have been given out."""
+        """Return the next phase, once all batches have been emitted."""
 
     def expects(self) -> tuple[Node, ...]:
-        """Plans that the phases after this one are likely to have: an engine may read ahead."""
+        """Return plans that later phases are likely to have, so that an engine may read ahead."""
         return ()
 
     def failed(self, error: HeadraceError, *, given: int) -> "Phase[T]":  # noqa: ARG002
-        """Where to go when the plan failed after `given` batches; raises where there is no way."""
+        """Return the next phase after a failure with `given` batches emitted; raise if none."""
         raise error
 
 
 class Sequential(PartialResult[T], frozen=True, kw_only=True):
-    """Batches must be made in order, by one reader."""
+    """A phase whose batches must be produced in order, by one reader."""
 
 
 class Parallel(PartialResult[T], frozen=True, kw_only=True):
-    """The plan falls apart into leaves that any thread or machine may execute. It pickles."""
+    """A phase whose plan divides into leaves that any thread or machine may run. It pickles."""
 
     @abstractmethod
     def leaves(self) -> tuple[Node, ...]:
-        """Independent plans; together they are `plan()`."""
+        """Return independent plans that together make up `plan()`."""
 
 
 Phase: TypeAlias = Terminus[T] | Consume[T] | Sequential[T] | Parallel[T]

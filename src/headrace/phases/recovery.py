@@ -1,7 +1,7 @@
-"""Going on from an older base when a checkpoint cannot be read.
+"""Falls back to an older base when a checkpoint cannot be read.
 
-A checkpoint is only a summary of the commits before it. Where those are still there, the
-answer can be rebuilt exactly; where they are not, the error stands.
+A checkpoint is only a summary of the commits before it. If they still exist, the result can be
+rebuilt exactly; otherwise the error is raised.
 """
 
 from collections import defaultdict
@@ -44,11 +44,11 @@ STATE_FAILURES = (
     ObjectNotFoundError,
     ObjectChangedError,
 )
-"""What makes the state of a Delta log unusable; other errors are the store's."""
+"""The errors that make the state of a Delta log unusable; other errors are the store's."""
 
 
 class VersionRequest(Protocol):
-    """What every request for a version has."""
+    """The fields that every request for a version has."""
 
     @property
     def table(self) -> str: ...  # noqa: D102
@@ -68,17 +68,17 @@ class SegmentPhase(Protocol):
 
 
 class Rebasable(SegmentPhase, Protocol[T]):
-    """One that can go on with another segment of the same version."""
+    """A phase that can continue with another segment of the same version."""
 
     def rebased(self, segment: Segment, events: tuple[Event, ...]) -> Phase[T]:
-        """The phase to go on with, on that segment."""
+        """Return the phase to continue with, on that segment."""
 
 
 def recover(phase: Rebasable[T], error: HeadraceError) -> Phase[T]:
-    """Where to go when a phase could not read its segment and has given nothing out yet.
+    """Return the next phase when a phase could not read its segment and has emitted nothing yet.
 
     Raises:
-        HeadraceError: there is nowhere to go; the error itself, or what it means to the user.
+        HeadraceError: there is no fallback; the original error, or what it means to the user.
     """
     segment = phase.segment
     path = getattr(error, "path", None)
@@ -97,16 +97,16 @@ def recover(phase: Rebasable[T], error: HeadraceError) -> Phase[T]:
 
 
 def reason_without_prefix(name: str, error: Exception) -> str:
-    """What an error says, for an event that has the name with which the error begins."""
+    """Return the message of an error without the name that the event already has."""
     return str(error).removeprefix(f"{name}: ").removeprefix(f"{name} ")
 
 
 def contradiction(
     batches: Sequence[ActionBatch], names: Mapping[str, Callable[[Any], object]]
 ) -> CorruptLogError | None:
-    """Find a compaction file with two actions for one thing: which one is newer cannot be known.
+    """Find a compaction file with two actions for one subject: which is newer cannot be known.
 
-    `names` maps an action to what identifies its thing.
+    `names` maps an action to a function that identifies its subject.
     """
     seen: dict[str, set[object]] = defaultdict(set)
     for batch in batches:
@@ -123,10 +123,10 @@ def contradiction(
 
 
 def user_facing_error(error: HeadraceError, phase: SegmentPhase) -> HeadraceError:
-    """The error that the user of a snapshot gets.
+    """Return the error to raise to the user of a snapshot.
 
-    A file that vanished has expired it; a line that cannot be decoded is a damaged checkpoint
-    where that is what the file was.
+    A missing or replaced file means that the snapshot has expired. An undecodable line in a
+    checkpoint's file means that the checkpoint is damaged.
     """
     said = error
     base = phase.segment.checkpoint
@@ -153,19 +153,19 @@ def _is_of(path: str, base: Checkpoint) -> bool:
 
 
 class OlderBase(Consume[T], frozen=True, kw_only=True):
-    """Lists the whole log, to find a base that is not the one which failed."""
+    """Lists the whole log, to find another base than the one that failed."""
 
     resume: Rebasable[T]
     error: HeadraceError
     too_late: bool = False
-    """Whether files have been emitted: then the listing only explains the error."""
+    """Whether files have been emitted; then the listing only explains the error."""
 
     def plan(self) -> Node:
-        """The whole log: a listing that began at the hint does not show older bases."""
+        """List the whole log: a listing that began at the hint does not show older bases."""
         return ListFiles(directory=LOG_DIRECTORY)
 
     def next(self, data: Sequence[Batch]) -> Phase[T]:
-        """Go on from the next best base, or fail with what made us look for one."""
+        """Continue from the next best base, or raise the original error."""
         failed = self.resume.segment
         assert failed.checkpoint is not None
         files = self.listed(data)
@@ -173,7 +173,7 @@ class OlderBase(Consume[T], frozen=True, kw_only=True):
         if self.too_late:
             raise said
         self._check_still_pinned(files, failed)
-        # A checkpoint may be written anew, by another writer that sums up the same commits.
+        # Another writer may rewrite a checkpoint as a summary of the same commits.
         is_anew = isinstance(self.error, ObjectChangedError)
         unusable = () if is_anew else (file.path for file in failed.checkpoint.files)
         index = index_log(
@@ -198,7 +198,7 @@ class OlderBase(Consume[T], frozen=True, kw_only=True):
         return self.resume.rebased(segment, (event,))
 
     def _check_still_pinned(self, files: Sequence[LogFile], pinned: Segment) -> None:
-        """Refuse another table's log: of the pinned commits one must be there, and none changed."""
+        """Reject another table's log: some pinned commit must exist, and none may have changed."""
         commits = {file.path: file for file in pinned.commits if file.modified_ms}
         listed = [file for file in files if file.path in commits]
         for file in listed:
@@ -210,7 +210,7 @@ class OlderBase(Consume[T], frozen=True, kw_only=True):
             raise user_facing_error(self.error, self.resume)
 
     def _said(self, files: Sequence[LogFile], failed: Checkpoint) -> HeadraceError:
-        """What went wrong: a checkpoint that is not listed any more has been cleaned up."""
+        """Return the error: a checkpoint that is no longer listed has been cleaned up."""
         listed = {file.path for file in files}
         if all(file.path in listed for file in failed.files):
             return user_facing_error(self.error, self.resume)

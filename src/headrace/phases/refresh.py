@@ -1,4 +1,4 @@
-"""From a snapshot to a newer one, by reading only what is new."""
+"""Refreshes a snapshot to a newer version, reading only what is new."""
 
 from collections.abc import Sequence
 
@@ -23,17 +23,17 @@ from headrace.protocol.log_file import LogFile
 
 
 class RefreshLog(Consume[TableVersion], frozen=True, kw_only=True):
-    """Lists the log from the old version on, and adds what is new to the old segment."""
+    """Lists the log from the old version on, and adds new commits to the old segment."""
 
     old: TableVersion
     tail: tuple[LogFile, ...] | None = None
 
     def plan(self) -> Node:
-        """Everything of the old version and later."""
+        """List the old version and everything later."""
         return ListFiles(directory=LOG_DIRECTORY, start_from=first_name(self.old.segment.version))
 
     def next(self, data: Sequence[Batch]) -> Phase[TableVersion]:
-        """The same version is the same snapshot; else only the new commits are looked at."""
+        """Return the old snapshot if the version is unchanged; else read only the new commits."""
         old = self.old
         new = self.listed(data)
         request = SnapshotRequest(table=old.table, tail=self.tail)
@@ -54,13 +54,13 @@ class RefreshLog(Consume[TableVersion], frozen=True, kw_only=True):
             return ReadHint(request=request, events=(event,))
         if segment.version == old.segment.version:
             return Terminus(old)
-        if segment.checkpoint == old.segment.checkpoint:  # else what was missed is summed up anew
+        if segment.checkpoint == old.segment.checkpoint:  # a new one covers what was abandoned
             segment = msgspec.structs.replace(segment, abandoned=old.segment.abandoned)
         if old.segment.state is not None:
             segment = segment.upon(old.segment.state, commits=index.commits) or segment
         base = -1 if segment.base is None else segment.base.version
         known = Known(version=old.segment.version, protocol=old.protocol, metadata=old.metadata)
-        # A base newer than the old version stands between it and the new commits.
+        # If the base is newer than the old version, the segment lacks the commits between them.
         return ReadProtocolAndMetadata(
             request=request,
             segment=segment,
@@ -68,7 +68,7 @@ class RefreshLog(Consume[TableVersion], frozen=True, kw_only=True):
         )
 
     def _replaced(self, listed: LogIndex) -> str | None:
-        """Why the old snapshot cannot be built upon, if so."""
+        """Return why the old snapshot cannot be reused; None if it can."""
         old = self.old.segment
         if old.commit is None or self.tail is not None:
             return None

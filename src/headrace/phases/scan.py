@@ -1,7 +1,7 @@
-"""Scanning: commits newest first, then the checkpoint or its sidecars, then the end.
+"""Scans a version: commits newest first, then the checkpoint or its sidecars.
 
-Commit replay is sequential: it fills the seen set. What follows only probes the set, frozen,
-so that its leaves may be read in any order, by any thread or machine.
+Commit replay is sequential: it fills the seen set. Later phases only probe the frozen set, so
+that any thread or machine may read their leaves in any order.
 """
 
 from collections.abc import Sequence
@@ -46,7 +46,7 @@ from headrace.replay.seen import FrozenSeenSet, SeenSet
 
 
 class ScanRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """What a scan is asked for; its terminal value repeats it."""
+    """The parameters of a scan; its terminal value repeats them."""
 
     table: str
     version: int
@@ -54,27 +54,27 @@ class ScanRequest(msgspec.Struct, frozen=True, kw_only=True):
     physical_schema: StructType
     predicate: BoundPredicate | None = None
     projection: tuple[str, ...]
-    """The fields of an add that the caller wants, by their name in the log."""
+    """The requested fields of an add, by their name in the log."""
     memory_limit_bytes: int = 64 << 20
-    """How much memory the seen set may take before it goes to disk."""
+    """The memory that the seen set may use before it spills to disk."""
     tail: tuple[LogFile, ...] | None = None
     dialect: Dialect = DELTA
 
     def projected(self, projection: tuple[str, ...]) -> "ScanRequest":
-        """The same request for fewer fields."""
+        """Return the same request for fewer fields."""
         return msgspec.structs.replace(self, projection=projection)
 
 
 class ScanOutcome(msgspec.Struct, frozen=True, kw_only=True):
-    """A scan that has given out every live file."""
+    """The end of a scan that has emitted every live file."""
 
     request: ScanRequest
     seen: FrozenSeenSet
-    """The keys that the commits after the base have named."""
+    """The keys in the commits after the base."""
 
     @property
     def keys_seen(self) -> int:
-        """How many keys those are."""
+        """The number of these keys."""
         return len(self.seen)
 
 
@@ -87,28 +87,28 @@ class CommitReplay(Sequential[ScanOutcome], frozen=True, kw_only=True):
     seen: SeenSet = msgspec.field(default_factory=SeenSet)
 
     def plan(self) -> Node:
-        """Deduplicate, then skip: a pruned add must still hide the older adds of its key."""
+        """Deduplicate, then prune: a pruned add must still hide the older adds of its key."""
         request = self.request
         columns = commit_columns(request.projection, predicate=request.predicate)
         files = ScanJson(files=self.commits, columns=columns)
         return _skipping(RecordSeen(input=files, seen=self.seen), request)
 
     def next(self) -> Phase[ScanOutcome]:
-        """The set is full: freeze it, and go on to the checkpoint."""
+        """Freeze the complete set, and continue with the checkpoint."""
         seen = self.seen.freeze()
         if self.segment.base is None:
             return Terminus(ScanOutcome(request=self.request, seen=seen))
         return replay_checkpoint(self.request, self.segment, seen)
 
     def expects(self) -> tuple[Node, ...]:
-        """The checkpoint: its footers are read in any case."""
+        """Expect the checkpoint: its footers are read in any case."""
         base = self.segment.checkpoint
         return () if base is None else (scan_files(base.files, columns=("add",)),)
 
     def failed(self, error: HeadraceError, *, given: int) -> Phase[ScanOutcome]:  # noqa: ARG002
-        """A compaction file that cannot be used is replaced by the commits that it sums up.
+        """Replace an unusable compaction file by the commits that it summarises.
 
-        It is read as a whole, so that none of its adds has been given out yet.
+        A compaction file is read as a whole, so none of its adds has been emitted yet.
         """
         path = getattr(error, "path", None)
         for file in self.commits:
@@ -129,17 +129,17 @@ class CommitReplay(Sequential[ScanOutcome], frozen=True, kw_only=True):
 
 
 class Afterwards(Enum):
-    """What follows the checkpoint."""
+    """What is read after the checkpoint."""
 
     NOTHING = "nothing"
     COMMITS = "commits"
 
 
 class CheckpointManifest(Consume[ScanOutcome], frozen=True, kw_only=True):
-    """Asks a checkpoint for the sidecars it names, then for its own adds.
+    """Reads the sidecars that a checkpoint names, then checks for adds in its own files.
 
-    File actions should be all in sidecars, or all in the checkpoint itself. Where they are in both,
-    leaving some out would lose files, and asking costs nothing where there are none.
+    File actions should be either all in sidecars, or all in the checkpoint itself. If they are in
+    both, ignoring some would lose files, and checking costs nothing if there are none.
     """
 
     request: ScanRequest
@@ -147,7 +147,7 @@ class CheckpointManifest(Consume[ScanOutcome], frozen=True, kw_only=True):
     seen: FrozenSeenSet
     afterwards: Afterwards = Afterwards.NOTHING
     sidecars: tuple[LogFile, ...] = ()
-    """Those that it has named."""
+    """The sidecars that it names."""
 
     @property
     def _own_files(self) -> tuple[LogFile, ...]:
@@ -155,14 +155,14 @@ class CheckpointManifest(Consume[ScanOutcome], frozen=True, kw_only=True):
         return self.segment.checkpoint.files
 
     def plan(self) -> Node:
-        """Just the `sidecar` column, which a checkpoint of version 1 does not have; then adds."""
+        """Read only the `sidecar` column, which a version 1 checkpoint does not have; then adds."""
         if self.sidecars:
             adds = scan_files(self._own_files, columns=("add.path", "add.size"))
-            return FirstOfEach(input=adds, columns=("add",))  # one is as good as many
+            return FirstOfEach(input=adds, columns=("add",))  # one is enough
         return scan_files(self._own_files, columns=("sidecar",))
 
     def next(self, data: Sequence[Batch]) -> Phase[ScanOutcome]:
-        """On to what holds the file actions."""
+        """Continue with the files that contain the file actions."""
         batches = self.actions(data)
         if not self.sidecars:
             try:
@@ -183,16 +183,16 @@ class CheckpointManifest(Consume[ScanOutcome], frozen=True, kw_only=True):
         )
 
     def failed(self, error: HeadraceError) -> Phase[ScanOutcome]:
-        """An unreadable checkpoint sends us to an older base."""
+        """Fall back to an older base if the checkpoint is unreadable."""
         return recover(self, error)
 
     def rebased(self, segment: Segment, events: tuple[Event, ...]) -> Phase[ScanOutcome]:
-        """Go on without this checkpoint."""
+        """Continue without this checkpoint."""
         return _rebased(self, segment, events)
 
 
 class CheckpointReplay(Parallel[ScanOutcome], frozen=True, kw_only=True):
-    """Reads the adds of a checkpoint, less the keys that newer commits have named."""
+    """Reads the adds of a checkpoint, except the keys that newer commits contain."""
 
     request: ScanRequest
     segment: Segment
@@ -201,11 +201,11 @@ class CheckpointReplay(Parallel[ScanOutcome], frozen=True, kw_only=True):
     afterwards: Afterwards = Afterwards.NOTHING
 
     def plan(self) -> Node:
-        """All leaves, one after the other."""
+        """Return all leaves, one after the other."""
         return Chain(inputs=self.leaves())
 
     def leaves(self) -> tuple[Node, ...]:
-        """One a file. Skipping comes first here: it is cheap, and order does not matter."""
+        """Return one leaf per file. Pruning is first here: it is cheap, and order is irrelevant."""
         request = self.request
         columns = add_columns(request.projection, predicate=request.predicate)
         wanted = add_columns(request.projection, predicate=None)
@@ -218,20 +218,20 @@ class CheckpointReplay(Parallel[ScanOutcome], frozen=True, kw_only=True):
         )
 
     def next(self) -> Phase[ScanOutcome]:
-        """The end, or the commits that were only looked at before."""
+        """End the scan, or replay the commits whose keys were collected before."""
         if self.afterwards is Afterwards.COMMITS:
             commits = msgspec.structs.replace(self.segment, checkpoint=None, state=None)
             return plan_scan(self.request, commits)
         return Terminus(ScanOutcome(request=self.request, seen=self.seen))
 
     def failed(self, error: HeadraceError, *, given: int) -> Phase[ScanOutcome]:
-        """Nothing given out yet: an older base gives the same answer."""
+        """Fall back to an older base if nothing was emitted yet; it has the same result."""
         if given:
             raise user_facing_error(error, self)
         return recover(self, error)
 
     def rebased(self, segment: Segment, events: tuple[Event, ...]) -> Phase[ScanOutcome]:
-        """Go on without this checkpoint."""
+        """Continue without this checkpoint."""
         return _rebased(self, segment, events)
 
 
@@ -239,7 +239,7 @@ class SidecarReplay(CheckpointReplay, frozen=True, kw_only=True):
     """Reads the adds of a V2 checkpoint from its sidecars."""
 
     def failed(self, error: HeadraceError, *, given: int) -> Phase[ScanOutcome]:
-        """A sidecar that is not there is damage, unless its checkpoint has been cleaned up too."""
+        """Treat a missing sidecar as damage, unless its checkpoint was also cleaned up."""
         if isinstance(error, ObjectNotFoundError):
             error = CorruptCheckpointError(path=error.path, reason="the sidecar is missing")
             return OlderBase(resume=self, error=error, too_late=given > 0)
@@ -247,10 +247,10 @@ class SidecarReplay(CheckpointReplay, frozen=True, kw_only=True):
 
 
 class StateReplay(CheckpointReplay, frozen=True, kw_only=True):
-    """Reads the entries of a state, less those that tombstones and newer commits hide."""
+    """Reads the entries of a state, except those that tombstones and newer commits hide."""
 
     def leaves(self) -> tuple[Node, ...]:
-        """One a manifest. Which of them need not be read, the engine finds by their bounds."""
+        """Return one leaf per manifest. The engine prunes manifests by their bounds."""
         request, state = self.request, self.segment.state
         assert state is not None
         columns = add_columns(request.projection, predicate=request.predicate)
@@ -289,38 +289,38 @@ class StateReplay(CheckpointReplay, frozen=True, kw_only=True):
 
 
 class KeyCollection(Consume[ScanOutcome], frozen=True, kw_only=True):
-    """Forward: reads the keys of all commits first, so that the checkpoint can be given next."""
+    """Forward scan: reads the keys of all commits first, so that the checkpoint can be next."""
 
     request: ScanRequest
     segment: Segment
     seen: SeenSet = msgspec.field(default_factory=SeenSet)
 
     def plan(self) -> Node:
-        """The keys of the files that are replayed later."""
+        """Read the keys of the files that are replayed later."""
         files = ScanJson(files=self.segment.replay_newest_first, columns=KEY_COLUMNS)
         return CollectKeys(input=files, seen=self.seen)
 
     def expects(self) -> tuple[Node, ...]:
-        """The checkpoint: its footers are read in any case."""
+        """Expect the checkpoint: its footers are read in any case."""
         base = self.segment.checkpoint
         return () if base is None else (scan_files(base.files, columns=("add",)),)
 
     def next(self, data: Sequence[Batch]) -> Phase[ScanOutcome]:  # noqa: ARG002  (there is none)
-        """On to the checkpoint; the commits follow it."""
+        """Continue with the checkpoint; the commits follow it."""
         seen = self.seen.freeze()
         return replay_checkpoint(self.request, self.segment, seen, Afterwards.COMMITS)
 
     def failed(self, error: HeadraceError) -> Phase[ScanOutcome]:
-        """A compaction file is replaced by its commits, which have no other source."""
+        """Replace a compaction file by its commits, which have no other source."""
         return recover(self, error)
 
     def rebased(self, segment: Segment, events: tuple[Event, ...]) -> Phase[ScanOutcome]:
-        """Start again: nothing has been given out."""
+        """Start again: nothing has been emitted."""
         return plan_forward_scan(self.request, segment, events=events)
 
 
 def plan_scan(request: ScanRequest, segment: Segment) -> CommitReplay:
-    """The first phase of a scan that gives the newest files first."""
+    """Return the first phase of a scan that emits the newest files first."""
     return CommitReplay(
         request=request,
         segment=segment,
@@ -332,7 +332,7 @@ def plan_scan(request: ScanRequest, segment: Segment) -> CommitReplay:
 def plan_forward_scan(
     request: ScanRequest, segment: Segment, *, events: tuple[Event, ...] = ()
 ) -> Phase[ScanOutcome]:
-    """The first phase of a scan that gives the checkpoint's files first."""
+    """Return the first phase of a scan that emits the checkpoint's files first."""
     if segment.base is None:
         return msgspec.structs.replace(plan_scan(request, segment), events=events)
     seen = SeenSet(memory_limit_bytes=request.memory_limit_bytes)
@@ -345,7 +345,7 @@ def replay_checkpoint(
     seen: FrozenSeenSet,
     afterwards: Afterwards = Afterwards.NOTHING,
 ) -> Phase[ScanOutcome]:
-    """The phase that reads the base of a segment, less the keys in the set."""
+    """Return the phase that reads the base of a segment, except the keys in the set."""
     if segment.state is not None:
         return StateReplay(
             request=request, segment=segment, seen=seen, files=(), afterwards=afterwards
@@ -366,10 +366,10 @@ def replay_checkpoint(
 
 def _sidecar_file(sidecar: Sidecar) -> LogFile:
     return LogFile(
-        # Sidecars live in one folder, so only the last part of the path counts.
+        # All sidecars are in one folder, so only the last part of the path counts.
         path=f"{SIDECAR_DIRECTORY}/{unquote(sidecar.path).rpartition('/')[2]}",
         size_bytes=sidecar.size_in_bytes,
-        # Its time is the word of the checkpoint's writer, not the store's: it vouches for nothing.
+        # The checkpoint's writer reports the time, not the store: it proves nothing.
         modified_ms=0,
     )
 
@@ -383,8 +383,8 @@ def _skipping(node: Node, request: ScanRequest, *, wanted: tuple[str, ...] | Non
 def _rebased(
     phase: CheckpointManifest | CheckpointReplay, older: Segment, events: tuple[Event, ...]
 ) -> CommitReplay:
-    """Replay the commits between the older base and the one that failed: newest first still."""
-    if phase.afterwards is Afterwards.COMMITS:  # nothing has been given out at all
+    """Replay the commits between the older base and the failed one, still newest first."""
+    if phase.afterwards is Afterwards.COMMITS:  # nothing has been emitted at all
         return msgspec.structs.replace(plan_scan(phase.request, older), events=events)
     failed = phase.segment.base
     assert failed is not None

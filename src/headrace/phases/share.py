@@ -1,4 +1,4 @@
-"""A worker's share of a parallel phase: some of its leaves, as a small machine of their own."""
+"""A worker's share of a parallel phase: some of its leaves, as a small machine."""
 
 from headrace.phases.phase import Parallel, Phase, Terminus
 from headrace.phases.scan import CheckpointReplay, ScanRequest
@@ -7,10 +7,10 @@ from headrace.replay.seen import FrozenSeenSet
 
 
 class LeafShare(Parallel[None], frozen=True, kw_only=True):
-    """Some leaves of a phase. It ends with no value: only the whole phase knows what follows.
+    """Some leaves of a phase. It ends without a value: only the whole phase knows what follows.
 
-    It pickles, with the frozen set that its leaves probe. A failure is raised, since a worker
-    cannot take another way by itself.
+    It pickles, with the frozen set that its leaves probe. Failures are raised, since a worker
+    cannot fall back by itself.
     """
 
     request: ScanRequest
@@ -18,15 +18,15 @@ class LeafShare(Parallel[None], frozen=True, kw_only=True):
     nodes: tuple[Node, ...]
 
     def plan(self) -> Node:
-        """The leaves, one after the other."""
+        """Return the leaves, one after the other."""
         return Chain(inputs=self.nodes)
 
     def leaves(self) -> tuple[Node, ...]:
-        """The leaves of this share."""
+        """Return the leaves of this share."""
         return self.nodes
 
     def next(self) -> Phase[None]:
-        """The end of the share."""
+        """End the share."""
         return Terminus(None)
 
 

@@ -1,4 +1,4 @@
-"""Taking a snapshot: hint → listing → (checksum) → protocol and metadata → `TableVersion`."""
+"""Takes a snapshot: hint → listing → (checksum) → protocol and metadata → `TableVersion`."""
 
 from collections.abc import Sequence
 from typing import Self
@@ -34,7 +34,7 @@ from headrace.protocol.widening import check_followed
 
 
 class TableVersion(msgspec.Struct, frozen=True, kw_only=True):
-    """One version of a table: what to read, and how it is to be understood."""
+    """One version of a table: what to read, and how to interpret it."""
 
     table: str
     segment: Segment
@@ -42,36 +42,36 @@ class TableVersion(msgspec.Struct, frozen=True, kw_only=True):
     metadata: Metadata
     tail: tuple[LogFile, ...] | None = None
     checksum: Checksum | None = None
-    """What the writer claims about this very version, where a `.crc` says so."""
+    """The writer's claims about exactly this version, if it has a `.crc` file."""
     dialect: Dialect = DELTA
 
 
 class SnapshotRequest(msgspec.Struct, frozen=True, kw_only=True):
-    """Which version of which table (None: the newest), and what its catalog ratified."""
+    """The table, the version (None for the newest), and the commits that its catalog ratified."""
 
     table: str
     version: int | None = None
     tail: tuple[LogFile, ...] | None = None
     state_root: str | None = None
-    """The folder in which a state of the table may be; None: none is looked for."""
+    """The folder of the table's states; None to use no state."""
 
 
 class ReadHint(Consume[TableVersion], frozen=True, kw_only=True):
-    """Reads `_last_checkpoint`, to list less. It is a hint: nothing depends on it."""
+    """Reads `_last_checkpoint`, to list less. It is a hint: no result depends on it."""
 
     request: SnapshotRequest
 
     def plan(self) -> Node:
-        """The hint, if it is there, and that of a state."""
+        """Read the hint, if it exists, and that of a state."""
         hint, root = ReadDocument(path=HINT_PATH), self.request.state_root
         return hint if root is None else Chain(inputs=(hint, ReadDocument(path=hint_path(root))))
 
     def expects(self) -> tuple[Node, ...]:
-        """The listing: whatever the hint says, a short log is listed as a whole."""
+        """Expect the listing: whatever the hint says, a short log is listed as a whole."""
         return (ListFiles(directory=LOG_DIRECTORY),)
 
     def next(self, data: Sequence[Batch]) -> Phase[TableVersion]:
-        """List from the version that the hint names, or everything."""
+        """List from the version in the hint, or everything."""
         table, wanted = self.request.table, self.request.version
         documents = {document.path: document.content for document in self.documents(data)}
         state = hinted_version(self.request.state_root, documents, wanted=wanted)
@@ -89,7 +89,7 @@ class ReadHint(Consume[TableVersion], frozen=True, kw_only=True):
         return ListLog(request=self.request, state_version=state)
 
     def failed(self, error: HeadraceError) -> Phase[TableVersion]:
-        """A hint that cannot be read is no hint."""
+        """Ignore a hint that cannot be read."""
         event = HintIgnored(table=self.request.table, reason=str(error))
         return ListLog(request=self.request, events=(event,))
 
@@ -100,15 +100,15 @@ class ListLog(Consume[TableVersion], frozen=True, kw_only=True):
     request: SnapshotRequest
     start: int = 0
     state_version: int | None = None
-    """The newest state, by its hint."""
+    """The version of the newest state, according to its hint."""
 
     def plan(self) -> Node:
-        """The names at or after the first of the starting version."""
+        """List the names from the first name of the starting version on."""
         start_from = first_name(self.start) if self.start else ""
         return ListFiles(directory=LOG_DIRECTORY, start_from=start_from)
 
     def next(self, data: Sequence[Batch]) -> Phase[TableVersion]:
-        """Choose the base and the commits after it; a hint that misled us costs a new listing."""
+        """Choose the base and the commits after it; after a wrong hint, list again."""
         request = self.request
         files = self.listed(data)
         index = index_log(files, table=request.table, tail=request.tail)
@@ -117,11 +117,11 @@ class ListLog(Consume[TableVersion], frozen=True, kw_only=True):
         except VersionNotFoundError:
             if self.start == 0:
                 raise
-            return replace(self, start=0)  # list all of the log
+            return replace(self, start=0)  # list the whole log
         except (TableNotFoundError, LogGapError):
             if self.start == 0 or index.base(request.version) is not None:
                 raise
-            # The commits before it were not listed: that they are missing is not known.
+            # Commits before `start` were not listed, so it is not known whether they are missing.
             reason = f"no complete checkpoint of version {self.start}, which it names, is there"
             event = HintIgnored(table=request.table, reason=reason)
             return replace(self, start=0, events=(event,))
@@ -140,31 +140,31 @@ class ListLog(Consume[TableVersion], frozen=True, kw_only=True):
 def read_table(
     request: SnapshotRequest, segment: Segment
 ) -> "ReadChecksum | ReadProtocolAndMetadata":
-    """Find protocol and metadata, from the writer's checksum file where there is one."""
+    """Return the phase that finds protocol and metadata, from the checksum file if there is one."""
     if segment.checksum is not None:
         return ReadChecksum(request=request, segment=segment, file=segment.checksum)
     return ReadProtocolAndMetadata(request=request, segment=segment)
 
 
 class ReadChecksum(Consume[TableVersion], frozen=True, kw_only=True):
-    """Reads the newest `.crc`, which holds protocol and metadata as of its version."""
+    """Reads the newest `.crc`, which contains protocol and metadata as of its version."""
 
     request: SnapshotRequest
     segment: Segment
     file: LogFile
 
     def plan(self) -> Node:
-        """The file, whole."""
+        """Read the whole file."""
         return ReadDocument(path=self.file.path)
 
     def expects(self) -> tuple[Node, ...]:
-        """The commits after it; and where there are none, the one that a scan begins with."""
+        """Expect the commits after it; if there are none, the commit that a scan begins with."""
         commits = self.segment.replay_newest_first
         newer = [file for file in commits if (file.version or 0) > (self.file.version or 0)]
         return (ScanJson(files=tuple(newer or commits[:1]), columns=("protocol", "metaData")),)
 
     def next(self, data: Sequence[Batch]) -> Phase[TableVersion]:
-        """Only the commits after it may know better."""
+        """Continue with the commits after it: only they may change protocol or metadata."""
         for document in self.documents(data):
             try:
                 checksum = msgspec.json.decode(document.content, type=Checksum)
@@ -186,7 +186,7 @@ class ReadChecksum(Consume[TableVersion], frozen=True, kw_only=True):
         return ReadProtocolAndMetadata(request=self.request, segment=self.segment)
 
     def failed(self, error: HeadraceError) -> Phase[TableVersion]:
-        """The log has it all."""
+        """Read the log instead."""
         return self._ignored(reason_without_prefix(self.file.path, error))
 
     def _ignored(self, reason: str) -> Phase[TableVersion]:
@@ -204,16 +204,16 @@ class Known(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ReadProtocolAndMetadata(Consume[TableVersion], frozen=True, kw_only=True):
-    """Finds the newest protocol and the newest metadata, each by itself."""
+    """Finds the newest protocol and the newest metadata independently."""
 
     request: SnapshotRequest
     segment: Segment
     known: Known | None = None
     doubted: ChecksumIgnored | None = None
-    """The event for a checksum file that would have had the table refused."""
+    """The event for a checksum file that would make the table unreadable."""
 
     def plan(self) -> Node:
-        """Commits newest first, then the checkpoint; reading stops when both are found."""
+        """Read commits newest first, then the checkpoint, until both are found."""
         columns = ("protocol", "metaData")
         if self.known is not None:
             commits = self.segment.commits_newest_first
@@ -226,7 +226,7 @@ class ReadProtocolAndMetadata(Consume[TableVersion], frozen=True, kw_only=True):
         return FirstOfEach(input=Chain(inputs=tuple(inputs)), columns=columns)
 
     def next(self, data: Sequence[Batch]) -> Phase[TableVersion]:
-        """The first of each is the newest. A table that we cannot read is refused here."""
+        """Take the first of each, which is the newest, and reject unsupported tables."""
         batches = self.actions(data)
         if error := contradiction(batches, {"protocol": _only, "metaData": _only}):
             return recover(self, error)
@@ -265,11 +265,11 @@ class ReadProtocolAndMetadata(Consume[TableVersion], frozen=True, kw_only=True):
         if self.request.tail is None and is_catalog_managed(protocol):
             raise CatalogManagedError(table=table)
         if self.known is not None and self.known.checksum is not None:
-            # Elsewhere the schema is looked at when it is needed. Then it is too late to ask.
+            # Otherwise the schema is checked when it is needed. That is too late to read the log.
             check_followed(table_schema(protocol, metadata), table=table)
 
     def _ask_the_log(self, refusal: Exception) -> Phase[TableVersion]:
-        """A table is refused for what its log says, never for the word of a checksum file."""
+        """Read the log again: only the log may make a table unreadable, not a checksum file."""
         assert self.segment.checksum is not None
         table = self.request.table
         said = reason_without_prefix(table, refusal)
@@ -278,19 +278,19 @@ class ReadProtocolAndMetadata(Consume[TableVersion], frozen=True, kw_only=True):
         return ReadProtocolAndMetadata(request=self.request, segment=self.segment, doubted=doubted)
 
     def failed(self, error: HeadraceError) -> Phase[TableVersion]:
-        """An unreadable checkpoint sends us to an older base."""
+        """Fall back to an older base if the checkpoint is unreadable."""
         return recover(self, error)
 
     def rebased(self, segment: Segment, events: tuple[Event, ...]) -> Phase[TableVersion]:
-        """The same question to another segment of the same version."""
+        """Return the same phase for another segment of the same version."""
         return msgspec.structs.replace(self, segment=segment, events=events)
 
     def upon(self, segment: Segment, *, protocol: Protocol, metadata: Metadata) -> Self:
-        """The same question to a segment whose state knows the answer as of its version."""
+        """Return the same phase for a segment whose state has both as of its version."""
         assert segment.state is not None
         known = Known(version=segment.state.version, protocol=protocol, metadata=metadata)
         return replace(self, segment=segment, known=known)
 
 
 def _only(_: object) -> None:
-    """What identifies an action that a table has once."""
+    """Identify an action that a table has only once."""

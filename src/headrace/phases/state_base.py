@@ -1,7 +1,7 @@
-"""The state of a Delta log: it is read, verified, and used as the base if it is right.
+"""Reads and verifies the state of a Delta log, and uses it as the base if it is valid.
 
-A state repeats what the log says. Whatever is wrong with it, the log is read instead, and an event
-reports it.
+A state repeats what the log says. If anything is wrong with it, the log is read instead, and an
+event reports it.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,24 +28,24 @@ T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
 _MOST_COMMITS = 4096
-"""A state that is more versions old than this costs more than it saves."""
+"""The most versions that a state may be old; an older state costs more than it saves."""
 _UNDECODABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
 class Resumable(Protocol[T_co]):
-    """A phase that asks for protocol and metadata, and can take them from a state."""
+    """A phase that needs protocol and metadata, and can take them from a state."""
 
     @property
     def segment(self) -> Segment: ...  # noqa: D102
 
     def upon(self, segment: Segment, *, protocol: ProtocolAction, metadata: Metadata) -> Any:
-        """The phase to go on with, on a segment whose base is a state."""
+        """Return the phase to continue with, on a segment whose base is a state."""
 
 
 def hinted_version(
     root: str | None, documents: Mapping[str, bytes], *, wanted: int | None
 ) -> int | None:
-    """Return the version of the state that the hint names, if it is of use for the wanted one."""
+    """Return the version of the hinted state, if it can be used for the wanted version."""
     content = None if root is None else documents.get(hint_path(root))
     if content is None:
         return None
@@ -72,7 +72,7 @@ def choose_state(  # noqa: PLR0913  (what a listing knows)
     log: Phase[T],
     resume: Resumable[T],
 ) -> Phase[T]:
-    """Return the phase that reads the state, or `log`, which goes on without it."""
+    """Return the phase that reads the state, or `log`, which continues without it."""
     segment, commit = resume.segment, index.commits.get(version)
     path = state_path(root, version)
     newer = range(version + 1, segment.version + 1)
@@ -101,7 +101,7 @@ def _checkpoint_version(segment: Segment) -> int:
 
 
 def _is_behind(segment: Segment, version: int, index: LogIndex) -> bool:
-    """Whether the commits from the state to a newer checkpoint weigh more than the checkpoint."""
+    """Whether the commits from the state to a newer checkpoint are larger than the checkpoint."""
     base = segment.checkpoint
     if base is None or base.version <= version:
         return False
@@ -110,7 +110,7 @@ def _is_behind(segment: Segment, version: int, index: LogIndex) -> bool:
 
 
 def _without(log: Phase[T], event: StateAbandoned) -> Phase[T]:
-    """Go on by the log alone, and say why."""
+    """Continue with the log alone, and report why."""
     fields: dict[str, Any] = {"events": (*log.events, event)}
     segment = getattr(log, "segment", None)
     if segment is not None:
@@ -119,24 +119,24 @@ def _without(log: Phase[T], event: StateAbandoned) -> Phase[T]:
 
 
 class ReadState(Consume[T], Generic[T], frozen=True, kw_only=True):
-    """Reads a state, and makes it the base if it is one of this very log."""
+    """Reads a state, and makes it the base if it belongs to this log."""
 
     table: str
     root: str
     path: str
     commit: LogFile
-    """The commit of its version, as it is listed now."""
+    """The commit of its version, as listed now."""
     commits: dict[int, LogFile]
     log: Phase[T]
-    """Where to go on if the state is of no use."""
+    """The phase to continue with if the state is unusable."""
     resume: Resumable[T]
 
     def plan(self) -> Node:
-        """The state itself; its manifests are read by scans."""
+        """Read the state itself; scans read its manifests."""
         return ScanAvro(files=(LogFile(path=self.path),), columns=("state",))
 
     def next(self, data: Sequence[Batch]) -> Phase[T]:
-        """Use it, unless something speaks against it."""
+        """Use the state if it is valid; else continue with the log."""
         states = [state for batch in self.actions(data) for state in batch.actions("state")]
         if len(states) != 1:
             return self._ignored("it is not one state")
@@ -163,7 +163,7 @@ class ReadState(Consume[T], Generic[T], frozen=True, kw_only=True):
         return phase
 
     def _doubt(self, state: StateManifest) -> str | None:
-        """Why the state is not to be believed, if so."""
+        """Return why the state cannot be trusted; None if it can."""
         if state.state_version != self.commit.version:
             return f"it says that it is of version {state.state_version}"
         anchor, commit = decode_anchor(state.anchor), self.commit
@@ -175,7 +175,7 @@ class ReadState(Consume[T], Generic[T], frozen=True, kw_only=True):
         return None
 
     def failed(self, error: HeadraceError) -> Phase[T]:
-        """A state that cannot be read is no state."""
+        """Ignore a state that cannot be read."""
         if isinstance(error, STATE_FAILURES):
             return self._ignored(reason_without_prefix(self.path, error))
         raise error
@@ -189,7 +189,7 @@ A = TypeVar("A")
 
 
 def decode_action(text: str | None, name: str, kind: type[A]) -> A | None:
-    """Return the action that a state keeps as JSON, bare or below its name; None for no text.
+    """Decode an action that a state stores as JSON, bare or below its name; None for no text.
 
     Raises:
         ValueError: it cannot be decoded.

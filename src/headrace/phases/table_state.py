@@ -1,4 +1,4 @@
-"""What a table keeps besides its files: application transactions and domains."""
+"""Reads what a table stores besides its files: application transactions and domains."""
 
 from collections.abc import Sequence
 
@@ -19,27 +19,27 @@ _COLUMNS = ("txn", "domainMetadata")
 
 
 class TableState(msgspec.Struct, frozen=True, kw_only=True):
-    """The latest transaction of each application, the live domains."""
+    """The latest transaction of each application, and the live domains."""
 
     txns: dict[str, Txn]
     domains: dict[str, DomainMetadata]
 
 
 class ReadTableState(Consume[TableState], frozen=True, kw_only=True):
-    """Reads every commit, then the checkpoint: the newest word on each name wins."""
+    """Reads every commit, then the checkpoint: the newest action for each name wins."""
 
     request: SnapshotRequest
     segment: Segment
 
     def plan(self) -> Node:
-        """These are never in sidecars."""
+        """Read commits and the checkpoint; these actions are never in sidecars."""
         inputs: list[Node] = [ScanJson(files=self.segment.replay_newest_first, columns=_COLUMNS)]
         if self.segment.checkpoint is not None:
             inputs.append(scan_checkpoint(self.segment.checkpoint, columns=_COLUMNS))
         return Chain(inputs=tuple(inputs))
 
     def next(self, data: Sequence[Batch]) -> Phase[TableState]:
-        """The latest is not the largest: a transaction's version may go down."""
+        """Take the latest, not the largest: a transaction's version may decrease."""
         try:
             return self._read(self.actions(data))
         except CorruptCheckpointError as error:
@@ -59,11 +59,11 @@ class ReadTableState(Consume[TableState], frozen=True, kw_only=True):
         return Terminus(TableState(txns=txns, domains=live))
 
     def failed(self, error: HeadraceError) -> Phase[TableState]:
-        """An unreadable checkpoint sends us to an older base."""
+        """Fall back to an older base if the checkpoint is unreadable."""
         return recover(self, error)
 
     def rebased(self, segment: Segment, events: tuple[Event, ...]) -> Phase[TableState]:
-        """The same question to another segment of the same version."""
+        """Return the same phase for another segment of the same version."""
         return msgspec.structs.replace(self, segment=segment, events=events)
 
 

@@ -1,8 +1,7 @@
-"""Which version was current at a given time, and at which time a version was committed.
+"""Finds the version that was current at a given time, and the time when a version was committed.
 
-Where commits carry their own timestamps those count, from the version that enabled them;
-before it, and in other tables, the modification times of the commit files, each taken to be
-later than its predecessor's.
+From the version that enabled in-commit timestamps, these count. Before it, and in other tables, the
+modification times of the commit files count, each taken to be later than its predecessor's.
 """
 
 from collections.abc import Sequence
@@ -30,21 +29,21 @@ _COMMIT_TIME = ("commitInfo.inCommitTimestamp",)
 
 
 class ReadCommitTime(Consume[int], frozen=True, kw_only=True):
-    """Reads the timestamp that a commit carries."""
+    """Reads the timestamp in a commit."""
 
     table: str
     commit: LogFile
 
     def plan(self) -> Node:
-        """The information of one commit."""
+        """Read the information of one commit."""
         return _commit_info(self.commit)
 
     def next(self, data: Sequence[Batch]) -> Phase[int]:
-        """The timestamp in milliseconds."""
+        """End with the timestamp in milliseconds."""
         return Terminus(_timestamp(self.actions(data), self.commit))
 
     def failed(self, error: HeadraceError) -> Phase[int]:
-        """A commit that was listed and is gone has expired the snapshot."""
+        """Report the snapshot as expired if a listed commit is gone."""
         raise _expired(error, table=self.table, commit=self.commit)
 
 
@@ -55,26 +54,26 @@ class ListCommitTimes(Consume[int], frozen=True, kw_only=True):
     timestamp_ms: int
 
     def plan(self) -> Node:
-        """The whole log."""
+        """List the whole log."""
         return ListFiles(directory=LOG_DIRECTORY)
 
     def next(self, data: Sequence[Batch]) -> Phase[int]:
-        """By file times at once, or by a search among the commits' own timestamps."""
+        """Find the version by file times at once, or search the commits' own timestamps."""
         return find_version(self.newest, self.listed(data), timestamp_ms=self.timestamp_ms)
 
 
 class ListLogAsOf(Consume[TableVersion], frozen=True, kw_only=True):
-    """Lists the whole log once, for the version that was current at a time.
+    """Lists the whole log once, to find the version that was current at a time.
 
-    The newest version says how commits are dated; the files that were listed are those of the
-    version that is found.
+    The newest version determines how commits are dated. The version that is found is read from the
+    same listing.
     """
 
     request: SnapshotRequest
     timestamp_ms: int
 
     def plan(self) -> Node:
-        """The whole log."""
+        """List the whole log."""
         return ListFiles(directory=LOG_DIRECTORY)
 
     def next(self, data: Sequence[Batch]) -> Phase[TableVersion]:
@@ -86,7 +85,7 @@ class ListLogAsOf(Consume[TableVersion], frozen=True, kw_only=True):
 
 
 class _FindVersion(msgspec.Struct, frozen=True):
-    """After the newest version: find the one that was current at a time."""
+    """Finds the version that was current at a time, given the newest version."""
 
     request: SnapshotRequest
     files: tuple[LogFile, ...]
@@ -98,7 +97,7 @@ class _FindVersion(msgspec.Struct, frozen=True):
 
 
 class _ReadVersion(msgspec.Struct, frozen=True):
-    """Reads a version, once its number is known, from the log that was listed."""
+    """Reads a version from the listed log, once its number is known."""
 
     request: SnapshotRequest
     files: tuple[LogFile, ...]
@@ -115,7 +114,7 @@ class _ReadVersion(msgspec.Struct, frozen=True):
 def find_version(
     newest: TableVersion, files: Sequence[LogFile], *, timestamp_ms: int
 ) -> Phase[int]:
-    """Find the last version at or before a time, of a log that has been listed as a whole."""
+    """Find the last version at or before a time, in a log that was listed as a whole."""
     table, last = newest.table, newest.segment.version
     index = index_log(files, table=table, tail=newest.tail)
     oldest = min((run.start for run in index.available), default=0)
@@ -138,7 +137,7 @@ def find_version(
 
 
 class SearchCommitTimes(Consume[int], frozen=True, kw_only=True):
-    """Halves the range of commits that may be the last one at or before a time.
+    """Binary search for the last commit at or before a time.
 
     Commits below `low` are known to be early enough, those from `high` on to be too late.
     """
@@ -147,7 +146,7 @@ class SearchCommitTimes(Consume[int], frozen=True, kw_only=True):
     timestamp_ms: int
     commits: tuple[LogFile, ...]
     end: int
-    """The version after the last that may be the answer."""
+    """The version after the last candidate."""
     high: int
     low: int = 0
     oldest_ms: int | None = None
@@ -157,13 +156,13 @@ class SearchCommitTimes(Consume[int], frozen=True, kw_only=True):
         return (self.low + self.high) // 2
 
     def plan(self) -> Node:
-        """The commit in the middle; nothing where the search has ended before it began."""
+        """Read the commit in the middle; nothing if the range is empty from the start."""
         if self.low >= self.high:
             return ScanJson(files=(), columns=_COMMIT_TIME)
         return _commit_info(self.commits[self._middle])
 
     def next(self, data: Sequence[Batch]) -> Phase[int]:
-        """Keep the half that holds the answer."""
+        """Keep the half that contains the result."""
         if self.low < self.high:
             middle = self._middle
             time_ms = _timestamp(self.actions(data), self.commits[middle])
@@ -182,12 +181,12 @@ class SearchCommitTimes(Consume[int], frozen=True, kw_only=True):
         return Terminus(_last_of(self.commits, step.low, table=self.table, end=self.end))
 
     def failed(self, error: HeadraceError) -> Phase[int]:
-        """A commit that was listed and is gone has expired the snapshot."""
+        """Report the snapshot as expired if a listed commit is gone."""
         raise _expired(error, table=self.table, commit=self.commits[self._middle])
 
 
 def _by_file_time(commits: Sequence[LogFile], timestamp_ms: int, *, table: str, end: int) -> int:
-    """The last commit at or before a time, clocks that went backwards made to go on."""
+    """Return the last commit at or before a time; file times are made to increase."""
     oldest_ms = commits[0].modified_ms if commits else None
     effective_ms = oldest_ms or 0
     early = 0
@@ -203,10 +202,10 @@ def _by_file_time(commits: Sequence[LogFile], timestamp_ms: int, *, table: str, 
 
 
 def _last_of(commits: Sequence[LogFile], early: int, *, table: str, end: int) -> int:
-    """The version of the last of the commits that are early enough, of which there are some.
+    """Return the version of the last of the first `early` commits; `early` is at least 1.
 
     Raises:
-        LogGapError: the one after it is missing, and may have been early enough too.
+        LogGapError: the commit after it is missing, and may also have been early enough.
     """
     version = commits[early - 1].version
     following = commits[early].version if early < len(commits) else end

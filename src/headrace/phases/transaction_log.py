@@ -1,7 +1,7 @@
-"""Taking a snapshot of an IndexTables table: listing → state or checkpoint → metadata.
+"""Takes a snapshot of an IndexTables table: listing → state or checkpoint → metadata.
 
-Here a state is a commit: where one is damaged, or names something that is missing, the error says
-which file it is, and nothing else is tried.
+Here a state is a commit: if one is damaged, or references a missing file, the error names the file,
+and there is no fallback.
 """
 
 import zlib
@@ -44,17 +44,17 @@ _COLUMNS = ("protocol", "metaData")
 
 
 class ListTransactionLog(Consume[TableVersion], frozen=True, kw_only=True):
-    """Lists `_transaction_log` and chooses what to read."""
+    """Lists `_transaction_log` and chooses the base and the version files to read."""
 
     request: SnapshotRequest
     as_of_ms: int | None = None
 
     def plan(self) -> Node:
-        """Folders of states, and files of versions."""
+        """List the folders of states and the version files."""
         return ListTree(directory=INDEXTABLES.log_directory)
 
     def next(self, data: Sequence[Batch]) -> Phase[TableVersion]:
-        """The newest base at or below the wanted version, and the version files after it."""
+        """Choose the newest base up to the requested version, and the version files after it."""
         log = index_transaction_log(self.listed(data), table=self.request.table)
         version = self.request.version
         if self.as_of_ms is not None:
@@ -86,19 +86,19 @@ def _segment(choice: BaseChoice) -> Segment:
 
 
 class ReadCommittedState(Consume[TableVersion], frozen=True, kw_only=True):
-    """Reads the state that a version is built upon."""
+    """Reads the state that a version is based on."""
 
     request: SnapshotRequest
     log: TransactionLog
     choice: BaseChoice
 
     def plan(self) -> Node:
-        """The state; scans read its manifests."""
+        """Read the state; scans read its manifests."""
         assert self.choice.state is not None
         return ScanAvro(files=(self.choice.state,), columns=("state",))
 
     def next(self, data: Sequence[Batch]) -> Phase[TableVersion]:
-        """Make it the base."""
+        """Make the state the base."""
         file = self.choice.state
         assert file is not None
         (manifest,) = (state for batch in self.actions(data) for state in batch.actions("state"))
@@ -115,7 +115,7 @@ class ReadCommittedState(Consume[TableVersion], frozen=True, kw_only=True):
         return FindMetadata(request=self.request, log=self.log, segment=segment)
 
     def failed(self, error: HeadraceError) -> Phase[TableVersion]:
-        """A state that was listed and is gone is missing, and no other version will do."""
+        """Report a listed state that is gone as missing; no other version can replace it."""
         if isinstance(error, ObjectNotFoundError):
             raise CorruptStateError(path=error.path, reason="the state is missing") from error
         raise error
@@ -129,19 +129,19 @@ class _Parts(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class ReadLegacyCheckpoint(Consume[TableVersion], frozen=True, kw_only=True):
-    """Reads a JSON checkpoint as far as it takes to know its parts."""
+    """Reads a JSON checkpoint to find its parts."""
 
     request: SnapshotRequest
     log: TransactionLog
     choice: BaseChoice
 
     def plan(self) -> Node:
-        """The checkpoint, or the list of its parts: both have the same name."""
+        """Read the checkpoint, or the list of its parts: both have the same name."""
         assert self.choice.checkpoint is not None
         return ReadDocument(path=self.choice.checkpoint.path)
 
     def next(self, data: Sequence[Batch]) -> Phase[TableVersion]:
-        """Make its files the base, and say that they are of an old format."""
+        """Make its files the base, and report that they have an old format."""
         file = self.choice.checkpoint
         assert file is not None
         documents = self.documents(data)
@@ -149,7 +149,7 @@ class ReadLegacyCheckpoint(Consume[TableVersion], frozen=True, kw_only=True):
             raise CorruptCheckpointError(path=file.path, reason="the checkpoint is missing")
         checkpoint = Checkpoint(
             version=self.choice.base_version,
-            kind=CheckpointKind.MULTI_PART,  # none of its files names others, from here on
+            kind=CheckpointKind.MULTI_PART,  # from here on, none of its files names others
             files=self._files(documents[0].content, file),
         )
         event = LegacyCheckpointRead(table=self.request.table, path=file.path)
@@ -176,9 +176,9 @@ class ReadLegacyCheckpoint(Consume[TableVersion], frozen=True, kw_only=True):
 class FindMetadata(Consume[TableVersion], frozen=True, kw_only=True):
     """Finds protocol and metadata: in newer version files, the state, then older states and files.
 
-    Many states do not repeat the metadata. The newest state or version file at or below the base
-    that does is right. A state of version 0 comes last: a purge may have written it, with the
-    content of a later version.
+    Many states do not repeat the metadata. Then the newest state or version file up to the base
+    that has it is used. A state of version 0 is considered last: a purge may have written it with
+    the content of a later version.
     """
 
     request: SnapshotRequest
@@ -187,10 +187,10 @@ class FindMetadata(Consume[TableVersion], frozen=True, kw_only=True):
     protocol: Protocol | None = None
     metadata: Metadata | None = None
     looked_at: int | None = None
-    """How many older places have been read; None: not even the base and what is newer."""
+    """The number of older places read; None before the base and newer files have been read."""
 
     def plan(self) -> Node:
-        """Some more places, newest first."""
+        """Read some more places, newest first."""
         segment = self.segment
         if self.looked_at is None:
             newer: list[Node] = [ScanJson(files=segment.commits_newest_first, columns=_COLUMNS)]
@@ -213,7 +213,7 @@ class FindMetadata(Consume[TableVersion], frozen=True, kw_only=True):
 
     @property
     def _older_places(self) -> tuple[LogFile, ...]:
-        """The states below the base and the version files up to it, newest first."""
+        """The states before the base and the version files up to it, newest first."""
         log, base = self.log, self.segment.base
         newest = self.segment.version if base is None else base.version
         ranked = [((v, 1), file) for v, file in log.commits.items() if v <= newest]
@@ -221,7 +221,7 @@ class FindMetadata(Consume[TableVersion], frozen=True, kw_only=True):
         return tuple(file for _, file in sorted(ranked, key=lambda place: place[0], reverse=True))
 
     def next(self, data: Sequence[Batch]) -> Phase[TableVersion]:
-        """Take what is new; look further where something is still missing."""
+        """Take the newest values; continue if one is still missing."""
         protocol, metadata = self.protocol, self.metadata
         for batch in self.actions(data):
             for manifest in batch.actions("state"):

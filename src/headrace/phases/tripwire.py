@@ -1,8 +1,8 @@
-"""The tripwire: a policy that trusts the newest-first way only with plain adds and removes.
+"""The tripwire: a policy that uses newest-first scans only for plain adds and removes.
 
-Headrace handles every action newest first, so the lenient policy needs no check. The strict
-one is there for those who want the cautious rule of old: anything else in a commit sends the
-whole scan the forward way, before the first file is given out.
+Headrace handles every action newest first, so the lenient policy needs no check. The strict policy
+is for users who want the traditional, cautious rule: any other action in a commit makes the whole
+scan a forward scan, before the first file is emitted.
 """
 
 from collections.abc import Sequence
@@ -22,26 +22,26 @@ _OTHER_ACTIONS = tuple(name for name in ACTION_TYPES if name not in {"add", "rem
 
 
 class Fallback(StrEnum):
-    """Whether a scan may take another way than the one that was asked for."""
+    """Whether a scan may use another strategy than the requested one."""
 
     ALLOWED = "allowed"
     FORBIDDEN = "forbidden"
 
 
 class CheckTripwire(Consume[ScanOutcome], frozen=True, kw_only=True):
-    """Looks through the commits for anything but adds and removes."""
+    """Searches the commits for anything but adds and removes."""
 
     request: ScanRequest
     segment: Segment
     fallback: Fallback
 
     def plan(self) -> Node:
-        """Every commit, for the newest of each other action."""
+        """Read every commit, for the newest of each other action."""
         commits = ScanJson(files=self.segment.commits_newest_first, columns=_OTHER_ACTIONS)
         return FirstOfEach(input=commits, columns=_OTHER_ACTIONS)
 
     def next(self, data: Sequence[Batch]) -> Phase[ScanOutcome]:
-        """Newest first where nothing was found, else forward."""
+        """Scan newest first if nothing was found, else forward."""
         for batch in self.actions(data):
             for name in _OTHER_ACTIONS:
                 if batch.actions(name):
@@ -49,7 +49,7 @@ class CheckTripwire(Consume[ScanOutcome], frozen=True, kw_only=True):
         return plan_scan(self.request, self.segment)
 
     def failed(self, error: HeadraceError) -> Phase[ScanOutcome]:
-        """Commits have no other source."""
+        """Raise the error: commits have no other source."""
         raise user_facing_error(error, self)
 
     def _fall_back(self, reason: str) -> Phase[ScanOutcome]:
