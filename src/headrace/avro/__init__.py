@@ -1,6 +1,6 @@
-"""Avro files: bytes of a container enter, records, Arrow columns or blocks leave, and back.
+"""Read and write Avro files: container bytes enter; records, Arrow columns or blocks leave.
 
-It knows the container format, its codecs and the block index in the header; it reads no store.
-Records are encoded by fastavro, and decoded by it one block at a time; columns of many blocks are
-decoded by a compiled loop, with fastavro as the slower way that decides.
+This package handles the container format, its codecs and the block index in the header; it does no
+I/O. fastavro encodes records and decodes single blocks. A compiled loop decodes columns of many
+blocks and falls back to fastavro, whose result is authoritative.
 """

@@ -1,7 +1,7 @@
-"""The block index: what each block of a manifest holds, in an entry of the file's header.
+"""The block index: a header entry that describes each block of a manifest.
 
-Readers that do not know it ignore it. With it, one partition is read by a few ranges, and blocks
-are copied into another manifest without a look at their records.
+Readers that do not know it ignore it. With it, one partition is read with a few range requests,
+and blocks are copied into another manifest without decoding their records.
 """
 
 from collections.abc import Iterator, Sequence
@@ -16,17 +16,17 @@ from headrace.errors import CorruptStateError
 from headrace.protocol.state import ManifestInfo, PartitionBounds
 
 INDEX_KEY = "headrace.blocks"
-"""The entry of the header, as JSON: some libraries decode all entries as text."""
+"""The key of the header entry; its value is JSON, as some libraries decode entries as text."""
 
 
 class IndexedBlock(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
-    """What is known of a block without reading it."""
+    """The description of a block in the index."""
 
     length_bytes: int
-    """In the file, with its frame."""
+    """The block's length in the file, including its frame."""
     count: int
     total_bytes: int
-    """The size of all its files."""
+    """The total size of the files in its entries."""
     min_version: int
     max_version: int
     min_timestamp: int
@@ -35,35 +35,35 @@ class IndexedBlock(msgspec.Struct, frozen=True, kw_only=True, rename="camel", om
     max_path: str
     bounds: dict[str, PartitionBounds] | None = None
     added_at_version: int | None = None
-    """What `addedAtVersion` means where an entry says 0; None: what the entry says."""
+    """The version that entries with `addedAtVersion` 0 inherit; None: they inherit nothing."""
     crc32: int | None = None
-    """The checksum of its compressed bytes, without the frame."""
+    """The checksum of the compressed bytes, without the frame."""
     refs: tuple[str, ...] | None = None
-    """The keys of the schema registry that its entries name; None where that is not known."""
+    """The schema registry keys that its entries reference; None if unknown."""
 
 
 class PlacedBlock(msgspec.Struct, frozen=True):
-    """A block of the index, and where it is in the file."""
+    """A block of the index, with its offset in the file."""
 
     start: int
     block: IndexedBlock
 
     @property
     def stop(self) -> int:
-        """The place after it."""
+        """The offset after the block."""
         return self.start + self.block.length_bytes
 
 
 def encode_index(blocks: Sequence[IndexedBlock]) -> bytes:
-    """Return the value of the header's entry."""
+    """Encode the block index as the value of the header entry."""
     return msgspec.json.encode(blocks)
 
 
 def decode_index(header: Header) -> tuple[IndexedBlock, ...] | None:
-    """Return the block index of a file; None where it has none.
+    """Return the block index of a file; None if it has none.
 
     Raises:
-        CorruptStateError: there is one that makes no sense.
+        CorruptStateError: the block index is invalid.
     """
     text = header.metadata.get(INDEX_KEY)
     if text is None:
@@ -79,10 +79,10 @@ def decode_index(header: Header) -> tuple[IndexedBlock, ...] | None:
 
 
 def check_header(start: Bytes, info: ManifestInfo, *, path: str) -> None:
-    """Compare the first bytes of a manifest with the header's digest in its state.
+    """Check the header bytes of a manifest against the header digest in its state.
 
     Raises:
-        CorruptStateError: they differ.
+        CorruptStateError: the digests differ.
     """
     if info.header_sha256 not in {None, sha256(start).hexdigest()}:
         reason = "the digest of its header is not the one in its state"
@@ -90,10 +90,10 @@ def check_header(start: Bytes, info: ManifestInfo, *, path: str) -> None:
 
 
 def check_block(block: RawBlock, index: IndexedBlock, header: Header) -> None:
-    """Compare a block with what the index says of it.
+    """Check a block against its description in the index.
 
     Raises:
-        CorruptStateError: it is another block, or a damaged one.
+        CorruptStateError: the record count or the checksum differs.
     """
     if block.count != index.count:
         reason = f"a block has {block.count} records, and its index says {index.count}"
@@ -104,7 +104,7 @@ def check_block(block: RawBlock, index: IndexedBlock, header: Header) -> None:
 
 
 def placed(blocks: Sequence[IndexedBlock], header: Header) -> Iterator[PlacedBlock]:
-    """Return the blocks with their places in the file."""
+    """Yield the blocks with their offsets in the file."""
     at = header.length_bytes
     for block in blocks:
         yield PlacedBlock(at, block)

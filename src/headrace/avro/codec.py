@@ -1,4 +1,4 @@
-"""Compressing and decompressing the blocks of an Avro file, within a limit."""
+"""Compress and decompress the blocks of an Avro file, within a size limit."""
 
 import zlib
 from enum import Enum
@@ -9,19 +9,19 @@ import msgspec
 
 Bytes: TypeAlias = bytes | bytearray | memoryview
 Records: TypeAlias = bytes | bytearray
-"""The records of a block, decompressed."""
+"""The decompressed records of a block."""
 
 LARGEST_BLOCK_BYTES = 1 << 28
-"""No block that this reader opens decompresses to more; a writer's blocks have some 100 kB."""
+"""The maximum decompressed block size that this reader accepts; writers make about 100 kB."""
 
 _MOST_LEVEL = 22
 _CHECKSUM_BYTES = 4
 _NO_ROOM = "write whole buffer"
-"""What cramjam says where the output is larger than its room."""
+"""cramjam's error text when the output does not fit into the buffer."""
 
 
 class CodecName(Enum):
-    """The codecs, by the name that a header has."""
+    """The supported codecs, by their names in the header."""
 
     ZSTD = "zstandard"
     SNAPPY = "snappy"
@@ -30,7 +30,7 @@ class CodecName(Enum):
 
 
 class Codec(msgspec.Struct, frozen=True):
-    """How blocks are compressed; `level` matters to zstd alone."""
+    """A compression codec; `level` applies to zstd only."""
 
     name: CodecName = CodecName.ZSTD
     level: int = 3
@@ -40,7 +40,7 @@ class Codec(msgspec.Struct, frozen=True):
             raise ValueError(f"zstd has levels 1 to {_MOST_LEVEL}, not {self.level}")
 
     def compress(self, body: bytes) -> bytes:
-        """Return the bytes of a block for its records."""
+        """Compress the records of a block."""
         match self.name:
             case CodecName.NONE:
                 return body
@@ -53,10 +53,10 @@ class Codec(msgspec.Struct, frozen=True):
                 return bytes(cramjam.snappy.compress_raw(body)) + checksum
 
     def decompress(self, block: Bytes, *, limit: int = LARGEST_BLOCK_BYTES) -> Records:
-        """Return the records of a block.
+        """Decompress a block.
 
         Raises:
-            ValueError: the block is damaged, or decompresses to more than the limit.
+            ValueError: the block is damaged, or decompresses to more than `limit` bytes.
         """
         try:
             match self.name:
@@ -76,7 +76,7 @@ class Codec(msgspec.Struct, frozen=True):
 
 
 def codec_named(name: str) -> Codec | None:
-    """The codec that a header names; None where it is not known here."""
+    """Return the codec with this name in a header; None if it is not supported."""
     try:
         return Codec(CodecName(name))
     except ValueError:
@@ -93,7 +93,7 @@ def _unzstd(block: Bytes, limit: int) -> Records:
         if written != size:
             raise ValueError(f"{written} bytes came out of a block of {size}")
         return out
-    # The frame does not tell its size, as in files of Java: a larger room until it fits.
+    # The frame does not store its size, as in files written by Java: grow the buffer until it fits.
     room = max(1 << 16, 8 * len(block))
     while True:
         out = bytearray(min(room, limit + 1))
@@ -116,10 +116,10 @@ _DICTIONARY_SIZES = (0, 1, 2, 4)
 
 
 def zstd_size(block: Bytes) -> int | None:
-    """The size that the header of a zstd frame promises; None where it does not say.
+    """Return the decompressed size stored in a zstd frame header; None if it stores none.
 
     Raises:
-        ValueError: it is no such frame.
+        ValueError: the block is not a zstd frame.
     """
     head = bytes(block[:18])
     if head[:4] != _ZSTD_MAGIC or len(head) < 6:  # noqa: PLR2004

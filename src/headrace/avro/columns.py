@@ -1,4 +1,4 @@
-"""Entries of many blocks as Arrow columns, by the names and types that are used here."""
+"""Decode the entries of many blocks into Arrow columns, with our field names and types."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -16,12 +16,12 @@ from headrace.errors import CorruptStateError
 def decode_columns(
     blocks: Sequence[RawBlock], header: Header, fields: Sequence[str]
 ) -> pa.RecordBatch:
-    """Return the wanted fields of the entries of blocks, in order.
+    """Decode the requested fields of all entries of the blocks, in order.
 
-    A field that the file does not have is left out.
+    Fields that the file does not have are omitted.
 
     Raises:
-        CorruptStateError: a block is damaged, or a field is not of a type that can be read.
+        CorruptStateError: a block is damaged, or a field has a type that cannot be read.
     """
     bodies = [(open_block(block, header), block.count) for block in blocks]
     program = program_for(header.schema, fields)

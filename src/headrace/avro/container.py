@@ -1,7 +1,7 @@
-"""The frame of an Avro file: a header, then blocks, each closed by the header's sync marker.
+"""The Avro container format: a header, then blocks that each end with the header's sync marker.
 
-An Avro file has no footer: a file that ends after a block looks whole. Whoever reads one compares
-the number of its records, its length or its digest with what its state says.
+An Avro file has no footer, so a file truncated after a block looks complete. Readers must compare
+its record count, length or digest with those in its state.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,9 +17,9 @@ from headrace.protocol.state_schema import Schema
 MAGIC = b"Obj\x01"
 SYNC_BYTES = 16
 LARGEST_HEADER_BYTES = 1 << 26
-"""A block index of some hundred thousand blocks fits."""
+"""Large enough for a block index of some hundred thousand blocks."""
 MOST_RECORDS = 1 << 24
-"""No block that this reader opens has more; the format allows more."""
+"""The maximum number of records per block that this reader accepts; the format allows more."""
 
 _MOST_KEYS = 1 << 12
 _DEEPEST_SCHEMA = 24
@@ -27,7 +27,7 @@ _MOST_TYPES = 4096
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True):
-    """What a file says of itself: its schema, codec, sync marker and further metadata."""
+    """The header of a file: schema, codec, sync marker and further metadata."""
 
     path: str
     schema: Schema
@@ -36,18 +36,18 @@ class Header(msgspec.Struct, frozen=True, kw_only=True):
     metadata: dict[str, bytes]
     """The entries besides schema and codec."""
     length_bytes: int
-    """Where the first block begins."""
+    """The length of the header, which is the offset of the first block."""
 
 
 class RawBlock(msgspec.Struct, frozen=True, kw_only=True):
-    """A block as it stands in a file: compressed, without frame."""
+    """A compressed block of a file, without its frame."""
 
     count: int
-    """How many records it has."""
+    """The number of records."""
     payload: Bytes
 
     def framed(self, sync: bytes) -> bytes:
-        """The bytes of the block in a file with that sync marker."""
+        """Return the block's bytes in a file with the given sync marker."""
         head = write_long(self.count) + write_long(len(self.payload))
         return head + bytes(self.payload) + sync
 
@@ -69,11 +69,11 @@ def write_header(
 
 
 def read_header(data: Bytes, *, path: str) -> Header | None:
-    """Return the header at the start of a file; None where `data` ends within it.
+    """Return the header at the start of a file; None if `data` ends within it.
 
     Raises:
-        CorruptStateError: it is damaged, or no header at all.
-        UnsupportedStateError: the codec is not known here.
+        CorruptStateError: the header is damaged, or the file is not an Avro file.
+        UnsupportedStateError: the codec is not supported.
     """
     view = memoryview(data)
     if bytes(view[:4]) != MAGIC[: len(view)]:
@@ -104,10 +104,10 @@ def read_header(data: Bytes, *, path: str) -> Header | None:
 
 
 def split_blocks(data: Bytes, header: Header) -> Iterator[RawBlock]:
-    """Return the blocks that `data`, which starts at a block, consists of.
+    """Yield the blocks in `data`, which starts at a block boundary.
 
     Raises:
-        CorruptStateError: it does not consist of whole blocks.
+        CorruptStateError: `data` does not consist of complete blocks.
     """
     view, at = memoryview(data), 0
     while at < len(view):
@@ -128,10 +128,10 @@ def split_blocks(data: Bytes, header: Header) -> Iterator[RawBlock]:
 
 
 def open_block(block: RawBlock, header: Header) -> Records:
-    """Return the records of a block, decompressed.
+    """Decompress a block.
 
     Raises:
-        CorruptStateError: it does not decompress, or to more than this reader takes.
+        CorruptStateError: the block does not decompress, or is larger than the limit.
     """
     try:
         return header.codec.decompress(block.payload)
@@ -145,11 +145,11 @@ def _damaged(header: Header, at: int, reason: str) -> CorruptStateError:
 
 
 def _entries(view: memoryview, at: int) -> tuple[dict[str, bytes], int]:
-    """Return the metadata map that starts at a place, and the place after it.
+    """Return the metadata map at an offset, and the offset after it.
 
     Raises:
-        IndexError: the data end within it.
-        ValueError: it is no such map.
+        IndexError: the data ends within the map.
+        ValueError: the map is malformed.
     """
     entries: dict[str, bytes] = {}
     while True:
@@ -191,7 +191,7 @@ def _schema(text: bytes, path: str) -> Schema:
 
 
 def _count_types(schema: Any, depth: int) -> int:
-    """Count the JSON values of a schema; more than is allowed where it is too deep."""
+    """Count the JSON values of a schema; a schema that is too deep exceeds the limit."""
     if depth == 0:
         return _MOST_TYPES + 1
     children = schema.values() if isinstance(schema, dict) else schema
@@ -206,7 +206,7 @@ def _count_types(schema: Any, depth: int) -> int:
 
 
 def _has_weightless_items(schema: Any) -> bool:
-    """Whether a schema has arrays whose items may take no bytes, so that any count is believed."""
+    """Return whether a schema has arrays of zero-byte items, whose count cannot be checked."""
     if isinstance(schema, list):
         return any(map(_has_weightless_items, schema))
     if not isinstance(schema, dict):
@@ -230,5 +230,5 @@ def _has_weight(kind: Any) -> bool:
             )
         case {"type": inner}:
             return _has_weight(inner)
-        case _:  # null, or a name that stands for another type
+        case _:  # null, or a reference to a named type
             return False

@@ -1,6 +1,6 @@
-"""Which field of a file is which of ours: by field id where there is one, else by name.
+"""Match the fields of a file to ours, by field id if there is one, else by name.
 
-A field may be renamed as long as it keeps its id; one that is not known here is passed over.
+A field may be renamed as long as it keeps its id. Unknown fields are ignored.
 """
 
 from collections.abc import Mapping
@@ -50,13 +50,13 @@ def _arrow_type(kind: Any) -> pa.DataType:
 COLUMN_TYPES: Mapping[str, pa.DataType] = {
     field["name"]: _arrow_type(field["type"]) for field in _OURS.values()
 }
-"""The Arrow type of each field that is known here, by its name here."""
+"""The Arrow type of each known field, by our name for it."""
 
 
 def names_here(schema: Schema) -> dict[str, str]:
-    """Return the name in a file of each field that is known here, by its name here.
+    """Map our name of each known field to its name in the file.
 
-    Fields of the file that are not known here are left out.
+    Unknown fields of the file are omitted.
     """
     found: dict[str, str] = {}
     for field in schema.get("fields", ()):

@@ -1,8 +1,8 @@
-"""Writing a manifest: entries or whole blocks enter in order, the parts of a file leave.
+"""Write a manifest: entries or whole blocks enter in order; the parts of a file leave.
 
-The block index stands in the header, which comes first, so compressed blocks are held until the
-end; entries are held only until their block is full. A block ends where the partition changes, once
-it is not too small, so that one partition is read without its neighbours.
+The block index is in the header, so compressed blocks stay in memory until the end; entries stay
+only until their block is full. A block that is large enough ends where the partition changes, so
+that one partition can be read without its neighbours.
 """
 
 from collections.abc import Iterable, Mapping
@@ -22,9 +22,9 @@ from headrace.protocol.state import Entry, ManifestInfo
 from headrace.protocol.state_schema import INDEXTABLES_ENTRY_SCHEMA, Schema
 
 BLOCK_ENTRIES = 1024
-"""The most entries of a block."""
+"""The maximum number of entries in a block."""
 _LEAST_ENTRIES = 128
-"""A change of partition does not end a block with fewer."""
+"""A partition change does not end a block with fewer entries than this."""
 
 
 class WrittenManifest(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,11 +33,11 @@ class WrittenManifest(msgspec.Struct, frozen=True, kw_only=True):
     parts: tuple[bytes, ...]
     """The bytes of the file, in order: the header, then the blocks."""
     info: ManifestInfo
-    """What its state says of it; the path is empty until it is stored."""
+    """The manifest's description in its state; the path is empty until it is stored."""
     blocks: tuple[IndexedBlock, ...]
 
     def content(self) -> bytes:
-        """The file as a whole."""
+        """Return the whole file."""
         return b"".join(self.parts)
 
 
@@ -56,11 +56,11 @@ class ManifestWriter:
         """Start a manifest.
 
         Args:
-            schema: What its records are like.
-            codec: How its blocks are compressed; zstd of level 3 unless told.
+            schema: The schema of its records.
+            codec: The codec of its blocks; zstd at level 3 by default.
             partition_types: The partition columns, in the order of the spec, with their types.
-            added_at_version: What the entries that say 0 inherit.
-            block_entries: The most entries of a block.
+            added_at_version: The version that entries with `addedAtVersion` 0 inherit.
+            block_entries: The maximum number of entries in a block.
         """
         self.schema = schema
         self.codec = codec or Codec()
@@ -75,16 +75,16 @@ class ManifestWriter:
 
     @property
     def count(self) -> int:
-        """How many entries there are by now."""
+        """The number of entries so far."""
         return len(self._pending) + sum(block.count for block in self._index)
 
     @property
     def size_bytes(self) -> int:
-        """How many bytes the finished blocks have: an estimate of the file, one block short."""
+        """The size of the finished blocks: an estimate of the file size, one block short."""
         return sum(map(len, self._framed))
 
     def append(self, entries: Iterable[Entry]) -> None:
-        """Add entries after those that are there; sorted ones make the best blocks."""
+        """Append entries; sorted entries make the best blocks."""
         for entry in entries:
             values = entry["partitionValues"]
             partition = tuple(values.get(name) for name in self._types)
@@ -96,12 +96,12 @@ class ManifestWriter:
             self._pending.append(entry)
 
     def append_block(self, block: RawBlock, index: IndexedBlock) -> None:
-        """Add a block of a file with the same schema and codec, as it is."""
+        """Append an unmodified block of a file with the same schema and codec."""
         self._end_block()
         self._add(block, index)
 
     def finish(self) -> WrittenManifest:
-        """End the manifest."""
+        """Finish the manifest and return it."""
         self._end_block()
         metadata = {INDEX_KEY: encode_index(self._index)}
         header = write_header(self.schema, self.codec, self._sync, metadata=metadata)

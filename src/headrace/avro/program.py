@@ -1,7 +1,8 @@
-"""What the compiled loop is to do for a schema: operations, columns, and the arrays made of them.
+"""Translate an Avro schema into a program for the compiled decoding loop.
 
-Only fields of the types that are used here get a column. Of others the bytes are passed over; a
-schema with something that cannot be passed over gets no program.
+A program lists the operations, the columns they fill, and how to build Arrow arrays from these.
+Only requested fields get a column; the bytes of others are skipped. A schema with a type that the
+loop can neither decode nor skip has no program.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -38,7 +39,7 @@ _WIDTHS = {"float": 4, "double": 8}
 
 
 class UnknownSchemaError(ValueError):
-    """A schema that the compiled loop does not know."""
+    """The compiled loop does not support this schema."""
 
 
 class Program:
@@ -61,7 +62,7 @@ class Program:
         self._makes: Mapping[str, Make] = {f: makes[f] for f in fields if f in makes}
 
     def run(self, bodies: Sequence[Body]) -> pa.RecordBatch | None:
-        """Return the fields of the records of some blocks; None where another must decode them."""
+        """Decode the records of blocks; None if the caller must decode them another way."""
         if not self._makes:
             return None
         filled = fill_columns(self._operations, self._plans, bodies)
@@ -81,7 +82,7 @@ class Program:
         return len(self._plans) - 1
 
     def _pass_over(self, kind: Any) -> None:  # noqa: C901  (one case a type)
-        """Add the operations for a value that is not wanted."""
+        """Add the operations that skip a value."""
         match kind:
             case str() if kind in _PRIMITIVES and kind != "enum":
                 self._value(_PRIMITIVES[kind])
@@ -112,7 +113,7 @@ class Program:
                 raise UnknownSchemaError(str(kind))
 
     def _column(self, kind: Any, target: pa.DataType) -> Make:
-        """Add the operations for a wanted value, and return what makes an array of its columns."""
+        """Add the operations that decode a value; return a function that builds its array."""
         match kind:
             case ["null", inner]:
                 with self._value(Kind.NULLABLE, argument=0):
@@ -173,7 +174,7 @@ class Program:
 
 
 class _Open:
-    """An operation whose parts are being added: at the end its size is known."""
+    """An operation whose parts are being added; its size is set on exit."""
 
     def __init__(self, operations: list[Operation], operation: Operation) -> None:
         self._operations, self._operation = operations, operation
@@ -187,7 +188,7 @@ class _Open:
 
 
 def program_for(schema: Schema, fields: Sequence[str]) -> Program | None:
-    """Return the program for some fields of a schema; None where the loop does not know it."""
+    """Return the program for some fields of a schema; None if the schema is not supported."""
     return _program(msgspec.json.encode(schema), tuple(fields))
 
 

@@ -1,4 +1,4 @@
-"""Records and bytes: fastavro encodes entries, and decodes those of single blocks."""
+"""Encode records with fastavro, and decode the records of single blocks."""
 
 from collections.abc import Iterable
 from functools import lru_cache
@@ -18,11 +18,11 @@ _DAMAGE = (
     *(ValueError, TypeError, IndexError, KeyError, EOFError, OverflowError, MemoryError),
     *(AttributeError, RecursionError, StopIteration, fastavro.schema.SchemaParseException),
 )
-"""What fastavro raises where bytes or a schema make no sense."""
+"""The exceptions that fastavro raises for invalid bytes or schemas."""
 
 
 def encode_records(records: Iterable[Any], schema: Schema) -> bytes:
-    """Return the bytes of records, without frame or compression."""
+    """Encode records, without frame or compression."""
     parsed, out = _parsed(msgspec.json.encode(schema)), BytesIO()
     for record in records:
         fastavro.schemaless_writer(out, parsed, record)
@@ -30,10 +30,10 @@ def encode_records(records: Iterable[Any], schema: Schema) -> bytes:
 
 
 def decode_records(body: Records, count: int, header: Header) -> list[Entry]:
-    """Return the records of a block, decompressed, by the names of the file's own schema.
+    """Decode a decompressed block into records with the field names of the file's schema.
 
     Raises:
-        CorruptStateError: the bytes are not exactly that many records of that schema.
+        CorruptStateError: the bytes are not exactly `count` records of the schema.
     """
     stream = BytesIO(body)
     try:
@@ -49,10 +49,10 @@ def decode_records(body: Records, count: int, header: Header) -> list[Entry]:
 
 
 def decode_block(block: RawBlock, header: Header) -> list[Entry]:
-    """Return the records of a block.
+    """Decompress and decode a block into records.
 
     Raises:
-        CorruptStateError: it is damaged.
+        CorruptStateError: the block is damaged.
     """
     return decode_records(open_block(block, header), block.count, header)
 

@@ -1,4 +1,4 @@
-"""`_manifest.avro`: one record that is a state, as bytes."""
+"""Encode and decode `_manifest.avro`, an Avro file whose only record is a state."""
 
 from hashlib import sha256
 from os import urandom
@@ -14,11 +14,11 @@ from headrace.protocol.state import StateManifest
 from headrace.protocol.state_schema import FORMAT_VERSION, STATE_MANIFEST_SCHEMA, Schema
 
 DIGEST_KEY = "headrace.sha256"
-"""The entry of the header that holds the digest; other writers have none."""
+"""The header entry that contains the digest; other writers do not write it."""
 
 
 def encode_state(state: StateManifest, *, codec: Codec | None = None) -> bytes:
-    """Return the bytes of a state."""
+    """Encode a state as an Avro file."""
     chosen, sync = codec or Codec(), urandom(SYNC_BYTES)
     record = encode_records([msgspec.to_builtins(state)], STATE_MANIFEST_SCHEMA)
     block = RawBlock(count=1, payload=chosen.compress(record))
@@ -28,10 +28,10 @@ def encode_state(state: StateManifest, *, codec: Codec | None = None) -> bytes:
 
 
 def decode_state(content: bytes, *, path: str) -> StateManifest:
-    """Return the state that a file holds.
+    """Decode the state in an Avro file.
 
     Raises:
-        CorruptStateError: the file is damaged, or contradicts itself.
+        CorruptStateError: the file is damaged or inconsistent.
         UnsupportedStateError: its format is newer than this reader.
     """
     header = read_header(content, path=path)
@@ -50,7 +50,7 @@ def decode_state(content: bytes, *, path: str) -> StateManifest:
 
 
 def _digest(schema: Schema, block: RawBlock) -> str:
-    """Return the digest of a state: of its schema and its only block."""
+    """Return the digest of a state, computed over its schema and its only block."""
     digest = sha256(msgspec.json.encode(schema))
     digest.update(block.payload)
     return digest.hexdigest()

@@ -1,10 +1,13 @@
-"""Avro's variable-length numbers, in Python: for headers and block frames, not for records."""
+"""Encode and decode Avro's variable-length integers, for headers and block frames.
+
+Records are decoded elsewhere.
+"""
 
 _MOST_BITS = 63
 
 
 def write_long(value: int) -> bytes:
-    """Encode a 64-bit number."""
+    """Encode a 64-bit integer."""
     rest = (value << 1) ^ (value >> _MOST_BITS)
     out = bytearray()
     while rest > 0x7F:  # noqa: PLR2004
@@ -15,11 +18,11 @@ def write_long(value: int) -> bytes:
 
 
 def read_long(data: bytes | memoryview, at: int) -> tuple[int, int]:
-    """Decode a number, and return it with the place after it.
+    """Decode the integer at an offset; return it with the offset after it.
 
     Raises:
-        IndexError: the data end within it.
-        ValueError: it has more than 64 bits.
+        IndexError: the data ends within the integer.
+        ValueError: the integer has more than 64 bits.
     """
     shift = rest = 0
     while True:

@@ -1,4 +1,4 @@
-"""The actions that a commit of ours may hold, as they are written to the log."""
+"""The actions that Headrace writes into a commit, in the form that the log requires."""
 
 from urllib.parse import quote
 
@@ -10,14 +10,14 @@ _PLAIN_IN_A_PATH = "/=:@!$&'()*+,;~"
 
 
 class _Written(msgspec.Struct, rename="camel", frozen=True, kw_only=True, omit_defaults=True):
-    """What all written actions share: camel case in JSON, nothing that says nothing."""
+    """Base of all written actions: camel case in JSON, fields at their default are omitted."""
 
 
 class AddFile(_Written, frozen=True):
-    """A file that belongs to the table from this commit on."""
+    """A file that this commit adds to the table."""
 
     path: str
-    """As the log has it: see `log_path`."""
+    """The percent-encoded path: see `log_path`."""
     partition_values: dict[str, str | None]
     size: int
     modification_time: int
@@ -28,7 +28,7 @@ class AddFile(_Written, frozen=True):
 
 
 class RemoveFile(_Written, frozen=True):
-    """A file that no longer belongs to the table."""
+    """A file that this commit removes from the table."""
 
     path: str
     deletion_timestamp: int
@@ -40,7 +40,7 @@ class RemoveFile(_Written, frozen=True):
 
 
 class ChangeFile(_Written, frozen=True):
-    """A file that holds the changed rows of a commit, for readers of the change data feed."""
+    """A file with the changed rows of a commit, for readers of the change data feed."""
 
     path: str
     partition_values: dict[str, str | None]
@@ -49,7 +49,7 @@ class ChangeFile(_Written, frozen=True):
 
 
 class Transaction(_Written, frozen=True):
-    """How far an application has got."""
+    """The progress of an application, as its latest transaction version."""
 
     app_id: str
     version: int
@@ -57,7 +57,7 @@ class Transaction(_Written, frozen=True):
 
 
 class TableProtocol(_Written, frozen=True):
-    """What a client of the table must be able to do."""
+    """The protocol versions and features that a client of the table must support."""
 
     min_reader_version: int
     min_writer_version: int
@@ -66,7 +66,7 @@ class TableProtocol(_Written, frozen=True):
 
 
 class TableFormat(_Written, frozen=True):
-    """How data files are encoded."""
+    """The encoding of data files."""
 
     provider: str
     options: dict[str, str]
@@ -86,5 +86,5 @@ class TableMetadata(_Written, frozen=True):
 
 
 def log_path(path: str) -> str:
-    """A path below the table as the log has it: a URI, percent-encoded."""
+    """Return a path below the table in the form of the log: a percent-encoded URI."""
     return quote(path, safe=_PLAIN_IN_A_PATH)

@@ -1,4 +1,7 @@
-"""The body of a commit: its actions, one JSON object a line, after a line about the commit."""
+"""Encode and decode the body of a commit.
+
+A body is one JSON object per line: first the commit's information, then its actions.
+"""
 
 import time
 from functools import cache
@@ -17,15 +20,15 @@ from headrace.commit.action import (
 )
 
 NOTE_KEY = "headrace"
-"""Where a commit's information holds our own note."""
+"""The key of Headrace's own note in the commit information."""
 
 
 class CommitBody(msgspec.Struct, frozen=True, kw_only=True):
-    """What a commit does to its table."""
+    """The actions of a commit, and the note of its writer."""
 
     operation: str
     note: dict[str, Any] = {}
-    """What the writer says about the commit: any JSON object, under `NOTE_KEY`."""
+    """The writer's note about the commit: any JSON object, stored under `NOTE_KEY`."""
     protocol: TableProtocol | None = None
     metadata: TableMetadata | None = None
     transaction: Transaction | None = None
@@ -34,7 +37,7 @@ class CommitBody(msgspec.Struct, frozen=True, kw_only=True):
     changes: tuple[ChangeFile, ...] = ()
 
     def encode(self, commit_id: str) -> bytes:
-        """The body as it is put into the log, with an id by which it can be found again."""
+        """Return the body as written to the log; `commit_id` identifies the commit later."""
         information = {
             "timestamp": time.time_ns() // 1_000_000,
             "operation": self.operation,
@@ -63,12 +66,12 @@ def _engine() -> str:
 
 
 class CommitInformation(msgspec.Struct, frozen=True, kw_only=True):
-    """What a commit, ours or another writer's, says about itself."""
+    """The information in a commit, ours or another writer's, about itself."""
 
     id: str | None = msgspec.field(default=None, name="txnId")
     operation: str = ""
     note: msgspec.Raw = msgspec.field(default=msgspec.Raw(b"null"), name=NOTE_KEY)
-    """Our own note as JSON; `null` where there is none."""
+    """Our own note as JSON; `null` if there is none."""
 
 
 class _Line(msgspec.Struct, frozen=True):
@@ -79,13 +82,13 @@ _LINES = msgspec.json.Decoder(_Line)
 
 
 def read_information(body: bytes) -> CommitInformation:
-    """What a commit says about itself; empty where it says nothing that can be understood."""
+    """Return the commit information in a body; empty if there is none that can be decoded."""
     for line in body.splitlines():
         if b'"commitInfo"' not in line:
             continue
         try:
             information = _LINES.decode(line).information
-        except msgspec.DecodeError:  # another writer's, in a form of its own
+        except msgspec.DecodeError:  # another writer's own format
             continue
         if information is not None:
             return information

@@ -1,7 +1,7 @@
-"""What a table is: its protocol and metadata, made for a new table or changed for an old one.
+"""Build a table's protocol and metadata, and check whether we may write to it.
 
-Also which tables we may write to at all: whatever a table asks of its writers, and we do not do,
-refuses the commit by name.
+A schema and properties enter; the protocol and metadata of a new or changed table leave. A table
+that requires something of its writers that we do not support is refused with the reason.
 """
 
 import time
@@ -30,16 +30,16 @@ _HARMLESS_FEATURES = frozenset(
         *("typeWidening", "typeWidening-preview", "allowColumnDefaults"),
     }
 )
-"""Writer features that ask nothing of our commits, or what `check_writable` looks at."""
+"""Writer features that do not affect our commits, or that `check_writable` checks itself."""
 
 
 def schema_string(schema: Any) -> str:
-    """The text of an Arrow schema in the log; comments of columns are part of it."""
+    """Return an Arrow schema as the JSON text of the log, including column comments."""
     return Schema.from_arrow(schema).to_json()
 
 
 def new_protocol(schema_text: str, *, change_feed: bool) -> TableProtocol:
-    """The least protocol that a table with these columns needs."""
+    """Return the lowest protocol that supports a table with these columns."""
     if '"timestamp_ntz"' in schema_text:
         writer = ["timestampNtz", *(["changeDataFeed"] if change_feed else [])]
         return TableProtocol(
@@ -54,10 +54,10 @@ def new_protocol(schema_text: str, *, change_feed: bool) -> TableProtocol:
 
 
 def raised_protocol(now: Protocol, needed: TableProtocol) -> TableProtocol | None:
-    """The protocol of a table that must now allow more; None if it allows it already.
+    """Return the protocol upgraded to support `needed`; None if it supports it already.
 
-    A protocol is only ever raised. Versions below the one with lists of features imply features,
-    which the list must then name.
+    A protocol is only ever raised. Versions before feature lists imply features, which must be
+    listed explicitly after an upgrade to feature lists.
     """
     needs_feed = _CHANGE_FEED_WRITER <= needed.min_writer_version < _FEATURE_WRITER
     wanted_writer = {*(needed.writer_features or ()), *(["changeDataFeed"] if needs_feed else ())}
@@ -88,7 +88,7 @@ def new_metadata(
     partition_columns: Sequence[str],
     configuration: Mapping[str, str],
 ) -> TableMetadata:
-    """The metadata of a table that is created now."""
+    """Return the metadata of a new table."""
     return TableMetadata(
         id=str(uuid4()),
         schema_string=schema_text,
@@ -104,10 +104,10 @@ def new_metadata(
 def check_writable(
     protocol: Protocol, metadata: Metadata, *, table: str, removes_files: bool
 ) -> None:
-    """Refuse a table that asks of its writers what we do not do.
+    """Check that a table requires nothing of its writers that we do not support.
 
     Raises:
-        UnwritableTableError: it does.
+        UnwritableTableError: the table does.
     """
     for reason in _obstacles(protocol, metadata, removes_files=removes_files):
         raise UnwritableTableError(table=table, reason=reason)

@@ -1,9 +1,9 @@
-"""Fences: commits that change nothing, so that a process that lost its lease cannot commit.
+"""Fences: empty commits that keep a process that lost its lease from committing.
 
-A writer reads the newest version `v`, checks its lease, and then creates version `v + 1`. Whoever
-takes the lease over creates a fence at the next version after that. A writer whose check came
-before had read the log before too, so the version that it is about to create exists: its commit is
-a conflict, and its next check fails. No clock is involved.
+A writer reads the newest version `v`, checks its lease, and then creates version `v + 1`. A process
+that takes over the lease then creates a fence at the next version. A writer whose check preceded
+the takeover also read the log before it, so the version that it is about to create exists: its
+commit is a conflict, and its next check fails. No clock is involved.
 """
 
 from uuid import uuid4
@@ -16,17 +16,17 @@ from headrace.protocol.action import Metadata
 from headrace.storage.store import WritableStore
 
 FENCE = "headrace.fence"
-"""The property of a table that has nothing but a fence, and that our writers replace."""
+"""The property of a table that consists of a fence only, and that our writers replace."""
 _NO_COLUMNS = '{"type":"struct","fields":[]}'
 
 
 def put_fence(store: WritableStore) -> None:
-    """Occupy the next version of a table; a table that does not exist gets one without columns.
+    """Occupy the next version of a table; a missing table is created without columns.
 
-    A conflict will do as well: then the next version exists already.
+    A conflict serves the same purpose: the next version then exists already.
 
     Raises:
-        StorageError: the store failed, and there may be no fence.
+        StorageError: the store failed, and the fence may not exist.
     """
     version = newest_version(store)
     body = CommitBody(operation="FENCE")
@@ -47,5 +47,5 @@ def put_fence(store: WritableStore) -> None:
 
 
 def is_only_fence(metadata: Metadata) -> bool:
-    """Whether a table has nothing but a fence."""
+    """Return whether a table consists of a fence only."""
     return metadata.configuration.get(FENCE) == "true"

@@ -1,12 +1,12 @@
-"""A lease in a store: at most one holder at a time, on whatever machines they run.
+"""A lease in a store: at most one holder at a time, across machines.
 
-    lease/00000000000000000007.json     the newest number is the lease that counts
+    lease/00000000000000000007.json     the highest number is the current lease
 
-Each holder creates the next number, if absent: of several processes one succeeds. The number is its
-fencing token. The holder rewrites its own object to renew the lease, and nobody else writes it.
-A lease has expired once its object has not been rewritten for `ttl_ms` by the store's own clock,
-so the clocks of machines do not matter. A holder that was paused for longer finds a newer number,
-and `check` refuses what it was about to do.
+To acquire the lease, a process creates the next number if it does not exist, so exactly one of
+several processes succeeds. The number is its fencing token. The holder renews the lease by
+rewriting its own object, which no other process writes. A lease expires when its object has not
+been rewritten for `ttl_ms` by the store's own clock, so the clocks of machines do not matter. A
+holder that was paused for longer finds a newer number, and `check` raises.
 """
 
 import logging
@@ -33,12 +33,12 @@ _LOGGER = logging.getLogger("headrace.commit")
 _FOLDER, _CLOCK = "lease", "clock"
 _ATTEMPTS = 10
 _RENEWALS = 4
-"""How often a lease is renewed before it would expire."""
+"""The number of renewals within the lifetime of a lease."""
 DEFAULT_TTL_MS = 60_000
 
 
 class _Record(msgspec.Struct, frozen=True, kw_only=True):
-    """What the object of a lease holds."""
+    """The content of a lease's object."""
 
     id: str
     holder: str
@@ -52,31 +52,31 @@ class Occupied(msgspec.Struct, frozen=True, kw_only=True):
 
     holder: str
     remaining_ms: int
-    """How long it still holds the lease unless it renews it."""
+    """The time until the lease expires, unless the holder renews it."""
 
 
 class Lease:
-    """A lease that this process holds until it is closed; it is renewed in the background."""
+    """A lease that this process holds until `close`; a background thread renews it."""
 
     def __init__(
         self, store: WritableStore, record: _Record, *, token: int, is_taken_over: bool
     ) -> None:
-        """Take the record that was created under `token`."""
+        """Start renewing the record that was created under `token`."""
         self._store, self._record = store, record
         self.token = token
-        """The fencing token: larger than that of every earlier holder."""
+        """The fencing token, larger than that of every earlier holder."""
         self.is_taken_over = is_taken_over
-        """Whether the holder before did not release it, and may still be running."""
+        """Whether the previous holder did not release the lease and may still be running."""
         self._closed = Event()
         self._renewer = Thread(target=self._renew_until_closed, daemon=True, name="headrace-lease")
         self._renewer.start()
 
     def check(self) -> None:
-        """Make sure that no other process has taken the lease over.
+        """Check that no other process has taken over the lease.
 
         Raises:
-            LeaseLostError: another process has.
-            StorageError: the store cannot say.
+            LeaseLostError: another process has taken over the lease.
+            StorageError: the store failed, so the check is inconclusive.
         """
         newest = _newest(self._store, at_least=self.token)
         if newest is None or _token(newest) != self.token:
@@ -84,7 +84,7 @@ class Lease:
             raise LeaseLostError(store=self._store.root, token=self.token, holder=holder)
 
     def close(self) -> None:
-        """Release the lease; if that fails, it expires."""
+        """Release the lease; if that fails, the lease expires."""
         self._closed.set()
         self._renewer.join()
         released = msgspec.structs.replace(self._record, is_released=True)
@@ -104,7 +104,7 @@ class Lease:
                 _LOGGER.warning("%s: the lease was not renewed: %s", self._store.root, error)
 
     def _write(self, record: _Record) -> None:
-        """Replace our own object, which nobody else writes."""
+        """Rewrite our own object, which no other process writes."""
         self._store.put(_path(self.token), msgspec.json.encode(record), mode=PutMode.OVERWRITE)
 
     def _holder_of(self, listed: ObjectMeta) -> str:
@@ -116,11 +116,11 @@ Acquired: TypeAlias = Lease | Occupied
 
 
 def acquire_lease(store: WritableStore, *, ttl_ms: int = DEFAULT_TTL_MS) -> Acquired:
-    """Take the lease of a store's folder, unless another process holds it.
+    """Acquire the lease of a store's folder, unless another process holds it.
 
     Raises:
         StorageError: the store failed; a lease that it may have granted expires.
-        CommitConflictError: other processes kept taking it first.
+        CommitConflictError: other processes acquired it first on every attempt.
     """
     record = _Record(id=uuid4().hex, holder=describe_process(), ttl_ms=ttl_ms)
     for _ in range(_ATTEMPTS):
@@ -139,7 +139,7 @@ def acquire_lease(store: WritableStore, *, ttl_ms: int = DEFAULT_TTL_MS) -> Acqu
         if not _create(store, token, record):
             continue
         last = _newest(store)
-        if last is None or _token(last) != token:  # an old number, which clean-up had made free
+        if last is None or _token(last) != token:  # an old number, freed by clean-up
             store.delete([_path(token)])
             continue
         _delete_older(store, token)
@@ -148,7 +148,7 @@ def acquire_lease(store: WritableStore, *, ttl_ms: int = DEFAULT_TTL_MS) -> Acqu
 
 
 def is_held(store: Store) -> bool:
-    """Whether a process holds the lease, by the clock of this machine; nothing is written."""
+    """Return whether a process holds the lease, by this machine's clock; writes nothing."""
     newest = _newest(store)
     record = None if newest is None else _read(store, newest)
     if newest is None or record is None or record.is_released:
@@ -157,12 +157,12 @@ def is_held(store: Store) -> bool:
 
 
 def describe_process() -> str:
-    """Name this process, for people."""
+    """Return a human-readable name of this process."""
     return f"process {os.getpid()} on {socket.gethostname()}"
 
 
 def _create(store: WritableStore, token: int, record: _Record) -> bool:
-    """Whether we created the object of a token; an unknown outcome is read back."""
+    """Create the object of a token; return whether it is ours, reading it back if unclear."""
     try:
         store.put(_path(token), msgspec.json.encode(record), mode=PutMode.CREATE)
     except ObjectExistsError:
@@ -182,7 +182,7 @@ def _is_ours(store: Store, token: int, record: _Record) -> bool:
 
 
 def _store_time_ms(store: WritableStore) -> int:
-    """Return the time by the store's clock: that of an object written now."""
+    """Return the time by the store's clock: the modification time of an object written now."""
     path = f"{_CLOCK}/{uuid4().hex}"
     store.put(path, b"", mode=PutMode.CREATE)
     try:
@@ -204,12 +204,12 @@ def _delete_older(store: WritableStore, token: int) -> None:
     try:
         listed = list(store.list(_FOLDER))
         store.delete([found.path for found in listed if 0 <= _token(found) < token])
-    except HeadraceError as error:  # the newest number counts, however many there are
+    except HeadraceError as error:  # harmless: only the highest number counts
         _LOGGER.warning("%s: old leases were not deleted: %s", store.root, error)
 
 
 def _read(store: Store, listed: ObjectMeta) -> _Record | None:
-    """Return what a lease says; None if it is gone since it was listed."""
+    """Return the record of a lease; None if it was deleted since it was listed."""
     try:
         return msgspec.json.decode(store.read(listed.path), type=_Record)
     except ObjectNotFoundError:

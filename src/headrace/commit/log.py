@@ -1,4 +1,7 @@
-"""The log of a table as a writer needs it: its newest version, and who made which version."""
+"""Read a table's log as a writer needs it.
+
+Finds the newest version, reads what a commit contains, and finds which version a commit id made.
+"""
 
 from collections.abc import Iterator
 from urllib.parse import unquote
@@ -23,18 +26,18 @@ NO_VERSION = -1
 
 
 def commit_path(version: int) -> str:
-    """The path of a commit below its table."""
+    """Return the path of a commit relative to its table."""
     return f"{LOG_DIRECTORY}/{version:020}.json"
 
 
 def newest_version(store: Store) -> int:
-    """The newest version that the log has; `NO_VERSION` where there is no log."""
+    """Return the newest version in the log; `NO_VERSION` if there is no log."""
     versions = _versions(store, first_name(_hinted_version(store))) or _versions(store, "")
     return max(versions, default=NO_VERSION)
 
 
 def read_commit(store: Store, version: int) -> CommitInformation | None:
-    """What the commit of a version says about itself; None where its file is gone."""
+    """Return the commit information of a version; None if the commit file does not exist."""
     try:
         return read_information(store.read(commit_path(version)))
     except ObjectNotFoundError:
@@ -42,9 +45,9 @@ def read_commit(store: Store, version: int) -> CommitInformation | None:
 
 
 def is_made_by(store: Store, version: int, commit_id: str) -> bool | None:
-    """Whether a version was committed under an id; None where its file is not there.
+    """Return whether a version has the given commit id; None if its file does not exist.
 
-    The id is looked for in the bytes, so that no other writer's way of writing matters.
+    The id is searched in the raw bytes, so other writers' formats do not matter.
     """
     try:
         return commit_id.encode() in store.read(commit_path(version))
@@ -62,10 +65,10 @@ class _FileLine(msgspec.Struct, frozen=True):
 
 
 def committed_paths(store: Store, version: int) -> frozenset[str]:
-    """The files that one of our commits brought into its table, by their paths below it.
+    """Return the files that one of our commits added, as paths relative to the table.
 
     Raises:
-        ObjectNotFoundError: the commit is gone.
+        ObjectNotFoundError: the commit file does not exist.
     """
     lines = store.read(commit_path(version)).splitlines()
     actions = (msgspec.json.decode(line, type=_FileLine) for line in lines)
@@ -74,7 +77,7 @@ def committed_paths(store: Store, version: int) -> frozenset[str]:
 
 
 def commits_newest_first(store: Store, *, limit: int) -> Iterator[tuple[int, CommitInformation]]:
-    """The newest commits, as far as their files are there and at most `limit`."""
+    """Yield at most `limit` of the newest commits, up to the first missing commit file."""
     newest = newest_version(store)
     for version in range(newest, max(NO_VERSION, newest - limit), -1):
         information = read_commit(store, version)
@@ -84,15 +87,15 @@ def commits_newest_first(store: Store, *, limit: int) -> Iterator[tuple[int, Com
 
 
 def find_commit(store: Store, commit_id: str, *, after: int) -> int | None:
-    """The version that was committed under an id; None if there is certainly none.
+    """Return the version committed under an id; None if there is certainly none.
 
     Args:
         store: The store of the table.
         commit_id: The id of the commit.
-        after: The newest version that there was before it could have been committed.
+        after: The newest version that existed before the commit could have happened.
 
     Raises:
-        LogGapError: commits of the range are gone, so that nobody can tell.
+        LogGapError: a commit in the range is missing, so the answer is unknown.
     """
     newest = newest_version(store)
     for version in range(after + 1, newest + 1):
@@ -105,7 +108,10 @@ def find_commit(store: Store, commit_id: str, *, after: int) -> int | None:
 
 
 def _versions(store: Store, start_from: str) -> list[int]:
-    """The versions of commits and checkpoints: a commit may be cleaned up once it is in one."""
+    """Return the versions of commits and checkpoints.
+
+    Checkpoints count too, because commits that they cover may have been cleaned up.
+    """
     names = (
         parse_name(listed.path.rpartition("/")[2])
         for listed in store.list(LOG_DIRECTORY, start_from=start_from)

@@ -1,8 +1,8 @@
-"""Files that no version names yet, and the two ways out: a commit, or none.
+"""Files that no version references yet: commit them or discard them.
 
 `Staged → commit(body, version) → Committed | Conflict`. Only `Staged` can be discarded. Whether a
-commit stands is read from the log, never concluded from an exception: a store may fail after it
-has done what it was asked.
+commit succeeded is read from the log, never inferred from an exception: a store may report a
+failure after it has performed the write.
 """
 
 from typing import TypeAlias
@@ -16,15 +16,15 @@ from headrace.storage.store import PutMode, WritableStore
 
 
 class Committed(msgspec.Struct, frozen=True, kw_only=True):
-    """A commit of ours that stands."""
+    """A successful commit of ours."""
 
     version: int
-    """The version that this commit made, whatever others have committed since."""
+    """The version that this commit created, whatever others have committed since."""
     commit_id: str
 
 
 class Conflict(msgspec.Struct, frozen=True, kw_only=True):
-    """Another writer made the version first; our files are still only staged."""
+    """Another writer created the version first; our files are still only staged."""
 
     version: int
 
@@ -33,7 +33,7 @@ Outcome: TypeAlias = Committed | Conflict
 
 
 class Staged:
-    """Files below a table that no version names; commit them once, or discard them."""
+    """Files below a table that no version references; commit them once, or discard them."""
 
     def __init__(
         self,
@@ -43,9 +43,10 @@ class Staged:
         commit_id: str,
         is_durable: bool = False,
     ) -> None:
-        """Take the files, by their paths below the table, and the id of their commit.
+        """Take the files, as paths relative to the table, and the id of their commit.
 
-        Files that `put` wrote are durable already; those that an engine wrote are made so.
+        Files written by `put` are already durable (`is_durable`); files that an engine wrote are
+        made durable before the commit.
         """
         self._store = store
         self.paths = paths
@@ -53,11 +54,11 @@ class Staged:
         self._is_durable = is_durable
 
     def commit(self, body: CommitBody, *, version: int) -> Outcome:
-        """Make the files a version of the table: exactly that version, or none.
+        """Commit the files as exactly this version of the table, or not at all.
 
         Raises:
-            StorageError: the store failed, and the commit does not stand.
-            CommitUnknownError: the store failed, and cannot say whether the commit stands.
+            StorageError: the store failed, and the commit did not happen.
+            CommitUnknownError: the store failed, and it is unknown whether the commit happened.
         """
         if not self._is_durable:
             self._store.persist(self.paths)
@@ -74,13 +75,13 @@ class Staged:
         return Committed(version=version, commit_id=self.commit_id)
 
     def abandon(self, *, after: int) -> Committed | None:
-        """Discard the files, unless the log says that their commit stands.
+        """Delete the files, unless the log shows that their commit succeeded.
 
         Args:
-            after: The newest version that there was before they could have been committed.
+            after: The newest version that existed before the commit could have happened.
 
         Raises:
-            LogGapError: the log no longer tells; the files stay.
+            LogGapError: commits are missing, so the outcome is unknown; the files are kept.
         """
         version = find_commit(self._store, self.commit_id, after=after)
         if version is not None:
@@ -89,7 +90,7 @@ class Staged:
         return None
 
     def _stands(self, version: int) -> bool:
-        """Whether our commit made a version, by the log."""
+        """Return whether the log shows that our commit created a version."""
         try:
             return is_made_by(self._store, version, self.commit_id) or False
         except HeadraceError as error:

@@ -1,4 +1,4 @@
-"""Checkpoints: what keeps a log quick to read. A table is whole without them."""
+"""Write checkpoints, which keep a log fast to read. A table is complete without them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,13 +14,13 @@ _COMMITS_A_CHECKPOINT = 10
 def write_checkpoint_if_due(
     table: str, *, version: int, options: Mapping[str, Any] | None = None
 ) -> str | None:
-    """Write a checkpoint every few commits; return why that failed, None if it did not."""
+    """Write a checkpoint if the version is due for one; return the reason if that fails."""
     if version == 0 or version % _COMMITS_A_CHECKPOINT:
         return None
     try:
         write_checkpoint(table, version=version, options=options)
     except Exception as error:  # noqa: BLE001  (nothing that goes wrong here harms the table)
-        # What a client of a store says may contain a signature.
+        # The error text of a remote store's client may contain a signature.
         reason = f": {error}" if scheme_of(table) == "file" else ""
         return f"{type(error).__name__}{reason}"
     return None

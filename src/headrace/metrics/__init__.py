@@ -1,4 +1,4 @@
-"""Counters and events of snapshots and scans, and the reporters they go to.
+"""Counters and events of snapshots and scans, and the reporters that receive them.
 
 Phases and scans emit events; reporters turn them into log lines or metrics.
 """

@@ -56,7 +56,7 @@ class Counts(msgspec.Struct, kw_only=True):
     retries: int = 0
     """Reads that were retried."""
     throttles: int = 0
-    """Reads that were tried again because the store asked to slow down."""
+    """Reads that were retried because the store throttled them."""
     fallbacks: int = 0
     """How often a replay fell back to an older base or to another strategy."""
     spilled_keys: int = 0

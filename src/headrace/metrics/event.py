@@ -73,7 +73,7 @@ class CompactionAbandoned(TableEvent, frozen=True, kw_only=True):
 
 
 class StateAbandoned(TableEvent, frozen=True, kw_only=True):
-    """A state beside the log could not be used, so the log itself was read."""
+    """A state next to the log could not be used, so the log itself was read."""
 
     path: str
     reason: str
@@ -191,6 +191,6 @@ class StateWritten(TableEvent, frozen=True, kw_only=True):
 
 
 Measured: TypeAlias = LogReplayCompleted | StateRead | StateWritten
-"""Events that say what was done, and how long it took."""
+"""Events that report completed work and its duration."""
 
 Event: TypeAlias = Warned | Measured

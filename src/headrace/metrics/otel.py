@@ -1,4 +1,4 @@
-"""Events as OpenTelemetry metrics. Needs the extra `otel`."""
+"""Report events as OpenTelemetry metrics. Requires the extra `otel`."""
 
 import msgspec
 

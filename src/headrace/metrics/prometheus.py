@@ -1,4 +1,4 @@
-"""Events as Prometheus metrics. Needs the extra `prometheus`."""
+"""Report events as Prometheus metrics. Requires the extra `prometheus`."""
 
 import msgspec
 
@@ -27,7 +27,7 @@ class PrometheusReporter:
     """A reporter that counts into a registry; `text()` returns what a scrape reads."""
 
     def __init__(self, registry: CollectorRegistry | None = None) -> None:
-        """Register the metrics, by default in a registry of their own."""
+        """Register the metrics, by default in a new registry."""
         self.registry = registry or CollectorRegistry()
         self._counters = {
             name: Counter(
@@ -127,5 +127,5 @@ class PrometheusReporter:
                 self._state_counters[name].labels(event.table).inc(value)
 
     def text(self) -> str:
-        """All metrics in Prometheus' text format."""
+        """Return all metrics in the Prometheus text format."""
         return generate_latest(self.registry).decode()

@@ -1,4 +1,4 @@
-"""The reporter port, and the default reporter: Python's logging under the name `headrace`."""
+"""The reporter interface, and the default reporter, which logs to the logger `headrace`."""
 
 import logging
 from collections.abc import Callable
@@ -13,7 +13,7 @@ _logger = logging.getLogger("headrace")
 
 
 def log_event(event: Event) -> None:
-    """Log an event: what was done at DEBUG level, anomalies as warnings."""
+    """Log an event: completed work at DEBUG level, anomalies as warnings."""
     is_measured = isinstance(event, LogReplayCompleted | StateRead | StateWritten)
     level = logging.DEBUG if is_measured else logging.WARNING
     _logger.log(level, "%s", event, extra={"headrace_event": event})

@@ -1,4 +1,4 @@
-"""The seven metrics of a state: which of them an event sets, by their names.
+"""The metrics of a state, by name, and the values that an event sets.
 
 Durations are histograms, counts and the ratio are gauges, `compacted` is a counter.
 """
@@ -19,7 +19,7 @@ GAUGES = (READ_MANIFESTS, READ_FILES, TOMBSTONES, RATIO)
 
 
 def state_metrics(event: StateRead | StateWritten) -> dict[str, float]:
-    """The values that an event gives to the metrics, by name."""
+    """Return the metric values that an event sets, by metric name."""
     duration_ms = event.duration_ns / 1e6
     shared = {
         TOMBSTONES: float(event.tombstone_count),

@@ -1,5 +1,5 @@
-"""Where bytes come from: one object-store port, and the stores behind it.
+"""Object storage: one store interface and its implementations.
 
 A path relative to the table's root enters; listings, bytes and open files leave. Paths are
-taken literally: whoever asks has percent-decoded them.
+taken literally: the caller has already percent-decoded them.
 """

@@ -1,6 +1,6 @@
-"""Addresses of remote stores: which service, which bucket, which prefix.
+"""Parse addresses of remote stores into service, bucket and prefix.
 
-An address as a user writes it enters; its parts leave. Nothing is asked of the store.
+An address as a user writes it enters; an `Address` leaves. No request is sent.
 """
 
 import re
@@ -35,7 +35,7 @@ SCHEMES = {
     "http": Service.HTTP,
     "https": Service.HTTP,
 }
-"""The schemes that remote stores are opened by."""
+"""The service for each address scheme of a remote store."""
 
 _AZURE_HOST = re.compile(r"([a-z0-9\-]+)\.(?:blob|dfs)\.(?:core\.|fabric\.)", re.IGNORECASE)
 _S3_VIRTUAL = re.compile(r"(.+)\.s3[.\-]([a-z0-9\-]+)\.amazonaws\.com", re.IGNORECASE)
@@ -46,19 +46,19 @@ _WITHOUT_USERS = frozenset({Service.S3, Service.GCS, Service.HTTP})
 
 
 class Address(msgspec.Struct, frozen=True, kw_only=True):
-    """Where a remote store's root is."""
+    """The root of a remote store."""
 
     service: Service
     root: str
-    """The address as a user would open it, without a slash at its end."""
+    """The address as a user would open it, without a trailing slash."""
     bucket: str
-    """The bucket or container; the origin of a web server."""
+    """The bucket or container; for a web server, its origin."""
     prefix: str = ""
-    """What all paths begin with, without slashes around it."""
+    """The prefix of all keys, without leading or trailing slashes."""
     account: str | None = None
-    """The Azure account, where the address names it."""
+    """The Azure account, if the address names it."""
     region: str | None = None
-    """The region, where the address names it."""
+    """The region, if the address names it."""
 
     def key(self, path: str) -> str:
         """Return the key of a path below the root."""
@@ -66,15 +66,15 @@ class Address(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.prefix}/{path}" if self.prefix and path else self.prefix or path
 
     def path(self, key: str) -> str:
-        """Return the path below the root that a key belongs to."""
+        """Return the path of a key relative to the root."""
         return key[len(self.prefix) + 1 :] if self.prefix else key
 
 
 def parse_address(uri: str) -> Address:
-    """Take an address apart.
+    """Parse an address.
 
     Raises:
-        InvalidArgumentError: it names no bucket, or carries a secret or a query.
+        InvalidArgumentError: the address names no bucket, or contains credentials or a query.
     """
     scheme, _, rest = uri.partition("://")
     service = SCHEMES[scheme.lower()]
@@ -115,7 +115,7 @@ def _azure(root: str, authority: str, prefix: str) -> Address:
 
 
 def _web(root: str, prefix: str) -> Address:
-    """An address of the web: that of a known store, or of any other server."""
+    """Parse an HTTP address, which may be that of a known cloud store."""
     parts = urlsplit(root)
     host = parts.hostname or ""
     first, _, rest = prefix.partition("/")

@@ -1,7 +1,7 @@
-"""Ranges of one object, and how few requests fetch them.
+"""Coalesce byte ranges of one object into few requests.
 
-Ranges enter, the requests that a store should send leave; `split` cuts the fetched bytes into
-what was asked for. Nothing here does I/O, so that readers can count requests before they send any.
+Ranges enter; the requests that a store should send leave. `split` then cuts the fetched bytes back
+into the original ranges. Nothing here does I/O, so readers can count requests before sending any.
 """
 
 from bisect import bisect_right
@@ -11,15 +11,15 @@ from typing import TypeAlias
 import msgspec
 
 Bytes: TypeAlias = bytes | memoryview
-"""What was read: it has a length and can be sliced, and Arrow takes it without a copy."""
+"""Bytes that were read; Arrow takes them without a copy."""
 
 
 Contents: TypeAlias = list[memoryview]
-"""The bytes of several ranges, in the order in which these were asked for."""
+"""The bytes of several ranges, in the order in which the ranges were requested."""
 
 
 class ByteRange(msgspec.Struct, frozen=True, order=True):
-    """The bytes of an object from `start`, `length` of them."""
+    """A range of `length` bytes of an object, beginning at `start`."""
 
     start: int
     length: int
@@ -31,12 +31,12 @@ class ByteRange(msgspec.Struct, frozen=True, order=True):
 
 
 class Coalescing(msgspec.Struct, frozen=True, kw_only=True):
-    """How ranges become requests."""
+    """The rule for merging ranges into requests."""
 
     gap_bytes: int
     """Two ranges with at most this many bytes between them are fetched together."""
     largest_bytes: int
-    """No request asks for more: larger ranges are fetched in parts, side by side."""
+    """The maximum size of a request; larger ranges are fetched as several requests."""
 
 
 def coalesce(ranges: Iterable[ByteRange], rule: Coalescing) -> list[ByteRange]:
@@ -52,7 +52,7 @@ def coalesce(ranges: Iterable[ByteRange], rule: Coalescing) -> list[ByteRange]:
             stop = max(stop, wanted.stop)
             continue
         requests += _parts(start, stop, rule.largest_bytes)
-        # Ranges that overlap what is being fetched begin after it.
+        # Where a range overlaps the previous request, fetch only the part after it.
         start, stop = max(wanted.start, stop), max(wanted.stop, stop)
     requests += _parts(start, stop, rule.largest_bytes)
     return requests
@@ -68,7 +68,7 @@ def _parts(start: int, stop: int, largest_bytes: int) -> list[ByteRange]:
 def split(
     ranges: Sequence[ByteRange], requests: Sequence[ByteRange], contents: Sequence[Bytes]
 ) -> Contents:
-    """Cut what the requests of `coalesce` fetched into the ranges, mostly without a copy."""
+    """Cut the contents of the requests from `coalesce` into `ranges`, mostly without a copy."""
     starts = [request.start for request in requests]
     return [_cut(wanted, starts, contents) for wanted in ranges]
 

@@ -1,4 +1,4 @@
-"""What was dear to read and may be wanted again, kept in memory as long as it fits."""
+"""A size-bounded LRU cache for values that are expensive to read."""
 
 from collections import OrderedDict
 from collections.abc import Hashable
@@ -11,17 +11,17 @@ V = TypeVar("V")
 
 
 class BoundedCache(Generic[K, V]):
-    """Values by key, within so many bytes: what has not been used for longest goes first.
+    """Values by key, within a byte limit; the least recently used value is evicted first.
 
-    It is shared by threads. Pickled, it arrives empty.
+    Safe to use from several threads. An unpickled cache is empty.
     """
 
     def __init__(self, limit_bytes: int, *, at_least: int = 0) -> None:
         """Start empty.
 
         Args:
-            limit_bytes: How much its values may take, by the account of those who put them.
-            at_least: So many of the values used last stay, whatever they take.
+            limit_bytes: The maximum total size of the values, as reported to `put`.
+            at_least: The number of most recently used values to keep even above the limit.
         """
         self.limit_bytes = limit_bytes
         self._at_least = at_least
@@ -37,11 +37,11 @@ class BoundedCache(Generic[K, V]):
 
     @property
     def size_bytes(self) -> int:
-        """What the values take."""
+        """The total size of the cached values."""
         return self._size_bytes
 
     def get(self, key: K) -> V | None:
-        """The value of a key, if it is still there."""
+        """Return the value of a key, or None if it is not cached."""
         with self._lock:
             found = self._entries.get(key)
             if found is None:
@@ -50,7 +50,7 @@ class BoundedCache(Generic[K, V]):
             return found[0]
 
     def put(self, key: K, value: V, *, size_bytes: int) -> None:
-        """Keep a value, and let go of the least used ones that no longer fit."""
+        """Add a value, and evict the least recently used values that no longer fit."""
         with self._lock:
             _, replaced_bytes = self._entries.pop(key, (None, 0))
             self._entries[key] = (value, size_bytes)
@@ -60,7 +60,7 @@ class BoundedCache(Generic[K, V]):
                 self._size_bytes -= freed_bytes
 
     def clear(self) -> None:
-        """Let go of everything."""
+        """Remove all values."""
         with self._lock:
             self._entries.clear()
             self._size_bytes = 0

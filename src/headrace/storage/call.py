@@ -1,7 +1,7 @@
-"""The limits of one call of a store: how long a request may take, and what breaks it off.
+"""The limits of one store call: timeout, deadline and cancellation.
 
-`Retrier` sets them around every try, in the thread that makes it; a remote store looks them up
-there. So the port itself needs no arguments for them.
+`Retrier` sets them around each attempt, in the thread that makes it, and a remote store looks them
+up there. So the store interface needs no arguments for them.
 """
 
 import time
@@ -14,26 +14,26 @@ import msgspec
 
 
 class Stop(Protocol):
-    """Tells that an answer is no longer wanted."""
+    """A cancellation signal."""
 
     def check(self) -> None:
-        """Raise if it is no longer wanted."""
+        """Raise if a stop has been requested."""
 
     def on_request(self, action: Callable[[], object]) -> Callable[[], None]:
-        """Call `action` once the stop is requested; what is returned takes that back."""
+        """Call `action` once a stop is requested; return a function that unregisters it."""
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True):
     """The limits of a call."""
 
     timeout_ms: int = 20_000
-    """The longest that a request may go without an answer, or without the next part of one."""
+    """The longest time to wait for an answer, or for the next part of one."""
     deadline: float | None = None
-    """The time of `time.monotonic` after which the whole call counts as failed."""
+    """The `time.monotonic` time after which the whole call has failed."""
     stop: Stop | None = None
 
     def timeout_s(self) -> float:
-        """Return how long the next step may take."""
+        """Return the timeout of the next step."""
         longest_s = self.timeout_ms / 1000
         if self.deadline is None:
             return longest_s
@@ -45,13 +45,13 @@ _CURRENT: ContextVar[Call | None] = ContextVar("headrace_call", default=None)
 
 
 def current_call() -> Call:
-    """Return the limits of the call that this thread makes."""
+    """Return the limits of this thread's current call."""
     return _CURRENT.get() or _UNLIMITED
 
 
 @contextmanager
 def limited(call: Call) -> Iterator[None]:
-    """Set the limits of what this thread calls inside."""
+    """Set the limits for this thread's calls inside the context."""
     token = _CURRENT.set(call)
     try:
         yield

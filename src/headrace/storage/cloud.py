@@ -1,7 +1,7 @@
-"""S3, Azure Blob Storage and Google Cloud Storage, through obstore.
+"""A store for S3, Azure Blob Storage and Google Cloud Storage, built on obstore.
 
-The client is made when the first request is sent, in the process that sends it: a store that was
-pickled or forked gets a client of its own. Errors leave typed, and with no secret in them.
+The client is created on the first request, in the process that sends it: a store that was pickled
+or forked gets its own client. Errors are typed and contain no secrets.
 """
 
 import asyncio
@@ -44,7 +44,7 @@ T = TypeVar("T")
 _Page: TypeAlias = list[ObjectMeta]
 
 PART_BYTES = 8 << 20
-"""The size of the parts in which a larger object is uploaded."""
+"""The part size for uploading larger objects."""
 
 _CHUNK_BYTES = 4 << 20
 _PARTS_AT_ONCE = 4
@@ -55,7 +55,7 @@ _AFTER_ALL_BELOW = "~~~~"
 
 
 class RangeIgnoredError(StoreFailedError):
-    """The server answered with the whole object where a part of it was asked for."""
+    """The server returned the whole object although a range was requested."""
 
     def __init__(self, *, path: str) -> None:
         super().__init__(path=path, reason="the server ignores ranges", transient=False)
@@ -83,12 +83,12 @@ class CloudStore:
         return self.address.root
 
     def list(self, directory: str, *, start_from: str = "") -> Iterator[ObjectMeta]:
-        """The objects of one directory, page by page."""
+        """List the objects of one directory, page by page."""
         is_empty = True
         for found in self._list(directory, start_from):
             is_empty = False
             yield found
-        if is_empty and start_from:  # not every service starts where it is told
+        if is_empty and start_from:  # not every service honors the start offset
             pages = self._pages(self.address.key(directory), None)
             listed = sorted((found for page in pages for found in page), key=lambda o: o.path)
             beginning = f"{directory}/{start_from}"
@@ -99,11 +99,11 @@ class CloudStore:
             )
 
     def _list(self, directory: str, start_from: str) -> Iterator[ObjectMeta]:
-        """The objects at or after a name; folders below are stepped over, not listed."""
+        """List the objects at or after a name; subfolders are skipped, not listed."""
         key = self.address.key(directory)
         below = f"{directory}/" if directory else ""
         beginning = below + start_from
-        # The service begins after a name, and this is before the one that is asked for.
+        # The service starts after the offset, so this offset sorts before `start_from`.
         offset = f"{key}/{start_from[:-1]}" if start_from[:-1] else None
         stepped_over: set[str] = set()
         while True:
@@ -123,7 +123,7 @@ class CloudStore:
                 return
 
     def list_tree(self, directory: str) -> Iterator[ObjectMeta]:
-        """All objects below a directory."""
+        """List all objects below a directory."""
         for page in self._pages(self.address.key(directory), None):
             yield from page
 
@@ -145,7 +145,7 @@ class CloudStore:
             yield [self._meta(found) for found in page]
 
     def head(self, path: str) -> ObjectMeta:
-        """Size, time and mark of an object."""
+        """Return the metadata of an object: size, modification time and ETag."""
         return self._meta(request_loop().run(self._head(path, current_call())))
 
     async def _head(self, path: str, call: Call) -> Any:
@@ -155,7 +155,7 @@ class CloudStore:
         return await self._send(path, ask, call)
 
     def read(self, path: str) -> bytes:
-        """An object, whole; a large one as long as more of it arrives."""
+        """Read a whole object; a large one may take as long as more of it arrives."""
 
         async def whole(call: Call) -> bytes:
             answer = await _step(obstore.get_async(self._client, self.address.key(path)), call)
@@ -168,7 +168,7 @@ class CloudStore:
     def read_tail(
         self, path: str, *, size_bytes_wanted: int, object_size: int | None = None
     ) -> Tail:
-        """The end of an object: by its size, or by a suffix where the service has these."""
+        """Read the end of an object by its size, or by a suffix range if the size is unknown."""
         if object_size is None and self.address.service is Service.AZURE:
             object_size = self.head(path).size_bytes
         if object_size is not None:
@@ -188,10 +188,10 @@ class CloudStore:
         except (ObjectTooShortError, RangeIgnoredError):
             if self.head(path).size_bytes:
                 raise
-            return Tail(b"", 0)  # there is no range of an object without a byte
+            return Tail(b"", 0)  # an empty object has no valid range
 
     def read_ranges(self, path: str, ranges: Sequence[ByteRange]) -> Contents:
-        """The bytes of each range of an object, fetched side by side."""
+        """Read several ranges of an object concurrently."""
         requests = coalesce(ranges, self.request_cost.coalescing)
 
         async def fetch(call: Call) -> Sequence[memoryview]:
@@ -213,7 +213,7 @@ class CloudStore:
         return content
 
     def read_chunks(self, path: str, *, chunk_bytes: int) -> Iterator[bytes]:
-        """An object in pieces, as they arrive."""
+        """Read an object in chunks as they arrive."""
 
         async def begin(call: Call) -> Any:
             answer = await _step(obstore.get_async(self._client, self.address.key(path)), call)
@@ -229,19 +229,19 @@ class CloudStore:
             yield chunk
 
     def open(self, path: str, *, size_bytes: int | None = None) -> BinaryIO:
-        """An object to seek in; nothing is asked before something is read."""
+        """Open an object as a seekable file; a known `size_bytes` saves a request."""
         if size_bytes is None:
             size_bytes = self.head(path).size_bytes
         return as_binary(_CloudFile(self, path, size_bytes))
 
     def local_path(self, path: str) -> str | None:  # noqa: ARG002  (it has no files)
-        """There is none."""
+        """Return None: remote objects have no local path."""
         return None
 
     def put(self, path: str, content: bytes, *, mode: PutMode) -> None:
-        """Write an object: a large one in parts, unless it must not exist yet.
+        """Write an object; a large one is uploaded in parts if it may be overwritten.
 
-        Services check for an existing object only if the object is one request.
+        Services check for an existing object only if the upload is a single request.
         """
         in_parts = mode is PutMode.OVERWRITE and len(content) > PART_BYTES
 
@@ -255,14 +255,14 @@ class CloudStore:
                 chunk_size=PART_BYTES,
                 max_concurrency=_PARTS_AT_ONCE,
             )
-            # The client does not say how far it is, so a large object has more time.
+            # The client reports no upload progress, so a large object gets more time.
             longest_s = call.timeout_s() + len(content) / _SLOWEST_BYTES_A_SECOND
             return await asyncio.wait_for(sent, longest_s)
 
         self._run(path, write)
 
     def persist(self, paths: Iterable[str]) -> None:
-        """Look whether objects are there: those that are, are durable."""
+        """Check that objects exist: existing objects are durable."""
         waiting = iter(paths)
         while some := list(islice(waiting, _AT_ONCE)):
 
@@ -272,12 +272,12 @@ class CloudStore:
             request_loop().run(ask_all(current_call()))
 
     def delete(self, paths: Iterable[str]) -> None:
-        """Delete objects, many with one request where the service can."""
+        """Delete objects, many per request if the service supports it."""
         waiting = iter(paths)
         while some := list(islice(waiting, LIST_PAGE_OBJECTS)):
             try:
                 self._delete(some)
-            except ObjectNotFoundError:  # a service that reports it: the others, one by one
+            except ObjectNotFoundError:  # some services report it: delete one by one
                 for path in some:
                     self._delete_one(path)
 
@@ -310,7 +310,7 @@ class CloudStore:
     async def _send(
         self, path: str, request: Callable[[Call], Coroutine[Any, Any, T]], call: Call
     ) -> T:
-        """Send a request in its turn, and type its errors."""
+        """Send a request when the pace admits it, and raise typed errors."""
         pace = self._pace
         async with pace.admitted():
             try:
@@ -324,7 +324,7 @@ class CloudStore:
                 return answer
         if isinstance(failure, StoreThrottledError):
             pace.throttled()
-        # Outside of the handler: the client's error names the request, and perhaps its signature.
+        # Outside the handler: the client's error names the request, and perhaps its signature.
         raise failure
 
     def _failure(self, path: str, error: Exception) -> Exception:
@@ -366,14 +366,14 @@ _PUBLIC = {
 
 
 class _CloudFile(RangedFile):
-    """An object to seek in: every read is a range."""
+    """A seekable object; every read is a range request."""
 
     def __init__(self, store: CloudStore, path: str, size_bytes: int) -> None:
         super().__init__()
         self._store, self._path, self._size_bytes = store, path, size_bytes
 
     def read_at(self, position: int, size: int) -> bytes:
-        """A range."""
+        """Read a range."""
         length = min(size, self._size_bytes - position)
         if length <= 0:
             return b""
@@ -381,15 +381,15 @@ class _CloudFile(RangedFile):
         return bytes(content)
 
     def size_bytes(self) -> int:
-        """The size that the listing showed, or that was asked for when it was opened."""
+        """Return the size known when the file was opened."""
         return self._size_bytes
 
     def release(self) -> None:
-        """Nothing is open."""
+        """Do nothing: no resource is open."""
 
 
 async def _step(answer: Awaitable[T], call: Call) -> T:
-    """Wait for one answer, no longer than the call allows."""
+    """Wait for one answer, at most as long as the call allows."""
     return await asyncio.wait_for(answer, call.timeout_s())
 
 

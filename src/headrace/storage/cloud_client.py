@@ -1,4 +1,4 @@
-"""Makes the client of a remote store from its address and options."""
+"""Create the obstore client of a remote store from its address and options."""
 
 import os
 from typing import Any, cast
@@ -14,9 +14,9 @@ from headrace.storage.option import StorageOptions
 from headrace.storage.profile import profile_options
 
 _NO_RETRIES = {"max_retries": 0}
-"""`RetryingStore` is what tries again."""
+"""Retries are the task of `RetryingStore`."""
 _LIMITS = {"timeout": "10m", "connect_timeout": "5s", "user_agent": "headrace"}
-"""How long an answer may take as a whole; a `Call` limits its steps."""
+"""Timeouts for an answer as a whole; a `Call` limits its individual steps."""
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 _ENDPOINT = {Service.S3: "endpoint", Service.AZURE: "endpoint", Service.GCS: "base_url"}
 _ENDPOINT_VARIABLES = {
@@ -30,7 +30,7 @@ def open_client(address: Address, options: StorageOptions) -> Any:
     """Return an obstore client for a bucket.
 
     Raises:
-        InvalidArgumentError: an option has a value that the client does not take.
+        InvalidArgumentError: an option has a value that the client does not accept.
         CredentialError: the options name credentials that cannot be used.
     """
     store, client = dict(options.store), dict(options.client)
@@ -45,7 +45,7 @@ def open_client(address: Address, options: StorageOptions) -> Any:
         return _open(address, store, common)
     except (BaseError, TypeError, ValueError, OSError) as error:
         failure = type(error).__name__
-    # Outside of the handler: the client's text may repeat a value, which may be a secret.
+    # Outside the handler: the client's text may repeat a value, which may be a secret.
     reason = f"one of {', '.join(options.names) or 'the environment'} is wrong ({failure})"
     raise InvalidArgumentError(argument="storage_options", reason=reason)
 
@@ -88,7 +88,7 @@ def _has_account(store: dict[str, Any]) -> bool:
 
 
 def _allow_http(address: Address, store: dict[str, Any], client: dict[str, Any]) -> None:
-    """Allow plain HTTP to this machine, and elsewhere only where the user asks for it."""
+    """Allow plain HTTP to this machine, and to other hosts only if the user asks for it."""
     endpoint = endpoint_of(address, store)
     if endpoint is None or not endpoint.startswith("http://") or "allow_http" in client:
         return
@@ -101,7 +101,7 @@ def _allow_http(address: Address, store: dict[str, Any], client: dict[str, Any])
 
 
 def endpoint_of(address: Address, store: dict[str, Any]) -> str | None:
-    """Return the endpoint that options or the environment name."""
+    """Return the endpoint set by the options or the environment."""
     if address.service is Service.HTTP:
         return address.bucket
     named = store.get(_ENDPOINT[address.service])

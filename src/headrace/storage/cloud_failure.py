@@ -1,7 +1,7 @@
-"""What an error of the client of a remote store means.
+"""Translate errors of the remote store client into typed errors.
 
-The client's text names the address of the request, which may carry a signature. So nothing of it
-is passed on but the status and the service's own code for what is wrong.
+The client's error text contains the request's address, which may include a signature. So only the
+status and the service's own error code are passed on.
 """
 
 import re
@@ -65,13 +65,13 @@ SET_UP = {
 
 
 def status_of(error: BaseException) -> int | None:
-    """Return the status that the store answered with."""
+    """Return the HTTP status in an error of the client, or None."""
     found = _STATUS.search(str(error))
     return int(found[1]) if found else None
 
 
 def cloud_error(path: str, error: BaseException, address: Address) -> HeadraceError | None:
-    """Return the typed error for what the client raised; None: it is not the client's."""
+    """Return the typed error for an exception, or None if it did not come from the client."""
     if isinstance(error, TimeoutError):
         return StoreFailedError(path=path, reason="the store did not answer in time")
     text = str(error)

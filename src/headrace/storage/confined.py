@@ -1,4 +1,4 @@
-"""Stores for tables that strangers ask for: no path and no link leads out of the allowed roots."""
+"""Stores for untrusted requests: no path or symbolic link leads out of the allowed roots."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -10,14 +10,15 @@ from headrace.storage.store import Store
 
 
 class ConfinedStore(LocalStore):
-    """A folder whose files are opened only if they lie below an allowed folder, links followed.
+    """A folder whose files are opened only if they resolve to a path below an allowed folder.
 
-    It checks where a path leads before every access. Who can replace a folder of the table by a
-    link between the check and the access is not kept out: that takes write access to the table.
+    Every access first resolves the path with all links followed. This does not protect against
+    someone who replaces a folder of the table with a link between the check and the access: that
+    requires write access to the table.
     """
 
     def __init__(self, root: str, *, allowed: Sequence[str]) -> None:
-        """Take the folder, and the folders below which its files may lie."""
+        """Take the folder, and the folders that may contain its files."""
         super().__init__(root)
         self._allowed = tuple(allowed)
         self._prefixes = tuple(f"{real_folder(folder).rstrip('/')}/" for folder in allowed)
@@ -33,12 +34,12 @@ class ConfinedStore(LocalStore):
 
 
 class ConfinedRoutingStore(RoutingStore):
-    """A store that reaches beyond its root, as far as other allowed roots."""
+    """A routing store that reaches outside its root only into other allowed roots."""
 
     def __init__(
         self, inner: Store, *, allowed: Sequence[str], open_other: Callable[[str], Store]
     ) -> None:
-        """Take the table's store, the addresses below which files may lie, and how to open one."""
+        """Take the table's store, the addresses that may contain files, and how to open one."""
         super().__init__(inner, open_other=open_other)
         self._prefixes = tuple(f"{address.rstrip('/')}/" for address in allowed)
 
@@ -54,5 +55,5 @@ def _rebuild(root: str, allowed: tuple[str, ...]) -> ConfinedStore:
 
 
 def real_folder(path: str) -> str:
-    """Where a path leads, with every link followed."""
+    """Return the path with all links resolved."""
     return os.path.realpath(path)

@@ -1,4 +1,4 @@
-"""A store that counts what is asked of it."""
+"""A store that counts requests, files and bytes read from another store into a meter."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -21,16 +21,15 @@ from headrace.storage.store import (
 class CountingStore:
     """Counts requests, files and bytes of another store into a meter.
 
-    A page of a listing, a read, a stream of chunks, every range of an open file and every range
-    that is left after coalescing are one request each. A file that is read whole counts once,
-    however often that is; one to seek in does not count here, but where it is known what it is
-    opened for.
+    One request each: a page of a listing, a read, a stream of chunks, a range of an open file, and
+    a range after coalescing. A file that is read whole counts as one file, however often it is
+    read. An open seekable file is not counted here but by the caller, which knows its purpose.
 
-    What failed is not counted: where it is tried again, that has a count of its own. So this
-    store stands inside of one that retries.
+    Failed requests are not counted: retries have their own counter. So the retrying store wraps
+    this one.
 
-    `local_path` is the inner store's. What is opened by that path is read behind the store's
-    back: whoever does so counts it.
+    `local_path` is the inner store's. Reads through that path bypass this store, so the caller
+    must count them.
     """
 
     def __init__(self, inner: Store, *, meter: Meter) -> None:
@@ -45,11 +44,11 @@ class CountingStore:
 
     @property
     def request_cost(self) -> RequestCost:
-        """The inner store's."""
+        """The inner store's request cost."""
         return self._inner.request_cost
 
     def list(self, directory: str, *, start_from: str = "") -> Iterator[ObjectMeta]:
-        """The objects of one directory: a request for every page, but no file."""
+        """List one directory; counts a request per page and no file."""
         listed = iter(self._inner.list(directory, start_from=start_from))
         page = list(islice(listed, LIST_PAGE_OBJECTS))
         self._meter.count(requests=1)
@@ -61,18 +60,18 @@ class CountingStore:
             yield from page
 
     def list_tree(self, directory: str) -> Iterator[ObjectMeta]:
-        """All objects below a directory, counted as one request."""
+        """List all objects below a directory; counts one request."""
         self._meter.count(requests=1)
         return self._inner.list_tree(directory)
 
     def head(self, path: str) -> ObjectMeta:
-        """Size, time and mark of one object: a request, but no file."""
+        """Return the metadata of one object; counts a request and no file."""
         found = self._inner.head(path)
         self._meter.count(requests=1)
         return found
 
     def read(self, path: str) -> bytes:
-        """An object, whole."""
+        """Read a whole object."""
         data = self._inner.read(path)
         self._count_file(path)
         self._meter.count(requests=1, bytes_read=len(data))
@@ -81,7 +80,7 @@ class CountingStore:
     def read_tail(
         self, path: str, *, size_bytes_wanted: int, object_size: int | None = None
     ) -> Tail:
-        """The end of an object: a request, but no file."""
+        """Read the end of an object; counts a request and no file."""
         tail = self._inner.read_tail(
             path, size_bytes_wanted=size_bytes_wanted, object_size=object_size
         )
@@ -89,7 +88,7 @@ class CountingStore:
         return tail
 
     def read_ranges(self, path: str, ranges: Sequence[ByteRange]) -> Contents:
-        """The bytes of each range: as many requests as are left after coalescing."""
+        """Read several ranges; counts the requests that remain after coalescing."""
         contents = self._inner.read_ranges(path, ranges)
         requests = coalesce(ranges, self._inner.request_cost.coalescing)
         size_bytes = sum(request.length for request in requests)
@@ -97,7 +96,7 @@ class CountingStore:
         return contents
 
     def read_chunks(self, path: str, *, chunk_bytes: int) -> Iterator[bytes]:
-        """An object in pieces; one that is left early counts by what was given."""
+        """Read an object in chunks; only the chunks that were yielded count as bytes read."""
         chunks = self._inner.read_chunks(path, chunk_bytes=chunk_bytes)
         try:
             chunk = next(chunks, None)
@@ -111,7 +110,7 @@ class CountingStore:
             release_chunks(chunks)
 
     def open(self, path: str, *, size_bytes: int | None = None) -> BinaryIO:
-        """An object to seek in; every range that is fetched counts."""
+        """Open an object as a seekable file; every fetched range counts as a request."""
         inner = self._inner.open(path, size_bytes=size_bytes)
         return as_binary(_CountingFile(inner, meter=self._meter))
 
@@ -121,12 +120,12 @@ class CountingStore:
             self._meter.count(files_read=1)
 
     def local_path(self, path: str) -> str | None:
-        """The inner store's."""
+        """Return the inner store's local path."""
         return self._inner.local_path(path)
 
 
 class _CountingFile(RangedFile):
-    """An open file whose ranges are counted."""
+    """An open file that counts the ranges it reads."""
 
     def __init__(self, file: BinaryIO, *, meter: Meter) -> None:
         super().__init__()
@@ -134,7 +133,7 @@ class _CountingFile(RangedFile):
         self._meter = meter
 
     def read_at(self, position: int, size: int) -> bytes:
-        """A range; that there is nothing after the end takes no request to know."""
+        """Read a range; reading past the end of the file counts no request."""
         self._file.seek(position)
         data = self._file.read(size)
         if data:
@@ -142,7 +141,7 @@ class _CountingFile(RangedFile):
         return data
 
     def size_bytes(self) -> int:
-        """The size that the store told when the file was opened."""
+        """Return the size of the inner file."""
         return self._file.seek(0, os.SEEK_END)
 
     def release(self) -> None:

@@ -1,4 +1,4 @@
-"""What an error of the operating system means to those who read from a store."""
+"""Translate operating system errors into typed storage errors."""
 
 import errno
 from collections.abc import Iterator
@@ -26,11 +26,11 @@ _MAY_PASS = frozenset(
         errno.ETIMEDOUT,
     }
 )
-"""A disk or a network that may do better next time, unlike a permission or a folder."""
+"""Transient disk and network errors, which a retry may resolve."""
 
 
 def storage_error(path: str, error: OSError) -> StorageError:
-    """The typed error for what happened to an object."""
+    """Return the typed error for an `OSError` on an object."""
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         return ObjectNotFoundError(path=path)
     may_pass = error.errno in _MAY_PASS or isinstance(error, ConnectionError | TimeoutError)
@@ -39,7 +39,7 @@ def storage_error(path: str, error: OSError) -> StorageError:
 
 @contextmanager
 def storage_errors(path: str) -> Iterator[None]:
-    """Turn errors of the operating system into typed ones."""
+    """Convert operating system errors inside the context into typed ones."""
     try:
         yield
     except OSError as error:

@@ -1,8 +1,8 @@
-"""Keeps a client from following redirects to other hosts.
+"""Keep a client from following redirects to other hosts.
 
-The client follows redirects by itself and cannot be told not to. But it can be told to send
-requests for all hosts except some through a proxy. The proxy that is named here is an address that
-nothing answers at, so that a request to any other host fails at once.
+The client follows redirects by itself, and this cannot be disabled. But it can be configured to
+send requests through a proxy for all hosts except a given list. The proxy configured here is an
+address where nothing answers, so a request to any other host fails at once.
 """
 
 import os
@@ -64,9 +64,9 @@ _ENDPOINT_VARIABLES = (
 
 
 def fence(address: Address, store: dict[str, Any], client: dict[str, Any]) -> dict[str, str]:
-    """Return client options that let requests reach the store's own hosts only.
+    """Return client options that allow requests to the store's own hosts only.
 
-    Where the user has a proxy, that proxy decides, and there are none.
+    If the user has configured a proxy, return no options: that proxy decides.
     """
     has_proxy = any(os.environ.get(n) or os.environ.get(n.upper()) for n in _PROXIES)
     if has_proxy or "proxy_url" in client:
@@ -82,7 +82,7 @@ def fence(address: Address, store: dict[str, Any], client: dict[str, Any]) -> di
 
 
 def is_refused_redirect(text: str, endpoint: str) -> bool:
-    """Whether a request failed at the fence although the store itself can be reached."""
+    """Return whether a request failed at the fence although the store itself is reachable."""
     if not any(mark in text for mark in _UNREACHABLE):
         return False
     parts = urlsplit(endpoint)

@@ -1,4 +1,4 @@
-"""The local disk, with nothing but the standard library: no client to pay for."""
+"""A store for local folders that uses only the standard library."""
 
 import os
 import stat
@@ -23,7 +23,7 @@ class LocalStore:
         self.root = root.rstrip("/") or "/"
 
     def list(self, directory: str, *, start_from: str = "") -> Iterator[ObjectMeta]:
-        """The files of a folder, by name; names are filtered before anything is looked at."""
+        """List the files of a folder by name; names are filtered before any file is stat'ed."""
         folder = self._full(directory)
         try:
             names = os.listdir(folder)  # noqa: PTH208  (Path.iterdir makes an object per name)
@@ -35,24 +35,24 @@ class LocalStore:
             try:
                 status = os.stat(f"{folder}/{name}")  # noqa: PTH116
             except FileNotFoundError:
-                continue  # deleted since it was listed: as if it had never been
+                continue  # deleted since it was listed
             except OSError as error:
                 raise storage_error(f"{directory}/{name}", error) from error
             if not stat.S_ISDIR(status.st_mode):
                 yield _meta(f"{directory}/{name}", status)
 
     def head(self, path: str) -> ObjectMeta:
-        """Size and time of a file."""
+        """Return the size and modification time of a file."""
         with storage_errors(path):
             return _meta(path, os.stat(self._full(path)))  # noqa: PTH116
 
     def read(self, path: str) -> bytes:
-        """A file, whole."""
+        """Read a whole file."""
         with storage_errors(path), Path(self._full(path)).open("rb", buffering=0) as file:
             return file.read()
 
     def read_chunks(self, path: str, *, chunk_bytes: int) -> Iterator[bytes]:
-        """A file in pieces."""
+        """Read a file in chunks."""
         with storage_errors(path), Path(self._full(path)).open("rb", buffering=0) as file:
             while chunk := file.read(chunk_bytes):
                 yield chunk
@@ -64,14 +64,14 @@ class LocalStore:
         size_bytes_wanted: int,
         object_size: int | None = None,  # noqa: ARG002  (the file tells)
     ) -> Tail:
-        """The end of a file."""
+        """Read the end of a file."""
         with storage_errors(path), Path(self._full(path)).open("rb", buffering=0) as file:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(size - size_bytes_wanted, 0))
             return Tail(file.read(), size)
 
     def read_ranges(self, path: str, ranges: Sequence[ByteRange]) -> Contents:
-        """The bytes of each range of a file."""
+        """Read several ranges of a file."""
         requests = coalesce(ranges, self.request_cost.coalescing)
         with storage_errors(path), Path(self._full(path)).open("rb", buffering=0) as file:
             contents = [
@@ -81,12 +81,12 @@ class LocalStore:
         return split(ranges, requests, contents)
 
     def open(self, path: str, *, size_bytes: int | None = None) -> BinaryIO:  # noqa: ARG002
-        """A file to seek in."""
+        """Open a file."""
         with storage_errors(path):
             return Path(self._full(path)).open("rb")
 
     def put(self, path: str, content: bytes, *, mode: PutMode) -> None:
-        """Write a file whole: under no name, or a temporary one, then moved into place."""
+        """Write a whole file, unnamed or under a temporary name, then move it into place."""
         target = Path(self._full(path))
         with storage_errors(path):
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -100,7 +100,7 @@ class LocalStore:
             _sync(target.parent)
 
     def persist(self, paths: Iterable[str]) -> None:
-        """Flush files, and the folders that name them, to the disk."""
+        """Flush files, and the folders that contain them, to disk."""
         folders: set[Path] = set()
         for path in paths:
             file = Path(self._full(path))
@@ -112,7 +112,7 @@ class LocalStore:
                 _sync(folder)
 
     def list_tree(self, directory: str) -> Iterator[ObjectMeta]:
-        """The files of a folder and of all folders below it, by path."""
+        """List the files of a folder and of all folders below it, by path."""
         folder = self._full(directory)
         for parent, folders, names in os.walk(folder):
             folders.sort()
@@ -125,26 +125,26 @@ class LocalStore:
                 yield _meta(path, status)
 
     def delete(self, paths: Iterable[str]) -> None:
-        """Delete files; their folders stay."""
+        """Delete files but not their folders."""
         for path in paths:
             with storage_errors(path):
                 Path(self._full(path)).unlink(missing_ok=True)
 
     def prune(self, directory: str) -> None:
-        """Remove the empty folders of a folder, and itself if it is empty then."""
+        """Remove the empty folders below a folder, and the folder itself if it is then empty."""
         for parent, _, _ in os.walk(self._full(directory), topdown=False):
-            with suppress(OSError):  # it is not empty, or gone already
+            with suppress(OSError):  # not empty, or already removed
                 Path(parent).rmdir()
 
     def _folders_of(self, file: Path) -> Iterator[Path]:
-        """The folders from that of a file up to the root."""
+        """Yield the folders from the file's own up to the root."""
         for folder in file.parents:
             yield folder
             if str(folder) == self.root:
                 return
 
     def local_path(self, path: str) -> str | None:
-        """The file itself."""
+        """Return the path of the file."""
         return self._full(path)
 
     def _full(self, path: str) -> str:
@@ -157,7 +157,7 @@ def _meta(path: str, status: os.stat_result) -> ObjectMeta:
 
 
 def _sync(place: Path) -> None:
-    """Flush a file or a folder to the disk."""
+    """Flush a file or a folder to disk."""
     descriptor = os.open(place, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -166,12 +166,12 @@ def _sync(place: Path) -> None:
 
 
 def _create_unnamed(target: Path, content: bytes) -> bool:
-    """Create a file that has no name until it is whole; False where the system has no such files.
+    """Create a file that has no name until it is complete; False if the system cannot do this.
 
-    A process that is killed on the way leaves nothing.
+    A process that is killed midway leaves no file.
 
     Raises:
-        FileExistsError: there is such a file.
+        FileExistsError: the file already exists.
     """
     try:
         descriptor = os.open(target.parent, os.O_TMPFILE | os.O_WRONLY, 0o644)
@@ -185,13 +185,13 @@ def _create_unnamed(target: Path, content: bytes) -> bool:
             os.link(f"/proc/self/fd/{descriptor}", target, follow_symlinks=True)
         except FileExistsError:
             raise
-        except OSError:  # no /proc, or a file system that does not give such files names
+        except OSError:  # no /proc, or the file system cannot link unnamed files
             return False
     return True
 
 
 def _create(target: Path, content: bytes) -> None:
-    """Create a file under a temporary name, and link it into place."""
+    """Create a file under a temporary name and link it into place."""
     temporary = _write_temporary(target, content)
     try:
         os.link(temporary, target)

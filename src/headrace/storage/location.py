@@ -1,4 +1,7 @@
-"""Addresses: what a user calls a table, and where a path of its log leads."""
+"""Resolve table addresses and the file paths in a table's log.
+
+A user's address or a path from the log enters; a local folder or an address to open leaves.
+"""
 
 import os
 import re
@@ -12,17 +15,17 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 def scheme_of(uri: str) -> str:
-    """The scheme of an address; a plain path is a file."""
+    """Return the scheme of an address in lower case; a plain path has the scheme `file`."""
     match = _SCHEME.match(uri)
     return match[1].lower() if match else "file"
 
 
 def local_root(uri: str) -> str:
-    """The folder that a plain path or a `file:` address names.
+    """Return the absolute folder that a plain path or a `file:` address names.
 
     Raises:
-        InvalidArgumentError: the address names nothing, or no folder of this machine, or one
-            whose name is not UTF-8: what is told of its files could not be written.
+        InvalidArgumentError: the address is empty, does not name a folder of this machine, or
+            names one whose path is not UTF-8 and so could not be written to output.
     """
     if _SCHEME.match(uri):
         local = _LOCAL.fullmatch(uri)
@@ -43,13 +46,13 @@ def local_root(uri: str) -> str:
 
 
 def resolve(root: str, path: str) -> str:
-    """Where one opens a file that the log of the table at `root` names.
+    """Return the path or address of a file named in the log of the table at `root`.
 
-    A path of the log is a URI: it is percent-decoded exactly once.
+    A path in the log is a URI: it is percent-decoded exactly once.
 
     Raises:
-        UnsafePathError: a relative path climbs out of the table, or the path is not text that a
-            writer would have made.
+        UnsafePathError: a relative path leaves the table's folder, or the path does not decode
+            to UTF-8 or contains control characters.
     """
     try:
         decoded = unquote(path, errors="strict") if "%" in path else path

@@ -1,7 +1,7 @@
-"""Storage options: the names that users of deltalake, polars and obstore write.
+"""Parse storage options, under the names that deltalake, polars and obstore use.
 
-A mapping enters, checked and in one spelling it leaves. Values may be secrets: they are in no
-`repr` and in no error.
+A mapping enters; checked options under the client's own names leave. Values may be secrets, so
+they appear in no `repr` and in no error.
 """
 
 from collections.abc import Mapping
@@ -44,7 +44,7 @@ _ALIASES: dict[Service, dict[str, str]] = {
         "assume_role_arn": "role_arn",
         "iam_role_arn": "role_arn",
         "iam_role_session_name": "role_session_name",
-        # How writers of other libraries exclude each other; reading needs none of it.
+        # Locking between writers of other libraries; not needed for reading.
         "s3_locking_provider": "",
         "s3_allow_unsafe_rename": "",
         "s3_dynamo_db_table": "",
@@ -103,7 +103,7 @@ _SWITCHES = frozenset(
 
 
 class HiddenOptions(dict[str, Any]):
-    """Options whose values no `repr` shows."""
+    """Options whose values are hidden from `repr`."""
 
     def __repr__(self) -> str:
         """Show the names only: any value may be a secret."""
@@ -112,21 +112,21 @@ class HiddenOptions(dict[str, Any]):
     __str__ = __repr__
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Travel with the values: the process that reads needs them."""
+        """Pickle the values as well: the process that reads needs them."""
         return HiddenOptions, (dict(self),)
 
 
 class StorageOptions(msgspec.Struct, frozen=True, kw_only=True, repr_omit_defaults=True):
-    """Options of one store, by the names that the client has for them."""
+    """Options of one store, under the client's names."""
 
     service: Service
     store: dict[str, Any]
     client: dict[str, Any]
     provider: Any = None
-    """A callable that gives credentials, where the user has one."""
+    """A callable that returns credentials, if the user supplies one."""
 
     def __repr__(self) -> str:
-        """Show which options are set, and no value: any of them may be a secret."""
+        """Show which options are set but no values: any value may be a secret."""
         return f"StorageOptions({self.service.value}: {', '.join(self.names) or 'none'})"
 
     __str__ = __repr__
@@ -139,7 +139,7 @@ class StorageOptions(msgspec.Struct, frozen=True, kw_only=True, repr_omit_defaul
 
 
 def parse_options(service: Service, options: Mapping[str, Any] | None) -> StorageOptions:
-    """Check options, and give each the one name that the client knows.
+    """Check options and map each to the client's name for it.
 
     Raises:
         UnknownStorageOptionError: the service has no such option.

@@ -1,7 +1,7 @@
-"""How many requests may be under way to one place, and when the next may start.
+"""Adaptive concurrency limit for requests to one bucket.
 
-A store that throttles halves the number and pauses everyone; answers raise it again, slowly. Used
-from one event loop only, so that it needs no locks.
+When the store throttles, the limit is halved and all requests pause; answers raise it again slowly.
+Used from one event loop only, so it needs no locks.
 """
 
 import asyncio
@@ -16,12 +16,12 @@ _LONGEST_PAUSE_S = 5.0
 
 
 class Pace:
-    """Admits requests to one bucket."""
+    """Limits the concurrent requests to one bucket."""
 
     def __init__(self, most_at_once: int = MOST_AT_ONCE) -> None:
         self._most = float(most_at_once)
         self.limit = self._most
-        """How many requests may be under way now."""
+        """The number of requests currently allowed in flight."""
         self._under_way = 0
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._pause_s = 0.0
@@ -29,14 +29,14 @@ class Pace:
 
     @asynccontextmanager
     async def admitted(self) -> AsyncIterator[None]:
-        """Wait for a turn, and keep it while the request is under way."""
+        """Wait for a slot, and hold it while the request is in flight."""
         while self._under_way >= int(self.limit):
             turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
             self._waiting.append(turn)
             await turn
         self._under_way += 1
         try:
-            # The pause may become longer meanwhile.
+            # The pause may be extended while this request sleeps.
             while (wait_s := self._resume_at - time.monotonic()) > 0:  # noqa: ASYNC110
                 await asyncio.sleep(wait_s)
             yield
@@ -45,14 +45,14 @@ class Pace:
             self._wake()
 
     def answered(self) -> None:
-        """Note that the store keeps up."""
+        """Record an answer: end the backoff and raise the limit slightly."""
         self._pause_s = 0.0
         self.limit = min(self.limit + 1 / self.limit, self._most)
 
     def throttled(self) -> None:
-        """Note that the store asked to slow down: half as many, after a pause that doubles."""
+        """Record throttling: halve the limit and pause, doubling the pause each time."""
         now = time.monotonic()
-        if now < self._resume_at:  # one of those that were under way when the pause began
+        if now < self._resume_at:  # this request was in flight when the pause began
             return
         self.limit = max(self.limit / 2, 1.0)
         self._pause_s = min(max(self._pause_s * 2, _FIRST_PAUSE_S), _LONGEST_PAUSE_S)

@@ -1,4 +1,4 @@
-"""Storage options for deltalake, from those that users give to Headrace."""
+"""Convert Headrace storage options into storage options for deltalake."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,11 +11,11 @@ from headrace.storage.profile import profile_options
 
 
 def deltalake_options(uri: str, options: Mapping[str, Any] | None) -> dict[str, str]:
-    """Return the options that open an address with deltalake; none for a local path.
+    """Return the options for opening an address with deltalake; empty for a local path.
 
     Raises:
-        InvalidArgumentError: credentials come from a callable, which deltalake does not take.
-        CredentialError: there is no such profile.
+        InvalidArgumentError: credentials come from a callable, which deltalake does not accept.
+        CredentialError: the profile does not exist.
     """
     if scheme_of(uri) == "file":
         return {}

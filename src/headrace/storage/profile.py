@@ -1,7 +1,7 @@
-"""Credentials from AWS profiles, which the client itself does not read.
+"""Read credentials from AWS profiles, which the client itself does not support.
 
-Keys that stand in the files are taken from there. A profile that needs more (single sign-on, an
-assumed role, a process) is left to boto3, where it is installed.
+Keys in the profile files are used directly. A profile that needs more (single sign-on, an assumed
+role, a process) is delegated to boto3, if it is installed.
 """
 
 import os
@@ -34,12 +34,12 @@ _NEEDS_BOTO = ("role_arn", "sso_session", "sso_start_url", "credential_process",
 def profile_options(
     profile: str | None, store: dict[str, Any], *, store_address: str
 ) -> dict[str, Any] | Callable[[], Any]:
-    """Return what a profile adds to the options: options, or a provider of credentials.
+    """Return the options that a profile adds, or a credential provider.
 
-    Without a profile's name, the default one counts where nothing else gives credentials.
+    Without a profile name, the default profile is used unless other credentials are configured.
 
     Raises:
-        CredentialError: there is no such profile, or it needs boto3.
+        CredentialError: the profile does not exist, or it needs boto3, which is not installed.
     """
     named = profile or os.environ.get("AWS_PROFILE")
     has_own = any(name in store or f"AWS_{name.upper()}" in os.environ for name in _OWN)

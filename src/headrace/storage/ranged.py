@@ -1,4 +1,7 @@
-"""A file over ranges: what can read bytes at a position becomes something to seek in."""
+"""A seekable file on top of ranged reads.
+
+A subclass supplies reads at a position; `RangedFile` turns these into a standard binary file.
+"""
 
 import io
 import os
@@ -7,11 +10,11 @@ from typing import BinaryIO, cast
 
 
 class RangedFile(io.BufferedIOBase):
-    """Keeps the position; whoever derives from it reads, tells the size, and releases.
+    """A seekable file; subclasses implement `read_at`, `size_bytes` and `release`.
 
-    A read of so many bytes asks for just those, and only asks again if it got fewer: a range is
-    a request, and to look ahead would double it. The position moves by what was read and by
-    nothing else: a read that fails leaves it where it stood.
+    A read requests exactly `size` bytes, and requests more only if it received fewer. There is no
+    read-ahead, since each range is a request. The position advances only by the bytes that were
+    read: a failed read does not move it.
     """
 
     def __init__(self) -> None:
@@ -20,18 +23,18 @@ class RangedFile(io.BufferedIOBase):
 
     @abstractmethod
     def read_at(self, position: int, size: int) -> bytes:
-        """Some of the bytes from a position, at most so many; none: that is the end."""
+        """Read at most `size` bytes at `position`; an empty result means end of file."""
 
     @abstractmethod
     def size_bytes(self) -> int:
-        """How many bytes there are."""
+        """Return the size of the file."""
 
     @abstractmethod
     def release(self) -> None:
-        """Let go of what is open; called once."""
+        """Release open resources; called once."""
 
     def read(self, size: int | None = -1, /) -> bytes:
-        """As many bytes, or all that are left."""
+        """Read up to `size` bytes, or all remaining bytes."""
         self._check_open()
         if size is None or size < 0:
             size = max(self.size_bytes() - self._position, 0)
@@ -44,11 +47,11 @@ class RangedFile(io.BufferedIOBase):
         return parts[0] if len(parts) == 1 else b"".join(parts)
 
     def read1(self, size: int = -1, /) -> bytes:
-        """As many bytes: a range comes whole."""
+        """Read up to `size` bytes, like `read`."""
         return self.read(size)
 
     def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
-        """Go to a position; nothing is read yet."""
+        """Move to a position without reading."""
         self._check_open()
         start = 0
         if whence == os.SEEK_CUR:
@@ -61,16 +64,16 @@ class RangedFile(io.BufferedIOBase):
         return self._position
 
     def tell(self) -> int:
-        """Where the next read starts."""
+        """Return the position of the next read."""
         self._check_open()
         return self._position
 
     def readable(self) -> bool:
-        """It is."""
+        """Return True."""
         return True
 
     def seekable(self) -> bool:
-        """It is."""
+        """Return True."""
         return True
 
     def close(self) -> None:
@@ -87,15 +90,15 @@ class RangedFile(io.BufferedIOBase):
 
 
 def as_binary(file: RangedFile) -> BinaryIO:
-    """The file under the type that callers know: `io` and `typing` do not share one."""
+    """Cast the file to `BinaryIO`: the types of `io` and `typing` are unrelated."""
     return cast("BinaryIO", file)
 
 
 def read_into(file: BinaryIO, room: memoryview) -> None:
-    """Fill memory with the next bytes of a file.
+    """Fill `room` with the next bytes of a file.
 
     Raises:
-        IndexError: there are fewer.
+        IndexError: the file ends before `room` is full.
     """
     done = 0
     while done < len(room) and (count := file.readinto(room[done:])):  # type: ignore[attr-defined]

@@ -1,7 +1,7 @@
-"""Runs the requests of remote stores, so that each can be broken off.
+"""Run the requests of remote stores so that each can be cancelled.
 
-One thread of the process runs an event loop; callers of any thread wait for its answers. A request
-that is no longer wanted is cancelled, which closes its connection at once.
+One thread of the process runs an event loop; callers in any thread wait for its answers.
+Cancelling a request closes its connection at once.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ _AFTER_CANCEL_S = 0.05
 
 
 class _Loop(asyncio.SelectorEventLoop):
-    """An event loop that knows which other threads are handing it an answer."""
+    """An event loop that tracks which other threads are handing it an answer."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -32,17 +32,17 @@ class _Loop(asyncio.SelectorEventLoop):
     def call_soon_threadsafe(  # type: ignore[override]
         self, callback: Callable[..., object], *args: Any, context: Context | None = None
     ) -> asyncio.Handle:
-        """Take an answer; a thread of the client is inside until it has the interpreter again."""
+        """Take an answer; the client's thread counts as inside until it holds the GIL again."""
         thread = threading.get_ident()
         self.inside[thread] = None
         handle = super().call_soon_threadsafe(callback, *args, context=context)
-        # The last step, and one that does not let another thread run: see `RequestLoop.close`.
+        # This must be the last step, and it lets no other thread run: see `RequestLoop.close`.
         del self.inside[thread]
         return handle
 
 
 class RequestLoop:
-    """An event loop in a thread of its own."""
+    """An event loop in its own thread."""
 
     def __init__(self) -> None:
         self.process = os.getpid()
@@ -54,10 +54,10 @@ class RequestLoop:
         atexit.register(self.close)
 
     def close(self) -> None:
-        """Stop when the process exits.
+        """Stop the loop when the process exits.
 
-        A thread of the client that asks for the interpreter while that shuts down ends the process
-        with a signal. So every thread that is handing over an answer is waited for.
+        A client thread that requests the GIL while the interpreter shuts down kills the process
+        with a signal. So this waits for every thread that is handing over an answer.
         """
         if self.process != os.getpid():
             return
@@ -80,10 +80,10 @@ class RequestLoop:
             self._loop.stop()
 
     def run(self, request: Coroutine[Any, Any, T]) -> T:
-        """Return what a request gives, unless the call that this thread makes is stopped.
+        """Run a request and return its result, unless this thread's current call is stopped.
 
         Raises:
-            BaseException: what the request raised, or what the stop of the call raises.
+            BaseException: whatever the request raised, or whatever stopping the call raises.
         """
         stop = current_call().stop
         answer = asyncio.run_coroutine_threadsafe(request, self._loop)
@@ -109,7 +109,7 @@ _LOOPS: dict[int, RequestLoop] = {}
 
 
 def request_loop() -> RequestLoop:
-    """Return the loop of this process; a process that was forked gets one of its own."""
+    """Return the loop of this process; a forked process gets its own."""
     process = os.getpid()
     loop = _LOOPS.get(process)
     if loop is None:

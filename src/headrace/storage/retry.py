@@ -1,4 +1,4 @@
-"""When to try again, and how long to wait before."""
+"""Retry policy: which failures to retry, how often, and how long to wait in between."""
 
 import random
 import time
@@ -15,45 +15,45 @@ T = TypeVar("T")
 
 _MOST_DOUBLINGS = 20
 _THROTTLED = 3
-"""A store that asks to slow down is waited for longer and tried more often, by this factor."""
+"""When the store throttles, delays and the number of attempts are multiplied by this factor."""
 
 OnRetry: TypeAlias = Callable[[str, int, StoreFailedError], None]
-"""Called with the path, the number of the try that failed, and its error."""
+"""Called with the path, the number of the failed attempt, and its error."""
 
 
 def ignore_retry(path: str, attempt: int, error: StoreFailedError) -> None:
-    """Tell nobody."""
+    """Do nothing."""
 
 
 class RetryPolicy(msgspec.Struct, frozen=True, kw_only=True):
-    """How patient one read is. A read of a long object has its patience anew for every piece."""
+    """Retry limits for one read. A chunked read applies them afresh to each chunk."""
 
     attempts: int = 4
-    """How often it is tried before it counts as failed."""
+    """The maximum number of attempts."""
     backoff_ms: int = 50
-    """How long to wait before the second try, at most; it doubles from there."""
+    """The longest delay before the second attempt; it doubles with each further attempt."""
     deadline_ms: int = 30_000
-    """No try starts later than this after the first, and one that hangs is broken off then."""
+    """No attempt starts later than this after the first; one that hangs is cancelled then."""
     timeout_ms: int = 20_000
-    """The longest that a request may go without an answer, or without the next part of one."""
+    """The longest time to wait for an answer, or for the next part of one."""
 
 
 class Retrier(msgspec.Struct, frozen=True, kw_only=True):
-    """Takes steps until they succeed, or until it makes no sense to go on."""
+    """Repeats a step until it succeeds or another attempt is pointless."""
 
     policy: RetryPolicy = RetryPolicy()
     on_retry: OnRetry = ignore_retry
     stop: Stop | None = None
-    """Breaks off a request that is under way."""
+    """Cancels a request in flight."""
     sleep: Callable[[float], None] = time.sleep
     clock: Callable[[], float] = time.monotonic
     jitter: Callable[[], float] = random.random
 
     def run(self, path: str, step: Callable[[], T]) -> T:
-        """What the step gives, after as many tries as it takes.
+        """Run a step, retrying transient failures, and return its result.
 
         Raises:
-            StorageError: it is not worth another try, or there were enough.
+            StorageError: the failure is not transient, or the attempts or time are exhausted.
         """
         started = self.clock()
         call = Call(
@@ -73,11 +73,11 @@ class Retrier(msgspec.Struct, frozen=True, kw_only=True):
                 if not error.transient or attempt >= self.policy.attempts * patience or late:
                     raise
                 self.on_retry(path, attempt, error)
-            # Outside of the handler, so that what fails next is not told as its consequence.
+            # Outside the handler, so that the next failure is not chained to this one.
             self.sleep(delay)
             attempt += 1
 
     def _delay_s(self, attempt: int) -> float:
-        """Between the half and the whole: readers that failed together come back apart."""
+        """Return a delay between half and all of the backoff, so that retries spread out."""
         longest_ms = self.policy.backoff_ms << min(attempt - 1, _MOST_DOUBLINGS)
         return longest_ms * (1 + self.jitter()) / 2000

@@ -1,4 +1,4 @@
-"""A store that tries again what may succeed the next time."""
+"""A store that retries reads of another store after transient failures."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -21,13 +21,13 @@ from headrace.storage.store import (
 
 
 class RetryingStore:
-    """Repeats what failed in passing: a `StoreFailedError` that is transient, and no other.
+    """Retries reads that fail with a transient `StoreFailedError`, and no other error.
 
-    What fails in the middle goes on from the byte where it stood, so nothing is read twice and
-    nothing is left out. Objects of a log never change; one that has become shorter in between
-    is an error, not a shorter answer.
+    A read that fails midway resumes at the byte it had reached, so no byte is returned twice and
+    none is skipped. Objects of a log never change; one that has become shorter in between is an
+    error, not a shorter answer.
 
-    `local_path` is the inner store's: what is opened by that path is not tried again.
+    `local_path` is the inner store's: reads through that path are not retried.
     """
 
     def __init__(self, inner: Store, *, retrier: Retrier | None = None) -> None:
@@ -41,31 +41,31 @@ class RetryingStore:
 
     @property
     def request_cost(self) -> RequestCost:
-        """The inner store's."""
+        """The inner store's request cost."""
         return self._inner.request_cost
 
     def list(self, directory: str, *, start_from: str = "") -> Iterator[ObjectMeta]:
-        """The objects of one directory; a listing that breaks off goes on after its last name."""
+        """List one directory; a listing that fails midway resumes after its last name."""
         listing = _Listing(self._inner, directory, start_from)
         while page := self._retrier.run(directory, listing.next_page):
             yield from page
 
     def list_tree(self, directory: str) -> Iterator[ObjectMeta]:
-        """All objects below a directory, listed as a whole."""
+        """List all objects below a directory; a listing that fails starts over."""
         return iter(self._retrier.run(directory, lambda: list(self._inner.list_tree(directory))))
 
     def head(self, path: str) -> ObjectMeta:
-        """Size, time and mark of one object."""
+        """Return the metadata of one object: size, modification time and ETag."""
         return self._retrier.run(path, lambda: self._inner.head(path))
 
     def read(self, path: str) -> bytes:
-        """An object, whole."""
+        """Read a whole object."""
         return self._retrier.run(path, lambda: self._inner.read(path))
 
     def read_tail(
         self, path: str, *, size_bytes_wanted: int, object_size: int | None = None
     ) -> Tail:
-        """The end of an object."""
+        """Read the end of an object."""
         return self._retrier.run(
             path,
             lambda: self._inner.read_tail(
@@ -74,11 +74,11 @@ class RetryingStore:
         )
 
     def read_ranges(self, path: str, ranges: Sequence[ByteRange]) -> Contents:
-        """The bytes of each range of an object."""
+        """Read several ranges of an object."""
         return self._retrier.run(path, lambda: self._inner.read_ranges(path, ranges))
 
     def read_chunks(self, path: str, *, chunk_bytes: int) -> Iterator[bytes]:
-        """An object in pieces."""
+        """Read an object in chunks."""
         chunks = _Chunks(self._inner, path, chunk_bytes)
         try:
             while (chunk := self._retrier.run(path, chunks.next)) is not None:
@@ -87,16 +87,16 @@ class RetryingStore:
             chunks.release()
 
     def open(self, path: str, *, size_bytes: int | None = None) -> BinaryIO:
-        """An object to seek in and read ranges from."""
+        """Open an object as a seekable file."""
         return as_binary(_RetryingFile(self._inner, path, self._retrier, size_bytes=size_bytes))
 
     def local_path(self, path: str) -> str | None:
-        """The inner store's."""
+        """Return the inner store's local path."""
         return self._inner.local_path(path)
 
 
 class _Listing:
-    """A listing that can be taken up where it broke off."""
+    """A listing that can resume after a failure."""
 
     def __init__(self, store: Store, directory: str, start_from: str) -> None:
         self._store = store
@@ -106,7 +106,7 @@ class _Listing:
         self._source: Iterator[ObjectMeta] | None = None
 
     def next_page(self) -> list[ObjectMeta]:
-        """The next objects; none: that was all."""
+        """Return the next objects; an empty page ends the listing."""
         if self._source is None:
             self._source = self._rest()
         try:
@@ -127,7 +127,7 @@ class _Listing:
 
 
 class _Chunks:
-    """A stream of chunks that can be taken up where it broke off."""
+    """A stream of chunks that can resume after a failure."""
 
     def __init__(self, store: Store, path: str, chunk_bytes: int) -> None:
         self._store = store
@@ -137,7 +137,7 @@ class _Chunks:
         self._source: Iterator[bytes] | None = None
 
     def next(self) -> bytes | None:
-        """The next chunk; None: that was all."""
+        """Return the next chunk, or None at the end of the object."""
         if self._source is None:
             self._source = self._rest() if self._position else self._whole()
         try:
@@ -149,7 +149,7 @@ class _Chunks:
         return chunk
 
     def release(self) -> None:
-        """Close what is open."""
+        """Close the open stream, if any."""
         source, self._source = self._source, None
         if source is not None:
             release_chunks(source)
@@ -165,7 +165,7 @@ class _Chunks:
 
 
 class _RetryingFile(RangedFile):
-    """An open file that is opened again when a read of it fails."""
+    """An open file that is reopened when a read fails."""
 
     def __init__(
         self, store: Store, path: str, retrier: Retrier, *, size_bytes: int | None
@@ -180,15 +180,15 @@ class _RetryingFile(RangedFile):
         )
 
     def read_at(self, position: int, size: int) -> bytes:
-        """A range, as the store gives it in one piece."""
+        """Read a range with one read of the inner file; it may be shorter than `size`."""
         return self._retrier.run(self._path, lambda: self._read_once(position, size))
 
     def size_bytes(self) -> int:
-        """How many bytes there are."""
+        """Return the size of the file."""
         return self._retrier.run(self._path, lambda: self._seek(0, os.SEEK_END))
 
     def release(self) -> None:
-        """Close what is open; an error of something that is only read tells nothing."""
+        """Close the open file, if any; errors are ignored, since it was only read."""
         file, self._file = self._file, None
         if file is not None:
             with suppress(OSError, StorageError):
@@ -202,7 +202,7 @@ class _RetryingFile(RangedFile):
         except (OSError, StorageError):
             self.release()
             raise
-        if data:  # nothing was reached by a read that began beyond the end
+        if data:  # a read that starts beyond the end reaches nothing
             self._reached = max(self._reached, position + len(data))
         return data
 

@@ -1,8 +1,8 @@
-"""Writes that are tried again, and never done twice.
+"""Retry writes without applying any of them twice.
 
-A store may do what it was asked and lose the answer. The next try of a create then finds an object:
-it is ours if it holds what we sent. So whatever is created conditionally holds something unique,
-such as the id of a commit.
+A store may perform a write and lose the answer. The retry of a conditional create then finds an
+existing object, and it is ours if its content is what we sent. So everything created conditionally
+must contain something unique, such as the id of a commit.
 """
 
 from collections.abc import Iterable, Iterator
@@ -14,14 +14,14 @@ from headrace.storage.store import ObjectMeta, PutMode, WritableStore
 
 
 class RetryingWritableStore(RetryingStore):
-    """Repeats reads and writes that failed in passing."""
+    """Retries reads and writes that fail with a transient error."""
 
     def __init__(self, inner: WritableStore, *, retrier: Retrier | None = None) -> None:
         super().__init__(inner, retrier=retrier)
         self._writable = inner
 
     def put(self, path: str, content: bytes, *, mode: PutMode) -> None:
-        """Write an object whole.
+        """Write a whole object.
 
         Raises:
             ObjectExistsError: another writer created it, and the mode is `CREATE`.
@@ -47,7 +47,7 @@ class RetryingWritableStore(RetryingStore):
         self._retrier.run(some[0] if some else "", lambda: self._writable.persist(some))
 
     def list_tree(self, directory: str) -> Iterator[ObjectMeta]:
-        """All objects below a directory; a listing that breaks off starts again."""
+        """List all objects below a directory; a listing that fails starts over."""
         listed = self._retrier.run(directory, lambda: list(self._writable.list_tree(directory)))
         return iter(listed)
 
@@ -57,5 +57,5 @@ class RetryingWritableStore(RetryingStore):
         self._retrier.run(some[0] if some else "", lambda: self._writable.delete(some))
 
     def prune(self, directory: str) -> None:
-        """Remove a directory that has no objects left."""
+        """Remove a directory that contains no objects."""
         self._writable.prune(directory)

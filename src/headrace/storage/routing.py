@@ -13,11 +13,11 @@ _AUTHORITY = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]+://[^/]*")
 
 
 class RoutingStore:
-    """The table's own store for what lies below its root, another one for every other place.
+    """Uses the table's own store below its root, and another store for every other location.
 
-    Paths are as for the table's store, or absolute: an address with a scheme, or a path from the
-    root of the machine or bucket on. Other stores are opened when they are first needed, one for
-    each machine or bucket.
+    Paths are relative to the table's root, or absolute: an address with a scheme, or a path from
+    the root of the machine or bucket. Other stores are opened on first use, one per machine or
+    bucket.
     """
 
     def __init__(self, inner: Store, *, open_other: Callable[[str], Store]) -> None:
@@ -27,7 +27,7 @@ class RoutingStore:
         self._lock = Lock()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickle where to look, not what is open."""
+        """Pickle how to open other stores, not the open stores."""
         return partial(RoutingStore, open_other=self._open_other), (self._inner,)
 
     @property
@@ -37,58 +37,58 @@ class RoutingStore:
 
     @property
     def request_cost(self) -> RequestCost:
-        """That of the table's own store."""
+        """The request cost of the table's own store."""
         return self._inner.request_cost
 
     def list(self, directory: str, *, start_from: str = "") -> Iterator[ObjectMeta]:
-        """The objects of one directory, with the paths of the store that has them."""
+        """List one directory; paths are those of the store that holds it."""
         store, place = self._locate(directory)
         return store.list(place, start_from=start_from)
 
     def list_tree(self, directory: str) -> Iterator[ObjectMeta]:
-        """All objects below a directory, with the paths of the store that has them."""
+        """List all objects below a directory; paths are those of the store that holds it."""
         store, place = self._locate(directory)
         return store.list_tree(place)
 
     def head(self, path: str) -> ObjectMeta:
-        """Size, time and mark of one object, under the path that its own store has for it."""
+        """Return the metadata of one object; its path is that of the store that holds it."""
         store, place = self._locate(path)
         return store.head(place)
 
     def read(self, path: str) -> bytes:
-        """An object, whole."""
+        """Read a whole object."""
         store, place = self._locate(path)
         return store.read(place)
 
     def read_tail(
         self, path: str, *, size_bytes_wanted: int, object_size: int | None = None
     ) -> Tail:
-        """The end of an object."""
+        """Read the end of an object."""
         store, place = self._locate(path)
         return store.read_tail(place, size_bytes_wanted=size_bytes_wanted, object_size=object_size)
 
     def read_ranges(self, path: str, ranges: Sequence[ByteRange]) -> Contents:
-        """The bytes of each range of an object."""
+        """Read several ranges of an object."""
         store, place = self._locate(path)
         return store.read_ranges(place, ranges)
 
     def read_chunks(self, path: str, *, chunk_bytes: int) -> Iterator[bytes]:
-        """An object in pieces."""
+        """Read an object in chunks."""
         store, place = self._locate(path)
         return store.read_chunks(place, chunk_bytes=chunk_bytes)
 
     def open(self, path: str, *, size_bytes: int | None = None) -> BinaryIO:
-        """An object to seek in."""
+        """Open an object as a seekable file."""
         store, place = self._locate(path)
         return store.open(place, size_bytes=size_bytes)
 
     def local_path(self, path: str) -> str | None:
-        """The file itself, where it is one of this machine."""
+        """Return the path of the file if it is on this machine, else None."""
         store, place = self._locate(path)
         return store.local_path(place)
 
     def _locate(self, path: str) -> tuple[Store, str]:
-        """The store that has a path, and what it calls it."""
+        """Return the store that holds a path, and the path within that store."""
         if path.startswith(f"{self.root}/"):
             return self._inner, path[len(self.root) + 1 :]
         address = _AUTHORITY.match(path)
@@ -103,6 +103,6 @@ class RoutingStore:
 
 
 def _origin(address: str) -> str:
-    """The machine or bucket that an address is of."""
+    """Return the machine or bucket of an address."""
     found = _AUTHORITY.match(address)
     return found[0] if found and not address.startswith("file:") else "/"

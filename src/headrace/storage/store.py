@@ -1,11 +1,11 @@
-"""The port: what a store must be able to do.
+"""The store interface that every storage backend implements.
 
-It asks for no more than every object store has: list a prefix, read an object whole, in
-chunks, or by ranges; and, to be written to, put an object if there is none yet, and delete.
-Stores are safe to use from several threads.
+It requires only what every object store offers: list a prefix and read an object whole, in
+chunks or by ranges. A writable store can also put an object, optionally only if it does not exist
+yet, and delete. Stores are safe to use from several threads.
 
-A store of one's own derives from `Store`: it needs `root`, `list`, `read` and `open`, and gets the
-rest from these.
+A custom store derives from `Store` and implements `root`, `list`, `read` and `open`. The other
+methods have default implementations built on these.
 """
 
 import os
@@ -19,30 +19,30 @@ from headrace.errors import ObjectNotFoundError, ObjectTooShortError, StoreFaile
 from headrace.storage.byte_range import ByteRange, Coalescing, Contents, coalesce, split
 
 LIST_PAGE_OBJECTS = 1000
-"""How many objects a page of a remote listing has; Azure's may have more."""
+"""Number of objects in one page of a remote listing; Azure pages may be larger."""
 
 
 class ObjectMeta(msgspec.Struct, frozen=True, kw_only=True):
-    """An object as a listing shows it."""
+    """An object's metadata, as returned by a listing."""
 
     path: str
     size_bytes: int
     modified_ms: int
     etag: str | None = None
-    """Changes whenever the object does, where the store has such a mark."""
+    """Changes whenever the object changes; None if the store has no ETags."""
 
 
 class RequestCost(Enum):
-    """What one request to a store costs; readers plan by it."""
+    """The cost of one request to a store; readers plan their requests by it."""
 
     LOCAL = "local"
-    """Microseconds: ask for exactly what is needed, when it is needed."""
+    """Microseconds: read exactly what is needed, when it is needed."""
     REMOTE = "remote"
-    """Tens of milliseconds: ask for few, large pieces, many at a time and ahead of their use."""
+    """Tens of milliseconds: send few, large requests, concurrently and ahead of use."""
 
     @property
     def coalescing(self) -> Coalescing:
-        """How the ranges of one object become requests."""
+        """The rule for merging ranges of one object into requests."""
         return _COALESCING[self]
 
 
@@ -53,7 +53,7 @@ _COALESCING = {
 
 
 class Tail(NamedTuple):
-    """The last bytes of an object, and the size of the whole."""
+    """The last bytes of an object, and the size of the whole object."""
 
     content: bytes
     object_size: int
@@ -64,29 +64,29 @@ class Store(Protocol):
 
     @property
     def root(self) -> str:
-        """The address of the root, without a slash at its end, as a user would open it."""
+        """The address of the root as a user would open it, without a trailing slash."""
 
     @property
     def request_cost(self) -> RequestCost:
-        """What a request costs."""
+        """The cost of one request."""
         return RequestCost.REMOTE
 
     def list(self, directory: str, *, start_from: str = "") -> Iterator[ObjectMeta]:
-        """The objects of one directory whose names are at or after `start_from`, by name.
+        """List the objects of one directory whose names are at or after `start_from`, by name.
 
-        The listing is lazy: pages are asked for as they are needed. A directory that is not there
-        is empty.
+        The listing is lazy: pages are requested as they are needed. A directory that does not
+        exist is empty.
         """
 
     def list_tree(self, directory: str) -> Iterator[ObjectMeta]:
-        """All objects below a directory, by path.
+        """List all objects below a directory, by path.
 
-        Only tables with an IndexTables log need it to be read.
+        For reading, only tables with an IndexTables log need it.
         """
         raise StoreFailedError(path=directory, reason="this store does not list whole trees")
 
     def head(self, path: str) -> ObjectMeta:
-        """Size, time and mark of one object."""
+        """Return the metadata of one object: size, modification time and ETag."""
         directory, _, name = path.rpartition("/")
         found = next(iter(self.list(directory, start_from=name)), None)
         if found is None or found.path != path:
@@ -94,17 +94,17 @@ class Store(Protocol):
         return found
 
     def read(self, path: str) -> bytes:
-        """An object, whole."""
+        """Read a whole object."""
 
     def read_tail(
         self, path: str, *, size_bytes_wanted: int, object_size: int | None = None
     ) -> Tail:
-        """The last bytes of an object, or all of a smaller one, in one request.
+        """Read the last bytes of an object, or all of a smaller one, in one request.
 
         Args:
             path: The object.
-            size_bytes_wanted: How many bytes, at most.
-            object_size: Its size where it is known; some stores need a second request otherwise.
+            size_bytes_wanted: The maximum number of bytes to read.
+            object_size: The object's size, if known; without it some stores need a second request.
         """
         with self.open(path, size_bytes=object_size) as file:
             size = file.seek(0, os.SEEK_END)
@@ -112,12 +112,12 @@ class Store(Protocol):
             return Tail(file.read(size_bytes_wanted), size)
 
     def read_ranges(self, path: str, ranges: Sequence[ByteRange]) -> Contents:
-        """The bytes of each range of an object, in the order of the ranges.
+        """Read several ranges of an object and return their bytes in the same order.
 
-        Ranges are coalesced as `request_cost` says, and fetched side by side.
+        Ranges are coalesced according to `request_cost` and may be fetched concurrently.
 
         Raises:
-            ObjectTooShortError: the object ends before one of them does.
+            ObjectTooShortError: the object ends before one of the ranges does.
         """
         requests = coalesce(ranges, self.request_cost.coalescing)
         contents: list[bytes] = []
@@ -128,26 +128,26 @@ class Store(Protocol):
         return split(ranges, requests, contents)
 
     def read_chunks(self, path: str, *, chunk_bytes: int) -> Iterator[bytes]:
-        """An object in pieces of about that size; closing the iterator releases it."""
+        """Read an object in chunks of about `chunk_bytes`; closing the iterator releases it."""
         with self.open(path) as file:
             while chunk := file.read(chunk_bytes):
                 yield chunk
 
     def open(self, path: str, *, size_bytes: int | None = None) -> BinaryIO:
-        """An object to seek in and read ranges from.
+        """Open an object as a seekable file.
 
         Args:
             path: The object.
-            size_bytes: Its size where it is known: then opening it takes no request.
+            size_bytes: The object's size, if known; opening then takes no request.
         """
 
     def local_path(self, path: str) -> str | None:  # noqa: ARG002  (most stores have none)
-        """A path that the operating system can open, where there is one."""
+        """Return a path that the operating system can open, or None."""
         return None
 
 
 class PutMode(Enum):
-    """What `put` does about an object that exists already."""
+    """What `put` does if the object already exists."""
 
     CREATE = "create"
     """Fail with `ObjectExistsError`, atomically: of several writers exactly one succeeds."""
@@ -159,31 +159,31 @@ class WritableStore(Store, Protocol):
     """A store that can be written to."""
 
     def put(self, path: str, content: bytes, *, mode: PutMode) -> None:
-        """Write an object whole and durably: once this returns, it survives a crash.
+        """Write a whole object durably: once this returns, the object survives a crash.
 
         Raises:
-            ObjectExistsError: it exists, and the mode is `CREATE`.
+            ObjectExistsError: the object exists, and the mode is `CREATE`.
         """
 
     def persist(self, paths: Iterable[str]) -> None:
-        """Make objects durable that an engine wrote to the store by its own means.
+        """Make objects durable that an engine wrote without going through this store.
 
         Raises:
             ObjectNotFoundError: one of them does not exist.
         """
 
     def delete(self, paths: Iterable[str]) -> None:
-        """Delete objects; one that does not exist is no error."""
+        """Delete objects; deleting one that does not exist is not an error."""
 
     def prune(self, directory: str) -> None:
-        """Remove a directory that has no objects left; most stores have no directories."""
+        """Remove a directory that contains no objects; most stores have no directories."""
 
 
 def checked_range(path: str, wanted: ByteRange, content: bytes) -> bytes:
-    """Return the content of a range, which must be whole.
+    """Return the content of a range after checking that it is complete.
 
     Raises:
-        ObjectTooShortError: the object ended before.
+        ObjectTooShortError: the object ends before the range does.
     """
     if len(content) != wanted.length:
         raise ObjectTooShortError(path=path, expected_bytes=wanted.stop)
@@ -191,7 +191,7 @@ def checked_range(path: str, wanted: ByteRange, content: bytes) -> bytes:
 
 
 def release_chunks(chunks: Iterator[bytes]) -> None:
-    """Close an iterator of chunks, wherever it stands; one that holds nothing has no `close`."""
+    """Close an iterator of chunks at any position, if it has a `close` method."""
     close = getattr(chunks, "close", None)
     if close is not None:
         close()

@@ -1,7 +1,7 @@
-"""Whether an object is still the one that was listed.
+"""Check that a file is still the one that was listed.
 
-Files of a log are never written twice. One that differs from its listing belongs to another table,
-which has been made at the same place since.
+Log files are never rewritten. A file that differs from its listing belongs to another table, which
+was created at the same location since.
 """
 
 import os
@@ -13,13 +13,13 @@ from headrace.storage.store import Store
 
 
 def check_unchanged(store: Store, file: LogFile) -> None:
-    """Compare size and time of a local file with those that were listed.
+    """Compare the size and modification time of a local file with those that were listed.
 
-    Files that no listing has shown have no time, and are not compared.
+    A file that did not come from a listing has no modification time and is not compared.
 
     Raises:
-        ObjectChangedError: another file has taken its place.
-        ObjectNotFoundError: it is gone.
+        ObjectChangedError: the file was replaced by another one.
+        ObjectNotFoundError: the file no longer exists.
     """
     local = store.local_path(file.path) if file.modified_ms else None
     if local is None:

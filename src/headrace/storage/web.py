@@ -1,7 +1,7 @@
-"""Web servers, which can only be read.
+"""A read-only store for web servers.
 
-HTTP has no listings. A server tells the files of a folder by WebDAV, or by an index page of links;
-one that does neither cannot be read from.
+HTTP has no listings. Files of a folder are listed through WebDAV or an index page of links; a
+server that offers neither cannot be used.
 """
 
 import asyncio
@@ -33,7 +33,7 @@ class WebStore(CloudStore):
     _has_index = False
 
     def list(self, directory: str, *, start_from: str = "") -> Iterator[ObjectMeta]:
-        """The files of a folder, by WebDAV or by the folder's index page."""
+        """List the files of a folder through WebDAV or the folder's index page."""
         if not self._has_index:
             try:
                 yield from super().list(directory, start_from=start_from)
@@ -66,14 +66,14 @@ class WebStore(CloudStore):
             return await asyncio.gather(*asked, return_exceptions=True)
 
         for found in request_loop().run(ask_all(current_call())):
-            if isinstance(found, ObjectNotFoundError):  # deleted since the page was made
+            if isinstance(found, ObjectNotFoundError):  # deleted since the page was generated
                 continue
             if isinstance(found, BaseException):
                 raise found
             yield self._meta(found)
 
     def read_ranges(self, path: str, ranges: Sequence[ByteRange]) -> Contents:
-        """The bytes of each range; the whole file is read where the server ignores ranges."""
+        """Read several ranges; reads the whole file if the server ignores ranges."""
         try:
             return super().read_ranges(path, ranges)
         except RangeIgnoredError:
@@ -86,7 +86,7 @@ class WebStore(CloudStore):
     def read_tail(
         self, path: str, *, size_bytes_wanted: int, object_size: int | None = None
     ) -> Tail:
-        """The end of a file; the whole is read where the server ignores ranges."""
+        """Read the end of a file; reads the whole file if the server ignores ranges."""
         try:
             return super().read_tail(
                 path, size_bytes_wanted=size_bytes_wanted, object_size=object_size
@@ -96,23 +96,23 @@ class WebStore(CloudStore):
         return Tail(whole[max(len(whole) - size_bytes_wanted, 0) :], len(whole))
 
     def put(self, path: str, content: bytes, *, mode: PutMode) -> None:  # noqa: ARG002
-        """Refuse."""
+        """Raise `ReadOnlyStoreError`."""
         raise ReadOnlyStoreError(store=self.root)
 
     def delete(self, paths: Iterable[str]) -> None:  # noqa: ARG002
-        """Refuse."""
+        """Raise `ReadOnlyStoreError`."""
         raise ReadOnlyStoreError(store=self.root)
 
 
 class _Links(HTMLParser):
-    """The names of files that a page links to, in its own folder."""
+    """Collects the names of the files in the same folder that a page links to."""
 
     def __init__(self) -> None:
         super().__init__()
         self.names: set[str] = set()
 
     def handle_starttag(self, tag: str, attrs: "list[tuple[str, str | None]]") -> None:
-        """Take the target of a link."""
+        """Record the target of a link."""
         target = dict(attrs).get("href") if tag == "a" else None
         name = unquote((target or "").partition("?")[0].partition("#")[0].removeprefix("./"))
         if name and "/" not in name and name not in {".", ".."}:
