@@ -12,8 +12,7 @@ class Visibility:
     """Decides for each entry of a state whether it is live.
 
     A plain tombstone hides a path whatever version added it. A versioned tombstone hides the
-    entries of a key that were added before it; versioned tombstones are used if a state has one
-    for every plain tombstone.
+    entries of a key that were added before it; only states of Delta logs are read this way.
     """
 
     def __init__(self, state: StateManifest, home: Home) -> None:
