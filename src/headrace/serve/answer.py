@@ -1,6 +1,7 @@
-"""An answer under way: messages of files or rows, then an outcome.
+"""The streamed answer to one request: messages of files or rows, then an outcome.
 
-A pinned request enters; record batches leave, at a good pace, as long as they are wanted.
+A request pinned to a version enters. Record batches leave, joined and cut to a useful message
+size, until the answer ends or is stopped.
 """
 
 import time
@@ -20,15 +21,15 @@ from headrace.serve.share import Share, open_share
 from headrace.table import Snapshot
 
 BATCH_ROWS = 16_384
-"""The rows of a batch unless the client says otherwise. Smaller ones take more time a file."""
+"""Rows per batch unless the client sets it. Smaller batches cost more time per file."""
 CROWD = 8
 """From this many streams on, a new stream decodes smaller batches, one row group at a time."""
 CROWDED_BATCH_ROWS = 2_048
-"""A stalled stream holds about four batches, so this bounds what many of them hold."""
+"""A stalled stream holds about four batches, so this bounds the memory of many stalled streams."""
 
 
 class Answer:
-    """The files or rows of a request. Nothing is read before the first message is asked for.
+    """Streams the files or rows of a request. It reads nothing before the first `next_message`.
 
     Raises:
         RequestError: the condition, a column or an option is wrong.
@@ -47,12 +48,12 @@ class Answer:
         """Plan an answer.
 
         Args:
-            request: What is asked for.
-            snapshot: Of which version.
-            allowed: Below which addresses files may lie that are told of.
-            pace: When messages are sent.
-            part: Which share of the files, where the request divides them.
-            streams: How many other streams run.
+            request: The request to answer.
+            snapshot: The version to read.
+            allowed: URI prefixes; the answer may only name files below them.
+            pace: The size and delay of messages.
+            part: The share of the files to send, if the request divides them.
+            streams: The number of other running streams.
         """
         self.request = request
         self.version = snapshot.version
@@ -71,13 +72,13 @@ class Answer:
         self.not_evaluated = self._plan.not_evaluated
 
     def next_message(self, check: Callable[[], None]) -> pa.RecordBatch | None:
-        """The next message; None at the end.
+        """Return the next message, or None at the end.
 
         Args:
-            check: Called while nothing comes; it raises to give up.
+            check: Called while waiting for a batch; it raises to give up.
 
         Raises:
-            HeadraceError: whatever ended the reading.
+            HeadraceError: the read failed.
         """
         if self._messages is None:
             self._started = time.monotonic()
@@ -96,7 +97,7 @@ class Answer:
 
     @property
     def outcome(self) -> Outcome:
-        """What to say after the last message."""
+        """The outcome to send after the last message."""
         is_limited = self.request.most is not None and self.count >= self.request.most
         return Outcome(
             ending=Ending.LIMIT if is_limited else Ending.COMPLETE,
@@ -108,26 +109,26 @@ class Answer:
         )
 
     def empty(self) -> pa.RecordBatch:
-        """A message without rows, to carry the outcome."""
+        """Return a message without rows, which carries the outcome."""
         return pa.RecordBatch.from_arrays(
             [pa.array([], field.type) for field in self.schema], schema=self.schema
         )
 
     def stop(self) -> None:
-        """Let the reading end soon, from any thread."""
+        """Ask the read to end soon, from any thread."""
         self._is_stopped = True
         if self._messages is not None:
             self._messages.stop()
 
     def close(self) -> None:
-        """Stop, and let go of everything."""
+        """Stop, and release all resources."""
         self._is_stopped = True
         if self._messages is not None:
             self._messages.close()
 
 
 class _Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """How an answer is read."""
+    """How to read an answer: its schema, its batches and its metrics."""
 
     schema: Any
     open: Callable[[], BatchReader[pa.RecordBatch]]
@@ -136,9 +137,9 @@ class _Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def file_columns(request: WireRequest, snapshot: Snapshot) -> list[str]:
-    """The columns of live files that a request gets.
+    """Return the live-file columns to send for a request.
 
-    Few libraries know a struct without members, so it is left out by default.
+    Few libraries support a struct without fields, so an empty one is left out by default.
     """
     if request.columns is not None:
         return list(request.columns)
@@ -158,7 +159,7 @@ def _plan_files(request: WireRequest, snapshot: Snapshot, part: int, streams: in
     if request.endpoints == 1:
 
         def scan_metrics() -> dict[str, Any]:
-            return scan.metrics.as_dict()  # each iteration has its own
+            return scan.metrics.as_dict()  # each iteration has its own metrics
 
         return _Plan(
             schema=schema,

@@ -1,7 +1,7 @@
-"""The tables of a server, opened once and shared by its requests, as many as fit.
+"""A bounded cache of the tables and snapshots of a server, shared by its requests.
 
-A name and a version enter; a snapshot leaves. The newest snapshot of a table is brought up to
-date for every request, which reads only what is new; those of older versions are kept as well.
+A table name and a version enter; a snapshot leaves. Every request for the newest version refreshes
+the cached snapshot, which reads only new commits. Snapshots of older versions are cached too.
 """
 
 from collections import OrderedDict
@@ -24,13 +24,13 @@ from headrace.table import Snapshot, Table
 V = TypeVar("V")
 
 DEFAULT_TABLES = 64
-"""How many tables, and how many older versions, stay open."""
+"""The number of tables, and of pinned snapshots, that stay open."""
 DEFAULT_CACHE_BYTES = 4 << 20
-"""How much each open table remembers of each, footers and listings."""
+"""The size of each of the two caches of an open table: footers and listings."""
 
 
 class Catalog:
-    """The tables below a server's roots."""
+    """Opens and caches the tables below a server's roots."""
 
     def __init__(
         self,
@@ -43,10 +43,10 @@ class Catalog:
         """Start with nothing open.
 
         Args:
-            roots: Where the tables are.
-            reporter: Takes the events of all scans, which name tables as clients do.
-            max_tables: How many tables stay open; those used last do.
-            cache_bytes: How much each remembers.
+            roots: The roots that hold the tables.
+            reporter: Receives the events of all scans, which name tables as clients do.
+            max_tables: The number of tables that stay open; the least recently used is dropped.
+            cache_bytes: The size of each cache of a table.
         """
         self.roots = roots
         self._reporter = reporter
@@ -56,7 +56,7 @@ class Catalog:
         self._pinned: _Recent[Snapshot] = _Recent(max_tables)
 
     def snapshot(self, request: WireRequest) -> Snapshot:
-        """The snapshot that a request asks for.
+        """Return the snapshot that a request asks for.
 
         Raises:
             TableNotServedError: there is no such table.
@@ -65,7 +65,7 @@ class Catalog:
         try:
             return self._snapshot(request)
         except TableNotFoundError as error:
-            # What is not served and what is not there must look the same.
+            # A table that is not served and a table that does not exist must look the same.
             raise TableNotServedError(table=request.table, roots=self.roots.names) from error
 
     def _snapshot(self, request: WireRequest) -> Snapshot:
@@ -78,9 +78,9 @@ class Catalog:
         if request.as_of is not None:
             return self._table(name).snapshot(as_of=request.as_of)
         known = self._newest.get(name)
-        self.roots.locate(name)  # also where it is known: its folder may be a link by now
+        self.roots.locate(name)  # even if cached: its folder may be a symlink by now
         newest = self._table(name).snapshot() if known is None else known.refresh()
-        self._pinned.put(f"{name}@{newest.version}", newest)  # its tickets come back with it
+        self._pinned.put(f"{name}@{newest.version}", newest)  # its tickets will ask for this version
         return self._newest.put(name, newest)
 
     def _table(self, name: str) -> Table:
@@ -107,7 +107,7 @@ class Catalog:
 
 
 class _Renaming:
-    """A reporter that calls a table by the name that clients know."""
+    """A reporter that replaces the address of a table by its client-visible name."""
 
     def __init__(self, reporter: Reporter, name: str) -> None:
         self._reporter = reporter
@@ -118,7 +118,7 @@ class _Renaming:
 
 
 class _Recent(Generic[V]):
-    """The values used last, by name."""
+    """A thread-safe LRU cache, keyed by name."""
 
     def __init__(self, most: int) -> None:
         self._most = most

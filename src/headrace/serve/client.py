@@ -1,7 +1,7 @@
-"""Tables of a server, with the interface of local ones: `headrace.connect(...)`.
+"""The Python client of a server, with the interface of local tables: `headrace.connect(...)`.
 
-Names of tables enter; snapshots, scans and rows leave, streamed by the server as it finds them.
-What a local call would raise is raised here too.
+Table names enter; snapshots, scans and rows leave, streamed as the server reads them. Errors are
+the ones that a local call would raise.
 """
 
 import ssl
@@ -32,7 +32,7 @@ _DISCOVERY_S = 10.0
 
 
 class Connection:
-    """A server, over Arrow Flight. Nothing is sent before something is asked for."""
+    """A connection to a server over Arrow Flight. It sends nothing before the first request."""
 
     def __init__(
         self,
@@ -59,17 +59,17 @@ class Connection:
         return f"Connection({self.location!r})"
 
     def table(self, name: str) -> "RemoteTable":
-        """A table by its name, such as `lake/events`; it is not asked for yet."""
+        """Return a table by name, such as `lake/events`, without contacting the server."""
         return RemoteTable(self, name)
 
     def tables(self, beginning: str = "") -> list[str]:
-        """The names of the tables that the server lists, or of those that begin so."""
+        """Return the names of the server's tables that begin with `beginning`."""
         with remote_errors(self.location):
             infos = list(self._client.list_flights(beginning.encode(), self.call_options))
         return [msgspec.json.decode(info.descriptor.command)["table"] for info in infos]
 
     def is_ready(self) -> bool:
-        """Whether the server is there and takes requests."""
+        """Return whether the server is reachable and accepts requests."""
         try:
             with remote_errors(self.location):
                 results = list(self._client.do_action("health", self.call_options))
@@ -78,7 +78,7 @@ class Connection:
         return [result.body.to_pybytes() for result in results] == [b"ready"]
 
     def close(self) -> None:
-        """End the connection; streams that are open break off."""
+        """Close the connection; open streams break off."""
         self._client.close()
 
     def __enter__(self) -> Self:
@@ -89,7 +89,7 @@ class Connection:
 
     @property
     def call_options(self) -> flight.FlightCallOptions:
-        """What every call carries."""
+        """The options of every call, with the token if there is one."""
         if self._token is None:
             return flight.FlightCallOptions()
         return flight.FlightCallOptions(
@@ -97,7 +97,7 @@ class Connection:
         )
 
     def info(self, request: WireRequest) -> flight.FlightInfo:
-        """Ask for a flight.
+        """Request a flight.
 
         Raises:
             HeadraceError: the server refuses it.
@@ -116,7 +116,7 @@ class Connection:
             return self._client.do_get(ticket, self.call_options)
 
     def _flight_location(self, location: str) -> str:
-        """Where Flight is: as given, or as the HTTP half of the server says."""
+        """Return the Flight location: the one given, or the one the server's HTTP endpoint reports."""
         parts = urlsplit(location)
         if parts.scheme not in {"http", "https"}:
             return location
@@ -162,10 +162,10 @@ class RemoteTable:
 
 
 class RemoteSnapshot(RowHandover):
-    """One version of a server's table, pinned: later commits do not change it."""
+    """One pinned version of a server's table: later commits do not change it."""
 
     def __init__(self, table: RemoteTable, description: Description) -> None:
-        """Wrap what the server said; users get snapshots from `RemoteTable.snapshot`."""
+        """Wrap the server's description; users get snapshots from `RemoteTable.snapshot`."""
         super().__init__(
             TableVersion(
                 table=description.uri,
@@ -188,13 +188,13 @@ class RemoteSnapshot(RowHandover):
         endpoints: int = 1,
         **overrides: Any,
     ) -> RemoteScan:
-        """Plan a scan of the live files; the server reads nothing before it is iterated.
+        """Plan a scan of the live files; the server reads nothing before the scan is iterated.
 
         Args:
-            where: A SQL condition; files that cannot hold a matching row are left out.
+            where: A SQL condition; files that cannot hold a matching row are pruned.
             limit: Stop after this many files.
-            options: How to go about it; no option changes which files are given.
-            endpoints: Into how many streams the files may be divided.
+            options: How to scan; no option changes which files are returned.
+            endpoints: The number of streams that the files may be divided into.
             overrides: Single options by name, such as `strategy="forward"`.
 
         Raises:
@@ -219,10 +219,10 @@ class RemoteSnapshot(RowHandover):
         options: RowOptions | None = None,
         **overrides: Any,
     ) -> RemoteReader:
-        """The rows, as a `pyarrow.RecordBatchReader`, streamed by the server.
+        """Return the rows as a `pyarrow.RecordBatchReader`, streamed by the server.
 
         Arguments and errors are those of `headrace.Snapshot.rows`. Closing the reader stops the
-        server's reading.
+        read on the server.
         """
         chosen = chosen_options(options or RowOptions(), RowOptions, overrides)
         most = None if limit is None else whole_number("limit", limit)
@@ -236,16 +236,16 @@ class RemoteSnapshot(RowHandover):
         return RemoteReader.open(self.table.connection, request, is_empty=most == 0)
 
     def to_pyarrow_dataset(self, where: str | None = None) -> Any:
-        """Not offered: a dataset reads files itself, and rows of a server come as a stream.
+        """Not supported: a dataset reads files itself, but a server streams rows.
 
         Raises:
-            InvalidArgumentError: always; `rows` and `to_polars` read the same rows.
+            InvalidArgumentError: always; use `rows` or `to_polars` to read the same rows.
         """
         reason = f"a server's rows have no dataset; use rows({where!r})"
         raise InvalidArgumentError(argument="to_pyarrow_dataset", reason=reason)
 
     def to_duckdb(self, connection: Any = None, *, where: str | None = None) -> Any:
-        """The rows as a relation of DuckDB, which can be read once.
+        """Return the rows as a DuckDB relation, which can be read once.
 
         Raises:
             MissingExtraError: DuckDB is not installed.
@@ -253,7 +253,7 @@ class RemoteSnapshot(RowHandover):
         return wiring.open_relation(self.rows(where), connection)
 
     def refresh(self) -> "RemoteSnapshot":
-        """The newest snapshot; itself where nothing is newer."""
+        """Return the newest snapshot, or this one if there is no newer version."""
         newest = self.table.snapshot()
         return self if newest == self else newest
 
@@ -268,6 +268,6 @@ class RemoteSnapshot(RowHandover):
 
 
 def _changed(options: ScanOptions, defaults: ScanOptions) -> dict[str, Any]:
-    """The options that differ from the defaults: those of the server stand for the others."""
+    """Return the options that differ from the defaults; the server's own apply to the rest."""
     names: Iterator[str] = iter(options.__struct_fields__)
     return {n: v for n in names if (v := getattr(options, n)) != getattr(defaults, n)}

@@ -1,4 +1,4 @@
-"""Errors of a server, raised in its client as what they are."""
+"""Turns the errors of a server into the matching Headrace errors in the client."""
 
 import re
 from collections.abc import Iterator
@@ -22,11 +22,11 @@ _KINDS: dict[str, type[HeadraceError]] = {
 
 @contextmanager
 def remote_errors(location: str) -> Iterator[None]:
-    """Raise what a server has refused as an error of ours, with the same code.
+    """Translate Flight errors into Headrace errors with the server's code.
 
     Raises:
-        HeadraceError: of the server's code, with its text; its fields stay on the server.
-        RemoteFailedError: the server is not there, or failed without a code.
+        HeadraceError: the error with the server's code and text, but without its fields.
+        RemoteFailedError: the server is unreachable, or failed without a code.
     """
     try:
         yield
@@ -35,7 +35,7 @@ def remote_errors(location: str) -> Iterator[None]:
 
 
 def error_of(text: str, *, location: str) -> HeadraceError:
-    """The error that a text tells of: a code, a colon and what happened."""
+    """Parse an error text of the form `CODE: message` into the matching error."""
     match = _TEXT.match(text)
     kind = _KINDS.get(match["code"]) if match else None
     if match is None or kind is None or kind is HeadraceError:

@@ -1,7 +1,7 @@
-"""Answers of a server: files and rows, read as they come, and known to be whole.
+"""Reads the streamed answers of a server, and verifies that they are complete.
 
-A request enters; record batches leave, or `LiveFile` values. An answer that ends without its
-outcome raises. Closing one cancels the call, which stops the server's reading.
+A request enters; record batches or `LiveFile` values leave. An answer that ends without its
+outcome raises. Closing an answer cancels the call, which stops the read on the server.
 """
 
 import threading
@@ -31,29 +31,29 @@ _HIDDEN = "typed_partition_values"
 
 
 class Caller(Protocol):
-    """What can ask a server."""
+    """Sends requests to a server."""
 
     location: str
 
     def info(self, request: WireRequest) -> Any:
-        """Ask for a flight."""
+        """Request a flight."""
 
     def open(self, ticket: Any) -> Any:
         """Start a stream."""
 
 
 class RemoteBatches:
-    """The batches of an answer, from all of its endpoints in turn; any thread may stop it."""
+    """Reads the batches of an answer, one endpoint after the other; any thread may stop it."""
 
     def __init__(self, caller: Caller, tickets: Sequence[Any]) -> None:
-        """Prepare; no stream is started before the first batch is asked for."""
+        """Prepare; the first stream starts with the first `next`."""
         self._caller = caller
         self._tickets = tickets
         self._cancellation = Cancellation()
         self._lock = threading.Lock()
         self._reader: flight.FlightStreamReader | None = None
         self.outcomes: list[Outcome] = []
-        """The outcome of each endpoint that has come to its end."""
+        """The outcomes of the endpoints that have ended."""
         self._batches = self._read()
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
@@ -63,16 +63,16 @@ class RemoteBatches:
         return next(self._batches)
 
     def stop(self) -> None:
-        """Cancel the call; whoever waits for a batch gets an end."""
+        """Cancel the call; a thread that waits for a batch sees the end."""
         self._cancellation.request()
         with self._lock:
             if self._reader is not None:
                 self._reader.cancel()
 
     def close(self) -> None:
-        """Cancel the call, and let go of it."""
+        """Cancel the call and release it."""
         self.stop()
-        with suppress(ValueError):  # another thread is reading: it ends by itself
+        with suppress(ValueError):  # another thread is reading, and ends by itself
             self._batches.close()
 
     def __del__(self) -> None:
@@ -135,7 +135,7 @@ class RemoteScan:
         self._batches: RemoteBatches | None = None
         described = msgspec.json.decode(self._info.app_metadata, type=dict[str, Any])
         self.not_evaluated: tuple[str, ...] = tuple(described["not_evaluated"])
-        """The parts of the condition that rule out no file."""
+        """The parts of the condition that cannot prune files."""
 
     def __repr__(self) -> str:
         asked = {"version": self.request.version, "where": self.where, "limit": self.limit}
@@ -144,9 +144,9 @@ class RemoteScan:
 
     @property
     def outcome(self) -> Outcome | None:
-        """What the server said at the end of the last iteration; None before it.
+        """The server's outcome of the last iteration; None before its end.
 
-        With several endpoints it is that of the last one, with the count of all.
+        With several endpoints it is the outcome of the last one, with the total count.
         """
         outcomes = [] if self._batches is None else self._batches.outcomes
         if not outcomes or len(outcomes) < len(self._info.endpoints):
@@ -156,17 +156,17 @@ class RemoteScan:
 
     @property
     def metrics(self) -> dict[str, Any]:
-        """What the last iteration took on the server; empty before its end."""
+        """The server's metrics of the last iteration; empty before its end."""
         return {} if self.outcome is None else self.outcome.metrics
 
     def batches(self, *, columns: Sequence[str] | None = None) -> BatchReader[pa.RecordBatch]:
-        """The live files as record batches, as the server sends them.
+        """Return the live files as record batches, as the server sends them.
 
         Args:
-            columns: The columns wanted, by name; by default all that the server sends.
+            columns: Column names; by default all that the server sends.
 
         Raises:
-            HeadraceError: the server refuses; by the batches: what ended its scan.
+            HeadraceError: the server refuses. Reading the batches raises what ended its scan.
         """
         info = self._info
         if columns is not None:
@@ -177,7 +177,7 @@ class RemoteScan:
         return BackgroundBatches(batches, to_async=one_by_one)
 
     def open_parts(self) -> list[BatchReader[pa.RecordBatch]]:
-        """The endpoints of the flight, each to be read by a thread or process of its own."""
+        """Return one reader per endpoint of the flight, to be read in parallel."""
         return [
             BackgroundBatches(RemoteBatches(self._caller, [ticket]), to_async=one_by_one)
             for ticket in self._tickets(self._info)
@@ -203,12 +203,12 @@ class RemoteScan:
             batches.stop()
 
     def count(self) -> int:
-        """How many files there are."""
+        """Return the number of files."""
         with self.batches(columns=["size_bytes"]) as batches:
             return sum(batch.num_rows for batch in batches)
 
     def arrow_schema(self, *, columns: Sequence[str] | None = None) -> pa.Schema:
-        """The schema of the batches."""
+        """Return the schema of the batches."""
         schema = self._info.schema
         if columns is None:
             return schema
@@ -220,12 +220,12 @@ class RemoteScan:
         return pa.schema([schema.field(name) for name in names], schema.metadata)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Hand the live files to any library that takes Arrow, such as `polars.DataFrame(scan)`."""
+        """Export the live files to any library that reads Arrow, such as `polars.DataFrame(scan)`."""
         reader = pa.RecordBatchReader.from_batches(self.arrow_schema(), self.batches())
         return reader.__arrow_c_stream__(requested_schema)
 
     def __arrow_c_schema__(self) -> object:
-        """The schema of the live files, for libraries that take Arrow."""
+        """Export the schema of the live files to libraries that read Arrow."""
         return self.arrow_schema().__arrow_c_schema__()
 
     def _tickets(self, info: flight.FlightInfo) -> list[flight.Ticket]:
@@ -233,11 +233,11 @@ class RemoteScan:
 
 
 class RemoteReader(RowReader):
-    """The rows of a server. Closing it early stops the server's reading."""
+    """Reads rows from a server. Closing it early stops the read on the server."""
 
     @classmethod
     def open(cls, caller: Caller, request: WireRequest, *, is_empty: bool) -> "RemoteReader":
-        """Ask for rows; they start to come when the first batch is asked for.
+        """Request rows; streaming starts when the first batch is read.
 
         Raises:
             RequestError: the server refuses the condition, a column or an option.
@@ -245,23 +245,23 @@ class RemoteReader(RowReader):
         info = caller.info(request)
         tickets = [] if is_empty else [endpoint.ticket for endpoint in info.endpoints]
         batches = RemoteBatches(caller, tickets)
-        metrics: Any = RemoteMetrics(batches)  # what the server counted, by name
+        metrics: Any = RemoteMetrics(batches)  # the server's counts, by name
         return cls(info.schema, batches, metrics=metrics)
 
 
 class RemoteMetrics:
-    """What reading rows took on the server."""
+    """The server's metrics of a row read."""
 
     def __init__(self, batches: RemoteBatches) -> None:
         self._batches = batches
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything by name; empty before the end."""
+        """Return all metrics by name; empty before the end."""
         return {} if not self._batches.outcomes else self._batches.outcomes[-1].metrics
 
 
 def live_files(batch: pa.RecordBatch, context: FileContext) -> Iterator[LiveFile]:
-    """The files of a batch with all columns."""
+    """Yield the files of a batch that has all columns."""
     names = [name for name in batch.schema.names if name not in {"uri", "dv_id", _HIDDEN}]
     for row in batch.select(names).to_pylist(maps_as_pydicts="strict"):
         vector = row.pop("deletion_vector")

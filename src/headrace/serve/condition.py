@@ -1,4 +1,4 @@
-"""The predicate JSON of the wire form, turned into the SQL condition that a scan takes.
+"""Translates the predicate JSON of the wire format into the SQL condition of a scan.
 
     predicate   = {} | { entry, ... }                  all entries must hold; {} is always true
     entry       = column: value                        equality; null means IS NULL
@@ -13,7 +13,7 @@
     column      = a name; a.b is a member of a struct; `back ticks` quote any name
     value       = text | number | true | false | null
 
-JSON text enters, SQL text leaves. Names are always quoted and texts escaped, so that no value can
+JSON text enters; SQL text leaves. Names are always quoted and strings escaped, so no value can
 become syntax. Numbers keep their spelling: 1.5 is a decimal and 1e3 a double, as in SQL.
 """
 
@@ -24,7 +24,7 @@ from typing import Any
 from headrace.errors import MalformedRequestError
 
 MAX_DEPTH = 32
-"""How deep predicates may be nested."""
+"""The deepest nesting of predicates."""
 
 _COMPARISONS = {"$eq": "=", "$ne": "<>", "$lt": "<", "$le": "<=", "$gt": ">", "$ge": ">="}
 
@@ -67,7 +67,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _all_of(entries: dict[str, Any], *, depth: int) -> str | None:
-    """The entries of a predicate, joined by AND."""
+    """Join the entries of a predicate with AND."""
     if depth > MAX_DEPTH:
         raise MalformedRequestError(reason=f"where is nested more than {MAX_DEPTH} levels deep")
     parts = [_entry(key, value, depth=depth) for key, value in entries.items()]
@@ -155,9 +155,9 @@ def _quoted_text(text: str) -> str:
 
 
 def _column(key: str) -> str:
-    """A column as quoted SQL.
+    """Return a column as quoted SQL.
 
-    A back tick inside of back ticks is written twice.
+    A back tick inside back ticks is doubled.
     """
     _check_text(key)
     if key.startswith("$"):
@@ -188,7 +188,7 @@ def _parts(key: str) -> list[str]:
 
 
 def _quoted_part(rest: str, key: str) -> tuple[str, str]:
-    """The name up to the closing back tick, and what follows it."""
+    """Return the name up to the closing back tick, and the text after it."""
     name = ""
     while True:
         before, tick, rest = rest.partition("`")

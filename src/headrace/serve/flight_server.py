@@ -1,8 +1,8 @@
-"""The Flight half of a server: any client of Arrow Flight asks, in gRPC, and streams the answer.
+"""The Arrow Flight endpoint of a server.
 
-A descriptor whose command is a request in the wire form enters `GetFlightInfo`; tickets leave.
-A ticket enters `DoGet`; record batches leave, and a last, empty one whose `app_metadata` is the
-outcome.
+A descriptor whose command is a request in the wire format enters `GetFlightInfo`; tickets leave.
+A ticket enters `DoGet`; record batches leave. The last batch is empty and carries the outcome in
+its `app_metadata`.
 """
 
 from collections.abc import Generator, Iterator
@@ -32,20 +32,20 @@ _CALLS = (
     *("list_flights", "get_flight_info", "get_schema", "do_get", "list_actions", "do_action"),
     *("do_put", "do_exchange"),
 )
-"""What a client calls."""
+"""The methods that clients call."""
 
 
 class TlsFiles(msgspec.Struct, frozen=True, kw_only=True):
-    """A server's certificate and key in PEM, and the authority that its clients' come from."""
+    """A server's certificate and key in PEM, and the authority for client certificates."""
 
     certificate: bytes
     key: bytes
     client_authority: bytes | None = None
-    """With it, a client must show a certificate that this authority has signed."""
+    """If set, a client must present a certificate signed by this authority."""
 
 
 class FlightEndpoint(flight.FlightServerBase):  # type: ignore[misc]
-    """Serves a service over Arrow Flight. It runs as soon as it is made."""
+    """Exposes a service over Arrow Flight. It listens as soon as it is constructed."""
 
     def __init__(self, location: str, service: Service, *, tls: TlsFiles | None = None) -> None:
         """Listen at a location such as `grpc://127.0.0.1:50052`."""
@@ -60,7 +60,7 @@ class FlightEndpoint(flight.FlightServerBase):  # type: ignore[misc]
         super().__init__(location, middleware={_MIDDLEWARE: _CallerFactory(service)}, **secure)
 
     def list_flights(self, context: Any, criteria: bytes) -> Iterator[flight.FlightInfo]:
-        """The tables below the local roots; `criteria` is the beginning of their names."""
+        """List the tables below the local roots whose names begin with `criteria`."""
         with self._request(context, "ListFlights"):
             if len(criteria) > MAX_REQUEST_BYTES:
                 raise RequestTooLargeError(limit_bytes=MAX_REQUEST_BYTES)
@@ -69,7 +69,7 @@ class FlightEndpoint(flight.FlightServerBase):  # type: ignore[misc]
             return iter([_listed(name) for name in names if name.startswith(beginning)])
 
     def get_flight_info(self, context: Any, descriptor: Any) -> flight.FlightInfo:
-        """Pin a request to a version; a ticket for each of its streams."""
+        """Pin a request to a version, and return a ticket for each of its streams."""
         with self._request(context, "GetFlightInfo") as access:
             request = _request_of(descriptor)
             access.kind, access.table = request.kind, request.table
@@ -86,7 +86,7 @@ class FlightEndpoint(flight.FlightServerBase):  # type: ignore[misc]
             )
 
     def get_schema(self, context: Any, descriptor: Any) -> flight.SchemaResult:
-        """The schema of an answer."""
+        """Return the schema of an answer."""
         with self._request(context, "GetSchema") as access:
             request = _request_of(descriptor)
             access.kind, access.table = request.kind, request.table
@@ -106,18 +106,18 @@ class FlightEndpoint(flight.FlightServerBase):  # type: ignore[misc]
         )
 
     def list_actions(self, context: Any) -> list[tuple[str, str]]:  # noqa: ARG002
-        """What `DoAction` knows."""
+        """List the actions of `DoAction`."""
         return [("health", "Says whether the server takes requests.")]
 
     def do_action(self, context: Any, action: Any) -> list[bytes]:
-        """Say whether the server takes requests."""
+        """Report whether the server accepts requests."""
         with self._request(context, "DoAction"):
             if action.type != "health":
                 raise MalformedRequestError(reason="the only action is health")
             return [b"draining" if self._service.slots.is_draining else b"ready"]
 
     def do_put(self, context: Any, descriptor: Any, reader: Any, writer: Any) -> None:  # noqa: ARG002
-        """Refuse an upload. No batch of it is read, so none is decompressed."""
+        """Refuse an upload without reading, and so without decompressing, any batch."""
         self._refuse_upload(context, "DoPut")
 
     def do_exchange(self, context: Any, descriptor: Any, reader: Any, writer: Any) -> None:  # noqa: ARG002
@@ -151,12 +151,12 @@ class FlightEndpoint(flight.FlightServerBase):  # type: ignore[misc]
         try:
             return answer.next_message(check)
         except HeadraceError:
-            check()  # whoever stopped the answer knows better why it ended
+            check()  # if the answer was stopped, raise the reason instead
             raise
 
     @contextmanager
     def _request(self, context: Any, method: str) -> Iterator[Access]:
-        """A call that ends at once: refused in Flight's words, and recorded."""
+        """Record a call that does not stream."""
         access = self._access(context, method)
         with self._service.recorded(access):
             yield access
@@ -174,14 +174,14 @@ class FlightEndpoint(flight.FlightServerBase):  # type: ignore[misc]
 
 
 class _Caller(flight.ServerMiddleware):  # type: ignore[misc]
-    """The caller of one call."""
+    """Holds the caller's name during one call."""
 
     def __init__(self, caller: str) -> None:
         self.caller = caller
 
 
 class _CallerFactory(flight.ServerMiddlewareFactory):  # type: ignore[misc]
-    """Finds out who calls, before anything else is done."""
+    """Authenticates each call before anything else happens."""
 
     def __init__(self, service: Service) -> None:
         self._service = service

@@ -1,8 +1,8 @@
-"""Errors as Flight sends them: the right gRPC status, the code and text, and nothing else.
+"""Turns errors into Flight errors with the right gRPC status, the code and the text.
 
-Arrow sends the traceback of a Python error that is not one of Flight's own along with its text.
-Only such errors have the statuses INVALID_ARGUMENT and NOT_FOUND. So errors are raised anew, in
-functions whose code names no file: the traceback then tells nothing of the server.
+For a Python error that is not a Flight error, Arrow sends the traceback along with the text. Only
+such errors map to the statuses INVALID_ARGUMENT and NOT_FOUND. So errors are raised again in
+functions whose code object names no file: the traceback then reveals nothing about the server.
 """
 
 from collections.abc import Callable, Iterator
@@ -34,7 +34,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 Explain = Callable[[BaseException], Refusal]
-"""What a client is told of an error."""
+"""Returns the text and code that a client may see for an error."""
 
 _STATUSES: tuple[tuple[type[HeadraceError] | tuple[type[HeadraceError], ...], Any], ...] = (
     (UnauthenticatedError, flight.FlightUnauthenticatedError),
@@ -45,11 +45,11 @@ _STATUSES: tuple[tuple[type[HeadraceError] | tuple[type[HeadraceError], ...], An
     ((RequestError, TableError, RequestTooLargeError), pa.ArrowInvalid),
     (HeadraceError, flight.FlightServerError),
 )
-"""Which gRPC status tells of an error, most special first."""
+"""The gRPC status of each error, most specific first."""
 
 
 def flight_error(error: BaseException, explain: Explain) -> Exception:
-    """The error that Flight sends for one of ours."""
+    """Return the Flight error for an error."""
     if isinstance(error, Cancelled):
         gone: Exception = flight.FlightCancelledError("the client has gone")
         return gone
@@ -64,7 +64,7 @@ def flight_error(error: BaseException, explain: Explain) -> Exception:
 
 
 def translated(call: Callable[P, T], explain: Explain) -> Callable[P, T]:
-    """A function whose errors are Flight's."""
+    """Wrap a function so that it raises Flight errors."""
 
     def translating(*args: P.args, **kwargs: P.kwargs) -> T:
         try:
@@ -79,7 +79,7 @@ def translated(call: Callable[P, T], explain: Explain) -> Callable[P, T]:
 
 
 class TranslatedStream(Iterator[T]):
-    """An iterator whose errors are Flight's; it is closed when nobody holds it any more."""
+    """An iterator that raises Flight errors. Its source is closed on garbage collection."""
 
     def __init__(self, items: Iterator[T], explain: Explain) -> None:
         self._items = items
@@ -95,7 +95,7 @@ class TranslatedStream(Iterator[T]):
 
 
 def _nameless(function: Callable[P, T]) -> Callable[P, T]:
-    """The function, with a code that does not say where it was written."""
+    """Remove the file name from the code object of a function."""
     assert isinstance(function, FunctionType)
     function.__code__ = function.__code__.replace(co_filename="headrace")
     return function

@@ -1,8 +1,8 @@
-"""The HTTP half of a server: one ASGI application, for curl, C#, JavaScript and browsers of logs.
+"""The HTTP endpoint of a server: an ASGI application for clients such as curl, C# and JavaScript.
 
-A request in the wire form enters, as a JSON body or as query parameters; an Arrow stream or JSON
-lines leave, by the `Accept` header. The last JSON line is the outcome; in an Arrow stream it is
-the metadata of a last, empty batch.
+A request in the wire format enters, as a JSON body or as query parameters. An Arrow stream or JSON
+lines leave, as the `Accept` header asks. The outcome is the last JSON line, or the metadata of a
+last, empty Arrow batch.
 """
 
 import asyncio
@@ -34,7 +34,7 @@ from headrace.serve.request import MAX_REQUEST_BYTES, Kind, WireRequest, decode_
 from headrace.serve.service import Service
 
 _BODY_S = 10.0
-"""How long a client may take to send its request."""
+"""The time that a client may take to send its request."""
 _SPARE_THREADS = 16
 _NUMBERS = frozenset({"limit", "version", "endpoints"})
 _PARAMETERS = frozenset({"table", "where", "limit", "version", "as_of", "strategy", "columns"})
@@ -43,7 +43,7 @@ Handler = Callable[[Request, Access], Awaitable[Response]]
 
 
 def make_app(service: Service, *, flight_port: int | None = None) -> Starlette:
-    """The application over a service."""
+    """Build the ASGI application for a service."""
     api = _Api(service, flight_port)
     routes = [
         Route("/healthz", api.health, methods=["GET"]),
@@ -59,7 +59,7 @@ def make_app(service: Service, *, flight_port: int | None = None) -> Starlette:
 
     @asynccontextmanager
     async def threads(app: Starlette) -> AsyncIterator[None]:  # noqa: ARG001
-        # Each stream may keep a thread waiting; asyncio's own pool has but a few.
+        # Each stream may block a thread, and asyncio's default pool is small.
         with ThreadPoolExecutor(service.limits.max_streams + _SPARE_THREADS) as pool:
             asyncio.get_running_loop().set_default_executor(pool)
             yield
@@ -72,14 +72,14 @@ def make_app(service: Service, *, flight_port: int | None = None) -> Starlette:
 
 
 class _Api:
-    """The handlers."""
+    """The request handlers."""
 
     def __init__(self, service: Service, flight_port: int | None) -> None:
         self._service = service
         self._flight_port = flight_port
 
     def guarded(self, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
-        """A handler for callers that the server knows; whatever it raises becomes a status."""
+        """Wrap a handler: authenticate the caller, and turn errors into statuses."""
 
         async def handle(request: Request) -> Response:
             access = Access(
@@ -102,26 +102,26 @@ class _Api:
         return handle
 
     async def health(self, request: Request) -> Response:  # noqa: ARG002
-        """Whether the process is alive."""
+        """Report that the process is alive."""
         return _json({"status": "alive"})
 
     async def ready(self, request: Request) -> Response:  # noqa: ARG002
-        """Whether it takes requests."""
+        """Report whether the server accepts requests."""
         if self._service.slots.is_draining:
             return _json({"status": "draining"}, status=503)
         return _json({"status": "ready", "streams": self._service.slots.running})
 
     async def openapi(self, request: Request) -> Response:  # noqa: ARG002
-        """The description of this interface."""
+        """Return the OpenAPI description."""
         return _json(describe_api())
 
     async def metrics(self, request: Request, access: Access) -> Response:  # noqa: ARG002
-        """Prometheus' text."""
+        """Return the metrics in Prometheus text format."""
         text = self._service.monitor.text()
         return Response(text, media_type="text/plain; version=0.0.4; charset=utf-8")
 
     async def about(self, request: Request, access: Access) -> Response:  # noqa: ARG002
-        """What this server is, and where its Flight half listens."""
+        """Describe the server, with the port of its Flight endpoint."""
         return _json(
             {
                 "server": "headrace",
@@ -132,12 +132,12 @@ class _Api:
         )
 
     async def tables(self, request: Request, access: Access) -> Response:  # noqa: ARG002
-        """The tables below the local roots."""
+        """List the tables below the local roots."""
         names = await asyncio.to_thread(lambda: list(self._service.roots.tables()))
         return _json({"tables": names})
 
     async def snapshot(self, request: Request, access: Access) -> Response:
-        """The version that a request is about, and its schema."""
+        """Describe the snapshot of a request: its version and schema."""
         asked = await read_request(request, "files")
         access.table = asked.table
         description, _ = await asyncio.to_thread(self._service.describe, asked)
@@ -162,13 +162,13 @@ class _Api:
         return AnswerResponse(self._service, answer, access, records, refuse=self._refused)
 
     def refuse_http(self, request: Request, error: Exception) -> Response:  # noqa: ARG002
-        """Starlette's own refusals, such as an unknown path."""
+        """Answer Starlette's own errors, such as an unknown path."""
         assert isinstance(error, HTTPException)
         refusal = Refusal(code=f"HTTP_{error.status_code}", message=error.detail)
         return _json({"error": refusal}, status=error.status_code, headers=error.headers)
 
     def refuse_fault(self, request: Request, error: Exception) -> Response:  # noqa: ARG002
-        """A fault of ours."""
+        """Answer an unexpected error with status 500."""
         return _json({"error": self._service.refusal(error)}, status=500)
 
     def _refused(self, error: BaseException) -> Response:
@@ -180,10 +180,10 @@ class _Api:
 
 
 async def read_request(request: Request, kind: Kind) -> WireRequest:
-    """The request in the wire form that a query or a body holds.
+    """Read the wire request from the query parameters or the body.
 
     Raises:
-        MalformedRequestError, RequestTooLargeError, UnsupportedMediaError: it is not one.
+        MalformedRequestError, RequestTooLargeError, UnsupportedMediaError: it is not valid.
     """
     if request.method == "GET":
         return decode_request(_form_of(request), kind=kind)
@@ -208,7 +208,7 @@ async def read_request(request: Request, kind: Kind) -> WireRequest:
 
 
 def _form_of(request: Request) -> bytes:
-    """The JSON of query parameters."""
+    """Encode the query parameters as JSON."""
     form: dict[str, Any] = {}
     for name, value in request.query_params.multi_items():
         if name not in _PARAMETERS:

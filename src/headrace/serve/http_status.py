@@ -1,4 +1,4 @@
-"""Which HTTP status tells of which error."""
+"""Maps errors to HTTP statuses."""
 
 from headrace.errors import (
     DamageError,
@@ -35,10 +35,10 @@ STATUSES: tuple[tuple[tuple[type[HeadraceError], ...], int], ...] = (
     ((ServerBusyError, ServerDrainingError), 503),
     ((DeadlineExceededError,), 504),
 )
-"""The statuses, most special first."""
+"""The HTTP status of each error, most specific first."""
 
 
 def status_of(error: BaseException) -> int:
-    """The status that tells of an error; 500 is a fault of ours."""
+    """Return the HTTP status of an error; 500 for an unexpected one."""
     found = (status for kinds, status in STATUSES if isinstance(error, kinds))
     return next(found, 500)

@@ -1,4 +1,4 @@
-"""An answer as an HTTP response: sent as it is found, stopped when the client goes away."""
+"""Streams an answer as an HTTP response, and stops it when the client disconnects."""
 
 import asyncio
 import logging
@@ -19,10 +19,10 @@ _logger = logging.getLogger("headrace.serve")
 
 
 class AnswerResponse(Response):
-    """The response that streams an answer.
+    """An HTTP response that streams an answer.
 
-    Its status is decided when the first message, or the end, is there: what fails before has the
-    status of its error, and what fails later breaks off.
+    The status is sent with the first message, or at the end of an empty answer. An error before that
+    sets the status; a later error breaks off the response.
     """
 
     def __init__(
@@ -50,14 +50,14 @@ class AnswerResponse(Response):
             with self._service.recorded(self._access):
                 await self._send_within_deadline(send, gone)
         except Cancelled:
-            pass  # the client has gone, and nobody hears how this ends
+            pass  # the client has disconnected, so there is nothing to send
         except HeadraceError as error:
             if not self._has_started:
                 await self._refuse(error)(scope, receive, send)
                 return
             line = self._records.fail(self._service.refusal(error))
             if not line or isinstance(error, DeadlineExceededError):
-                # Not to finish the response tells the client that it is not whole.
+                # An unfinished response shows the client that it is incomplete.
                 _logger.info("an answer broke off: %s", error.code)
                 return
             await send({"type": "http.response.body", "body": line, "more_body": False})
@@ -102,7 +102,7 @@ class AnswerResponse(Response):
                         raise Cancelled
                     body = await asyncio.to_thread(following)
             except asyncio.CancelledError:
-                answer.stop()  # a thread may still wait for a message: let it end at once
+                answer.stop()  # a thread may still wait for a message: end it at once
                 raise
             last = records.end(answer.empty(), answer.outcome)
         await send({"type": "http.response.body", "body": last, "more_body": False})
@@ -111,17 +111,17 @@ class AnswerResponse(Response):
         try:
             return self._answer.next_message(check)
         except HeadraceError:
-            check()  # whoever stopped the answer knows better why it ended
+            check()  # if the answer was stopped, raise the reason instead
             raise
 
 
 def _streamed(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """Without a length, and not to be kept by anyone on the way."""
+    """Return the headers without a content length, and forbid caching."""
     kept = [(name, value) for name, value in headers if name != b"content-length"]
     return [*kept, (b"cache-control", b"no-store")]
 
 
 async def _gone(receive: Any) -> None:
-    """Wait until the client has gone."""
+    """Wait until the client disconnects."""
     while (await receive())["type"] != "http.disconnect":
         pass

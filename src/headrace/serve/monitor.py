@@ -1,6 +1,6 @@
 """What operators see of a server: Prometheus metrics, and a log line for every request.
 
-Neither has a token, a ticket, a condition or an address of a store in it.
+Neither contains tokens, tickets, conditions or store addresses.
 """
 
 import logging
@@ -21,7 +21,7 @@ _MULTIPROCESS = "PROMETHEUS_MULTIPROC_DIR"
 
 
 class Access(msgspec.Struct, kw_only=True):
-    """One request, as the access log has it."""
+    """One request, as written to the access log."""
 
     protocol: str
     method: str
@@ -33,16 +33,16 @@ class Access(msgspec.Struct, kw_only=True):
     status: str = "OK"
     """OK, CANCELLED, or the code of the error."""
     count: int = 0
-    """The files or rows that were sent."""
+    """The number of files or rows sent."""
     first_ms: float | None = None
     duration_ms: float = 0.0
 
 
 class Monitor:
-    """Counts and logs what a server does."""
+    """Counts and logs the requests and streams of a server."""
 
     def __init__(self) -> None:
-        """Register the metrics in a registry of their own."""
+        """Register the metrics in a separate registry."""
         self._registry = CollectorRegistry()
         self._reporter = PrometheusReporter(self._registry)
         self._requests = Counter(
@@ -72,16 +72,16 @@ class Monitor:
         )
 
     def report(self, event: Event) -> None:
-        """Take an event of a scan."""
+        """Report an event of a scan."""
         self._reporter(event)
         log_event(event)
 
     def stream_started(self) -> None:
-        """Count a stream in."""
+        """Count a started stream."""
         self._streams.inc()
 
     def stream_ended(self) -> None:
-        """Count a stream out."""
+        """Count an ended stream."""
         self._streams.dec()
 
     def record(self, access: Access) -> None:
@@ -97,7 +97,7 @@ class Monitor:
             _access.info(msgspec.json.encode(line).decode())
 
     def text(self) -> bytes:
-        """All metrics in Prometheus' text format, of all workers where there are several."""
+        """Return the metrics of all workers in the Prometheus text format."""
         if _MULTIPROCESS in os.environ:
             merged = CollectorRegistry()
             MultiProcessCollector(merged)  # type: ignore[no-untyped-call]

@@ -1,4 +1,4 @@
-"""The HTTP interface described in OpenAPI 3.1; the form of a request is that of the wire."""
+"""Describes the HTTP interface in OpenAPI 3.1, with the JSON schema of the wire format."""
 
 import json
 from functools import cache
@@ -13,14 +13,14 @@ SCHEMA_PATH = Path(__file__).with_name("request.schema.json")
 
 @cache
 def request_schema() -> dict[str, Any]:
-    """The JSON schema of a request."""
+    """Return the JSON schema of a request."""
     schema: dict[str, Any] = json.loads(SCHEMA_PATH.read_text(encoding="utf-8"))
     return schema
 
 
 @cache
 def describe_api() -> dict[str, Any]:
-    """The description of all paths."""
+    """Return the OpenAPI description of all paths."""
     return {
         "openapi": "3.1.0",
         "info": {
@@ -122,7 +122,7 @@ def _responses(refused: tuple[int, ...], *media: str) -> dict[str, Any]:
 
 
 def _inlined(schema: dict[str, Any]) -> dict[str, Any]:
-    """A schema that finds its parts where OpenAPI keeps them."""
+    """Return a schema whose references point to OpenAPI's components."""
     text = json.dumps({k: v for k, v in schema.items() if k not in {"$schema", "$defs"}})
     moved: dict[str, Any] = json.loads(text.replace("#/$defs/", "#/components/schemas/"))
     return moved

@@ -1,4 +1,4 @@
-"""The last message of an answer: whether it is whole, how much there was, and what it took."""
+"""The last message of an answer: whether it is complete, its count and its metrics."""
 
 from enum import StrEnum
 from typing import Any
@@ -12,25 +12,25 @@ class Ending(StrEnum):
     """How an answer ended."""
 
     COMPLETE = "complete"
-    """Everything that was asked for was sent."""
+    """Everything requested was sent."""
     LIMIT = "limit"
-    """As much as the limit allows was sent; there may be more."""
+    """The limit was reached; there may be more."""
 
 
 class Outcome(msgspec.Struct, frozen=True, kw_only=True):
-    """What a client gets after the last file or row. Without it, an answer is not whole."""
+    """Follows the last file or row. An answer without it is incomplete."""
 
     ending: Ending
     kind: str
     table: str
     version: int
     count: int
-    """The files or rows that were sent."""
+    """The number of files or rows sent."""
     metrics: dict[str, Any] = {}
-    """What the scan took, by name."""
+    """The metrics of the scan, by name."""
 
     def encode(self) -> bytes:
-        """The outcome as JSON."""
+        """Encode the outcome as JSON."""
         return msgspec.json.encode(self)
 
 
@@ -42,5 +42,5 @@ class Refusal(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, error: HeadraceError, message: str) -> "Refusal":
-        """The refusal that tells of an error, in a text that is fit for clients."""
+        """Return the refusal for an error, with a text that clients may see."""
         return cls(code=error.code, message=message)

@@ -1,8 +1,8 @@
-"""Messages of a useful size at the right time: the first file at once, then by size or by clock.
+"""Turns the batches of a scan into messages of a useful size, sent without much delay.
 
-Batches enter as a scan finds them; messages leave as a consumer asks for them. Small batches are
-joined, large ones are cut. A slow consumer holds the scan back. A consumer that waits checks every
-few milliseconds whether the answer is still wanted.
+Batches enter as a scan produces them; messages leave as a consumer asks for them. The first batch
+is sent at once. Later ones are joined until they reach a size or an age; large ones are cut. A slow
+consumer applies backpressure to the scan. A waiting consumer runs its check every few milliseconds.
 """
 
 import time
@@ -17,7 +17,7 @@ from headrace.errors import ReaderClosedError
 from headrace.scan.reader import BatchReader
 
 _CHECK_S = 0.01
-"""How often a consumer that waits runs its check."""
+"""How often a waiting consumer runs its check."""
 
 
 class Pace(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,29 +28,29 @@ class Pace(msgspec.Struct, frozen=True, kw_only=True):
     delay_s: float = 0.05
     """A smaller one is sent when its oldest row has waited this long."""
     size_bytes: int = 2 << 20
-    """Larger messages are cut. Many gRPC clients refuse more than 4 MiB unless told otherwise."""
+    """Larger messages are cut. By default, many gRPC clients refuse more than 4 MiB."""
 
 
 class Stoppable(Protocol):
     """Record batches that another thread can stop."""
 
     def __next__(self) -> pa.RecordBatch:
-        """The next batch."""
+        """Return the next batch."""
 
     def stop(self) -> None:
-        """Let the reading end soon, without waiting for it."""
+        """Ask the read to end soon, without waiting for it."""
 
     def close(self) -> None:
         """Stop, and release everything."""
 
 
 class BackgroundBatches(BatchReader[pa.RecordBatch]):
-    """Batches that a background thread reads. Stopping them stops their source as well."""
+    """Reads batches in a background thread. Stopping it also stops the source."""
 
     def __init__(
         self, batches: Stoppable, *, to_async: Callable[[Any], AsyncIterator[Any]] | None = None
     ) -> None:
-        """Prepare; nothing is read before the first batch is asked for."""
+        """Prepare; the first `next` starts the read."""
         self._batches = batches
 
         def read() -> Generator[pa.RecordBatch, None, None]:
@@ -66,7 +66,7 @@ class BackgroundBatches(BatchReader[pa.RecordBatch]):
         super().__init__(read(), to_async=to_async)
 
     def stop(self) -> None:
-        """Let the reading end, without waiting for it."""
+        """Ask the read to end, without waiting for it."""
         super().stop()
         self._batches.stop()
 
@@ -76,10 +76,10 @@ class BackgroundBatches(BatchReader[pa.RecordBatch]):
 
 
 class PacedMessages:
-    """The batches of a scan as messages. One thread consumes it; any thread may stop it."""
+    """Turns the batches of a scan into messages. One thread consumes it; any thread may stop it."""
 
     def __init__(self, batches: BatchReader[pa.RecordBatch], *, pace: Pace | None = None) -> None:
-        """Prepare; nothing is read before the first message is asked for."""
+        """Prepare; the first `next_message` starts the read."""
         self._pace = pace or Pace()
         self._batches = batches
         self._pending: list[pa.RecordBatch] = []
@@ -97,7 +97,7 @@ class PacedMessages:
             check: Called before each wait, at least every 10 ms; it raises to give up.
 
         Raises:
-            HeadraceError: the scan failed; the messages before the failure come first.
+            HeadraceError: the scan failed; messages before the failure are returned first.
         """
         while not self._ready:
             check()
@@ -112,15 +112,15 @@ class PacedMessages:
         return self._ready.popleft()
 
     def stop(self) -> None:
-        """Let the scan end soon; a waiting consumer gets `ReaderClosedError`."""
+        """Ask the scan to end soon; a waiting consumer gets `ReaderClosedError`."""
         self._batches.stop()
 
     def close(self) -> None:
-        """Stop, and wait until nothing is open any more."""
+        """Stop, and wait until everything is closed."""
         self._batches.close()
 
     def _receive(self) -> None:
-        """Wait a moment for the next batch."""
+        """Wait briefly for the next batch."""
         try:
             batch = self._batches.next_within(self._wait_s())
         except StopIteration:

@@ -1,7 +1,7 @@
-"""How records are written over HTTP: an Arrow stream, or a JSON object a line.
+"""The record formats of HTTP: an Arrow stream, or one JSON object per line.
 
-Record batches and an outcome enter; bytes leave. What breaks off looks broken off: JSON lines end
-with an error instead of an outcome, and an Arrow stream has no end.
+Record batches and an outcome enter; bytes leave. An answer that fails is visibly incomplete: JSON
+lines end with an error instead of an outcome, and an Arrow stream lacks its end marker.
 """
 
 from abc import ABC, abstractmethod
@@ -20,13 +20,13 @@ _ANY = {"*/*", "application/*"}
 
 
 class RecordFormat(ABC):
-    """One way to write an answer."""
+    """Encodes an answer."""
 
     media_type: str
 
     @abstractmethod
     def begin(self, schema: pa.Schema) -> bytes:
-        """What comes before the first batch."""
+        """Return the bytes before the first batch."""
 
     @abstractmethod
     def write(self, batch: pa.RecordBatch) -> bytes:

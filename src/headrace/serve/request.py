@@ -1,8 +1,8 @@
-"""The wire form of a request: what a client asks of a server, or of the C library, as JSON.
+"""The wire format of a request to a server or to the C library: JSON.
 
-JSON enters; a `WireRequest` leaves, or an error that says what is wrong. The form has a number,
-unknown keys are errors, and `request.schema.json` beside this module describes it for other
-languages.
+JSON enters; a `WireRequest` leaves, or an error that says what is wrong. The format has a version
+number, and unknown keys are errors. `request.schema.json`, next to this module, describes it for
+other languages.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from headrace.scan.options import ScanOptions, Strategy, Tripwire
 from headrace.serve.condition import parse_condition
 
 FORM: Literal[1] = 1
-"""The number of this form; a change that an old client would notice raises it."""
+"""The version of this format; a change that an old client would notice increments it."""
 MAX_REQUEST_BYTES = 64 << 10
 MAX_ENDPOINTS = 64
 
@@ -28,7 +28,7 @@ _Count: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=(1 << 63) - 1)]
 class WireOptions(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
 ):
-    """The options of a scan that a client may set, each within bounds that a server can afford."""
+    """The scan options that a client may set, each within bounds that a server can afford."""
 
     tripwire: Tripwire | None = None
     fallback: Fallback | None = None
@@ -41,7 +41,7 @@ class WireOptions(
     batches_ahead: Annotated[int, msgspec.Meta(ge=1, le=8)] | None = None
 
     def overrides(self) -> dict[str, Any]:
-        """Those that were given, by name."""
+        """Return the options that are set, by name."""
         given = {name: getattr(self, name) for name in self.__struct_fields__}
         return {name: value for name, value in given.items() if value is not None}
 
@@ -49,23 +49,23 @@ class WireOptions(
 class WireRequest(
     msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, omit_defaults=True
 ):
-    """One request, as far as its form goes; whether the table has such columns is asked later."""
+    """One well-formed request; whether the table has its columns is checked later."""
 
     form: Literal[1] = FORM
     table: Annotated[str, msgspec.Meta(min_length=1, max_length=4096)]
-    """A name that the server knows; for the C library the address of the table."""
+    """The name of a served table; for the C library, the address of the table."""
     kind: Kind = "files"
     where: msgspec.Raw = msgspec.Raw(b"null")
     """A SQL condition as text, or a predicate as an object."""
     limit: _Count | None = None
-    """The most files or rows; 0, as none, means all."""
+    """The maximum number of files or rows; 0 or None means all."""
     version: _Count | None = None
     as_of: Annotated[str, msgspec.Meta(min_length=1, max_length=100)] | None = None
     strategy: Strategy | None = None
     columns: Annotated[tuple[str, ...], msgspec.Meta(max_length=10_000)] | None = None
     options: WireOptions = WireOptions()
     endpoints: Annotated[int, msgspec.Meta(ge=1, le=MAX_ENDPOINTS)] = 1
-    """Into how many streams the files may be divided."""
+    """The number of streams that the files may be divided into."""
 
     @property
     def condition(self) -> str | None:
@@ -87,17 +87,17 @@ class WireRequest(
 
     @property
     def most(self) -> int | None:
-        """The limit, where there is one."""
+        """The limit, or None if there is none."""
         return self.limit or None
 
     @property
     def scan_overrides(self) -> dict[str, Any]:
-        """The options of a scan of files, by name."""
+        """The options of a file scan, by name."""
         return self._overrides(ScanOptions)
 
     @property
     def row_overrides(self) -> dict[str, Any]:
-        """The options of a reading of rows, by name."""
+        """The options of a row read, by name."""
         return self._overrides(RowOptions)
 
     def _overrides(self, kind: type[ScanOptions]) -> dict[str, Any]:
@@ -111,19 +111,19 @@ class WireRequest(
         return given
 
     def encode(self) -> bytes:
-        """The request as JSON."""
+        """Encode the request as JSON."""
         return msgspec.json.encode(self)
 
 
 def decode_request(content: bytes | str, *, kind: Kind | None = None) -> WireRequest:
-    """Read a request.
+    """Decode and check a request.
 
     Args:
         content: The JSON text.
-        kind: What the place that it was sent to is for; the request must not say otherwise.
+        kind: The kind that the endpoint serves; the request must not name another one.
 
     Raises:
-        MalformedRequestError: it is not in the wire form.
+        MalformedRequestError: it is not in the wire format.
         RequestTooLargeError: it is too long.
     """
     if len(content) > MAX_REQUEST_BYTES:
@@ -139,7 +139,7 @@ def decode_request(content: bytes | str, *, kind: Kind | None = None) -> WireReq
 
 
 def checked(request: WireRequest) -> WireRequest:
-    """The request, if its parts fit together.
+    """Return the request if its fields are consistent.
 
     Raises:
         MalformedRequestError: they do not.
@@ -167,10 +167,10 @@ def make_request(  # noqa: PLR0913  (one parameter a key)
     overrides: dict[str, Any] | None = None,
     endpoints: int = 1,
 ) -> WireRequest:
-    """A request from Python's values, for clients.
+    """Build a request from Python values, for clients.
 
     Raises:
-        MalformedRequestError: a value is outside of what the wire form holds.
+        MalformedRequestError: the wire format cannot hold a value.
     """
     options = dict(overrides or {})
     strategy = options.pop("strategy", None)

@@ -1,7 +1,7 @@
-"""Which tables a server has: everything below its roots, by name and never by a client's path.
+"""Maps table names to addresses below the served roots, never by a path from a client.
 
-Words such as `lake=/data/lake` enter; the address of the table `lake/events` leaves, or an error
-that does not tell whether there is something else at that place.
+Roots such as `lake=/data/lake` enter. The address of the table `lake/events` leaves, or an error
+that does not reveal whether anything else exists there.
 """
 
 import os
@@ -22,30 +22,30 @@ _LISTED_TABLES = 10_000
 
 
 class Root(msgspec.Struct, frozen=True, kw_only=True):
-    """A name, and the address below which its tables are; it may be a table itself."""
+    """A name and the address that holds its tables; the address may be a table itself."""
 
     name: str
     uri: str
 
     @property
     def is_local(self) -> bool:
-        """Whether it is a folder of this machine."""
+        """Whether it is a local folder."""
         return scheme_of(self.uri) == "file"
 
 
 class Roots:
-    """The roots of a server."""
+    """Resolves and lists the tables below a server's roots."""
 
     def __init__(self, roots: Sequence[Root]) -> None:
-        """Take the roots; their names are unique."""
+        """Take the roots, which have unique names."""
         self._roots = {root.name: root for root in roots}
 
     @classmethod
     def parse(cls, words: Sequence[str]) -> "Roots":
-        """The roots of the command line, each NAME=URI.
+        """Parse the roots of the command line, each NAME=URI.
 
         Raises:
-            InvalidArgumentError: a word has another form, or a name stands twice.
+            InvalidArgumentError: a word is not NAME=URI, or a name is repeated.
         """
         roots: list[Root] = []
         for word in words:
@@ -64,24 +64,24 @@ class Roots:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Their names, in order."""
+        """The names of the roots, in order."""
         return tuple(self._roots)
 
     @property
     def local_folders(self) -> tuple[str, ...]:
-        """Those that are folders of this machine."""
+        """The addresses of the local roots."""
         return tuple(root.uri for root in self._roots.values() if root.is_local)
 
     @property
     def uris(self) -> tuple[str, ...]:
-        """Their addresses."""
+        """The addresses of all roots."""
         return tuple(root.uri for root in self._roots.values())
 
     def locate(self, table: str) -> str:
-        """The address of a table.
+        """Return the address of a table.
 
         Raises:
-            TableNotServedError: no root has such a table, or the name is not one.
+            TableNotServedError: the name is not valid, or not below a root.
         """
         name, *below = table.split("/")
         root = self._roots.get(name)
@@ -93,9 +93,9 @@ class Roots:
         return uri
 
     def tables(self) -> Iterator[str]:
-        """The names of the tables below the roots of this machine, by name; others are not listed.
+        """Yield the names of the tables below the local roots; other roots are not listed.
 
-        It looks four folders deep, and ends after 10,000 tables.
+        It searches four folders deep and stops after 10,000 tables.
         """
         found = 0
         for root in self._roots.values():
@@ -106,7 +106,7 @@ class Roots:
                     return
 
     def redact(self, text: str) -> str:
-        """A text without the addresses of the roots: their names stand in their places."""
+        """Replace the addresses of the roots in a text by their names."""
         for root in sorted(self._roots.values(), key=lambda root: -len(root.uri)):
             text = text.replace(root.uri, root.name)
         return text

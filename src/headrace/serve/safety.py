@@ -1,7 +1,7 @@
-"""A guard on what leaves: a log may name files anywhere, and a server tells of its own only.
+"""Keeps a server from naming files outside its roots, although a log may name files anywhere.
 
-Batches of live files enter and leave unchanged, unless one of them names a file or a deletion
-vector outside of the served roots.
+Batches of live files enter. A batch that names a file or a deletion vector outside the served
+roots raises an error.
 """
 
 from collections.abc import Sequence
@@ -14,23 +14,23 @@ from headrace.errors import UnsafePathError
 from headrace.storage.location import resolve
 
 _DOUBTFUL = r"^(/|[A-Za-z][A-Za-z0-9+.\-]*:|%)|(^|/)\.\.(/|$)|%(2[eEfF]|[01]|7[fF])"
-"""Matches paths that are absolute or climb, also once decoded, and escaped control characters."""
+"""Matches absolute paths, paths with `..` (even escaped), and escaped control characters."""
 _SLASH_AND_DOT = int.from_bytes(b"/.", "little")
 
 
 class FileGuard:
-    """Checks where the files of one table lie."""
+    """Checks the locations of the files of one table."""
 
     def __init__(self, root: str, *, allowed: Sequence[str]) -> None:
-        """Take the address of the table, and those below which its files may lie."""
+        """Take the address of the table, and the prefixes that its files may have."""
         self._root = root
         self._prefixes = tuple(f"{prefix.rstrip('/')}/" for prefix in (root, *allowed))
 
     def check(self, batch: pa.RecordBatch) -> None:
-        """Look at the addresses of a batch.
+        """Check the addresses of a batch.
 
         Raises:
-            UnsafePathError: one of them is outside.
+            UnsafePathError: a file is outside the allowed roots.
         """
         names = batch.schema.names
         if "uri" in names:
@@ -60,9 +60,10 @@ class FileGuard:
 
 
 def _some_are_doubtful(paths: pa.StringArray) -> bool:
-    """Whether the regular expression may match: it takes five times as long, and seldom does.
+    """Return whether the regular expression may match.
 
     True if a path begins with a slash or two dots, has a dot after a slash, a colon, or an escape.
+    The regular expression takes five times as long as this check and seldom matches.
     """
     if any(pc.any(pc.starts_with(paths, first)).as_py() for first in ("/", "..")):
         return True
@@ -75,7 +76,7 @@ def _some_are_doubtful(paths: pa.StringArray) -> bool:
         return True
     if len(content) < len(b"/."):
         return False
-    return any(  # two letters at a time, once from each of the first two
+    return any(  # compares byte pairs, at even and at odd offsets
         (np.frombuffer(content, "<u2", (len(content) - start) // 2, start) == _SLASH_AND_DOT).any()
         for start in (0, 1)[: len(content) - 1]
     )

@@ -1,7 +1,7 @@
-"""A server that runs: Flight and HTTP over one service, until it is told to drain.
+"""Runs a server: Flight and HTTP over one service.
 
-Settings enter. Both halves listen when `RunningServer` is made. SIGTERM lets streams end, for a
-while, and takes no new ones.
+Settings enter. Both endpoints listen once `RunningServer` is constructed. On SIGTERM the server
+refuses new streams and gives running ones a limited time to end.
 """
 
 import logging
@@ -36,13 +36,13 @@ _START_S = 10.0
 
 
 class RunningServer:
-    """One process of a server: it listens from here on."""
+    """One process of a server, which listens from its construction on."""
 
     def __init__(self, settings: ServerSettings, *, ticket_key: bytes | None = None) -> None:
-        """Start both halves.
+        """Start both endpoints.
 
         Raises:
-            InvalidArgumentError: a setting is wrong, or an address cannot be listened at.
+            InvalidArgumentError: a setting is wrong, or an address cannot be bound.
         """
         settings.check()
         self.settings = settings
@@ -58,7 +58,7 @@ class RunningServer:
             self._flight = FlightEndpoint(
                 f"{scheme}://{settings.flight_address}", self.service, tls=tls
             )
-        except Exception as error:  # Arrow has no one type for an address that is taken
+        except Exception as error:  # Arrow has no single error type for an address in use
             reason = f"{settings.flight_address}: {error}"
             raise InvalidArgumentError(argument="--flight-listen", reason=reason) from error
         self.flight_port: int = self._flight.port
@@ -102,9 +102,9 @@ class RunningServer:
             time.sleep(0.002)
 
     def drain(self) -> int:
-        """Take no new request, let streams end, stop those that do not, and stop listening.
+        """Refuse new requests, wait for streams to end, stop the rest, and stop listening.
 
-        Returns how many streams were stopped.
+        Returns the number of streams that were stopped.
         """
         stopped = self.service.slots.drain(patience_s=self.settings.drain_s)
         self._http.should_exit = True
@@ -127,10 +127,10 @@ class RunningServer:
 
 
 def run_server(settings: ServerSettings) -> None:
-    """Serve until SIGTERM or Ctrl-C; the command line waits here.
+    """Serve until SIGTERM or Ctrl-C; blocks the calling thread.
 
     Raises:
-        InvalidArgumentError: a setting is wrong, or an address cannot be listened at.
+        InvalidArgumentError: a setting is wrong, or an address cannot be bound.
     """
     settings.check()
     if settings.workers > 1:
@@ -161,9 +161,9 @@ def _serve(settings: ServerSettings, *, ticket_key: bytes | None) -> None:
 
 
 def _run_workers(settings: ServerSettings) -> None:
-    """Run several processes that share the HTTP port and the key of tickets.
+    """Run several processes that share the HTTP port and the ticket key.
 
-    Each has a Flight port of its own.
+    Each process has its own Flight port.
     """
     key = settings.read_ticket_key() or secrets.token_bytes(32)
     with tempfile.TemporaryDirectory(prefix="headrace-metrics-") as folder:
@@ -182,7 +182,7 @@ def _run_workers(settings: ServerSettings) -> None:
             worker.start()
         while not leaving.wait(0.2) and all(worker.is_alive() for worker in workers):
             pass
-        for worker in workers:  # also where one has died: all start again together
+        for worker in workers:  # also if one has died: all restart together
             if worker.is_alive():
                 worker.terminate()
         for worker in workers:
@@ -192,7 +192,7 @@ def _run_workers(settings: ServerSettings) -> None:
 
 
 def _set_up_logging(settings: ServerSettings) -> None:
-    """Log to standard error; an access line is JSON, and stands alone."""
+    """Log to standard error; an access line is plain JSON without a prefix."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s")
     logging.getLogger("uvicorn").setLevel(logging.WARNING)
     access = logging.getLogger("headrace.access")

@@ -1,6 +1,6 @@
-"""The heart of a server, the same for Flight and HTTP: requests in, answers out.
+"""The protocol-independent core of a server, shared by Flight and HTTP.
 
-It knows neither protocol. A request and its caller enter; a description or an answer leaves.
+A request and its caller enter; a description or an answer leaves.
 """
 
 import logging
@@ -33,14 +33,14 @@ CANCELLED = "CANCELLED"
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """What one process of a server takes on."""
+    """The limits of one server process."""
 
     max_streams: int = 256
-    """The most answers that are streamed at once."""
+    """The maximum number of concurrent streams."""
     deadline_s: float = 3600.0
-    """The longest that one may take."""
+    """The maximum duration of a stream."""
     drain_s: float = 30.0
-    """How long those that run may go on when the server shuts down."""
+    """How long running streams may continue when the server shuts down."""
 
 
 class Description(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,7 +52,7 @@ class Description(msgspec.Struct, frozen=True, kw_only=True):
     protocol: Protocol
     metadata: Metadata
     not_evaluated: tuple[str, ...] = ()
-    """The parts of the condition that rule out no file."""
+    """The parts of the condition that cannot prune files."""
 
 
 class Service:
@@ -68,7 +68,7 @@ class Service:
         monitor: Monitor | None = None,
         pace: Pace | None = None,
     ) -> None:
-        """Put a service together; no table is opened."""
+        """Assemble a service without opening a table."""
         self.roots = roots
         self.tokens = tokens or Tokens()
         self.tickets = tickets or TicketSigner()
@@ -83,7 +83,7 @@ class Service:
         self._pace = pace
 
     def describe(self, request: WireRequest) -> tuple[Description, pa.Schema]:
-        """The snapshot that a request is about, and the schema of its answer.
+        """Return the description of a request's snapshot, and the schema of its answer.
 
         Raises:
             HeadraceError: the request cannot be answered.
@@ -102,7 +102,7 @@ class Service:
         return description, answer.schema
 
     def open(self, request: WireRequest) -> Answer:
-        """An answer to a request, of which nothing is read yet.
+        """Return the answer to a request, without reading anything yet.
 
         Raises:
             HeadraceError: the request cannot be answered.
@@ -111,7 +111,7 @@ class Service:
         return self._answer(request, self._catalog.snapshot(request))
 
     def issue(self, request: WireRequest, description: Description, *, caller: str) -> list[bytes]:
-        """The tickets of a flight: one an endpoint, all for the version that was described."""
+        """Return one ticket per endpoint of a flight, all for the described version."""
         pinned = msgspec.structs.replace(request, version=description.version, as_of=None)
         return [
             self.tickets.issue(pinned, table_id=description.metadata.id, part=part, caller=caller)
@@ -119,11 +119,11 @@ class Service:
         ]
 
     def redeem(self, ticket: bytes, *, caller: str) -> Answer:
-        """The answer that a ticket stands for.
+        """Return the answer that a ticket grants.
 
         Raises:
-            InvalidTicketError, TicketExpiredError: the ticket is worth nothing.
-            HeadraceError: the request cannot be answered any more.
+            InvalidTicketError, TicketExpiredError: the ticket is not valid.
+            HeadraceError: the request can no longer be answered.
         """
         self.slots.refuse_when_draining()
         found: Ticket = self.tickets.check(ticket, caller=caller)
@@ -139,14 +139,14 @@ class Service:
 
     @contextmanager
     def recorded(self, access: Access) -> Iterator[None]:
-        """For the time of a request: however it ends, it is counted and logged."""
+        """Count and log the request that runs in this context, however it ends."""
         start = time.monotonic()
         try:
             yield
         except HeadraceError as error:
             access.status = error.code
             if isinstance(error, RequestTooLargeError):
-                self.slots.release_memory()  # gRPC held all of it before anyone could refuse it
+                self.slots.release_memory()  # gRPC buffered all of it before it could be refused
             raise
         except (GeneratorExit, Cancelled):
             access.status = CANCELLED
@@ -160,9 +160,9 @@ class Service:
 
     @contextmanager
     def streaming(self, answer: Answer, access: Access) -> Iterator[Callable[[], None]]:
-        """For the time of a stream: it has a slot, and everything is let go at its end.
+        """Hold a slot for the stream that runs in this context, and release everything at its end.
 
-        It gives a check that raises when the stream has had its time.
+        Yields a check that raises when the stream exceeds its deadline.
         """
         access.kind, access.table = answer.request.kind, answer.request.table
         access.version = answer.version
@@ -172,11 +172,11 @@ class Service:
                 yield check
             finally:
                 access.count, access.first_ms = answer.count, answer.first_ms
-                answer.stop()  # its thread lets go of everything, and nobody waits for that
+                answer.stop()  # its thread releases everything in the background
                 self.monitor.stream_ended()
 
     def refusal(self, error: BaseException) -> Refusal:
-        """What a client hears of an error: never an address, and nothing of a fault of ours."""
+        """Return what a client may see of an error: no addresses, no internal failures."""
         if isinstance(error, HeadraceError):
             return Refusal.of(error, self.roots.redact(str(error)))
         _logger.error("a request failed", exc_info=error)

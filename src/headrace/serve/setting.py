@@ -1,4 +1,4 @@
-"""What a server is told at its start, checked: addresses, files of secrets, limits."""
+"""The settings of a server and their checks: addresses, secret files, limits."""
 
 import ipaddress
 import re
@@ -19,17 +19,17 @@ _LARGEST_PORT = 65_535
 
 
 class Address(msgspec.Struct, frozen=True):
-    """Where to listen."""
+    """A host and port to listen on."""
 
     host: str
     port: int
 
     @classmethod
     def parse(cls, text: str, *, argument: str) -> "Address":
-        """An address such as `0.0.0.0:50051` or `[::]:50051`; port 0 means any free one.
+        """Parse an address such as `0.0.0.0:50051` or `[::]:50051`; port 0 means any free port.
 
         Raises:
-            InvalidArgumentError: it is not one.
+            InvalidArgumentError: it is not a valid address.
         """
         match = _ADDRESS.fullmatch(text)
         if match is None or int(match["port"]) > _LARGEST_PORT:
@@ -51,14 +51,14 @@ class Address(msgspec.Struct, frozen=True):
 
 
 class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that `headrace serve` takes."""
+    """The settings of `headrace serve`."""
 
     roots: tuple[str, ...]
-    """NAME=URI words."""
+    """The roots, each NAME=URI."""
     listen: str = DEFAULT_LISTEN
-    """Where HTTP listens."""
+    """The HTTP address."""
     flight_listen: str | None = None
-    """Where Flight listens; by default one port above."""
+    """The Flight address; by default one port above HTTP."""
     token_file: Path | None = None
     ticket_key_file: Path | None = None
     tls_cert: Path | None = None
@@ -69,32 +69,33 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
     drain_s: float = 30.0
     workers: int = 1
     access_log: bool = False
-    """Whether a line is logged for each request."""
+    """Whether to log a line for each request."""
 
     @property
     def http_address(self) -> Address:
-        """Where HTTP listens."""
+        """The parsed HTTP address."""
         return Address.parse(self.listen, argument="--listen")
 
     @property
     def flight_address(self) -> Address:
-        """Where Flight listens."""
+        """The parsed Flight address."""
         if self.flight_listen is not None:
             return Address.parse(self.flight_listen, argument="--flight-listen")
         http = self.http_address
         return Address(http.host, http.port + 1 if http.port else 0)
 
     def for_worker(self, number: int) -> "ServerSettings":
-        """The settings of one of several workers, from 0: they share HTTP, but not Flight's port.
+        """Return the settings of a worker, counted from 0.
 
-        Arrow's Flight server takes a port for itself alone.
+        Workers share the HTTP port. Each has its own Flight port, since Arrow's Flight server cannot
+        share one.
         """
         flight = self.flight_address
         own = Address(flight.host, flight.port + number)
         return msgspec.structs.replace(self, flight_listen=str(own))
 
     def limits(self) -> Limits:
-        """The limits of each worker."""
+        """Return the limits of each worker."""
         return Limits(
             max_streams=-(-self.max_streams // self.workers),
             deadline_s=self.deadline_s,
@@ -102,15 +103,15 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def read_tokens(self) -> Tokens:
-        """The callers, if there is a file of them."""
+        """Read the token file, if one is set."""
         return Tokens() if self.token_file is None else Tokens.read(self.token_file)
 
     def read_ticket_key(self) -> bytes | None:
-        """The key of tickets, if there is a file with one."""
+        """Read the ticket key, if a file is set."""
         return None if self.ticket_key_file is None else read_ticket_key(self.ticket_key_file)
 
     def read_tls(self) -> TlsFiles | None:
-        """The certificates, if there are any.
+        """Read the certificates, if any are set.
 
         Raises:
             InvalidArgumentError: one is missing, or cannot be read.
@@ -130,10 +131,11 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
             raise InvalidArgumentError(argument="--tls-cert", reason=str(error)) from error
 
     def check(self) -> None:
-        """Refuse what cannot be, or what nobody should do unawares.
+        """Refuse settings that are impossible or unsafe.
 
         Raises:
-            InvalidArgumentError: a setting is wrong, or strangers could read the tables.
+            InvalidArgumentError: a setting is wrong, or anonymous callers on other machines could
+                read the tables.
         """
         Roots.parse(self.roots)
         addresses = (self.http_address, self.flight_address)
@@ -155,7 +157,7 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
         self.read_ticket_key()
 
     def _check_ports(self) -> None:
-        """Refuse ports that several workers cannot have."""
+        """Refuse ports that cannot work with several workers."""
         http, flight = self.http_address, self.flight_address
         if not http.port or not flight.port:
             reason = "several workers share a port, so name one"

@@ -1,8 +1,8 @@
-"""One endpoint's share of a table's files, so that several clients read one flight in parallel.
+"""Divides the files of a scan among endpoints, so that several clients read one flight in parallel.
 
-Every share replays the commits, which fills the seen set; the first share also gives their files.
-The leaves of the checkpoint are dealt among the shares. Together they give every file once, and
-no share needs to know what another one found.
+Every share replays the commits, which fills the seen set; the first share also returns their
+files. The leaves of the checkpoint are distributed among the shares. Together the shares return
+every file once, without communicating.
 """
 
 from collections.abc import Generator, Iterator, Sequence
@@ -24,10 +24,10 @@ from headrace.scan.scan import Scan
 
 
 class Share(msgspec.Struct, frozen=True, kw_only=True):
-    """Which share of how many."""
+    """One share of a divided scan."""
 
     part: int
-    """From 0."""
+    """The number of this share, from 0."""
     parts: int
 
 
@@ -39,13 +39,13 @@ def open_share(
     reading: ExecutionContext,
     columns: Sequence[str],
 ) -> BatchReader[pa.RecordBatch]:
-    """The files of one share as record batches, read in a thread that stays ahead.
+    """Return the files of one share as record batches, read ahead by a thread.
 
     Args:
-        scan: What to divide; it has no limit.
-        share: Which part to give.
-        executor: What executes the plans.
-        reading: How to read, where to count, and what calls it off.
+        scan: The scan to divide, which has no limit.
+        share: The share to return.
+        executor: Executes the plans.
+        reading: The settings, counters and cancellation of the read.
         columns: The columns of the batches.
     """
     run = _ShareRun(share, executor=executor.bound(reading), reading=reading)
@@ -62,7 +62,7 @@ def open_share(
 
 
 class _ShareRun:
-    """The machine of a scan, of which one share is given."""
+    """Runs the phases of a scan, and yields the batches of one share."""
 
     def __init__(self, share: Share, *, executor: Executor, reading: ExecutionContext) -> None:
         self._share = share
@@ -70,7 +70,7 @@ class _ShareRun:
         self._cancellation = reading.cancellation
 
     def drive(self, phase: Phase[ScanOutcome]) -> Iterator[ActionBatch]:
-        """The batches of this share, from a phase to the end."""
+        """Yield the batches of this share, from `phase` to the end."""
         while not isinstance(phase, Terminus):
             if isinstance(phase, Consume):
                 phase = self._consume(phase)

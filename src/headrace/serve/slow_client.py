@@ -1,4 +1,4 @@
-"""An HTTP protocol for uvicorn that does not wait for clients who send their headers slowly."""
+"""An HTTP protocol for uvicorn that drops clients that send their headers too slowly."""
 
 import asyncio
 from typing import Any
@@ -6,21 +6,21 @@ from typing import Any
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 HEADERS_S = 10.0
-"""How long a client may take from its first contact to the end of its headers."""
+"""The time that a client may take from connecting to the end of its headers."""
 
 
 class PatientlessProtocol(H11Protocol):
-    """uvicorn's protocol, with a limit on the time that headers may take."""
+    """uvicorn's protocol with a timeout for headers."""
 
     _timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: Any) -> None:
-        """Start to wait for the headers of the first request."""
+        """Start the timeout for the headers of the first request."""
         super().connection_made(transport)
         self._start_waiting()
 
     def data_received(self, data: bytes) -> None:
-        """Stop waiting when the headers are complete; begin anew with the next request."""
+        """Stop the timeout when the headers are complete; restart it with the next request."""
         if self._timer is None and not self._is_answering():
             self._start_waiting()
         super().data_received(data)
@@ -28,12 +28,12 @@ class PatientlessProtocol(H11Protocol):
             self._stop_waiting()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Wait for nothing any more."""
+        """Stop the timeout."""
         self._stop_waiting()
         super().connection_lost(exc)
 
     def _is_answering(self) -> bool:
-        cycle: Any = self.cycle  # None before the first request, whatever its type says
+        cycle: Any = self.cycle  # None before the first request, despite its declared type
         return cycle is not None and not cycle.response_complete
 
     def _start_waiting(self) -> None:

@@ -1,7 +1,7 @@
-"""How many streams run at once, and how long: slots, a deadline, and the way to shut down.
+"""Limits the number and duration of streams, and drains them on shutdown.
 
-Streams enter, and leave their slot when they end. One that is overdue is stopped by a watchman,
-since a client that reads nothing keeps its own thread waiting in the network.
+A stream holds a slot until it ends. A watchdog thread stops overdue streams, since the thread of
+a client that reads nothing is blocked in the network.
 """
 
 import threading
@@ -18,7 +18,7 @@ _RELEASE_S = 1.0
 
 
 class StreamSlots:
-    """The streams of a server."""
+    """The running streams of a server."""
 
     def __init__(
         self, *, max_streams: int, deadline_s: float, release: Callable[[], object] = lambda: None
@@ -26,8 +26,8 @@ class StreamSlots:
         """Start without a stream.
 
         Args:
-            max_streams: The most streams at once.
-            deadline_s: The longest that one may take.
+            max_streams: The maximum number of concurrent streams.
+            deadline_s: The maximum duration of a stream.
             release: Returns unused memory to the system. It is called after streams have ended,
                 at most once a second.
         """
@@ -44,16 +44,16 @@ class StreamSlots:
 
     @property
     def running(self) -> int:
-        """How many streams there are."""
+        """The number of running streams."""
         return len(self._running)
 
     @property
     def is_draining(self) -> bool:
-        """Whether no new stream is taken."""
+        """Whether new streams are refused."""
         return self._is_draining
 
     def refuse_when_draining(self) -> None:
-        """Do nothing, unless the server is shutting down.
+        """Raise if the server is shutting down.
 
         Raises:
             ServerDrainingError: it is.
@@ -63,7 +63,7 @@ class StreamSlots:
 
     @contextmanager
     def taken(self, stop: Callable[[], None]) -> Iterator[Callable[[], None]]:
-        """A slot, and a check that raises when the stream has had its time.
+        """Hold a slot, and yield a check that raises when the stream exceeds its deadline.
 
         Args:
             stop: Stops the stream, from any thread.
@@ -88,9 +88,9 @@ class StreamSlots:
             self._start_watching()
 
     def drain(self, *, patience_s: float) -> int:
-        """Take no new stream, wait for those that run, and stop those that take too long.
+        """Refuse new streams, wait for running ones, and stop those that take too long.
 
-        Returns how many were stopped.
+        Returns the number of streams that were stopped.
         """
         with self._changed:
             self._is_draining = True
@@ -128,7 +128,7 @@ class StreamSlots:
             raise DeadlineExceededError(deadline_s=self.deadline_s)
 
     def _watch(self) -> None:
-        """Stop what is overdue and release memory, as long as there is anything to do."""
+        """Stop overdue streams and release memory, until there is nothing left to do."""
         while True:
             with self._changed:
                 self._changed.wait(_WATCH_S)

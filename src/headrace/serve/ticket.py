@@ -1,7 +1,7 @@
-"""Tickets: what GetFlightInfo promises, signed, so that DoGet can trust it, for a while.
+"""Signed, expiring tickets that carry a pinned request from GetFlightInfo to DoGet.
 
-A request that is pinned to a version enters, with the caller that it was made for; bytes leave.
-Only a server with the same key takes them back, unchanged, in time, and from the same caller.
+A request pinned to a version enters, with its caller; bytes leave. A server accepts a ticket only
+if it has the same key and the ticket is unchanged, not expired, and presented by the same caller.
 """
 
 import hashlib
@@ -25,17 +25,17 @@ class Ticket(msgspec.Struct, frozen=True, kw_only=True):
     """One stream of a flight."""
 
     request: WireRequest
-    """The request, with the version that it was pinned to."""
+    """The request, pinned to a version."""
     table_id: str
-    """The id of the table at that time: another table at the same place is not it."""
+    """The id of the table when the ticket was issued, to detect another table at the same address."""
     part: int = 0
-    """Which of the request's endpoints this is, from 0."""
+    """The number of the endpoint, from 0."""
     caller: str
     expires_ms: int
 
     @property
     def parts(self) -> int:
-        """How many endpoints there are."""
+        """The number of endpoints."""
         return self.request.endpoints
 
 
@@ -48,15 +48,15 @@ class _Payload(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class TicketSigner:
-    """Makes tickets and checks them."""
+    """Issues and checks tickets."""
 
     def __init__(self, *, key: bytes | None = None, lifetime_s: float = 300.0) -> None:
-        """Take the key, by default a random one, and how long tickets live."""
+        """Take the key, by default a random one, and the lifetime of tickets."""
         self._key = key or secrets.token_bytes(_SHORTEST_KEY)
         self.lifetime_s = lifetime_s
 
     def issue(self, request: WireRequest, *, table_id: str, part: int, caller: str) -> bytes:
-        """A ticket for one part of a request."""
+        """Return a ticket for one part of a request."""
         payload = msgspec.json.encode(
             _Payload(
                 request=msgspec.Raw(request.encode()),
@@ -69,10 +69,10 @@ class TicketSigner:
         return _MAGIC + self._sign(payload) + payload
 
     def check(self, ticket: bytes, *, caller: str) -> Ticket:
-        """What a ticket says.
+        """Verify and decode a ticket.
 
         Raises:
-            InvalidTicketError: it was not made here, or not for this caller.
+            InvalidTicketError: it was not issued with this key, or not for this caller.
             TicketExpiredError: it is too old.
         """
         head = len(_MAGIC) + _SIGNATURE_BYTES
@@ -98,7 +98,7 @@ class TicketSigner:
 
 
 def read_ticket_key(path: Path) -> bytes:
-    """The key that several servers share, from a file.
+    """Read the key that several servers share from a file.
 
     Raises:
         InvalidArgumentError: it cannot be read, or is too short.

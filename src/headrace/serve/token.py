@@ -1,4 +1,4 @@
-"""Who asks: bearer tokens, known by name, compared in constant time, never shown.
+"""Authenticates callers by bearer token, compared in constant time and never shown.
 
 The lines of a token file enter, each `name:token`; the name of the caller leaves.
 """
@@ -18,20 +18,20 @@ _LINE = re.compile(r"(?P<name>[A-Za-z0-9][A-Za-z0-9_.\-]*):(?P<token>[\x21-\x7e]
 
 
 class Tokens:
-    """The callers that a server knows; without any, everybody is anonymous."""
+    """The tokens of the known callers; without any, every caller is anonymous."""
 
     def __init__(self, tokens: Mapping[str, str] | None = None) -> None:
-        """Take tokens by the name of their caller; only digests of them are kept."""
+        """Take tokens by caller name; only their digests are kept."""
         self._digests = {name: _digest(token) for name, token in (tokens or {}).items()}
 
     @property
     def are_required(self) -> bool:
-        """Whether a request must carry one."""
+        """Whether a request must carry a token."""
         return bool(self._digests)
 
     @classmethod
     def read(cls, path: Path) -> "Tokens":
-        """Read a token file; empty lines, and those that begin with #, say nothing.
+        """Read a token file; empty lines and lines that begin with # are ignored.
 
         Raises:
             InvalidArgumentError: it cannot be read, or a line is not `name:token`.
@@ -57,16 +57,16 @@ class Tokens:
         return cls(tokens)
 
     def identify(self, authorization: str | None) -> str:
-        """The caller that an `authorization` header names.
+        """Return the caller whose token an `authorization` header carries.
 
         Raises:
-            UnauthenticatedError: it names none.
+            UnauthenticatedError: it carries no known token.
         """
         if not self._digests:
             return ANONYMOUS
         scheme, _, token = (authorization or "").partition(" ")
         digest, caller = _digest(token.strip()), None
-        for name, known in self._digests.items():  # all of them, so that time tells nothing
+        for name, known in self._digests.items():  # compares all of them, so that the time reveals nothing
             if hmac.compare_digest(digest, known):
                 caller = name
         if caller is None or scheme.lower() != "bearer":

@@ -1,6 +1,6 @@
-"""The doors of this room for those who may not have its libraries: imported when they are used.
+"""Entry points that import the optional libraries of serving only when called.
 
-`connect` needs pyarrow alone. A server needs the extra `serve`.
+`connect` needs only pyarrow. A server needs the extra `serve`.
 """
 
 import os
@@ -22,20 +22,20 @@ def connect(
     """Connect to a Headrace server; its tables have the interface of local ones.
 
     Args:
-        location: `grpc://host:port` or `grpc+tls://host:port` of the server's Flight half, or the
-            `http://` or `https://` address of its HTTP half, which knows where the other is.
-        token: The bearer token that the server knows you by.
+        location: `grpc://host:port` or `grpc+tls://host:port` of the server's Flight endpoint, or
+            the `http://` or `https://` address of its HTTP endpoint, which reports the Flight port.
+        token: Your bearer token.
         tls_root_certs: The authority that signed the server's certificate, in PEM; by default
             those of the system.
-        cert_chain: Your own certificate in PEM, where the server wants one.
-        private_key: Its key.
+        cert_chain: Your client certificate in PEM, if the server requires one.
+        private_key: The key of the client certificate.
 
     Returns:
         A `headrace.serve.client.Connection`.
 
     Raises:
         InvalidArgumentError: `location` is not an address.
-        RemoteFailedError: the server's HTTP half was named, and does not answer.
+        RemoteFailedError: the HTTP endpoint was given and does not answer.
     """
     from headrace.serve.client import Connection  # noqa: PLC0415
 
@@ -49,15 +49,15 @@ def connect(
 
 
 def run_server(**settings: Any) -> None:
-    """Serve tables until the process is told to end; settings are those of `ServerSettings`.
+    """Serve tables until the process is asked to end; settings are those of `ServerSettings`.
 
     Raises:
         MissingExtraError: the extra `serve` is not installed.
         InvalidArgumentError: a setting is wrong.
     """
     require_serve()
-    # Arrow's own allocator keeps a heap for each thread. A server has threads for each stream, and
-    # needs half the memory with the system's. Arrow reads this when it is first imported.
+    # Arrow's own allocator keeps a heap per thread. A server has threads for each stream, and needs
+    # half the memory with the system allocator. Arrow reads this when it is first imported.
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     from headrace.serve.server import run_server as run  # noqa: PLC0415
     from headrace.serve.setting import ServerSettings  # noqa: PLC0415
@@ -66,7 +66,7 @@ def run_server(**settings: Any) -> None:
 
 
 def build_cabi(folder: Path) -> list[Path]:
-    """Compile the C library into a folder, and say what lies there.
+    """Compile the C library into a folder, and return the created paths.
 
     Raises:
         MissingExtraError: the extra `serve` is not installed.
@@ -81,10 +81,10 @@ def build_cabi(folder: Path) -> list[Path]:
 
 
 def require_serve() -> None:
-    """Say how to install what a server needs, where it is missing.
+    """Check that the libraries of a server are installed.
 
     Raises:
-        MissingExtraError: it is.
+        MissingExtraError: one is missing; the error says how to install it.
     """
     for module in ("starlette", "uvicorn", "prometheus_client"):
         if find_spec(module) is None:

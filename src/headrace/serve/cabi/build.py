@@ -1,7 +1,7 @@
-"""Compiles the C library for the Python that runs this.
+"""Compiles the C library for the running Python.
 
 A folder enters; `libheadrace`, `libdelta_lazy`, the header, the example and the sources of the C#
-library lie there afterwards. The library finds Headrace where this Python found it.
+library are written to it. The library imports Headrace from where this Python found it.
 """
 
 import shutil
@@ -57,7 +57,7 @@ register(ffi, lib)
 
 
 def build_library(folder: Path) -> list[Path]:
-    """Compile the library, and put what goes with it beside it.
+    """Compile the library, and copy the header, the example and the C# sources next to it.
 
     Raises:
         BuildFailedError: there is no compiler, no header, or no shared Python.

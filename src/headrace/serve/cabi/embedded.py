@@ -1,7 +1,7 @@
-"""What runs in the interpreter that the C library holds: each call of the host ends in a status.
+"""The Python side of the C library, which runs in the embedded interpreter.
 
-Pointers of the host enter; statuses leave, and files by the loop in C. Nothing is raised, and
-nothing is written to the host's standard error: its text is kept for `headrace_last_error`.
+Pointers of the host enter; a status leaves, and files through the loop in C. It raises nothing
+and writes nothing to the host's standard error: `headrace_last_error` returns the error text.
 """
 
 from collections.abc import Callable, Iterator
@@ -29,7 +29,7 @@ from headrace.serve.request import WireRequest, decode_request
 from headrace.table import Snapshot, Table
 
 BASE = 1000
-"""Added to every status, so that 0 can only come from a library that did not start."""
+"""Added to every status, so 0 can only come from a library that failed to start."""
 DONE, STOPPED, CANCELLED, INTERNAL = 0, 1, -7, -8
 _STATUSES: tuple[tuple[type[HeadraceError], int], ...] = (
     (RequestError, -2),
@@ -45,14 +45,14 @@ Emit = Callable[[pa.RecordBatch], int]
 
 
 def register(ffi: Any, lib: Any) -> None:
-    """Put these functions behind those that C calls."""
+    """Bind these functions to the ones that C calls."""
     library = _Library(ffi, lib)
     for name in ("scan_lazy", "scan", "open_stream"):
         ffi.def_extern(name=f"headrace_python_{name}")(getattr(library, name))
 
 
 class _Library:
-    """The calls of the host."""
+    """Implements the calls of the host."""
 
     def __init__(self, ffi: Any, lib: Any) -> None:
         self._ffi = ffi
@@ -159,7 +159,7 @@ class _Library:
 
     @contextmanager
     def _status(self) -> Iterator[list[int]]:
-        """Turn whatever happens into a status, and a text for the host."""
+        """Turn every error into a status and a text for the host."""
         status: list[int] = []
         try:
             yield status
@@ -193,7 +193,7 @@ class _Library:
         return text
 
     def _texts(self, column: pa.StringArray) -> tuple[Any, Any]:
-        """The offsets and the bytes of a column."""
+        """Return pointers to the offsets and the bytes of a column."""
         _, offsets, text = column.buffers()
         address = offsets.address + 4 * column.offset
         bytes_at = 0 if text is None else text.address
@@ -204,7 +204,7 @@ class _Library:
 
 
 class _Chosen:
-    """Some columns of a scan, for those who take an Arrow stream."""
+    """Exports selected columns of a scan as an Arrow stream."""
 
     def __init__(self, scan: Scan, columns: tuple[str, ...]) -> None:
         self._scan = scan
