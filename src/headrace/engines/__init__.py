@@ -1,4 +1,4 @@
-"""Engines: each lowers the same plan nodes to something that runs.
+"""The engines: each lowers the same plan nodes to executable form.
 
 Plans enter; batches leave. `arrow` is embedded and the default.
 """

@@ -80,7 +80,7 @@ class Catalog:
         known = self._newest.get(name)
         self.roots.locate(name)  # even if cached: its folder may be a symlink by now
         newest = self._table(name).snapshot() if known is None else known.refresh()
-        self._pinned.put(f"{name}@{newest.version}", newest)  # its tickets will ask for this version
+        self._pinned.put(f"{name}@{newest.version}", newest)  # its tickets name this version
         return self._newest.put(name, newest)
 
     def _table(self, name: str) -> Table:

@@ -116,7 +116,7 @@ class Connection:
             return self._client.do_get(ticket, self.call_options)
 
     def _flight_location(self, location: str) -> str:
-        """Return the Flight location: the one given, or the one the server's HTTP endpoint reports."""
+        """Return the Flight location: as given, or as reported by the server's HTTP endpoint."""
         parts = urlsplit(location)
         if parts.scheme not in {"http", "https"}:
             return location

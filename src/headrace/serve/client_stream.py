@@ -220,7 +220,7 @@ class RemoteScan:
         return pa.schema([schema.field(name) for name in names], schema.metadata)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Export the live files to any library that reads Arrow, such as `polars.DataFrame(scan)`."""
+        """Export the live files to libraries that read Arrow, such as `polars.DataFrame(scan)`."""
         reader = pa.RecordBatchReader.from_batches(self.arrow_schema(), self.batches())
         return reader.__arrow_c_stream__(requested_schema)
 

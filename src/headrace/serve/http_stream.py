@@ -21,8 +21,8 @@ _logger = logging.getLogger("headrace.serve")
 class AnswerResponse(Response):
     """An HTTP response that streams an answer.
 
-    The status is sent with the first message, or at the end of an empty answer. An error before that
-    sets the status; a later error breaks off the response.
+    The status is sent with the first message, or at the end of an empty answer. An error before
+    that sets the status; a later error breaks off the response.
     """
 
     def __init__(

@@ -87,8 +87,8 @@ class ServerSettings(msgspec.Struct, frozen=True, kw_only=True):
     def for_worker(self, number: int) -> "ServerSettings":
         """Return the settings of a worker, counted from 0.
 
-        Workers share the HTTP port. Each has its own Flight port, since Arrow's Flight server cannot
-        share one.
+        Workers share the HTTP port. Each has its own Flight port, since Arrow's Flight server
+        cannot share one.
         """
         flight = self.flight_address
         own = Address(flight.host, flight.port + number)

@@ -27,7 +27,7 @@ class Ticket(msgspec.Struct, frozen=True, kw_only=True):
     request: WireRequest
     """The request, pinned to a version."""
     table_id: str
-    """The id of the table when the ticket was issued, to detect another table at the same address."""
+    """The id of the table when the ticket was issued, to detect a replaced table."""
     part: int = 0
     """The number of the endpoint, from 0."""
     caller: str

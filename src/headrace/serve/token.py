@@ -66,7 +66,7 @@ class Tokens:
             return ANONYMOUS
         scheme, _, token = (authorization or "").partition(" ")
         digest, caller = _digest(token.strip()), None
-        for name, known in self._digests.items():  # compares all of them, so that the time reveals nothing
+        for name, known in self._digests.items():  # all of them, for constant time
             if hmac.compare_digest(digest, known):
                 caller = name
         if caller is None or scheme.lower() != "bearer":

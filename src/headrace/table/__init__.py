@@ -1,4 +1,4 @@
-"""What a user imports: `Table`, `Snapshot`, and through them `Scan` and `LiveFile`.
+"""The public entry points: `Table` and `Snapshot`, and through them `Scan` and `LiveFile`.
 
 An address enters; snapshots, scans, counts, history, changes and rows leave.
 """

@@ -1,4 +1,7 @@
-"""What happened to a table: its history, the files that changed, and the rows that changed."""
+"""The past of a table: its history, its changed files and its changed rows.
+
+A range of versions or times enters; `Changes`, change rows or `HistoryEntry` values leave.
+"""
 
 import time
 from collections.abc import Generator, Sequence
@@ -37,7 +40,7 @@ Moment: TypeAlias = int | datetime | date | str
 
 
 class ChangeLog(TableSource):
-    """A table whose past can be asked for."""
+    """A table that reports its history and its changes."""
 
     def changes(
         self,
@@ -46,7 +49,7 @@ class ChangeLog(TableSource):
         *,
         log_tail: Sequence[str] | None = None,
     ) -> Changes:
-        """The files that commits added and removed, and their change data; each is read once.
+        """Return the files that commits added and removed, and their change data; read once each.
 
         Args:
             start: The first version, or a time: the first version committed then or later.
@@ -58,7 +61,7 @@ class ChangeLog(TableSource):
             InvalidArgumentError: there is no such range. A time after the last commit is a range
                 without changes.
             TimestampNotFoundError: commits since `start` may have been cleaned up.
-            LogGapError: a commit of the range is no longer there (when the changes are read).
+            LogGapError: a commit of the range no longer exists (raised when the changes are read).
             TableError, DamageError: as for `snapshot`.
         """
         request, last = self._range(start, end, log_tail)
@@ -78,24 +81,24 @@ class ChangeLog(TableSource):
         options: RowOptions | None = None,
         **overrides: Any,
     ) -> RecordBatchReader:
-        """The rows that commits inserted, deleted and updated, oldest commit first.
+        """Return the rows that commits inserted, deleted and updated, oldest commit first.
 
         They have the columns of the last version, then `_change_type` (`insert`, `delete`,
-        `update_preimage`, `update_postimage`), `_commit_version` and `_commit_timestamp`. Where
-        there is a change feed it is read. Where there is none, changes are derived from files that
-        were only added or only removed, and from deletion vectors.
+        `update_preimage`, `update_postimage`), `_commit_version` and `_commit_timestamp`. The
+        change feed is read where it exists. Elsewhere, changes are derived from files that were
+        only added or only removed, and from deletion vectors.
 
         Args:
             start: As for `changes`.
             end: As for `changes`.
-            where: A SQL condition: exactly the changed rows for which it is true are given.
+            where: A SQL condition: exactly the changed rows for which it is true are returned.
             columns: The columns of the table to read, by name and in order; by default all.
             log_tail: As for `snapshot`.
-            options: How to read; no option changes which rows there are.
+            options: How to read; no option changes which rows are returned.
             overrides: Single options by name, such as `files_at_once=8`.
 
         Raises:
-            ChangeDataMissingError: by the reader: a commit rewrote files without a change feed,
+            ChangeDataMissingError: from the reader: a commit rewrote files without a change feed,
                 or its rows do not fit the schema of the last version.
             InvalidArgumentError, TimestampNotFoundError, LogGapError: as for `changes`.
             RequestError, DamageError: as for `Snapshot.rows`.
@@ -115,15 +118,14 @@ class ChangeLog(TableSource):
     def follow(
         self, start: Moment | None = None, *, poll_s: float = 1.0
     ) -> Generator[Changes, None, None]:
-        """The changes of new versions as they are committed; it never ends by itself.
+        """Yield the changes of new versions as they are committed; it never ends by itself.
 
         Args:
-            start: Begin with the changes since then, as for `changes`; by default with those of
-                the next commit.
-            poll_s: How long to wait, in seconds, before the log is listed again.
+            start: The first version or time, as for `changes`; by default the next commit.
+            poll_s: How long to wait, in seconds, before listing the log again.
 
         Raises:
-            TableReplacedError: another table is there now.
+            TableReplacedError: another table has replaced it.
             TableError, DamageError, InvalidArgumentError: as for `changes`.
         """
         poll_s = seconds("poll_s", poll_s)
@@ -152,10 +154,10 @@ class ChangeLog(TableSource):
         return newer
 
     def history(self, limit: int | None = None) -> list[HistoryEntry]:
-        """What was done to the table, newest commit first, as far back as its commits go.
+        """Return the history of the table, newest commit first, as far back as its commits go.
 
         Args:
-            limit: At most that many commits; no others are read.
+            limit: The maximum number of commits; no others are read.
 
         Raises:
             TableError, DamageError, InvalidArgumentError: as for `snapshot`.
@@ -170,7 +172,7 @@ class ChangeLog(TableSource):
     def _range(
         self, start: Moment, end: Moment | None, log_tail: Sequence[str] | None
     ) -> tuple[ChangeRequest, PinnedVersion]:
-        """The range, and the version at its end."""
+        """Return the range, and the version at its end."""
         tail = None if log_tail is None else ratified_tail(log_tail)
         if end is None or not _is_time(end):
             version = None if end is None else whole_number("end", end)
@@ -188,7 +190,7 @@ class ChangeLog(TableSource):
         return ChangeRequest(table=self.uri, start=first, end=last.version, tail=tail), last
 
     def _first_since(self, timestamp_ms: int, last: PinnedVersion) -> int:
-        """The first version committed at a time or later; the one after the last: none was."""
+        """Return the first version committed at or after a time; the last + 1 if none was."""
         counts = Counts()
         if last.state.dialect is INDEXTABLES:
             try:
@@ -199,7 +201,7 @@ class ChangeLog(TableSource):
         try:
             version: int = self.run(earlier, counts)
         except TimestampNotFoundError:
-            # Every commit that is left is later. If the first one is, none has been cleaned up.
+            # All remaining commits are later. If version 0 is among them, none has been cleaned up.
             commits = self.run(ListHistory(newest=last.state, limit=0), counts)
             if 0 not in commits.file_times_ms:
                 raise
@@ -207,7 +209,7 @@ class ChangeLog(TableSource):
         return version + 1
 
     def _before(self, request: ChangeRequest, last: PinnedVersion) -> PinnedVersion:
-        """The version before a range, or its first one where that can no longer be rebuilt."""
+        """Return the version before a range, or its first one if that can no longer be rebuilt."""
         if request.start > request.end:
             return last
         counts, first = Counts(), request.start

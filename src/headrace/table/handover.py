@@ -1,4 +1,4 @@
-"""Rows handed to other libraries: by Arrow's stream protocol, or by a method for each library."""
+"""Hands rows to other libraries, through Arrow's stream protocol or a method per library."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -23,10 +23,10 @@ DuckRelation: TypeAlias = Any
 
 
 class RowHandover(PinnedVersion, ABC):
-    """A version whose rows any library that takes Arrow can have.
+    """A version whose rows any library that reads Arrow can consume.
 
     `pa.table(snapshot)`, `polars.DataFrame(snapshot)` and `duckdb.sql("FROM snapshot")` read all
-    rows; the methods here also leave out columns and rows.
+    rows; the methods here can also select columns and rows.
     """
 
     @abstractmethod
@@ -37,30 +37,30 @@ class RowHandover(PinnedVersion, ABC):
         columns: Sequence[str] | None = None,
         limit: int | None = None,
     ) -> RecordBatchReader:
-        """The rows."""
+        """Return the rows."""
 
     @abstractmethod
     def to_pyarrow_dataset(self, where: str | None = None) -> ArrowDataset:
-        """The rows as a dataset."""
+        """Return the rows as a dataset."""
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Hand all rows to any library that takes Arrow."""
+        """Export all rows to any library that reads Arrow."""
         return self.rows().__arrow_c_stream__(requested_schema)
 
     def __arrow_c_schema__(self) -> object:
-        """The schema of the rows, for libraries that take Arrow."""
+        """Export the schema of the rows to libraries that read Arrow."""
         return self.schema.__arrow_c_schema__()
 
     def to_pyarrow_table(
         self, where: str | None = None, *, columns: Sequence[str] | None = None
     ) -> ArrowTable:
-        """The rows as a `pyarrow.Table`, in memory; arguments and errors as for `rows`."""
+        """Return the rows as a `pyarrow.Table`, in memory; arguments and errors as for `rows`."""
         return self.rows(where, columns=columns).read_all()
 
     def to_pandas(
         self, where: str | None = None, *, columns: Sequence[str] | None = None, **options: Any
     ) -> PandasFrame:
-        """The rows as a `pandas.DataFrame`, in memory; arguments and errors as for `rows`.
+        """Return the rows as a `pandas.DataFrame`, in memory; arguments and errors as for `rows`.
 
         Args:
             where: A SQL condition.
@@ -71,21 +71,22 @@ class RowHandover(PinnedVersion, ABC):
         return self.to_pyarrow_table(where, columns=columns).to_pandas(**options)
 
     def to_polars(self, where: str | None = None) -> PolarsFrame:
-        """The rows as a `polars.LazyFrame`: nothing is read before it is collected.
+        """Return the rows as a `polars.LazyFrame`; nothing is read before it is collected.
 
-        Polars' own projections, limits and filters reach the reader; `where` does so exactly.
+        Projections, limits and filters of Polars are pushed down to the reader; `where` is applied
+        exactly.
 
         Raises:
             MissingExtraError: Polars is not installed.
             RequestError: `where` is wrong, as for `rows`.
         """
-        self.rows(where, limit=0).close()  # a mistake is reported here, and not by Polars
+        self.rows(where, limit=0).close()  # reports mistakes here instead of in Polars
         return wiring.open_lazy_frame(self, where)
 
     def to_duckdb(
         self, connection: DuckConnection | None = None, *, where: str | None = None
     ) -> DuckRelation:
-        """The rows as a relation of DuckDB, over `to_pyarrow_dataset()`.
+        """Return the rows as a DuckDB relation over `to_pyarrow_dataset()`.
 
         Args:
             connection: The connection to use; by default DuckDB's own.

@@ -1,4 +1,4 @@
-"""Where a table is read from: its address, its store, its engine, and what is remembered of it."""
+"""Where a table is read from: its address, store, engine and caches."""
 
 import warnings
 from collections.abc import Mapping
@@ -27,7 +27,7 @@ from headrace.storage.store import Store
 
 
 class TableSource:
-    """A Delta table at an address, as far as its log can be run through an engine."""
+    """A Delta table at an address, whose log an engine can read."""
 
     def __init__(  # noqa: PLR0913  (each of its parts can be given)
         self,
@@ -45,20 +45,20 @@ class TableSource:
         Args:
             uri: The folder that holds `_delta_log`: a local path, or an address such as
                 `s3://bucket/events`, `abfss://container@account/events` or `gs://bucket/events`.
-            storage_options: Settings of a remote store, such as `region` or `account_key`, by the
-                names that deltalake, polars and obstore have for them. The environment counts too.
-            store: A store of your own whose root is the table; `uri` then only names it.
-            executor: An engine of your own; by default the embedded one.
-            reporter: Takes the events that users should know of; by default they are logged.
-            cache_bytes: How much memory listings that were read may take, and the footers of
-                checkpoints again. The ones used last are kept; 0 keeps no listing.
-            state: The folder that holds the states of a Delta table, where that is not its own
-                folder `_headrace`; an empty text looks for none.
+            storage_options: Settings of a remote store, such as `region` or `account_key`, under
+                the names that deltalake, polars and obstore use. Environment variables apply too.
+            store: A custom store whose root is the table; `uri` then only names it.
+            executor: A custom engine; by default the embedded one.
+            reporter: Receives the events that users should know of; by default they are logged.
+            cache_bytes: The memory limit of the listing cache, and again of the cache of checkpoint
+                footers. The least recently used are dropped; 0 caches no listing.
+            state: The folder that holds the states of a Delta table, if it is not the table's
+                `_headrace` folder; an empty string disables states.
 
         Raises:
             UnsupportedStoreError: no store is known for the address.
-            InvalidArgumentError: `uri` is no address of a folder, or its name is not UTF-8, or
-                `cache_bytes` is no size.
+            InvalidArgumentError: `uri` is not the address of a folder, or its name is not UTF-8, or
+                `cache_bytes` is not a size.
         """
         cache_bytes = whole_number("cache_bytes", cache_bytes)
         uri = address(uri)
@@ -71,9 +71,9 @@ class TableSource:
         self.store = store
         self.storage_options = HiddenOptions(storage_options or {})
         self.data_store: Store = wiring.open_files(store, options=storage_options)
-        """Where the data files are read from: the table's store, and others that paths lead to."""
+        """Reads the data files: the table's store, and other stores that absolute paths lead to."""
         self.state_root: str | None = DELTA.state_root
-        """The folder of the table's states; None: none is looked for."""
+        """The folder of the table's states; None disables states."""
         if state is not None:
             self.state_root = str(state).rstrip("/") or None
         log_store = self.data_store if state else store
@@ -81,7 +81,7 @@ class TableSource:
         self._dialect = DELTA
         self.reporter = reporter
         self.listings: ListingCache = BoundedCache(cache_bytes)
-        """The listings of files that are remembered."""
+        """The cached file listings."""
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.uri!r})"
@@ -96,7 +96,7 @@ class TableSource:
         return self.data_store
 
     def clear_cache(self) -> None:
-        """Let go of the listings and footers that are remembered; the next scan reads anew."""
+        """Drop the cached listings and footers; the next scan reads them again."""
         self.listings.clear()
         self.executor.forget()
 
@@ -108,7 +108,7 @@ class TableSource:
         as_of_ms: int | None = None,
         tail: tuple[LogFile, ...] | None = None,
     ) -> TableVersion:
-        """Find the newest version, a given one, or that of a time.
+        """Find the newest version, the given one, or the one at a time.
 
         Raises:
             TableError, DamageError: it cannot be found, or cannot be read.
@@ -122,7 +122,7 @@ class TableSource:
                 phase = ListLogAsOf(request=request, timestamp_ms=as_of_ms)
             state: TableVersion = self.run(phase, counts)
         except TableNotFoundError as error:
-            # Most tables are Delta tables, so that only those of the other kind pay for the search.
+            # Most tables are Delta tables, so only the other tables pay for a second search.
             if tail is not None or self._dialect is INDEXTABLES:
                 raise
             try:
@@ -134,7 +134,7 @@ class TableSource:
     def request(
         self, *, version: int | None = None, tail: tuple[LogFile, ...] | None = None
     ) -> SnapshotRequest:
-        """A request for a version, which a state may answer in part."""
+        """Return a request for a version, which a state may answer in part."""
         root = None if tail is not None else self.state_root
         return SnapshotRequest(table=self.uri, version=version, tail=tail, state_root=root)
 
@@ -147,7 +147,7 @@ class TableSource:
         return state
 
     def run(self, phase: "Phase[Any]", counts: Counts) -> Any:
-        """Run a machine to its end, and add to the counts what that took."""
+        """Run phases to the end, and add their cost to `counts`."""
         reading = ExecutionContext()
         run = Run(phase, executor=self.executor, reporter=self.reporter, context=reading)
         try:

@@ -46,7 +46,7 @@ _COLUMNS_SHOWN = 50
 
 
 class Table(ChangeLog):
-    """A Delta table at an address. Nothing is read before a snapshot is asked for."""
+    """A Delta table at an address. Constructing it reads nothing."""
 
     def snapshot(
         self,
@@ -55,15 +55,15 @@ class Table(ChangeLog):
         as_of: datetime | date | str | None = None,
         log_tail: Sequence[str] | None = None,
     ) -> "Snapshot":
-        """Take a snapshot: the newest, that of a version, or that of a time.
+        """Take a snapshot of the newest version, of a given version, or of the version at a time.
 
         Args:
             version: The version to read.
             as_of: The time whose version to read: a datetime, a date (its first moment), ISO 8601
-                text, or words such as "yesterday" and "2 hours ago"; without a zone it is UTC. The
-                last commit at or before it counts.
+                text, or words such as "yesterday" and "2 hours ago"; without a zone it is UTC. It
+                selects the last commit at or before that time.
             log_tail: For tables that a catalog manages: the paths of the ratified commits,
-                relative to `_delta_log`, oldest first. An empty one says that every ratified
+                relative to `_delta_log`, oldest first. An empty sequence means that every ratified
                 commit is published.
 
         Raises:
@@ -93,7 +93,7 @@ class Table(ChangeLog):
         return wiring.open_state_keeper(self)
 
     def explain(self, *, version: int | None = None, log_tail: Sequence[str] | None = None) -> str:
-        """The phases that take a snapshot, and their plans.
+        """Describe the phases that take a snapshot, and their plans.
 
         Raises:
             TableError, DamageError, InvalidArgumentError: as for `snapshot`.
@@ -108,14 +108,14 @@ class Table(ChangeLog):
 
 
 class Snapshot(RowHandover):
-    """One version of a table, pinned: later commits do not change it."""
+    """One pinned version of a table: later commits do not change it."""
 
     def __init__(self, table: Table, state: TableVersion, counts: Counts) -> None:
-        """Wrap what the machine found; users get snapshots from `Table.snapshot`."""
+        """Wrap a resolved version; users get snapshots from `Table.snapshot`."""
         super().__init__(state)
         self.table = table
         self.counts = counts
-        """What it took: to find it, and whatever it has been asked since. Scans have their own."""
+        """The cost of finding the version, and of later calls. Scans have their own counts."""
 
     def __repr__(self) -> str:
         return f"Snapshot({self.table.uri!r}, version={self.version})"
@@ -134,10 +134,10 @@ class Snapshot(RowHandover):
 
     @cached_property
     def timestamp_ms(self) -> int | None:
-        """When the version was committed; None where its commit file has been cleaned up.
+        """When the version was committed; None if its commit file has been cleaned up.
 
-        Without in-commit timestamps it is the time of the commit's file in the store;
-        `as_of` takes each commit to be later than its predecessor, whatever the clocks said.
+        Without in-commit timestamps it is the modification time of the commit file in the store.
+        `as_of` treats each commit as later than its predecessor, whatever the clocks said.
         """
         commit = self.segment.commit
         if commit is None:
@@ -145,7 +145,7 @@ class Snapshot(RowHandover):
             return None if checksum is None else checksum.in_commit_timestamp_opt
         carried = in_commit_timestamps(self.metadata, table=self.table.uri)
         if carried is None or self.version < carried.since_version:
-            return commit.modified_ms or None  # a commit of a catalog's list has no file time
+            return commit.modified_ms or None  # a commit from a catalog's list has no file time
         phase = ReadCommitTime(table=self.table.uri, commit=commit)
         return int(self.table.run(phase, self.counts))
 
@@ -168,20 +168,20 @@ class Snapshot(RowHandover):
         reporter: Reporter | None = None,
         **overrides: Any,
     ) -> Scan:
-        """Plan a scan of the live files; nothing is read before it is iterated.
+        """Plan a scan of the live files; nothing is read before the scan is iterated.
 
         Args:
             where: A condition, as SQL or as a predicate of `headrace.expr`; files that cannot hold
-                a matching row are left out.
-            limit: The most files to return.
-            options: How to go about it; no option changes which files are given.
-            reporter: Takes the events of this scan; by default the table's reporter does.
+                a matching row are pruned.
+            limit: The maximum number of files.
+            options: How to scan; no option changes which files are returned.
+            reporter: Receives the events of this scan; by default the table's reporter.
             overrides: Single options by name, such as `strategy="forward"`.
 
         Raises:
             PredicateSyntaxError, UnknownColumnError, PredicateTypeError: `where` is wrong.
-            InvalidArgumentError: another argument is, or there is no such option.
-            UnsupportedFeatureError: a column's type changed in a way that cannot be followed.
+            InvalidArgumentError: another argument is wrong, or there is no such option.
+            UnsupportedFeatureError: a column's type changed in an unsupported way.
         """
         limit = None if limit is None else whole_number("limit", limit)
         chosen = chosen_options(options or ScanOptions(), ScanOptions, overrides)
@@ -224,27 +224,27 @@ class Snapshot(RowHandover):
         reporter: Reporter | None = None,
         **overrides: Any,
     ) -> RecordBatchReader:
-        """The rows, as a `pyarrow.RecordBatchReader`; files are read while the log still is.
+        """Return the rows as a `pyarrow.RecordBatchReader`; reads files while replaying the log.
 
-        Nothing is read before the first batch is asked for. Closing the reader, or its end, stops
-        everything; `read_all()` makes a table of a small answer.
+        Nothing is read before the first batch is requested. Closing the reader, or reaching its
+        end, stops everything; `read_all()` turns a small answer into a table.
 
         Args:
-            where: A condition, as for `scan`: exactly the rows for which it is true are given.
-            columns: The columns wanted, by name and in order; by default all of them.
-            limit: The most rows to return; which ones is not defined.
-            options: How to go about it; no option changes which rows there are.
-            reporter: Takes the events of this scan; by default the table's reporter does.
+            where: A condition, as for `scan`: exactly the rows for which it is true are returned.
+            columns: The columns to return, by name and in order; by default all of them.
+            limit: The maximum number of rows; which ones is not defined.
+            options: How to read; no option changes which rows match.
+            reporter: Receives the events of this scan; by default the table's reporter.
             overrides: Single options by name, such as `files_at_once=8`.
 
         Raises:
             PredicateSyntaxError, UnknownColumnError, PredicateTypeError: `where` is wrong.
-            UnsupportedPredicateError: a part of `where` cannot be evaluated by rows.
+            UnsupportedPredicateError: a part of `where` cannot be evaluated on rows.
             UnknownColumnError: the table does not have one of the `columns`.
             InvalidArgumentError: another argument is wrong, or there is no such option.
-            UnsupportedFeatureError: a column's type changed in a way that cannot be followed.
-            DataFileNotFoundError, CorruptDataFileError, CorruptDeletionVectorError: by the
-                reader, when it comes to such a file.
+            UnsupportedFeatureError: a column's type changed in an unsupported way.
+            DataFileNotFoundError, CorruptDataFileError, CorruptDeletionVectorError: from the
+                reader, when it reaches such a file.
         """
         limit = None if limit is None else whole_number("limit", limit)
         chosen = chosen_options(options or RowOptions(), RowOptions, overrides)
@@ -265,15 +265,15 @@ class Snapshot(RowHandover):
         reporter: Reporter | None = None,
         **overrides: Any,
     ) -> RowCount:
-        """The exact number of rows, by the log's statistics where they prove it.
+        """Return the exact number of rows, from the log's statistics where they prove it.
 
-        The result is an `int` that also says how it was found: `files_from_statistics`,
-        `files_read`, and `how` for people.
+        The result is an `int` that also reports how it was found: `files_from_statistics`,
+        `files_read`, and `how` in words.
 
         Args:
             where: A condition, as for `scan`: exactly the rows for which it is true are counted.
-            options: How to go about it; no option changes the count.
-            reporter: Takes the events of the scan; by default the table's reporter does.
+            options: How to count; no option changes the count.
+            reporter: Receives the events of the scan; by default the table's reporter.
             overrides: Single options by name, such as `files_at_once=8`.
 
         Raises:
@@ -288,12 +288,12 @@ class Snapshot(RowHandover):
         )
 
     def to_pyarrow_dataset(self, where: str | Predicate | None = None) -> ArrowDataset:
-        """The rows as a `pyarrow.dataset.Dataset`, read when it is scanned.
+        """Return the rows as a `pyarrow.dataset.Dataset`, read when it is scanned.
 
-        It prunes by partition values, and takes columns and filters of pyarrow. Arrow itself reads
-        the files that it reads exactly. Files with a deletion vector, mapped columns or types that
-        were widened go through the row reader, one file at a time. The footers of the others are
-        checked, and kept, when the dataset is made.
+        It prunes by partition values, and accepts pyarrow's columns and filters. Arrow reads the
+        files that it can read exactly. Files with a deletion vector, mapped columns or widened
+        types go through the row reader, one file at a time. The footers of the other files are
+        checked and cached when the dataset is built.
 
         Args:
             where: A condition, as for `scan`: the dataset has exactly the rows for which it is
@@ -311,10 +311,10 @@ class Snapshot(RowHandover):
         )
 
     def refresh(self, *, log_tail: Sequence[str] | None = None) -> "Snapshot":
-        """The newest snapshot, made by reading only what is new; itself where nothing is.
+        """Return the newest snapshot by reading only new commits; this snapshot if there are none.
 
         Args:
-            log_tail: As for `Table.snapshot`: what the catalog has ratified by now.
+            log_tail: As for `Table.snapshot`: the commits that the catalog has ratified by now.
 
         Raises:
             TableError, DamageError, InvalidArgumentError: as for `Table.snapshot`.

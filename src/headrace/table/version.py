@@ -1,4 +1,4 @@
-"""One version of a table, as far as its log describes it: no data and no further log is read."""
+"""One version of a table as its log describes it, without reading data or more of the log."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -24,7 +24,7 @@ RowRequest: TypeAlias = Any
 
 
 class PinnedVersion:
-    """What the state of a version says about it. Equal for the same version of the same table."""
+    """Schema, protocol and metadata of a version. Equal for the same version of the same table."""
 
     def __init__(self, state: TableVersion) -> None:
         self.state = state
@@ -39,7 +39,7 @@ class PinnedVersion:
 
     @property
     def _identity(self) -> tuple[str, str, int]:
-        # A table that was dropped and created anew at the same place has another id.
+        # A table that was dropped and created again at the same address has another id.
         return (self.state.table, self.metadata.id, self.version)
 
     @property
@@ -49,17 +49,17 @@ class PinnedVersion:
 
     @property
     def segment(self) -> Segment:
-        """Which files of the log make it up."""
+        """The log files that make up the version."""
         return self.state.segment
 
     @property
     def protocol(self) -> Protocol:
-        """What a client must be able to do."""
+        """The protocol versions and features that a client must support."""
         return self.state.protocol
 
     @property
     def metadata(self) -> Metadata:
-        """Schema, partitioning and properties as the log has them."""
+        """Schema, partitioning and properties as stored in the log."""
         return self.state.metadata
 
     @property
@@ -86,7 +86,7 @@ class PinnedVersion:
 
     @cached_property
     def logical_schema(self) -> StructType:
-        """The table's columns as the log has them.
+        """The table's columns as stored in the log.
 
         Raises:
             InvalidTableError: the schema cannot be decoded.
@@ -98,13 +98,13 @@ class PinnedVersion:
 
     @cached_property
     def readable_schema(self) -> StructType:
-        """The schema, refused by name where rows could not be read under it."""
+        """The schema, checked: raises if its type changes are not supported."""
         check_followed(self.logical_schema, table=self.state.table)
         return self.logical_schema
 
     @cached_property
     def context(self) -> FileContext:
-        """What all files of the table share."""
+        """The context that all files of the table share."""
         schema = self.logical_schema
         columns = [PartitionColumn.of(name, schema=schema) for name in self.partition_columns]
         return FileContext(root=self.state.table, partition_columns=tuple(columns), schema=schema)
@@ -116,7 +116,7 @@ class PinnedVersion:
         columns: Sequence[str] | None = None,
         options: RowOptions | None = None,
     ) -> RowRequest:
-        """What `rows` asks of each data file: for those who read files elsewhere. It pickles.
+        """Return what `rows` reads from each data file, for readers elsewhere. It can be pickled.
 
         Raises:
             PredicateSyntaxError, UnknownColumnError, PredicateTypeError: `where` is wrong.
@@ -141,7 +141,7 @@ class PinnedVersion:
     def bound_predicate(
         self, where: str | Predicate | None, *, basis: Basis
     ) -> BoundPredicate | None:
-        """A condition, bound to the columns.
+        """Bind a condition to the columns.
 
         Raises:
             PredicateSyntaxError, UnknownColumnError, PredicateTypeError: it is wrong.

@@ -1,5 +1,5 @@
 """The embedded engine: JSON by msgspec, Parquet by Arrow.
 
-Commits are read without Arrow, so that the first files of a table can be given before
-anything heavy is imported; the columnar half is loaded when a plan first needs it.
+Plans enter; batches leave. Commits are read without Arrow, so that the first files of a table are
+returned before anything heavy is imported; the columnar part is imported when a plan needs it.
 """

@@ -1,8 +1,8 @@
-"""Any batch of adds by column.
+"""Converts any batch of adds into columns.
 
-Batches of any kind enter, `ColumnBatch` values leave: those of a checkpoint as they are, and adds
-that were decoded one by one as the Arrow columns that a checkpoint would give. Code outside of this
-engine calls it instead of asking what a batch is.
+Batches of any kind enter; `ColumnBatch` values leave. Batches of a checkpoint pass unchanged; adds
+that were decoded one by one become the Arrow columns that a checkpoint would have. Code outside
+this engine calls it instead of checking the type of a batch.
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -26,7 +26,7 @@ _VECTOR = pa.struct(
 
 
 def add_columns(batch: ActionBatch, fields: Collection[str]) -> ColumnBatch:
-    """The adds of a batch by column: the path, and at least the fields that are asked for."""
+    """Return the adds of a batch by column: the path, and at least the requested fields."""
     if isinstance(batch, ColumnBatch):
         return batch
     adds = batch.actions("add")
@@ -36,7 +36,7 @@ def add_columns(batch: ActionBatch, fields: Collection[str]) -> ColumnBatch:
 
 
 def _text_maps(maps: Sequence[Mapping[str, str | None] | None]) -> pa.MapArray:
-    """Maps from flat lists of keys and values: much quicker than from lists of pairs."""
+    """Build maps from flat lists of keys and values, much faster than from lists of pairs."""
     sizes = [0 if entries is None else len(entries) for entries in maps]
     offsets = np.zeros(len(maps) + 1, dtype=np.int32)
     np.cumsum(sizes, out=offsets[1:])

@@ -1,7 +1,7 @@
-"""Reading the adds of Parquet checkpoints: which row groups, which rows, and their columns.
+"""Reads the adds of Parquet checkpoints, skipping row groups and rows that cannot match.
 
-Files of a checkpoint and what is wanted of them enter; `ColumnBatch` values of adds leave. The
-modules follow a row group on its way: `footer` and `row_group` rule it out by statistics,
-`group_judge` by its partition values (`coded_map`, `partition_map`, `partition_verdicts`), and
-`leaf` reads what is left with `add_batches` and `text_column`.
+Checkpoint files, a predicate and a projection enter; `ColumnBatch` values of adds leave. The
+modules follow a row group: `footer` and `row_group` skip it by statistics, `group_judge` by its
+partition values (`coded_map`, `partition_map`, `partition_verdicts`), and `leaf` reads the
+remaining rows with `add_batches` and `text_column`.
 """

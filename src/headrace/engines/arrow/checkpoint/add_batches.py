@@ -1,9 +1,9 @@
-"""Reads the adds of a row group: large text columns by a compiled loop, all others by Arrow.
+"""Reads the adds of a row group: large string columns with a compiled loop, all others with Arrow.
 
-Row groups enter. Their rows leave piece by piece as `AddRows`: the caller selects some of them and
-has the selection completed by the columns that come late. The compiled loop is a shortcut, which
-the reader or the caller may decline at any piece; Arrow then reads the rows from there on, and
-raises what is wrong with them if something is.
+Row groups enter. Their rows leave piece by piece as `AddRows`: the caller selects rows, and
+completes the selection with the late columns. The compiled loop is a fast path, which the reader
+or the caller may decline at any piece; Arrow then reads the remaining rows, and raises if they are
+damaged.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +24,7 @@ from headrace.engines.arrow.column_batch import ColumnBatch
 from headrace.protocol.log_file import LogFile
 
 _WORTHWHILE_BYTES = 1 << 18
-"""Smaller columns are read by Arrow as quickly."""
+"""Arrow reads smaller columns just as fast."""
 _PATH, _STATS = "add.path", "add.stats"
 UNUSUAL = (
     ValueError,
@@ -35,71 +35,71 @@ UNUSUAL = (
     OSError,
     MemoryError,
 )
-"""What the shortcut raises where it meets something that it does not know."""
+"""The errors of the fast path for input that it does not support."""
 
 T = TypeVar("T")
 
 
 class Wanted(msgspec.Struct, frozen=True, kw_only=True):
-    """What is wanted of the adds of a row group."""
+    """The columns and rows to read of the adds of a row group."""
 
     columns: tuple[str, ...]
-    """What is read."""
+    """The columns to read."""
     late: tuple[str, ...] = ()
-    """Columns that the selection does not look at. Where it costs less, they are decoded after it,
+    """Columns that the selection does not use. Where it costs less, they are decoded after it,
     and only for the selected rows."""
     mask: Mask | None = None
-    """False for rows that are not wanted in any case."""
+    """False for rows that are never selected."""
 
     def end(self, rows: int) -> int:
-        """How many of `rows` rows there are up to the last one that may be wanted."""
+        """Return the number of rows up to the last one that may be selected, of `rows` rows."""
         if self.mask is None:
             return rows
         return len(self.mask) - int(self.mask[::-1].argmax()) if self.mask.any() else 0
 
 
 class AddRows:
-    """Some rows of a row group: to be selected from, then to be completed.
+    """A piece of a row group: the caller selects rows, then completes the selection.
 
-    By the shortcut, the large columns lie in memory that is used again for the next rows: take
-    the rows once, and complete or decline the selection before the next piece is asked for.
+    On the fast path, the large columns are in memory that is reused for the next rows: take
+    the rows once, and complete or decline the selection before requesting the next piece.
     """
 
     def __init__(self, rows: pa.RecordBatch, late: "_LateColumns | None" = None) -> None:
         self._rows: pa.RecordBatch | None = rows
         self._late = late
         self.count = len(rows)
-        """How many rows the caller selects from."""
+        """The number of rows that the caller selects from."""
         self.was_declined = False
 
     def take(self) -> pa.RecordBatch:
-        """The rows, without the late columns; they are handed over once."""
+        """Return the rows without the late columns; callable once."""
         rows, self._rows = self._rows, None
         assert rows is not None
         return rows
 
     def complete(self, selected: ColumnBatch) -> ColumnBatch:
-        """The selected rows with their late columns.
+        """Return the selected rows with their late columns.
 
         Raises:
-            ValueError: by the shortcut: they cannot be decoded. There are others in `UNUSUAL`.
+            ValueError: from the fast path: they cannot be decoded; or another error of `UNUSUAL`.
         """
         late, self._late = self._late, None
         return selected if late is None else late.added_to(selected)
 
     def decline(self) -> None:
-        """Have the same rows again, read by Arrow."""
+        """Read the same rows again with Arrow."""
         self.was_declined = True
 
 
 class AddReader(msgspec.Struct, frozen=True, kw_only=True):
-    """Reads row groups of one file that is open."""
+    """Reads row groups of one open file."""
 
     source: ParquetSource
     opened: OpenParquet
     batch_rows: int
     memory: Memory = msgspec.field(default_factory=Memory)
-    """Where its columns are put. Who takes its batches asks for memory here, too."""
+    """Holds its columns. Consumers of its batches allocate from it too."""
 
     @classmethod
     @contextmanager
@@ -120,7 +120,7 @@ class AddReader(msgspec.Struct, frozen=True, kw_only=True):
         return self.opened.file
 
     def pieces(self, group: int, wanted: Wanted) -> Iterator[tuple[AddRows, bool]]:
-        """The rows of a row group, and whether they may be declined."""
+        """Yield the rows of a row group, and whether they may be declined."""
         end, done, position = wanted.end(self._footer.rows(group)), 0, 0
         for count, piece in _while_usual(self._quick_pieces(group, wanted)):
             yield piece, True
@@ -145,10 +145,10 @@ class AddReader(msgspec.Struct, frozen=True, kw_only=True):
         return self.source.batches(self.opened, group, columns=columns, batch_rows=self.batch_rows)
 
     def _quick_pieces(self, group: int, wanted: Wanted) -> Iterator[tuple[int, AddRows]]:
-        """The same, each with how many rows of the group it stands for; none if not quicker.
+        """Yield each piece with the number of group rows it covers; nothing if this is not faster.
 
         Raises:
-            ValueError: the next rows cannot be read in this way. Pages may raise other errors.
+            ValueError: the fast path cannot read the next rows. Pages may raise other errors.
         """
         footer, mask = self._footer, wanted.mask
         leaves = footer.leaves(wanted.columns)
@@ -158,7 +158,7 @@ class AddReader(msgspec.Struct, frozen=True, kw_only=True):
         others = tuple(leaf for leaf in leaves if leaf not in texts)
         self.source.count_read(self.opened, group, texts)
         readers = {leaf: self._reader(group, leaf) for leaf in texts}
-        # With a mask few rows are decoded at all: what is late comes with the others.
+        # With a mask few rows are decoded at all, so late columns are read with the others.
         late = {leaf: readers.pop(leaf) for leaf in wanted.late if leaf in texts and mask is None}
         text_columns = _TextColumns(footer.adds, readers, late, self.memory)
         end, position = wanted.end(footer.rows(group)), 0
@@ -177,7 +177,7 @@ class AddReader(msgspec.Struct, frozen=True, kw_only=True):
     def _others(
         self, group: int, leaves: tuple[str, ...]
     ) -> Iterator[tuple[int, pa.StructArray | None]]:
-        """The other columns of the adds, if there are any, and how many rows they are for."""
+        """Yield the number of rows and the other columns of the adds, if there are any."""
         if leaves:
             for batch in self._arrow_batches(group, leaves):
                 yield len(batch), batch.column("add")
@@ -188,23 +188,23 @@ class AddReader(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _TextColumns(msgspec.Struct, frozen=True):
-    """The text columns of a row group, read in step with the others."""
+    """The string columns of a row group, read in step with the others."""
 
     field: pa.Field
-    """What the adds are."""
+    """The Arrow field of the adds."""
     readers: Mapping[str, TextColumn]
     late: Mapping[str, TextColumn]
     memory: Memory
 
     def next_rows(self, rows: int, others: pa.StructArray | None, wanted: Mask | None) -> AddRows:
-        """The next rows, as far as they are wanted."""
+        """Read the next `rows` rows, those that `wanted` selects."""
         texts = {leaf: reader.take(rows, wanted) for leaf, reader in self.readers.items()}
         late = _LateColumns(rows, texts[_PATH], self.late, self.memory) if self.late else None
         return AddRows(_joined(self.field, others, texts), late)
 
 
 class _LateColumns:
-    """Columns that are decoded once it is known which rows are selected."""
+    """Columns that are decoded after the rows are selected."""
 
     def __init__(
         self, rows: int, paths: Texts, readers: Mapping[str, TextColumn], memory: Memory
@@ -215,15 +215,15 @@ class _LateColumns:
         self._memory = memory
 
     def added_to(self, batch: ColumnBatch) -> ColumnBatch:
-        """The selected rows with these columns.
+        """Add these columns to the selected rows.
 
-        What was read first is let go of as soon as something is made of it: it is large.
+        The input columns are large, so they are released as soon as they have been used.
         """
         assert self._paths is not None
         is_null = self._paths.levels == 0
         kept = batch.kept()
         if kept is not None:
-            # Who wants what comes late wants the paths too.
+            # A caller that needs late columns needs the paths too.
             paths = kept_texts(self._paths.values, kept, self._memory)
             batch, is_null = batch.with_field(_name(_PATH), paths), is_null[kept]
         self._paths = None
@@ -235,7 +235,7 @@ class _LateColumns:
 
 
 def _while_usual(batches: Iterator[T]) -> Iterator[T]:
-    """The batches until one cannot be had."""
+    """Yield batches until one cannot be read."""
     while True:
         try:
             batch = next(batches, None)
@@ -259,7 +259,7 @@ def _is_large_text(footer: Footer, group: int, leaf: str) -> bool:
 def _joined(
     field: pa.Field, others: pa.StructArray | None, texts: dict[str, Texts]
 ) -> pa.RecordBatch:
-    """The fields of some adds as one column, null where there is no add."""
+    """Join the fields of adds into one column, null where there is no add."""
     if not field.nullable:
         raise ValueError("a text that is missing looks like an add that is")
     is_null = texts[_PATH].levels == 0

@@ -1,8 +1,8 @@
-"""Whether a Parquet checkpoint stores its adds as the protocol says.
+"""Checks that a Parquet checkpoint stores its adds as the protocol requires.
 
-A reader of columns would take a file of another shape for one without adds, or give bytes where
-there should be a text. It is looked at once a file, before anything of it is given out, so that
-an older base can take its place.
+A columnar reader would mistake a file with another schema for one without adds, or return bytes
+instead of a string. The check runs once per file, before any rows are returned, so that an older
+base can replace it.
 """
 
 from collections import defaultdict
@@ -12,7 +12,7 @@ from headrace.engines.arrow.checkpoint.footer import Footer
 
 
 class _Kind(Enum):
-    """What a field of an add is stored as."""
+    """The storage type of a field of an add."""
 
     TEXT = "a text"
     INTEGER = "a whole number"
@@ -35,7 +35,7 @@ _INTEGRAL = frozenset({"NONE", "INT"})
 
 
 def check_adds(footer: Footer) -> None:
-    """Make sure that the adds are what they should be, or that there is no column for them.
+    """Check that the adds have the required types, or that there is no column for them.
 
     Raises:
         ValueError: a field has another type, or one that every add must have is missing.

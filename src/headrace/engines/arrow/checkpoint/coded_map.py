@@ -1,8 +1,8 @@
-"""Partition values of a row group, taken from its pages as codes.
+"""Reads the partition values of a row group as dictionary codes, directly from its pages.
 
-Arrow would build a map for each row before anything can be said about one. Where all maps have
-the same keys in the same order, as writers make them, the codes of the value pages are all
-there is to know: a fifth of the time, and a few hundred kilobytes.
+Arrow would build a map for each row before any of them can be evaluated. Writers usually produce
+maps that all have the same keys in the same order; then the codes of the value pages are enough.
+This takes a fifth of the time, and a few hundred kilobytes.
 """
 
 from collections.abc import Iterator
@@ -53,24 +53,24 @@ class MapKeys(msgspec.Struct, frozen=True):
     names: tuple[str, ...]
     present: npt.NDArray[np.bool_]
     count: int
-    """Of the rows that have a map."""
+    """The number of rows that have a map."""
 
 
 class CodedMaps(msgspec.Struct, frozen=True):
-    """The maps of a row group, but for their codes, which are most of it."""
+    """The maps of a row group without their codes, which are the bulk of the data."""
 
     keys: MapKeys
     texts: list[str]
-    """What the codes stand for."""
+    """The dictionary: the string of each code."""
     codec: Codec
     definition_level: int
-    """That of a value that is there."""
+    """The definition level of a non-null value."""
     start: int
     size: int
-    """Where the pages of the codes lie in the file."""
+    """The offset and size of the code pages in the file."""
 
     def pages(self, file: BinaryIO, memory: Memory) -> "MapPages":
-        """The pages, in memory that is used again when they are gone.
+        """Read the pages into memory that is reused once they are released.
 
         Raises:
             IndexError: the file ends too early.
@@ -88,10 +88,10 @@ class MapPages(msgspec.Struct, frozen=True):
     maps: CodedMaps
     data: Bytes
     _memory: Block | None = None
-    """What the data lie in, as long as they are looked at."""
+    """Keeps the buffer of `data` alive."""
 
     def judged(self, verdicts: npt.NDArray[np.uint8]) -> npt.NDArray[np.bool_] | None:
-        """Whether each map may match, by what is said of each value and code; None: see `codes`."""
+        """Return whether each map may match, by the verdict on each code; None: use `codes`."""
         codec = self.maps.codec.name
         if codec not in ("SNAPPY", "UNCOMPRESSED"):
             return None
@@ -104,14 +104,14 @@ class MapPages(msgspec.Struct, frozen=True):
         )
 
     def have_no_other_texts(self) -> bool:
-        """Whether every text that occurs is among those that have a code."""
+        """Return whether every string that occurs has a code."""
         try:
             return are_all_coded(self.data)
         except _UNUSUAL:
             return False
 
     def codes(self) -> Iterator["PageCodes"]:
-        """The codes of each page.
+        """Yield the codes of each page.
 
         Raises:
             ValueError: some values are null or not coded.
@@ -123,7 +123,7 @@ class MapPages(msgspec.Struct, frozen=True):
             raise ValueError(str(error)) from error
 
     def mask_of_rows(self, mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-        """A mask of maps as one of rows, in which rows without a map are false."""
+        """Convert a mask of maps into a mask of rows; rows without a map are false."""
         keys = self.maps.keys
         if keys.count == len(keys.present):
             return mask
@@ -133,22 +133,22 @@ class MapPages(msgspec.Struct, frozen=True):
 
 
 class PageCodes(msgspec.Struct, frozen=True):
-    """The codes of the values of a page, packed."""
+    """The bit-packed codes of the values of a page."""
 
     bits: int
-    """How many bits a code takes."""
+    """The number of bits per code."""
     count: int
     _data: bytes
 
     @classmethod
     def of(cls, page: Page, count: int) -> "PageCodes":
-        """The codes of a page with `count` values; ValueError where they are not codes."""
+        """Return the codes of a page with `count` values; ValueError if it is not coded."""
         if not page.is_coded:
             raise ValueError("not every page is coded")
         return cls(page.values[0] if count else 0, count, bytes(page.values[1:]))
 
     def rows(self, width: int) -> npt.NDArray[Any]:
-        """The codes of each map, which has `width` values, as a row.
+        """Return one row of codes per map, each with `width` values.
 
         Raises:
             ValueError: the page ends within a map.
@@ -166,11 +166,11 @@ class MapChunks(msgspec.Struct, frozen=True):
     keys: Any
     values: Any
     definition_levels: tuple[int, int]
-    """Those of a key and of a value that are there."""
+    """The definition levels of a non-null key and of a non-null value."""
 
     @classmethod
     def of(cls, footer: Footer, group: int, column: str) -> "MapChunks | None":
-        """The chunks of a column, where they are what such chunks should be."""
+        """Return the chunks of a column, or None if it is not a map of keys to values."""
         leaves = footer.leaves((column,))
         if [leaf.rpartition(".")[2] for leaf in leaves] != ["key", "value"]:
             return None
@@ -179,7 +179,7 @@ class MapChunks(msgspec.Struct, frozen=True):
         return cls(footer.rows(group), keys, values, (key_level, value_level))
 
     def read(self, file: BinaryIO) -> CodedMaps | None:
-        """The maps; None where they are not to be had in this way."""
+        """Read the maps; None if they cannot be read as codes."""
         key_level, value_level = self.definition_levels
         try:
             keys, head = self._read_heads(file)
@@ -199,9 +199,9 @@ class MapChunks(msgspec.Struct, frozen=True):
             return None
 
     def head_ranges(self) -> list[ByteRange]:
-        """What `read` reads: the chunk of the keys, and the dictionary of the values.
+        """Return what `read` reads: the chunk of the keys, and the dictionary of the values.
 
-        Nothing where the maps are not to be had in this way.
+        Empty if the maps cannot be read as codes.
         """
         try:
             _check_chunk(self.keys, _LARGEST_KEYS_BYTES)
@@ -217,7 +217,7 @@ class MapChunks(msgspec.Struct, frozen=True):
     def _read_heads(self, file: BinaryIO) -> tuple[bytes, bytes]:
         keys, values = self.head_ranges()
         file.seek(keys.start)
-        if values.start == keys.stop:  # as nearly always
+        if values.start == keys.stop:  # as is usual
             both = bytes(file.read(keys.length + values.length))
             return both[: keys.length], both[keys.length :]
         content = bytes(file.read(keys.length))
@@ -227,9 +227,9 @@ class MapChunks(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=8)
 def _map_keys(data: bytes, codec: Codec, definition_level: int, rows: int) -> MapKeys:
-    """The keys of maps that all have the same ones in the same order.
+    """Decode the keys of maps that all have the same keys in the same order.
 
-    A few kilobytes, the same ones for most row groups: so what they say is remembered.
+    The data is a few kilobytes and the same for most row groups, so the result is cached.
 
     Raises:
         ValueError: the maps differ, or there are none.
@@ -259,7 +259,7 @@ def _map_keys(data: bytes, codec: Codec, definition_level: int, rows: int) -> Ma
 
 
 def _repeat(numbers: npt.NDArray[Any], width: int) -> bool:
-    """Whether the first few come again and again."""
+    """Return whether the first `width` numbers repeat to the end."""
     return bool((numbers[width:] == numbers[:-width]).all())
 
 
@@ -289,7 +289,7 @@ def _check_size(page: Page) -> None:
 
 
 def _present(page: Page, definition_level: int) -> npt.NDArray[np.bool_]:
-    """Which entries of a page are there; the others must be rows without anything."""
+    """Return which entries of a page are present; the others must be rows without a map."""
     _check_size(page)
     bits = definition_level.bit_length()
     if is_repeated(page.definitions, bits, definition_level, page.count):
@@ -302,7 +302,7 @@ def _present(page: Page, definition_level: int) -> npt.NDArray[np.bool_]:
 
 
 def _count(page: Page, definition_level: int) -> int:
-    """How many entries of a page are there: as nearly always, all of them."""
+    """Return the number of present entries of a page: usually all of them."""
     _check_size(page)
     if is_repeated(page.definitions, definition_level.bit_length(), definition_level, page.count):
         return page.count
