@@ -1,6 +1,5 @@
-"""What is written in C: loops over bytes that neither Arrow nor NumPy has, and that hold no lock.
+"""Loops over bytes, written in C, that neither Arrow nor NumPy has; they run without the GIL.
 
-Enters: buffers. Leaves: buffers, or nothing where the input is unusual.
-Every function has another way beside it, which is slower and knows everything: a package that was
-built without a compiler gives the same answers.
+Buffers enter. Buffers leave, or nothing if the input is unusual. Every function has a slower
+fallback that handles all input, so a package built without a compiler returns the same results.
 """

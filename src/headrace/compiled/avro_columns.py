@@ -1,4 +1,8 @@
-"""Filling columns from the bytes of Avro records, by a list of operations."""
+"""Fill columns from the bytes of Avro records, by a list of operations.
+
+The operations describe the record schema. Blocks of records enter; the buffers of columns leave, or
+None if the caller must fall back to another decoder.
+"""
 
 import ctypes
 from collections.abc import Sequence
@@ -13,11 +17,11 @@ from headrace.compiled.library import function
 from headrace.compiled.memory import Memory
 
 Body: TypeAlias = tuple[bytes | bytearray | memoryview, int]
-"""The records of a block, and how many they are."""
+"""The records of a block, and their number."""
 
 
 class Kind(IntEnum):
-    """As in kernels.h."""
+    """The kind of a value, as in kernels.h."""
 
     NULL = 0
     BOOLEAN = 1
@@ -32,7 +36,7 @@ class Kind(IntEnum):
 
 
 class Operation(ctypes.Structure):
-    """What a value is, and where it goes."""
+    """The kind of a value, and the column it is written to."""
 
     _fields_ = (
         ("kind", ctypes.c_int32),
@@ -54,14 +58,14 @@ class _Column(ctypes.Structure):
 
 
 class ColumnPlan(NamedTuple):
-    """What a column holds, and whether it has one value a record or one an item of a list."""
+    """What a column holds, and whether it has one value per record or per list item."""
 
     kind: Kind
     is_nested: bool = False
 
 
 class FilledColumn:
-    """The values of one column, in memory that is used again; what its kind lacks is empty."""
+    """The values of one column, in reusable memory; it has only the buffers that its kind needs."""
 
     __slots__ = ("_data", "_numbers", "_offsets", "_valid", "count", "size")
 
@@ -77,7 +81,7 @@ class FilledColumn:
             self._offsets.bytes[:4] = 0
 
     def lend_to(self, column: _Column) -> None:
-        """Let the loop write here."""
+        """Let the loop write to this memory."""
         column.valid = self._valid.address
         column.numbers = None if self._numbers is None else self._numbers.address
         column.offsets = None if self._offsets is None else self._offsets.address
@@ -85,7 +89,7 @@ class FilledColumn:
         column.count = column.bytes = 0
 
     def cut(self, count: int, size: int) -> None:
-        """Leave only what has been filled."""
+        """Shrink to the part that has been filled."""
         self.count, self.size = count, size
 
     @property
@@ -101,22 +105,22 @@ class FilledColumn:
 
     @property
     def offsets(self) -> pa.Buffer:
-        """Where each text or list begins, as 32-bit numbers."""
+        """The 32-bit offsets of strings or lists."""
         assert self._offsets is not None
         return self._offsets.buffer((self.count + 1) * 4)
 
     @property
     def data(self) -> pa.Buffer:
-        """The bytes of texts."""
+        """The bytes of strings."""
         assert self._data is not None
         return self._data.buffer(self.size)
 
 
 _MEMORY = Memory()
 _SLACK_BYTES = 16
-"""The loop copies short texts by words."""
+"""Padding, because the loop copies short strings in whole words."""
 _MOST_ROOM_BYTES = 64 << 20
-"""For more, room is made only for what is needed."""
+"""For larger input, values are counted first and only the needed memory is allocated."""
 
 _ARGUMENTS = (
     ctypes.c_void_p,
@@ -131,7 +135,7 @@ _ARGUMENTS = (
 def fill_columns(
     operations: Sequence[Operation], plans: Sequence[ColumnPlan], bodies: Sequence[Body]
 ) -> list[FilledColumn] | None:
-    """Return the columns of the records of some blocks; None where another must decode them."""
+    """Decode the records of some blocks into columns; None if the caller must fall back."""
     run = function("headrace_avro", *_ARGUMENTS)
     if run is None:
         return None
@@ -147,7 +151,7 @@ def fill_columns(
             for view, count in views
         )
 
-    if size_bytes <= _MOST_ROOM_BYTES:  # memory that nobody touches costs nothing
+    if size_bytes <= _MOST_ROOM_BYTES:  # untouched memory costs nothing
         rooms = [(size_bytes if plan.is_nested else records, size_bytes) for plan in plans]
     elif passes(0):
         rooms = [(column.count, column.bytes) for column in columns[: len(plans)]]

@@ -1,4 +1,7 @@
-"""Judging maps of partition values by the codes that the pages of a row group have for them."""
+"""Test maps of partition values by their dictionary codes in the pages of a row group.
+
+Data pages and a verdict for each code enter; a mask of the maps that may match leaves.
+"""
 
 from ctypes import Structure, byref, c_int32, c_int64, c_void_p
 
@@ -10,11 +13,11 @@ from headrace.compiled.library import function
 _ARGUMENTS = (c_void_p, c_int64, c_void_p)
 _TABLE_BYTES = 1 << 16
 _ROOM_BYTES = 1 << 20
-"""For a page of codes: those of paths are of that size, and codes are much smaller."""
+"""Room for a page of codes: pages of paths have this size, and codes are much smaller."""
 
 
 class _Maps(Structure):
-    """As in kernels.h."""
+    """The maps to test, as `headrace_maps` in kernels.h."""
 
     _fields_ = (
         ("values", c_int32),
@@ -38,14 +41,14 @@ def judge_maps(
     level: int,
     is_snappy: bool,
 ) -> npt.NDArray[np.bool_] | None:
-    """Whether each map may match; None where another must tell.
+    """Return whether each map may match; None if the caller must fall back.
 
     Args:
         pages: The data pages of the values of all maps.
-        verdicts: For each value of a map and each code, 1 where the map may match.
-        maps: How many there are.
-        level: The definition level of a value that is there.
-        is_snappy: How the pages are compressed; else they are not.
+        verdicts: For each value of a map and each code, 1 if the map may match.
+        maps: The number of maps.
+        level: The definition level of a value that is present.
+        is_snappy: Whether the pages are compressed with Snappy; otherwise they are uncompressed.
     """
     judge = function("headrace_judge_maps", *_ARGUMENTS)
     if judge is None:

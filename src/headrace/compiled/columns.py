@@ -1,6 +1,6 @@
-"""A column chunk of numbers or byte arrays, decoded by a compiled loop.
+"""Decode a column chunk of numbers or byte arrays with a compiled loop.
 
-The loop stops where it lacks bytes or room, says what it needs, and goes on when called again.
+The loop stops when it lacks input or room, reports what it needs, and resumes when called again.
 """
 
 from collections.abc import Callable
@@ -63,22 +63,22 @@ class Batch(Structure):
 
 
 def take_loop() -> Callable[[Any, Any], int] | None:
-    """The loop, which takes a `Column` and a `Batch` by reference and returns a `Status`.
+    """Return the loop, which takes a `Column` and a `Batch` by reference and returns a `Status`.
 
     Returns:
-        None if there is no compiled library.
+        The loop; None if there is no compiled library.
     """
     return function("headrace_take_column", POINTER(Column), POINTER(Batch))
 
 
 def dictionary_loop() -> Callable[[Any, int, int], int] | None:
-    """The loop that writes the dictionary of a `Column` as offsets and bytes."""
+    """Return the loop that writes the dictionary of a `Column` as offsets and bytes."""
     return function("headrace_dictionary", POINTER(Column), c_void_p, c_void_p)
 
 
 def set_bits_loop() -> Callable[[int, int, int, int], int] | None:
-    """The loop that writes the indices of set bits.
+    """Return the loop that writes the indices of set bits.
 
-    It takes the address of a bitmap, the first bit, the number of bits, and where to write.
+    It takes the address of a bitmap, the first bit, the number of bits, and the output address.
     """
     return function("headrace_set_bits", c_void_p, c_int64, c_int64, c_void_p)

@@ -1,4 +1,4 @@
-"""The footers of small Parquet files, and their rows appended to columns, by compiled loops."""
+"""Read the footers of small Parquet files, and append their rows to columns, by compiled loops."""
 
 from collections.abc import Callable
 from ctypes import POINTER, Structure, c_char_p, c_int64, c_void_p
@@ -9,7 +9,7 @@ from headrace.compiled.library import function
 
 
 class Place(Structure):
-    """Where a column chunk is, as `headrace_place` in kernels.h."""
+    """The location of a column chunk, as `headrace_place` in kernels.h."""
 
     _fields_ = (
         ("type", c_int64),
@@ -22,7 +22,7 @@ class Place(Structure):
 
 
 class Footer(Structure):
-    """What a footer says, as `headrace_footer` in kernels.h."""
+    """The contents of a footer, as `headrace_footer` in kernels.h."""
 
     _fields_ = (
         ("schema_at", c_int64),
@@ -39,11 +39,11 @@ class Footer(Structure):
 
     @classmethod
     def for_columns(cls, most: int) -> "Footer":
-        """A footer with room for so many columns."""
+        """Return a footer with room for `most` columns."""
         return cls(places=(Place * most)(), most_places=most)
 
     def kind(self, file: bytes) -> tuple[bytes, bytes, bytes]:
-        """What decides how the columns of a file are read: schema, notes and writer."""
+        """Return what determines how columns are read: schema, key-value metadata and writer."""
         return (
             file[self.schema_at : self.schema_at + self.schema_size],
             file[self.notes_at : self.notes_at + self.notes_size],
@@ -52,7 +52,7 @@ class Footer(Structure):
 
 
 class Appending(Structure):
-    """Columns that grow by files, as `headrace_appending` in kernels.h."""
+    """Columns to which files are appended, as `headrace_appending` in kernels.h."""
 
     _fields_ = (
         ("count", c_int64),
@@ -65,10 +65,10 @@ class Appending(Structure):
 
 
 def footer_loop() -> Callable[[bytes, int, Any], int] | None:
-    """The loop that reads the footer of a file's bytes; it returns 0 where it declines."""
+    """Return the loop that reads the footer of a file's bytes; it returns 0 if it declines."""
     return function("headrace_read_footer", c_char_p, c_int64, POINTER(Footer))
 
 
 def append_loop() -> Callable[[bytes, int, Any, Any], int] | None:
-    """The loop that appends the rows of a file; it returns a `Status`."""
+    """Return the loop that appends the rows of a file; it returns a `Status`."""
     return function("headrace_append_file", c_char_p, c_int64, POINTER(Footer), POINTER(Appending))

@@ -1,4 +1,4 @@
-"""The compiled library, where there is one. Its functions run without the interpreter's lock."""
+"""Load the compiled library, if there is one. Its functions run without the GIL."""
 
 import ctypes
 import os
@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 _ABI = 8
-"""As in kernels.h."""
+"""The ABI version, as in kernels.h."""
 _FUNCTIONS = (
     "headrace_crc32",
     "headrace_leaves",
@@ -27,20 +27,20 @@ _FUNCTIONS = (
 )
 _FILE = Path(__file__).with_name("kernels.so")
 SWITCH = "HEADRACE_COMPILED"
-"""A variable of the environment: 0 leaves the library out."""
+"""An environment variable; 0 disables the library."""
 
 
 def is_built() -> bool:
-    """Whether there is a library."""
+    """Whether the library is available."""
     return _library() is not None
 
 
 @cache
 def function(name: str, *arguments: Any) -> Callable[..., int] | None:
-    """A function of the library that takes such arguments; None: there is none.
+    """Return a library function with these argument types; None if the library is unavailable.
 
-    That is so where it was not built, is older, or is not wanted. It takes numbers from Parquet
-    pages as they stand there, so the machine must have its bytes in the same order.
+    It is unavailable if it was not built, has another ABI version, or is disabled. It reads numbers
+    from Parquet pages as stored, so the machine must be little-endian.
     """
     found = _library()
     if found is None:

@@ -1,7 +1,7 @@
-"""Memory for columns, which is used again when nobody looks at them any more.
+"""Memory for columns, reused once no buffer refers to it.
 
-Fresh memory is cleared page by page when it is first written to. For columns of some megabytes
-that takes as long as to fill them.
+The system clears fresh memory page by page on the first write. For columns of a few megabytes
+that takes as long as filling them.
 """
 
 import mmap
@@ -13,16 +13,16 @@ import numpy.typing as npt
 import pyarrow as pa
 
 _SMALL_BYTES = 1 << 17
-"""Less is not worth keeping."""
+"""Smaller blocks are not worth keeping."""
 _GRAIN_BYTES = 1 << 19
-"""Sizes are rounded up: what is asked for hardly ever is the same twice."""
+"""Sizes are rounded up to this, because requested sizes rarely repeat."""
 _MOST_FREE = 32
 _LARGEST_WASTE = 2
-"""A block may be so many times larger than what is asked for."""
+"""A reused block may be at most this many times larger than requested."""
 
 
 class Block:
-    """Some memory. It is free again when this object and the buffers made of it are gone."""
+    """A block of memory. It is free again when this object and all its buffers are gone."""
 
     __slots__ = ("_home", "bytes")
 
@@ -39,33 +39,33 @@ class Block:
 
     @property
     def address(self) -> int:
-        """Where it begins."""
+        """The address of its first byte."""
         return self.bytes.ctypes.data
 
     def buffer(self, size: int) -> pa.Buffer:
-        """Its first bytes; nothing may be written to them from then on."""
+        """Return its first `size` bytes, which must not be written to from then on."""
         return pa.foreign_buffer(self.address, size, base=self)
 
 
 class Memory:
-    """Gives out blocks. They may be asked for and let go of in any thread."""
+    """A pool of blocks. Any thread may request and release them."""
 
     def __init__(self) -> None:
         self._free: deque[npt.NDArray[np.uint8]] = deque(maxlen=_MOST_FREE)
         self._is_retired = False
 
     def take_back(self, memory: npt.NDArray[np.uint8]) -> None:
-        """Memory that nobody looks at any more."""
+        """Keep memory that is no longer used, for later requests."""
         if not self._is_retired:
             self._free.append(memory)
 
     def retire(self) -> None:
-        """Keep nothing any more: whoever still holds a block holds no others with it."""
+        """Stop keeping free memory, so that a block still in use keeps no other memory alive."""
         self._is_retired = True
         self._free.clear()
 
     def block(self, size: int) -> Block:
-        """A block of at least so many bytes, whatever they hold."""
+        """Return a block of at least `size` bytes with arbitrary contents."""
         if size < _SMALL_BYTES:
             return Block(np.empty(size, dtype=np.uint8), None)
         size = -(-size // _GRAIN_BYTES) * _GRAIN_BYTES
@@ -75,9 +75,9 @@ class Memory:
         return Block(memory, self)
 
     def _taken(self, size: int) -> npt.NDArray[np.uint8] | None:
-        """A free block that is large enough; if there is none, one that is a little too small goes.
+        """Take free memory that is large enough; if none is, drop one that is slightly too small.
 
-        What is asked for grows now and then: what it has outgrown is not to stay for ever.
+        Requests grow now and then, and outgrown memory must not be kept for ever.
         """
         outgrown = None
         for _ in range(len(self._free)):
@@ -97,14 +97,14 @@ class Memory:
 
 
 def _fresh(size: int) -> npt.NDArray[np.uint8]:
-    """Memory from the system, of this process alone: a forked one keeps what it has.
+    """Allocate memory that is private to this process: a forked one keeps its own copy.
 
-    NumPy would ask for huge pages, which are cleared as a whole.
+    NumPy would request huge pages, which are cleared as a whole.
     """
     if not hasattr(mmap, "MAP_PRIVATE"):
         return np.empty(size, dtype=np.uint8)
     pages = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     if hasattr(mmap, "MADV_NOHUGEPAGE"):
-        with suppress(OSError):  # a system may know none
+        with suppress(OSError):  # the system may not support huge pages
             pages.madvise(mmap.MADV_NOHUGEPAGE)
     return np.frombuffer(pages, dtype=np.uint8)

@@ -1,4 +1,4 @@
-"""Looking for the paths of a column that a bitmap of keys does not rule out."""
+"""Find the paths of a column that a bitmap of keys does not rule out."""
 
 from ctypes import c_int32, c_int64, c_void_p
 
@@ -15,9 +15,9 @@ _OFFSET_BYTES = 4
 def paths_in_doubt(
     paths: pa.StringArray, bitmap: npt.NDArray[np.uint8], shift: int
 ) -> npt.NDArray[np.intp] | None:
-    """The rows of paths that may be in the bitmap, in order; None where another must tell.
+    """Return the rows with paths that may be in the bitmap, in order; None to fall back.
 
-    There must be no nulls. A hash has its place in the bitmap when all but `shift` bits are gone.
+    There must be no nulls. The bit of a hash in the bitmap is `hash >> shift`.
     """
     search = function("headrace_paths_in_doubt", *_ARGUMENTS)
     if search is None or paths.type != pa.string():

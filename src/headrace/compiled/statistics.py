@@ -1,4 +1,7 @@
-"""A few leaves of many texts of JSON, as Arrow columns."""
+"""Read a few leaves of many JSON texts into Arrow columns.
+
+JSON texts and the kinds of leaves enter; a column per leaf leaves, or None if a text is unusual.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -18,32 +21,32 @@ Path: TypeAlias = tuple[str, ...]
 _LEVEL = 0
 _MOST_NODES = 64
 _ARGUMENTS = (*[c_void_p] * 3, *[c_int64] * 3, c_void_p, c_int32)
-"""Validity, offsets, data and its size, the first text, their number, nodes and their number."""
+"""Validity, offsets, data, data size, first text, number of texts, nodes, number of nodes."""
 _NEEDS_ESCAPE = re.compile(r'["\\\x00-\x1f]')
 
 
 class Kind(IntEnum):
-    """What a leaf is, as in kernels.h."""
+    """The kind of a leaf, as in kernels.h."""
 
     INTEGER = 1
     BOOLEAN = 2
     STRING = 3
     NUMBER = 4
-    """As it is written."""
+    """A number as text, as written."""
     DECIMAL = 5
-    """The same without an exponent."""
+    """A number as text, without an exponent."""
 
     @property
     def is_text(self) -> bool:
-        """Whether it becomes a column of texts."""
+        """Whether the leaf becomes a string column."""
         return self >= Kind.STRING
 
 
 def read_leaves(texts: pa.BinaryArray, leaves: Mapping[Path, Kind]) -> dict[Path, pa.Array] | None:
-    """What each text says about each leaf, null where it says nothing; None if one is unusual.
+    """Return the values of each leaf, null where absent; None if any text is unusual.
 
-    Integers and booleans are int64, all else is string; a number has at most 38 characters. A text
-    that is not between braces says nothing.
+    Integers and booleans become int64, all else string; a number has at most 38 characters. A text
+    that is not enclosed in braces has no leaves.
     """
     read = function("headrace_leaves", *_ARGUMENTS)
     paths = _paths(leaves)
@@ -76,17 +79,17 @@ class _Node(Structure):
 
 
 class _Column(msgspec.Struct, frozen=True):
-    """What the loop fills in for a leaf."""
+    """The buffers that the loop fills for a leaf."""
 
     kind: Kind
     valid: npt.NDArray[np.uint8]
     values: npt.NDArray[np.int64] | npt.NDArray[np.int32]
-    """Integers, or the offsets of texts."""
+    """Integers, or the offsets of strings."""
     bytes: npt.NDArray[np.uint8]
-    """Of texts: room for all that there might be, of which the rest is never touched."""
+    """The bytes of strings: room for the maximum, the unused part of which is never touched."""
 
     def array(self, rows: int) -> pa.Array:
-        """The column; ArrowInvalid if a string is not UTF-8."""
+        """Return the column; raise ArrowInvalid if a string is not valid UTF-8."""
         buffers = [pa.py_buffer(self.valid), pa.py_buffer(self.values)]
         if not self.kind.is_text:
             return pa.Array.from_buffers(pa.int64(), rows, buffers)
@@ -100,18 +103,18 @@ def _column(kind: Kind, texts: pa.BinaryArray) -> _Column:
     valid = np.zeros((rows + 7) // 8, np.uint8)
     if not kind.is_text:
         return _Column(kind, valid, np.zeros(rows, np.int64), np.empty(0, np.uint8))
-    # `nbytes` is about the slice, and more than its bytes alone.
+    # `nbytes` counts only the slice, and more than its string data.
     return _Column(kind, valid, np.zeros(rows + 1, np.int32), np.empty(texts.nbytes, np.uint8))
 
 
 def _paths(leaves: Mapping[Path, Kind]) -> list[Path]:
-    """All that is on the way to a leaf, level by level, so that siblings stand in a row."""
+    """Return all prefixes of the leaf paths, level by level, so that siblings are adjacent."""
     found = {leaf[:depth] for leaf in leaves for depth in range(len(leaf) + 1)} | {()}
     return sorted(found, key=lambda path: (len(path), path))
 
 
 def _need_escapes(paths: Sequence[Path]) -> bool:
-    """Whether a name is written in another way than it is."""
+    """Whether a name needs escapes in JSON."""
     return any(_NEEDS_ESCAPE.search(path[-1]) for path in paths if path)
 
 

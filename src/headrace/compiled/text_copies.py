@@ -1,4 +1,4 @@
-"""Arrow columns of texts made of others by compiled loops, in memory that is used again."""
+"""Filter and look up strings with compiled loops, into Arrow columns in reusable memory."""
 
 from ctypes import c_int64, c_void_p
 from typing import TypeAlias
@@ -15,14 +15,14 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 
 OFFSET_BYTES = 4
 _SLACK_BYTES = 32
-"""As STEP in texts.c: words are copied by steps of so many bytes."""
+"""As STEP in texts.c: words are copied in steps of this many bytes."""
 _MOST_WORD_BYTES = 1 << 22
 _KEPT = (c_void_p, c_void_p, c_void_p, c_int64, c_void_p, c_void_p)
 _WORDS = (c_void_p, c_int64, c_void_p, c_void_p, c_int64, c_void_p, c_void_p, c_int64)
 
 
 def kept_texts(texts: pa.StringArray, kept: Mask, memory: Memory) -> pa.StringArray:
-    """Those of some texts that are kept."""
+    """Return the strings for which `kept` is true."""
     copy = function("headrace_kept_texts", *_KEPT)
     validity, offsets, data = texts.buffers()
     if copy is None or validity is not None or texts.offset or data is None:
@@ -41,7 +41,7 @@ def kept_texts(texts: pa.StringArray, kept: Mask, memory: Memory) -> pa.StringAr
 def words_of(
     codes: npt.NDArray[np.int32], words: pa.StringArray, memory: Memory
 ) -> pa.StringArray | None:
-    """The words that codes stand for; None where another must look them up."""
+    """Return the dictionary word of each code; None if the caller must fall back."""
     write = function("headrace_words", *_WORDS)
     validity, offsets, data = words.buffers()
     longest = pc.max(pc.binary_length(words)).as_py() or 0

@@ -1,4 +1,7 @@
-"""A column chunk of texts, read by a compiled loop that stops where it lacks something."""
+"""Read a column chunk of strings with a compiled loop.
+
+The loop stops when it lacks input or room, and reports what it needs.
+"""
 
 from collections.abc import Callable
 from ctypes import POINTER, Structure, c_int32, c_int64, c_uint64, c_void_p
@@ -11,7 +14,7 @@ _STATE_WORDS = 32
 
 
 class Status(IntEnum):
-    """Why the loop has stopped, as in kernels.h."""
+    """Why the loop stopped, as in kernels.h."""
 
     UNUSUAL = -1
     DONE = 0
@@ -25,12 +28,12 @@ class Status(IntEnum):
 
 
 CODECS = {"UNCOMPRESSED": 0, "SNAPPY": 1}
-"""Those that the loop knows; it asks for what is compressed by another one."""
+"""The codecs that the loop supports; for any other it asks the caller to decompress."""
 OTHER_CODEC = 2
 
 
 class Chunk(Structure):
-    """The chunk that is read, as in kernels.h."""
+    """The chunk to read, as `headrace_chunk` in kernels.h."""
 
     _fields_ = (
         ("input", c_void_p),
@@ -53,7 +56,7 @@ class Chunk(Structure):
 
 
 class Rows(Structure):
-    """The rows that are taken, as in kernels.h."""
+    """The rows to take, as `headrace_rows` in kernels.h."""
 
     _fields_ = (
         ("rows", c_int64),
@@ -70,7 +73,7 @@ class Rows(Structure):
 
 
 def texts_loop() -> Callable[[Any, Any], int]:
-    """The loop, which takes a `Chunk` and `Rows` by reference and tells its `Status`.
+    """Return the loop, which takes a `Chunk` and `Rows` by reference and returns a `Status`.
 
     Raises:
         ValueError: there is no compiled library.

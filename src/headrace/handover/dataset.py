@@ -1,8 +1,8 @@
 """A snapshot as a `pyarrow.dataset.Dataset`: exact for every table, and lazy.
 
-Arrow reads a Parquet file itself where that gives the table's rows: it has no deletion vector, and
-each column is stored under its own name in the table's own type. All other files are served by the
-row reader, as Arrow IPC files that are made when a scanner opens them.
+Arrow reads a Parquet file directly if that yields the table's rows: the file has no deletion
+vector, and each column is stored under its own name in the table's type. The row reader serves all
+other files as Arrow IPC files, created when a scanner opens them.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -23,7 +23,7 @@ from headrace.rows.request import RowRequest
 from headrace.storage.store import Store
 
 _READERS = 8
-"""How many footers are read at once."""
+"""The number of footers read in parallel."""
 
 
 def open_dataset(
@@ -33,12 +33,12 @@ def open_dataset(
     store: Store,
     read: Callable[[DataFile], Iterator[pa.RecordBatch]],
 ) -> ds.Dataset:
-    """A dataset of these files' rows; the footers of files that Arrow may read are checked now.
+    """Open a dataset of the rows of these files; checks the footers of files Arrow may read.
 
     Args:
         files: The live files.
-        request: All columns of the table; under a condition the row reader serves every file.
-        store: Where the files are.
+        request: All columns of the table; with a predicate, the row reader serves every file.
+        store: The store that holds the files.
         read: Reads the rows of a file.
 
     Raises:
@@ -81,7 +81,7 @@ def open_dataset(
 
 
 def _guarantee(partition: Mapping[str, pa.Scalar]) -> ds.Expression | None:
-    """What is true for all rows of a file; None: there is a value that equals nothing, as NaN."""
+    """Return a condition that holds for all rows of a file; None if a value may be NaN."""
     if any(types.is_floating(value.type) for value in partition.values()):
         return None
     conditions = (
@@ -92,7 +92,7 @@ def _guarantee(partition: Mapping[str, pa.Scalar]) -> ds.Expression | None:
 
 
 def _is_native(fragment: ds.ParquetFileFragment, file: DataFile, request: RowRequest) -> bool:
-    """Whether Arrow's reader gives the table's rows of a file."""
+    """Whether Arrow's reader returns the table's rows for a file."""
     stored: Any = fragment.physical_schema
     by_name = {field.name: field.type for field in stored}
     lowered = {name.lower() for name in by_name}

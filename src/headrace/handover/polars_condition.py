@@ -1,7 +1,7 @@
-"""A filter of Polars as a SQL condition, as far as both surely mean the same.
+"""Translate a Polars filter to a SQL condition, as far as both certainly mean the same.
 
-The condition keeps at least the rows that the filter keeps, so that what cannot be written is
-left out of a conjunction: Polars applies the whole filter to the rows afterwards.
+The condition keeps at least the rows that the filter keeps, so parts of a conjunction that cannot
+be translated are omitted: Polars applies the whole filter to the rows afterwards.
 """
 
 from datetime import date, timedelta
@@ -17,11 +17,11 @@ _MIRRORED = {"=": "=", ">": "<", ">=": "<=", "<": ">", "<=": ">="}
 
 
 def to_sql(predicate: pl.Expr, schema: pa.Schema) -> str | None:
-    """A condition that is true for every row that the filter keeps; None: none is known."""
+    """Return a condition that is true for every row the filter keeps; None if none is known."""
     try:
         tree = msgspec.json.decode(predicate.meta.serialize(format="json"))
     except (pl.exceptions.PolarsError, msgspec.MsgspecError, ValueError):
-        return None  # such as a filter that calls Python
+        return None  # for example, a filter that calls Python
     conditions = [text for part in _conjuncts(tree) if (text := _comparison(part, schema))]
     return " AND ".join(conditions) or None
 
@@ -50,7 +50,7 @@ def _comparison(tree: Any, schema: pa.Schema) -> str | None:
 
 
 def _literal(literal: Any, kind: pa.DataType) -> str | None:
-    """A literal in SQL, if it is of the column's own kind."""
+    """Return a literal as SQL; None if it does not have the column's type."""
     match literal:
         case {"Scalar": {"String": str(text)}} if types.is_string(kind):
             escaped = text.replace("\\", "\\\\").replace("'", "\\'")

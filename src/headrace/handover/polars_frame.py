@@ -1,4 +1,7 @@
-"""A snapshot as a `polars.LazyFrame`, which reads the columns and rows that a query needs."""
+"""A snapshot as a `polars.LazyFrame`, which reads only the columns and rows that a query needs.
+
+A schema and a function that reads rows enter; a lazy frame leaves.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -10,14 +13,14 @@ from polars.io.plugins import register_io_source
 from headrace.handover.polars_condition import to_sql
 
 Read = Callable[[str | None, Sequence[str] | None, int | None], pa.RecordBatchReader]
-"""Reads rows: a condition, columns and a limit, each None where there is none."""
+"""Reads rows, given a condition, columns and a limit, each optional."""
 
 
 def open_lazy_frame(schema: pa.Schema, read: Read) -> pl.LazyFrame:
-    """A lazy frame over rows of a schema.
+    """Return a lazy frame over rows of a schema.
 
-    A filter of Polars leaves out files and row groups as far as it can be written as SQL, and is
-    applied to the rows in any case.
+    A Polars filter prunes files and row groups as far as it can be translated to SQL, and is
+    always applied to the rows.
     """
 
     def batches(

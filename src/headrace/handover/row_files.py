@@ -1,6 +1,7 @@
-"""Data files under a file system of our own, in which each is an Arrow IPC file of its rows.
+"""A virtual file system in which each data file is an Arrow IPC file of its rows.
 
-A dataset opens such a file like any other; its rows are read then, and held while it is open.
+A dataset opens such a file like any other. Opening it reads the rows and holds them in memory
+until it is closed.
 """
 
 from collections.abc import Callable, Iterator
@@ -13,7 +14,7 @@ from headrace.rows.data_file import DataFile
 
 
 class RowFiles(fs.FileSystemHandler):  # type: ignore[misc]
-    """The files that the row reader serves, by number. They can be read, and nothing else."""
+    """The files that the row reader serves, named by number; read-only."""
 
     def __init__(
         self, schema: pa.Schema, read: Callable[[DataFile], Iterator[pa.RecordBatch]]
@@ -23,7 +24,7 @@ class RowFiles(fs.FileSystemHandler):  # type: ignore[misc]
         self._files: dict[str, DataFile] = {}
 
     def add(self, file: DataFile) -> str:
-        """Take in a file, and return its path in this file system."""
+        """Add a file, and return its path in this file system."""
         path = f"{len(self._files)}.arrow"
         self._files[path] = file
         return path
@@ -41,22 +42,22 @@ class RowFiles(fs.FileSystemHandler):  # type: ignore[misc]
         return self.open_input_file(path)
 
     def get_type_name(self) -> str:
-        """The name of this kind of file system."""
+        """Return the name of this type of file system."""
         return "headrace-rows"
 
     def normalize_path(self, path: str) -> str:
-        """Paths have one form."""
+        """Return the path unchanged: each path has one form."""
         return path
 
     def get_file_info(self, paths: list[str]) -> list[fs.FileInfo]:
-        """What is known without reading: whether a file is there."""
+        """Return what is known without reading: whether each file exists."""
         kinds = (
             fs.FileType.File if path in self._files else fs.FileType.NotFound for path in paths
         )
         return [fs.FileInfo(path, kind) for path, kind in zip(paths, kinds, strict=True)]
 
     def get_file_info_selector(self, selector: Any) -> list[fs.FileInfo]:  # noqa: ARG002
-        """All files."""
+        """Return all files."""
         return self.get_file_info(list(self._files))
 
     def _refuse(self, *arguments: Any, **options: Any) -> NoReturn:

@@ -1,4 +1,4 @@
-"""The Delta log as names: a listing enters, a segment (what to replay, from which base) leaves.
+"""The log by its file names: a listing enters, a segment (a base and the commits to replay) leaves.
 
-Pure: nothing here reads a file. Other dialects of a log get a module of their own.
+Nothing here reads a file. Each other dialect of a log has its own module.
 """

@@ -1,4 +1,7 @@
-"""Which checkpoints a listing holds, and which one to build on."""
+"""Find the complete checkpoints in a listing, and rank them.
+
+The checkpoint files of a listing enter; complete checkpoints leave, best first.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -10,7 +13,7 @@ from headrace.protocol.log_file import LogFile
 
 
 class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
-    """A complete checkpoint: everything the table was at `version`."""
+    """A complete checkpoint: the whole table at `version`."""
 
     version: int
     kind: CheckpointKind
@@ -18,7 +21,7 @@ class Checkpoint(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def size_bytes(self) -> int:
-        """The size of its own files, sidecars not counted."""
+        """The size of its own files, without sidecars."""
         return sum(file.size_bytes for file in self.files)
 
 
@@ -28,15 +31,15 @@ _PREFERENCE = (
     CheckpointKind.CLASSIC,
     CheckpointKind.V2_JSON,
 )
-"""Checkpoints of one version are equally valid; those that split into leaves come first."""
+"""Checkpoints of one version are equally valid; those that split into leaves are preferred."""
 
 
 def complete_checkpoints(
     named_files: Iterable[tuple[CheckpointName, LogFile]],
 ) -> list[Checkpoint]:
-    """Every complete checkpoint, best first: newest, then by kind, then by name.
+    """Return every complete checkpoint, best first: newest, then by kind, then by name.
 
-    A multi-part checkpoint that lacks a part does not exist; nor does an empty file.
+    Multi-part checkpoints with a missing part and empty files are ignored.
     """
     parts: dict[tuple[int, int], dict[int, LogFile]] = defaultdict(dict)
     complete: list[Checkpoint] = []
@@ -48,7 +51,7 @@ def complete_checkpoints(
         else:
             complete.append(Checkpoint(version=name.version, kind=name.kind, files=(file,)))
     for (version, count), by_part in parts.items():
-        # Counted first: a name may claim billions of parts.
+        # Compare the count first: a name may claim billions of parts.
         if len(by_part) == count and by_part.keys() == set(range(1, count + 1)):
             files = tuple(by_part[part] for part in sorted(by_part))
             complete.append(

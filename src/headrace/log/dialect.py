@@ -1,4 +1,4 @@
-"""The dialects of a log: where its files are, and what a state is to it."""
+"""The dialects of a log: where its files are, and the role of states in it."""
 
 from enum import Enum
 
@@ -6,12 +6,12 @@ import msgspec
 
 
 class StateRole(Enum):
-    """What a state is to its log."""
+    """The role of a state in its log."""
 
     COMMIT = "commit"
-    """It is part of the log: a version may have no other record. Damage is an error."""
+    """The state is part of the log: a version may have no other record. Damage is an error."""
     ACCELERATOR = "accelerator"
-    """It repeats what the log says. Damage costs time, and is reported."""
+    """The state repeats what the log says. Damage costs time, and is reported."""
 
 
 class Dialect(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,4 +1,7 @@
-"""What the name of a file in `_delta_log` says. Names that say nothing are ignored."""
+"""Parse the names of files in `_delta_log`.
+
+A file name enters; its kind and version leave, or None for a name that readers ignore.
+"""
 
 import re
 from enum import Enum
@@ -18,7 +21,7 @@ _UUID = r"[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}"
 _UNIQUE = re.compile(rf"checkpoint\.{_UUID}\.(?P<format>json|parquet)", re.ASCII)
 _STAGED = re.compile(rf"(?P<version>\d{{20}})\.({_UUID}\.)?json", re.ASCII)
 _LARGEST_VERSION = (1 << 63) - 1
-"""Versions are 64-bit numbers; twenty digits can say more."""
+"""Versions are 64-bit numbers; twenty digits can exceed that."""
 
 
 class CheckpointKind(Enum):
@@ -50,7 +53,7 @@ class CompactionName(msgspec.Struct, frozen=True):
 
 
 class CheckpointName(msgspec.Struct, frozen=True):
-    """`N.checkpoint…`; only a multi-part one has more than one part."""
+    """`N.checkpoint…`; only a multi-part checkpoint has more than one part."""
 
     version: int
     kind: CheckpointKind
@@ -62,7 +65,7 @@ LogName: TypeAlias = CommitName | ChecksumName | CompactionName | CheckpointName
 
 
 def parse_name(name: str) -> LogName | None:
-    """What a file name means; None where it means nothing to a reader."""
+    """Parse a file name; None if it means nothing to a reader."""
     match = _NAME.fullmatch(name)
     if match is None:
         return None
@@ -86,11 +89,11 @@ def parse_name(name: str) -> LogName | None:
 
 
 def staged_version(path: str) -> int | None:
-    """The version of a commit that a catalog ratified: `N.json` or `N.<uuid>.json`."""
+    """Return the version of a commit that a catalog ratified: `N.json` or `N.<uuid>.json`."""
     match = _STAGED.fullmatch(path.rpartition("/")[2])
     return None if match is None else int(match["version"])
 
 
 def first_name(version: int) -> str:
-    """The name at which listing starts to see everything of that version and later."""
+    """Return the name from which to list, to see every file of `version` and later."""
     return f"{version:020}"

@@ -1,4 +1,7 @@
-"""The segment: the base and the commits after it that make up one version of a table."""
+"""The segment: the base and the commits after it that make up one version of a table.
+
+A listing of the log enters `index_log`; `LogIndex.segment` returns what to read for a version.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -18,7 +21,7 @@ from headrace.protocol.log_file import LogFile
 
 
 class Segment(msgspec.Struct, frozen=True, kw_only=True):
-    """What to read for one version: commits newest first, then the checkpoint below them."""
+    """What to read for one version: commits newest first, then the base below them."""
 
     version: int
     commits_newest_first: tuple[LogFile, ...]
@@ -26,19 +29,19 @@ class Segment(msgspec.Struct, frozen=True, kw_only=True):
     checkpoint: Checkpoint | None = None
     checksum: LogFile | None = None
     commit: LogFile | None = None
-    """The commit file of `version` itself, also where a checkpoint makes it unnecessary."""
+    """The commit file of `version` itself, even if a checkpoint makes it unnecessary."""
     excluded: frozenset[str] = frozenset()
     """Checkpoint files that turned out to be unreadable."""
     state: State | None = None
-    """The state below the commits, where that is the base; then `checkpoint` is None."""
+    """The state below the commits, if that is the base; then `checkpoint` is None."""
     instead: "Segment | None" = None
-    """The same version without the state, where the log alone describes it, too."""
+    """The same version without the state, if the log alone describes it too."""
     abandoned: int = 0
-    """How often something that could not be read was replaced on the way to this segment."""
+    """How many unreadable parts were replaced to obtain this segment."""
 
     @property
     def replay_newest_first(self) -> tuple[LogFile, ...]:
-        """The commits, with runs of them replaced by the compaction files that sum them up."""
+        """The commits, with runs of them replaced by the compaction files that summarise them."""
         widest: dict[int, tuple[int, LogFile]] = {}
         for file in self.compactions:
             assert file.sums_up is not None
@@ -62,17 +65,17 @@ class Segment(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def base(self) -> Checkpoint | State | None:
-        """What the commits build upon."""
+        """The checkpoint or state that the commits build on."""
         return self.checkpoint if self.state is None else self.state
 
     @property
     def log(self) -> "Segment":
-        """The same version by the log alone, if that describes it."""
+        """The same version without a state, if the log alone describes it."""
         return self if self.instead is None else self.instead
 
     @property
     def files(self) -> tuple[LogFile, ...]:
-        """Every file that the segment knows of."""
+        """Every file that the segment refers to."""
         single = (file for file in (self.checksum, self.commit) if file is not None)
         base = () if self.checkpoint is None else self.checkpoint.files
         if self.state is not None:
@@ -81,15 +84,15 @@ class Segment(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def commits(self) -> tuple[LogFile, ...]:
-        """The commits that were listed, also that of the version itself where it is summed up."""
+        """The listed commits, including that of `version` even if the base already covers it."""
         return (*self.commits_newest_first, *(() if self.commit is None else (self.commit,)))
 
     def upon(self, state: State, *, commits: Mapping[int, LogFile]) -> "Segment | None":
-        """The same version as a state and the commits after it; None where one of them is missing.
+        """Return the same version based on a state; None if a commit after the state is missing.
 
         Args:
             state: A state of this version or an older one.
-            commits: The commits that are known.
+            commits: The known commits, by version.
         """
         newer = [commits.get(v) for v in range(self.version, state.version, -1)]
         if state.version > self.version or None in newer:
@@ -105,18 +108,18 @@ class Segment(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def rewritten(self, listed: Mapping[int, LogFile]) -> LogFile | None:
-        """A commit that a listing shows otherwise: the log at this place is another one by now."""
+        """Return a commit that differs in a listing, which shows that the log was replaced."""
         known = self.commits
         others = (file for file in known if listed.get(file.version or 0, file) != file)
         return next(others, None)
 
     def without_compactions(self) -> "Segment":
-        """The same version, read commit by commit."""
+        """Return the same version, read commit by commit."""
         return msgspec.structs.replace(self, compactions=(), abandoned=self.abandoned + 1)
 
 
 class LogIndex(msgspec.Struct, frozen=True, kw_only=True):
-    """A listing, sorted into what its names mean. Files in `excluded` are as if not there."""
+    """A listing, sorted by the kind of each file. Files in `excluded` are ignored."""
 
     table: str
     excluded: frozenset[str] = frozenset()
@@ -127,10 +130,10 @@ class LogIndex(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def newest(self) -> int:
-        """The newest version that anything here speaks of.
+        """The newest version with a commit or a checkpoint.
 
         Raises:
-            TableNotFoundError: nothing does.
+            TableNotFoundError: there is none.
         """
         versions = [*self.commits, *(c.version for c in self.checkpoints[:1])]
         if not versions:
@@ -139,7 +142,7 @@ class LogIndex(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def available(self) -> list[range]:
-        """The versions that can be rebuilt: runs of commits that go on from a base, or from 0."""
+        """The versions that can be rebuilt: runs of commits that start at a checkpoint or at 0."""
         bases = {checkpoint.version for checkpoint in self.checkpoints}
         ranges: list[range] = []
         for version in sorted(bases | self.commits.keys()):
@@ -150,15 +153,15 @@ class LogIndex(msgspec.Struct, frozen=True, kw_only=True):
         return ranges
 
     def base(self, version: int | None) -> Checkpoint | None:
-        """The best checkpoint at or below a version (None: the newest)."""
+        """Return the best checkpoint at or before `version` (None: the newest version)."""
         return next((c for c in self.checkpoints if version is None or c.version <= version), None)
 
     def segment(self, version: int | None = None) -> Segment:
-        """What to read for a version (None: the newest).
+        """Return what to read for `version` (None: the newest).
 
         Raises:
             LogGapError: commits are missing between the base and the version.
-            VersionNotFoundError: the version is newer than the log, or older than its rest.
+            VersionNotFoundError: the version is newer than the log, or no longer available.
         """
         newest = self.newest
         target = newest if version is None else version
@@ -196,7 +199,7 @@ def index_log(
     tail: Sequence[LogFile] | None = None,
     exclude: frozenset[str] = frozenset(),
 ) -> LogIndex:
-    """Sort a listing by what its names mean; a ratified tail replaces the commits it covers."""
+    """Sort a listing by the kind of each file; a ratified tail replaces the commits it covers."""
     index = LogIndex(table=table, excluded=exclude)
     checkpoints: list[tuple[CheckpointName, LogFile]] = []
     for file in files:
@@ -222,9 +225,9 @@ def index_log(
 
 
 def gaps(versions: Iterable[int], *, first: int, last: int) -> list[range]:
-    """The runs of versions from `first` to `last` that are not among these.
+    """Return the runs of versions from `first` to `last` that are missing from `versions`.
 
-    A stray name may be that of a version far away, so that they are not counted one by one.
+    A stray file name may have a far-off version, so the versions are not counted one by one.
     """
     missing: list[range] = []
     expected = first
@@ -238,14 +241,14 @@ def gaps(versions: Iterable[int], *, first: int, last: int) -> list[range]:
 
 
 def _lies_within(compaction: LogFile, first: int, last: int) -> bool:
-    """Whether all the commits that a file sums up are among those of a segment."""
+    """Whether all commits that a compaction file summarises are between `first` and `last`."""
     assert compaction.sums_up is not None
     start, end = compaction.sums_up
     return first <= start <= end <= last
 
 
 def _put_tail(index: LogIndex, tail: Sequence[LogFile]) -> None:
-    """The catalog has the last word: what it does not name after its first commit is not there."""
+    """Replace all commits from the first one of the tail on: there, the catalog alone counts."""
     ratified = {file.version: file for file in tail if file.version is not None}
     for version in [v for v in index.commits if v >= min(ratified)]:
         del index.commits[version]

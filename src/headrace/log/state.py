@@ -1,4 +1,4 @@
-"""A state as the base of a segment: everything the table was at its version."""
+"""A state as the base of a segment: the whole table at one version."""
 
 import msgspec
 
@@ -18,16 +18,16 @@ class State(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def version(self) -> int:
-        """The version that it is the state of."""
+        """The version that the state describes."""
         return self.manifest.state_version
 
     @property
     def size_bytes(self) -> int:
-        """The size of its manifests, as far as it says."""
+        """The total size of its manifests, as far as it is recorded."""
         return sum(max(info.length_bytes, 0) for info in self.manifest.manifests)
 
     def manifest_file(self, info: ManifestInfo) -> LogFile:
-        """A manifest as a file of the store.
+        """Return a manifest as a file of the store.
 
         Raises:
             UnsafePathError: its path leads out of the root.

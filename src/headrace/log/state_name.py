@@ -1,4 +1,7 @@
-"""Names below the root of a state: folders of states, manifests, and how a path is resolved."""
+"""Names below the root of states: build, parse and resolve the paths of states and manifests.
+
+A path that leads out of the root is refused.
+"""
 
 import re
 
@@ -13,22 +16,22 @@ _LARGEST_VERSION = (1 << 63) - 1
 
 
 def state_directory(version: int) -> str:
-    """The folder of a state, below the root."""
+    """Return the folder of a state, relative to the root."""
     return f"state-v{version:020}"
 
 
 def state_path(root: str, version: int) -> str:
-    """The file whose existence makes a state."""
+    """Return the path of a state's file; the state exists if and only if this file does."""
     return f"{root}/{state_directory(version)}/{STATE_FILE}"
 
 
 def hint_path(root: str) -> str:
-    """The file that may name the newest state below a root."""
+    """Return the path of the file that may name the newest state below a root."""
     return f"{root}/{HINT_NAME}"
 
 
 def parse_state_directory(name: str) -> int | None:
-    """Return the version that a folder's name means; None where it means none."""
+    """Return the version in a folder's name; None if it is not the folder of a state."""
     match = _STATE_FOLDER.fullmatch(name.rstrip("/"))
     if match is None:
         return None
@@ -37,12 +40,12 @@ def parse_state_directory(name: str) -> int | None:
 
 
 def manifest_path(manifest_id: str) -> str:
-    """The path of a new manifest, relative to the root, as a state names it."""
+    """Return the path of a new manifest, relative to the root, as a state records it."""
     return f"{MANIFEST_DIRECTORY}/manifest-{manifest_id}.avro"
 
 
 def normalise_manifest(path: str, *, state_version: int) -> str:
-    """Return the path relative to the root, of a path that may be relative to its state's folder.
+    """Make a path relative to the root; it may be relative to its state's folder.
 
     Raises:
         UnsafePathError: the path leads out of the root.
@@ -54,10 +57,10 @@ def normalise_manifest(path: str, *, state_version: int) -> str:
 
 
 def resolve_manifest(root: str, path: str, *, state_version: int) -> str:
-    """Return the path of a manifest in the store, from how a state names it.
+    """Return the path in the store of a manifest that a state names.
 
-    A state names it relative to the root (`manifests/…`, `state-v…/…`), or by its bare name where
-    it lies in the state's own folder.
+    The state names it relative to the root (`manifests/…`, `state-v…/…`), or by its bare file name
+    if it is in the state's own folder.
 
     Raises:
         UnsafePathError: the path leads out of the root.
@@ -66,10 +69,10 @@ def resolve_manifest(root: str, path: str, *, state_version: int) -> str:
 
 
 def _check(path: str) -> None:
-    """Refuse what a state's writer would not have written.
+    """Refuse a path that no writer of states produces.
 
     Raises:
-        UnsafePathError: the path leads out of the root, or may.
+        UnsafePathError: the path leads out of the root, or may do so.
     """
     if not path or path.startswith("/") or "\\" in path or "\0" in path or ":" in path:
         raise UnsafePathError(path=path, reason="a manifest is named relative to its state")

@@ -1,7 +1,7 @@
-"""The log of an IndexTables table as names: versions, states and checkpoints, and what to read.
+"""The log of an IndexTables table by its file names: a listing enters, what to read leaves.
 
 A version is recorded by its own file (`N.json`), by its state (`state-vN`), or by both. Some
-writers write the state alone, from version 1 on.
+writers write only the state, from version 1 on.
 """
 
 import re
@@ -21,7 +21,7 @@ _LARGEST_VERSION = (1 << 63) - 1
 
 
 class BaseChoice(msgspec.Struct, frozen=True, kw_only=True):
-    """What to read for one version: a base, if there is one, and the version files after it."""
+    """What to read for one version: a base, if any, and the version files after it."""
 
     version: int
     state: LogFile | None = None
@@ -31,18 +31,18 @@ class BaseChoice(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class TransactionLog(msgspec.Struct, frozen=True, kw_only=True):
-    """A listing of `_transaction_log`, sorted into what its names mean."""
+    """A listing of `_transaction_log`, sorted by the kind of each file."""
 
     table: str
     commits: dict[int, LogFile] = msgspec.field(default_factory=dict)
     states: dict[int, LogFile] = msgspec.field(default_factory=dict)
     checkpoints: dict[int, LogFile] = msgspec.field(default_factory=dict)
     files: dict[str, LogFile] = msgspec.field(default_factory=dict)
-    """Every file by its path: parts of checkpoints are named by these."""
+    """Every file by path: checkpoints refer to their parts by path."""
 
     @property
     def versions(self) -> list[int]:
-        """The versions that have a record, oldest first."""
+        """The recorded versions, oldest first."""
         return sorted({*self.commits, *self.states, *self.checkpoints})
 
     @property
@@ -77,9 +77,9 @@ class TransactionLog(msgspec.Struct, frozen=True, kw_only=True):
         return self._choice(target, -1)
 
     def _is_base(self, version: int, newest: int) -> bool:
-        """Whether a state or checkpoint is of the version that its name says.
+        """Whether a state or checkpoint describes the version in its name.
 
-        A clean-up may leave a state of version 0 that has the newest files.
+        A clean-up may leave a state named version 0 that holds the newest files.
         """
         return version > 0 or newest == 0 or 0 not in self.commits
 
@@ -94,7 +94,7 @@ class TransactionLog(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def version_at(self, timestamp_ms: int) -> int | None:
-        """Return the last version that was recorded at or before a time, by the store's clock."""
+        """Return the last version recorded at or before a time, by the store's clock."""
         times = {
             version: min(
                 file.modified_ms
@@ -123,7 +123,7 @@ class TransactionLog(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def index_transaction_log(files: Iterable[LogFile], *, table: str) -> TransactionLog:
-    """Sort a listing of the whole tree by what its names mean; others are ignored."""
+    """Sort a listing of the whole tree by the kind of each file; other files are ignored."""
     log = TransactionLog(table=table)
     prefix = f"{INDEXTABLES.log_directory}/"
     for file in files:
