@@ -1,6 +1,6 @@
-"""Read a few leaves of many JSON texts into Arrow columns.
+"""Read a few leaves of many JSON documents into Arrow columns.
 
-JSON texts and the kinds of leaves enter; a column per leaf leaves, or None if a text is unusual.
+Documents and the kinds of leaves enter. A column per leaf leaves, or None if a document is unusual.
 """
 
 import re
@@ -21,7 +21,7 @@ Path: TypeAlias = tuple[str, ...]
 _LEVEL = 0
 _MOST_NODES = 64
 _ARGUMENTS = (*[c_void_p] * 3, *[c_int64] * 3, c_void_p, c_int32)
-"""Validity, offsets, data, data size, first text, number of texts, nodes, number of nodes."""
+"""Validity, offsets, data, data size, first document, document count, nodes, node count."""
 _NEEDS_ESCAPE = re.compile(r'["\\\x00-\x1f]')
 
 
@@ -43,9 +43,9 @@ class Kind(IntEnum):
 
 
 def read_leaves(texts: pa.BinaryArray, leaves: Mapping[Path, Kind]) -> dict[Path, pa.Array] | None:
-    """Return the values of each leaf, null where absent; None if any text is unusual.
+    """Return the values of each leaf, null where absent; None if any document is unusual.
 
-    Integers and booleans become int64, all else string; a number has at most 38 characters. A text
+    Integers and booleans become int64, all else string; a number has at most 38 characters. Text
     that is not enclosed in braces has no leaves.
     """
     read = function("headrace_leaves", *_ARGUMENTS)
@@ -86,7 +86,7 @@ class _Column(msgspec.Struct, frozen=True):
     values: npt.NDArray[np.int64] | npt.NDArray[np.int32]
     """Integers, or the offsets of strings."""
     bytes: npt.NDArray[np.uint8]
-    """The bytes of strings: room for the maximum, the unused part of which is never touched."""
+    """The bytes of strings: room for the maximum; the unused part is never touched."""
 
     def array(self, rows: int) -> pa.Array:
         """Return the column; raise ArrowInvalid if a string is not valid UTF-8."""

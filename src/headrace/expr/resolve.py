@@ -1,7 +1,7 @@
 """Resolve the column names of a predicate against the schema of a table.
 
 A `Column` enters; a `BoundColumn` leaves. Every name must exist. A column may still be unusable in
-a comparison: it is inside a list or a map, has an order of its own, or has unreliable statistics.
+a comparison: it is inside a list or a map, has a special sort order, or has unreliable statistics.
 """
 
 from collections.abc import Sequence

@@ -171,7 +171,7 @@ def _extreme(found: LeafValues, side: str, column: StatisticsColumn) -> pa.Array
         case PrimitiveType("byte" | "short" | "integer" | "long"):
             return found.integers(leaf)
         case PrimitiveType("float" | "double"):
-            # A float is written as its shortest text, which as a double may be less: cast it back.
+            # A float is written as its shortest text, which may be less as a double: cast it back.
             return found.doubles(leaf).cast(extreme_type(column), safe=False)
         case PrimitiveType("boolean"):
             return found.booleans(leaf)

@@ -17,7 +17,7 @@ from headrace.protocol.statistics.leaf_row import RowDecoder, row_decoder
 
 
 class LeafValues(Protocol):
-    """The values of some leaves in each text; null where absent or of another type."""
+    """The values of some leaves in each document; null where absent or of another type."""
 
     def integers(self, leaf: Path) -> pa.Int64Array:
         """Return the values of an integer leaf."""
@@ -36,13 +36,13 @@ class LeafValues(Protocol):
 
 
 class StatisticsDecoder(msgspec.Struct, frozen=True):
-    """Decodes texts for one set of leaves."""
+    """Decodes JSON documents for one set of leaves."""
 
     leaves: dict[Path, type]
     rows: RowDecoder
 
     def decode(self, texts: pa.StringArray) -> LeafValues:
-        """Decode these texts, by the compiled loop if it accepts them."""
+        """Decode these documents, by the compiled loop if it accepts them."""
         raw = texts.cast(pa.binary())
         columns = read_columns(raw, self.leaves)
         return self.rows.decode(raw) if columns is None else columns

@@ -1,6 +1,6 @@
 """Decode a few leaves of the statistics of many files into Arrow columns, by a compiled loop.
 
-JSON texts and leaf types enter; typed columns leave, or None if a text is unusual.
+JSON documents and leaf types enter; typed columns leave, or None if a document is unusual.
 """
 
 from collections.abc import Mapping
@@ -56,6 +56,6 @@ class LeafColumns(msgspec.Struct, frozen=True):
 
 
 def read_columns(texts: pa.BinaryArray, leaves: Mapping[Path, type]) -> LeafColumns | None:
-    """Decode these leaves of these texts; None if any text is unusual."""
+    """Decode these leaves of these documents; None if any document is unusual."""
     found = read_leaves(texts, {leaf: _KINDS[kind] for leaf, kind in leaves.items()})
     return None if found is None else LeafColumns(found)

@@ -1,8 +1,8 @@
-"""A few leaves of the statistics of many files, decoded by msgspec into an object per file.
+"""Decode a few leaves of the statistics of many files with msgspec, into one object per file.
 
-The structs have only the requested members. All texts are first decoded with the expected types,
-which is fastest. If some value has another type, members are decoded as any type. If some text is
-invalid JSON, texts are decoded one by one, and the invalid ones count as missing statistics.
+The structs have only the requested members. All documents are first decoded with the expected
+types, which is fastest. If a value has another type, members are decoded as any type. If a document
+is invalid JSON, documents are decoded one by one, and invalid ones count as missing statistics.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,7 +26,7 @@ _ABSENT = (AttributeError, TypeError, KeyError)
 
 
 class LeafRows(msgspec.Struct, frozen=True):
-    """The decoded statistics, one object per text."""
+    """The decoded statistics, one object per document."""
 
     rows: list[Any]
     getters: Getters
@@ -60,7 +60,7 @@ class LeafRows(msgspec.Struct, frozen=True):
         return decimal_array(self._values(leaf), data_type, rounding)
 
     def _values(self, leaf: Path) -> list[Any]:
-        """Return the value of a leaf in each text; None where it is absent."""
+        """Return the value of a leaf in each document; None where it is absent."""
         getter = self.getters[leaf]
         try:
             return list(map(getter, self.rows))
@@ -69,16 +69,16 @@ class LeafRows(msgspec.Struct, frozen=True):
 
 
 class RowDecoder(msgspec.Struct, frozen=True):
-    """Decodes texts for one set of leaves."""
+    """Decodes JSON documents for one set of leaves."""
 
     attempts: "tuple[msgspec.json.Decoder[Any], ...]"
     """From the strictest decoder to the most tolerant, which may be the only one."""
     getters: Getters
 
     def decode(self, texts: pa.BinaryArray) -> LeafRows:
-        """Decode one text per row."""
-        # A text in braces can neither absorb the next line nor be absorbed by it, so equal counts
-        # prove that each text is one document.
+        """Decode one document per row."""
+        # Text in braces can neither absorb the next line nor be absorbed by it, so equal counts
+        # prove that each row is one document.
         whole = pc.and_(pc.starts_with(texts, b"{"), pc.ends_with(texts, b"}"))
         if whole.true_count < len(whole):
             texts = pc.if_else(pc.fill_null(whole, False), texts, pa.scalar(b"{}"))
