@@ -1,8 +1,8 @@
-"""Where the parts are put together.
+"""Construct stores and engines, and import optional libraries on demand.
 
-The only module that constructs stores and engines, and the only one below the command line
-that may import inside functions: so `import headrace` stays light, and a cloud client, Arrow
-or a SQL parser is paid for by those who use it.
+This is the only module that constructs stores and engines. It is also the only one below the
+command line that may import inside functions. So `import headrace` stays light, and a cloud
+client, Arrow or a SQL parser is loaded only when it is used.
 """
 
 import os
@@ -47,15 +47,15 @@ T = TypeVar("T")
 _ADDRESSES = ("s3://", "az://", "abfss://", "gs://", "https://")
 
 DEFAULT_CACHE_BYTES = 32 << 20
-"""How much a table may remember of each, footers and listings."""
+"""The size limit of each cache of a table: that of footers, and that of listings."""
 
 
 def open_store(uri: str, *, options: Mapping[str, Any] | None = None) -> Store:
-    """Open the store of an address, rooted there.
+    """Open the store whose root is the given address.
 
     Raises:
-        UnsupportedStoreError: no store is known for the scheme.
-        MissingExtraError: it is a remote store, and its client is not installed.
+        UnsupportedStoreError: no store supports the scheme.
+        MissingExtraError: the store is remote, and its client is not installed.
         UnknownStorageOptionError, InvalidArgumentError: the address or an option is wrong.
     """
     if scheme_of(uri) == "file":
@@ -64,7 +64,7 @@ def open_store(uri: str, *, options: Mapping[str, Any] | None = None) -> Store:
 
 
 def open_writable_store(uri: str, *, options: Mapping[str, Any] | None = None) -> WritableStore:
-    """Open the store of an address for reading and writing; transient failures are retried.
+    """Open a store for reading and writing; transient failures are retried.
 
     Raises:
         UnsupportedStoreError, MissingExtraError, UnknownStorageOptionError, InvalidArgumentError:
@@ -90,27 +90,26 @@ def _open_remote(uri: str, options: Mapping[str, Any] | None) -> WritableStore:
 
 
 def open_files(store: Store, *, options: Mapping[str, Any] | None = None) -> Store:
-    """The same store for what the log names: absolute addresses are opened where they are."""
+    """Wrap a store so that it also opens files that the log names by absolute addresses."""
     home = SCHEMES.get(scheme_of(store.root))
     options = None if options is None else HiddenOptions(options)
     return RoutingStore(store, open_other=partial(_open_other, home=home, options=options))
 
 
 def _open_other(uri: str, *, home: Service | None, options: Mapping[str, Any] | None) -> Store:
-    """Open a store that a log names; options are for the service of the table itself."""
+    """Open a store named in a log; the options apply only to the table's own service."""
     is_alike = home is None or SCHEMES.get(scheme_of(uri)) is home
     return open_store(uri, options=options if is_alike else None)
 
 
 class ColumnarLoader:
-    """Makes the columnar half of the embedded engine when it is first needed.
+    """Loads the columnar half of the embedded engine on first use.
 
-    The footers that it remembers are shared by all runs of one table, and stay behind when it is
-    pickled.
+    All runs of one table share the footer cache. The cache is not pickled.
     """
 
     def __init__(self, cache_bytes: int) -> None:
-        """Start with nothing remembered."""
+        """Start with an empty footer cache of at most `cache_bytes`."""
         self._cache_bytes = cache_bytes
         self._footers: Any = None
 
@@ -127,36 +126,36 @@ class ColumnarLoader:
         return ColumnarLoader, (self._cache_bytes,)
 
     def decode_state(self, content: bytes, *, path: str) -> StateManifest:
-        """The state that a file holds.
+        """Decode the state in a file.
 
         Raises:
-            CorruptStateError, UnsupportedStateError: it cannot be read.
+            CorruptStateError, UnsupportedStateError: the state cannot be read.
         """
         from headrace.avro.state_file import decode_state  # noqa: PLC0415
 
         return decode_state(content, path=path)
 
     def clear(self) -> None:
-        """Forget the footers, also for the runs that have them."""
+        """Clear the footer cache, including for current runs."""
         if self._footers is not None:
             self._footers.clear()
 
 
 def open_executor(store: Store, *, cache_bytes: int = DEFAULT_CACHE_BYTES) -> ArrowExecutor:
-    """The default engine over a store."""
+    """Return the default engine for a store."""
     return ArrowExecutor(
         store, load_columnar=ColumnarLoader(cache_bytes), cache=LogCache(cache_bytes)
     )
 
 
 def use_lean_memory() -> None:
-    """Make Arrow, in this process, use the allocator that gives memory back soonest.
+    """Make Arrow use the allocator that returns memory to the system soonest.
 
-    Arrow's default keeps tens of megabytes for later. The choice is the process's, so a library
-    does not make it unasked. Call it before anything else imports Arrow: a part of Arrow stays
-    with the allocator that it has begun with.
+    Arrow's default allocator retains tens of megabytes. The choice affects the whole process, so
+    a library does not make it unasked. Call this before anything else imports Arrow: a part of
+    Arrow keeps the allocator that it started with.
     """
-    if sys.platform == "linux":  # elsewhere Arrow may have been built without it, and says so
+    if sys.platform == "linux":  # other builds of Arrow may lack jemalloc and would warn
         os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "jemalloc")
     import pyarrow as pa  # noqa: PLC0415
 
@@ -172,7 +171,7 @@ def bound_predicate(
     """Bind a predicate to a table's columns; text is parsed first.
 
     Raises:
-        PredicateSyntaxError, UnknownColumnError, PredicateTypeError: it is wrong.
+        PredicateSyntaxError, UnknownColumnError, PredicateTypeError: the predicate is invalid.
     """
     from headrace.expr.bind import bind  # noqa: PLC0415
 
@@ -184,10 +183,10 @@ def bound_predicate(
 
 
 class ScanImports:
-    """What scans need only when they are asked for it: imported then, and not before."""
+    """Functions of scans whose modules are imported only when they are called."""
 
     def files_schema(self, context: FileContext, columns: Sequence[str] | None) -> Any:
-        """The `pyarrow.Schema` of live files."""
+        """Return the `pyarrow.Schema` of live files."""
         from headrace.scan.arrow_files import files_schema  # noqa: PLC0415
 
         return files_schema(context, columns)
@@ -195,13 +194,13 @@ class ScanImports:
     def files_batches(
         self, batch: ActionBatch, context: FileContext, columns: Sequence[str] | None
     ) -> list[Any]:
-        """`pyarrow.RecordBatch` values of live files."""
+        """Return the live files of a batch as `pyarrow.RecordBatch` values."""
         from headrace.scan.arrow_files import arrow_batches  # noqa: PLC0415
 
         return arrow_batches(batch, context, columns)
 
     def add_fields(self, columns: Sequence[str]) -> tuple[str, ...]:
-        """The fields of an add that these Arrow columns are made of."""
+        """Return the fields of an add from which these Arrow columns are built."""
         from headrace.scan.arrow_files import add_fields  # noqa: PLC0415
 
         return add_fields(columns)
@@ -209,25 +208,25 @@ class ScanImports:
     def bring_up_to_date(
         self, previous: Any, run: Run[ScanOutcome], context: FileContext, label: ListLabel
     ) -> Generator[Any, None, None]:
-        """An older Arrow list of files and the commits since, as the newer list."""
+        """Update an older Arrow list of files with the commits since."""
         from headrace.scan.increment import bring_up_to_date  # noqa: PLC0415
 
         return bring_up_to_date(previous, run, context, label)
 
     def changes_schema(self) -> Any:
-        """The `pyarrow.Schema` of changes of files."""
+        """Return the `pyarrow.Schema` of file changes."""
         from headrace.scan.arrow_changes import SCHEMA  # noqa: PLC0415
 
         return SCHEMA
 
     def changes_batch(self, changes: Sequence[FileChange]) -> Any:
-        """A `pyarrow.RecordBatch` of changes of files."""
+        """Return file changes as a `pyarrow.RecordBatch`."""
         from headrace.scan.arrow_changes import changes_batch  # noqa: PLC0415
 
         return changes_batch(changes)
 
     def reader(self, schema: Any, batches: Iterable[Any]) -> Any:
-        """Batches of one schema, as a `pyarrow.RecordBatchReader`."""
+        """Return a `pyarrow.RecordBatchReader` over batches of one schema."""
         import pyarrow as pa  # noqa: PLC0415
 
         return pa.RecordBatchReader.from_batches(schema, batches)
@@ -235,13 +234,13 @@ class ScanImports:
     def in_bulk(
         self, source: Generator[T, None, None], cancellation: Cancellation
     ) -> AsyncGenerator[T, None]:
-        """A generator of many small items, for asyncio."""
+        """Adapt a generator of many small items to asyncio."""
         from headrace.scan.aio import in_bulk  # noqa: PLC0415
 
         return in_bulk(source, cancellation)
 
     def one_by_one(self, source: BatchReader[T]) -> AsyncIterator[T]:
-        """An iterator of few large items, for asyncio."""
+        """Adapt an iterator of few large items to asyncio."""
         from headrace.scan.aio import one_by_one  # noqa: PLC0415
 
         return one_by_one(source)
@@ -256,7 +255,7 @@ def row_request(  # noqa: PLR0913  (what a snapshot knows)
     mapping_mode: MappingMode,
     options: RowOptions,
 ) -> Any:
-    """A `headrace.rows.request.RowRequest`: what is asked of each data file."""
+    """Return the `headrace.rows.request.RowRequest` to apply to each data file."""
     from headrace.rows.request import RowRequest, choose_columns  # noqa: PLC0415
     from headrace.rows.resolve import MatchBy  # noqa: PLC0415
 
@@ -279,7 +278,7 @@ def open_rows(  # noqa: PLR0913  (what a snapshot knows)
     options: RowOptions,
     limit: int | None,
 ) -> Any:
-    """A `pyarrow.RecordBatchReader` over the rows of a scan's files."""
+    """Open a `pyarrow.RecordBatchReader` over the rows of a scan's files."""
     from headrace.rows.open import open_rows as open_reader  # noqa: PLC0415
 
     return open_reader(
@@ -288,14 +287,14 @@ def open_rows(  # noqa: PLR0913  (what a snapshot knows)
 
 
 def count_rows(scan: Scan, *, store: Store, request: Any, options: RowOptions) -> RowCount:
-    """The number of matching rows of a scan's files."""
+    """Count the matching rows of a scan's files."""
     from headrace.rows.count import count_rows as count  # noqa: PLC0415
 
     return count(scan, store=store, request=request, options=options)
 
 
 def arrow_schema(schema: StructType) -> Any:
-    """Turn a Delta schema into a `pyarrow.Schema`."""
+    """Convert a Delta schema to a `pyarrow.Schema`."""
     from headrace.protocol.arrow_schema import arrow_schema as convert  # noqa: PLC0415
 
     return convert(schema)
@@ -311,7 +310,7 @@ def open_change_rows(  # noqa: PLR0913  (a range, and how it is read)
     row_request: Any,
     options: RowOptions,
 ) -> Any:
-    """A `pyarrow.RecordBatchReader` over the rows that a range of commits changed.
+    """Open a `pyarrow.RecordBatchReader` over the rows changed by a range of commits.
 
     `before` is the pinned version before the range, and `last` the one at its end.
     """
@@ -336,10 +335,10 @@ def open_change_rows(  # noqa: PLR0913  (a range, and how it is read)
 
 
 def require(module: str, *, extra: str | None = None) -> Any:
-    """Import a library that only some need.
+    """Import an optional library.
 
     Raises:
-        MissingExtraError: it is not installed.
+        MissingExtraError: the library is not installed.
     """
     try:
         return import_module(module)
@@ -348,7 +347,7 @@ def require(module: str, *, extra: str | None = None) -> Any:
 
 
 def open_dataset(scan: Scan, *, store: Store, context: FileContext, request: Any) -> Any:
-    """A `pyarrow.dataset.Dataset` of the rows of a scan's files."""
+    """Open a `pyarrow.dataset.Dataset` over the rows of a scan's files."""
     from headrace.handover.dataset import open_dataset as open_files_as_dataset  # noqa: PLC0415
     from headrace.rows.live_source import data_files  # noqa: PLC0415
     from headrace.rows.open import open_source  # noqa: PLC0415
@@ -360,7 +359,7 @@ def open_dataset(scan: Scan, *, store: Store, context: FileContext, request: Any
 
 
 def open_lazy_frame(source: Any, where: str | None) -> Any:
-    """A `polars.LazyFrame` over the rows of a snapshot that a condition leaves."""
+    """Open a `polars.LazyFrame` over the rows of a snapshot that satisfy a condition."""
     require("polars")
     from headrace.handover.polars_frame import open_lazy_frame as open_frame  # noqa: PLC0415
 
@@ -372,13 +371,13 @@ def open_lazy_frame(source: Any, where: str | None) -> Any:
 
 
 def open_relation(dataset: Any, connection: Any) -> Any:
-    """A relation of DuckDB over a dataset."""
+    """Open a DuckDB relation over a dataset."""
     duckdb = require("duckdb")
     return duckdb.from_arrow(dataset, connection=connection or duckdb.default_connection())
 
 
 def open_state_keeper(table: Any, *, settings: Any = None) -> Any:
-    """A `headrace.maintain.keeper.StateKeeper` of a table."""
+    """Open the `headrace.maintain.keeper.StateKeeper` of a table."""
     from headrace.maintain.delta_sync import DeltaVersion  # noqa: PLC0415
     from headrace.maintain.home import DELTA_HOME, Home, HomeKind  # noqa: PLC0415
     from headrace.maintain.keeper import StateKeeper  # noqa: PLC0415
@@ -390,7 +389,7 @@ def open_state_keeper(table: Any, *, settings: Any = None) -> Any:
     place: str = getattr(table, "state_root", None) or ""
     folder, _, name = place.rpartition("/")
     options = table.storage_options
-    if folder:  # the states are elsewhere
+    if folder:  # the states are stored outside the table
         home = Home(kind=HomeKind.DELTA, root=name)
         store = open_writable_store(folder, options=options)
     else:
@@ -410,7 +409,7 @@ def open_state_keeper(table: Any, *, settings: Any = None) -> Any:
 def run_state_sql(
     text: str, *, settings: Any = None, options: Mapping[str, Any] | None = None
 ) -> Any:
-    """Carry out a statement about a state: its `ResultTable`; None where it is not such a one."""
+    """Run a state statement and return its `ResultTable`; None for any other statement."""
     from headrace.maintain.command import run_statement  # noqa: PLC0415
     from headrace.maintain.statement import parse_statement  # noqa: PLC0415
 

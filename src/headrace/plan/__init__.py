@@ -1,7 +1,7 @@
-"""What is to be read, as data: declarative nodes, the batches they give, and the executor port.
+"""Read plans: declarative nodes, the batches they produce, and the executor interface.
 
-Phases make plans, engines execute them; this room knows neither and reads nothing. What is
-exported here is public: it is all that an executor of your own needs.
+Phases build plans and engines execute them; this package knows neither and does no I/O. Everything
+exported here is public, and it is all that a custom executor needs.
 """
 
 from headrace.plan.batch import ActionBatch, AddBatch, Batch, Document, FileListing, RowBatch

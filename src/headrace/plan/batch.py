@@ -1,7 +1,7 @@
-"""What flows out of a plan.
+"""The batches that a plan produces.
 
-An `ActionBatch` is opaque but for the few operations that phases need, so that lines decoded
-from JSON and columns read from Parquet may implement it in their own way.
+An `ActionBatch` is opaque except for the few operations that phases need, so that lines decoded
+from JSON and columns read from Parquet can each implement it in their own way.
 """
 
 from collections.abc import Sequence
@@ -24,7 +24,7 @@ class FileListing(msgspec.Struct, frozen=True):
 
 
 class Document(msgspec.Struct, frozen=True):
-    """A small file, whole."""
+    """The content of a small file."""
 
     path: str
     content: bytes
@@ -35,17 +35,17 @@ class Document(msgspec.Struct, frozen=True):
 
 @runtime_checkable
 class ActionBatch(Protocol):
-    """Actions that were read from one file of the log."""
+    """Actions read from one file of the log."""
 
     @property
     def source(self) -> LogFile:
-        """The file that they come from."""
+        """The file that the actions were read from."""
 
     def __len__(self) -> int:
-        """How many rows there are."""
+        """Return the number of rows."""
 
     def actions(self, name: str) -> Sequence[Any]:
-        """The actions of that name in the log ("add", "protocol", …), decoded, in order."""
+        """Return the decoded actions of one kind ("add", "protocol", …), in order."""
 
 
 class RowBatch(msgspec.Struct, frozen=True):
@@ -58,15 +58,15 @@ class RowBatch(msgspec.Struct, frozen=True):
         return len(self.rows)
 
     def actions(self, name: str) -> Sequence[Any]:
-        """The actions of that name, in the order of the lines."""
+        """Return the actions of one kind, in the order of the lines."""
         try:
-            return list(filter(None, map(attrgetter(name), self.rows)))  # actions are all true
+            return list(filter(None, map(attrgetter(name), self.rows)))  # actions are always truthy
         except AttributeError:
             return [action for row in self.rows if (action := getattr(row, name, None)) is not None]
 
 
 class AddBatch(msgspec.Struct, frozen=True):
-    """Added files alone, decoded: what is left of a commit after replay."""
+    """Decoded adds only: the adds of a commit that remain after replay."""
 
     source: LogFile
     adds: Sequence[Any]
@@ -75,7 +75,7 @@ class AddBatch(msgspec.Struct, frozen=True):
         return len(self.adds)
 
     def actions(self, name: str) -> Sequence[Any]:
-        """The adds, or nothing."""
+        """Return the adds if `name` is "add", else nothing."""
         return self.adds if name == "add" else ()
 
 

@@ -1,4 +1,4 @@
-"""Calling off work that other threads do."""
+"""Cancellation of work across threads."""
 
 import threading
 from collections.abc import Callable, Generator, Iterable
@@ -8,32 +8,33 @@ T = TypeVar("T")
 
 
 class Cancelled(BaseException):
-    """The work was cancelled: nobody waits for its result.
+    """The work was cancelled: no caller is waiting for its result.
 
-    It is no `Exception`, so that nothing on its way takes it for a failure, and tries again.
+    It does not derive from `Exception`, so that no handler treats it as a failure and retries.
     """
 
 
 class Cancellation:
-    """One wish that many threads see: to end soon, without an answer.
+    """A request, visible to many threads, to end soon without a result.
 
-    Closing an iterator ends it where it gives something. Work that may go on for long without
-    giving anything, or that waits, looks here as well.
+    Closing an iterator ends it at its next `yield`. Work that may run for long without yielding,
+    or that waits, must check here as well.
     """
 
     def __init__(self) -> None:
-        # Re-entrant, unlike an event: what requests it may be collected while its thread waits.
+        # Re-entrant, unlike an event: the garbage collector may run code that requests the
+        # cancellation in the very thread that waits here.
         self._changed = threading.Condition(threading.RLock())
         self._is_requested = False
         self._actions: list[Callable[[], object]] = []
 
     @property
     def is_requested(self) -> bool:
-        """Whether the work is to end."""
+        """Whether cancellation was requested."""
         return self._is_requested
 
     def request(self) -> None:
-        """Let the work end."""
+        """Request cancellation."""
         with self._changed:
             self._is_requested = True
             self._changed.notify_all()
@@ -42,10 +43,10 @@ class Cancellation:
             action()
 
     def on_request(self, action: Callable[[], object]) -> Callable[[], None]:
-        """Call `action` once, when the end is requested, or at once if it has been.
+        """Call `action` once when cancellation is requested, or now if it already was.
 
         Returns:
-            A function that takes this back.
+            A function that unregisters the action.
         """
         with self._changed:
             if not self._is_requested:
@@ -60,34 +61,34 @@ class Cancellation:
                 self._actions.remove(action)
 
     def check(self) -> None:
-        """Go on, if the work is still wanted.
+        """Raise if cancellation was requested.
 
         Raises:
-            Cancelled: it is not.
+            Cancelled: it was requested.
         """
         if self._is_requested:
             raise Cancelled
 
     def watched(self, items: Iterable[T]) -> Generator[T, None, None]:
-        """The items, as long as they are wanted; what can be closed is closed at the end.
+        """Yield the items until cancellation; close their source at the end, if it can be closed.
 
         Raises:
-            Cancelled: they are not wanted any more.
+            Cancelled: cancellation was requested.
         """
         try:
             for item in items:
                 self.check()
                 yield item
-        finally:  # and not whenever nobody holds on to it: a traceback may
+        finally:  # not left to the garbage collector: a traceback may keep a reference
             close = getattr(items, "close", None)
             if close is not None:
                 close()
 
     def sleep(self, seconds: float) -> None:
-        """Wait, as long as the work is wanted.
+        """Sleep for `seconds`, or until cancellation.
 
         Raises:
-            Cancelled: it is not.
+            Cancelled: cancellation was requested.
         """
         with self._changed:
             self._changed.wait_for(lambda: self._is_requested, seconds)

@@ -1,4 +1,4 @@
-"""What an engine gets from a run: how to read, where to count, and when to stop."""
+"""The context that a run passes to its engine: settings, meter and cancellation."""
 
 import msgspec
 
@@ -7,28 +7,28 @@ from headrace.plan.cancellation import Cancellation
 
 
 class ExecutionSettings(msgspec.Struct, frozen=True, kw_only=True):
-    """How an engine reads. None of it changes an answer."""
+    """How an engine reads. No setting changes an answer."""
 
     commit_parallelism: int = 64
-    """How many commits of a remote store are fetched ahead of the one that is replayed, at most."""
+    """The maximum number of commits of a remote store to prefetch ahead of replay."""
     leaf_parallelism: int = 2
-    """How many row groups of a checkpoint are decoded at once."""
+    """The number of row groups of a checkpoint to decode concurrently."""
     batch_rows: int = 16_384
-    """The most rows of a checkpoint in one batch."""
+    """The maximum number of rows of a checkpoint in one batch."""
     row_groups_per_batch: int = 1
-    """How many row groups of a checkpoint one thread takes at a time; they stay in order."""
+    """The number of row groups of a checkpoint that one thread takes at a time, in order."""
     retry_attempts: int = 4
-    """How often a read is tried before it counts as failed."""
+    """The maximum number of attempts of a read."""
     retry_backoff_ms: int = 50
-    """How long to wait before the second try; it doubles from there."""
+    """The delay before the second attempt; it doubles with each further attempt."""
     retry_deadline_ms: int = 30_000
-    """No try of a read starts later than this after the first, and one that hangs is broken off."""
+    """No attempt starts later than this after the first; one that hangs is cancelled then."""
     request_timeout_ms: int = 20_000
-    """The longest that a request may go without an answer, or without the next part of one."""
+    """The longest time to wait for an answer, or for the next part of one."""
 
 
 class ExecutionContext(msgspec.Struct, frozen=True, kw_only=True):
-    """One run's settings, its meter, and how it is called off."""
+    """The settings, the meter and the cancellation of one run."""
 
     settings: ExecutionSettings = msgspec.field(default_factory=ExecutionSettings)
     meter: Meter = msgspec.field(default_factory=Meter)

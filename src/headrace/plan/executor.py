@@ -1,4 +1,7 @@
-"""The port: what an engine implements so that phases can run on it."""
+"""The executor interface, which an engine implements so that phases can run on it.
+
+A plan enters; its batches leave, lazily.
+"""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -13,12 +16,13 @@ class Executor(ABC):
 
     The contract:
 
-    - Batches leave in the order that the node promises, lazily: nothing is read before the
-      first batch is asked for, and little more than what was asked for.
-    - Closing the iterator stops all work for it and releases what it holds. An engine that may
-      read for long without giving a batch looks at the `cancellation` of its context as well.
-    - A failure is a `HeadraceError`: a missing file `ObjectNotFoundError`, an undecodable one
-      `CorruptLogError` or `CorruptCheckpointError`. Never a shorter answer.
+    - Batches are yielded lazily, in the order that the node promises: nothing is read before the
+      first batch is requested, and little more is read than was requested.
+    - Closing the iterator stops all its work and releases its resources. An engine that may read
+      for long without yielding a batch must also check the `cancellation` of its context.
+    - Every failure raises a `HeadraceError`: `ObjectNotFoundError` for a missing file,
+      `CorruptLogError` or `CorruptCheckpointError` for one that cannot be decoded. A failure
+      never shortens the answer.
     """
 
     @abstractmethod
@@ -26,35 +30,35 @@ class Executor(ABC):
         """Execute one plan in order."""
 
     def bound(self, context: ExecutionContext) -> "Executor":  # noqa: ARG002
-        """The same engine for one run: with its settings, its meter and its cancellation.
+        """Return this engine bound to one run: to its settings, meter and cancellation.
 
-        An engine that counts nothing is its own answer.
+        An engine that counts nothing may return itself.
         """
         return self
 
     def forget(self) -> None:  # noqa: B027  (most engines remember nothing)
-        """Let go of all that is remembered from one run to the next, such as footers."""
+        """Drop everything cached between runs, such as footers."""
 
     def begin(self, plan: Node) -> None:  # noqa: B027  (most engines have no use for it)
-        """Prepare to execute a plan to its end: what it reads may be asked for all at once.
+        """Prepare to execute a whole plan: everything it reads may be requested at once.
 
-        It is a hint: what cannot be read now fails when the plan is executed.
+        This is a hint: a read that fails now raises only when the plan is executed.
         """
 
     def expect(self, plans: Sequence[Node]) -> None:  # noqa: B027  (likewise)
-        """Prepare for plans that are likely to be executed later in the run. It is a hint, too."""
+        """Prepare for plans that are likely to be executed later in the run; also a hint."""
 
     def finish(self) -> None:  # noqa: B027  (likewise)
-        """End what `begin` and `expect` have started: the run that this engine is bound to is over.
+        """Stop the work that `begin` and `expect` started: this engine's run is over.
 
-        What has not started is dropped. Returns when nothing is under way any more.
+        Work that has not started is dropped. Returns when no work is in progress.
         """
 
     def execute_leaves(self, leaves: Sequence[Node]) -> Iterator[Batch]:
         """Execute independent plans, in any order and on any thread or machine.
 
-        A leaf that cannot be opened should fail before the first batch is given, since until
-        then the scan can still go on from an older base.
+        A leaf that cannot be opened should fail before the first batch is yielded: until then the
+        scan can still fall back to an older base.
         """
         for leaf in leaves:
             yield from self.execute(leaf)

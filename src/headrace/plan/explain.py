@@ -1,4 +1,4 @@
-"""Plans as text, for people."""
+"""Format plans as human-readable text."""
 
 from collections.abc import Iterator, Sequence
 from typing import assert_never
@@ -25,7 +25,7 @@ _SHOWN = 3
 
 
 def explain_plan(plan: Node) -> str:
-    """The plan as an indented tree, one node a line, inputs below the node that reads them."""
+    """Format a plan as an indented tree, one node per line, with inputs below their node."""
     return "\n".join(_lines(plan, 0))
 
 

@@ -1,8 +1,8 @@
-"""A leaf of a parallel phase as one value: read some files, skip adds, drop those already seen.
+"""Fuse a leaf of a parallel phase into one value: read files, skip adds, drop seen adds.
 
-Phases compose a leaf of plan nodes; engines execute its three nodes in one pass over each file.
-`fuse_leaves` takes the leaves of a phase and returns what an engine needs for that, or None where
-the plans have another shape and must be executed node by node.
+Phases compose a leaf from plan nodes; engines execute its three nodes in one pass over each file.
+`fuse_leaves` takes the leaves of a phase and returns the fused form, or None if the plans have
+another shape and must be executed node by node.
 """
 
 from collections.abc import Sequence
@@ -20,20 +20,20 @@ S = TypeVar("S", ScanParquet, ScanAvro)
 
 
 class FusedLeaf(msgspec.Struct, Generic[S], frozen=True, kw_only=True):
-    """The leaves of one phase: they differ in nothing but the files they read."""
+    """The leaves of one phase, which differ only in the files they read."""
 
     scans: tuple[S, ...]
-    """What each leaf reads. There is at least one; their columns are the same."""
+    """The scan of each leaf. There is at least one, and all have the same columns."""
     predicate: BoundPredicate | None = None
-    """Rules out adds by partition values and statistics; None: no add is ruled out."""
+    """Skips adds by partition values and statistics; None skips no add."""
     wanted: tuple[str, ...] | None = None
-    """The columns that leave the leaf; the others are read for the predicate. None: all leave."""
+    """The output columns; others are read only for the predicate. None: all columns read."""
     seen: FrozenSeen | None = None
-    """The keys that hide adds; None: no add is hidden."""
+    """The keys that hide adds; None hides no add."""
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns that are read."""
+        """The columns to read."""
         return self.scans[0].columns
 
     @property
@@ -43,17 +43,17 @@ class FusedLeaf(msgspec.Struct, Generic[S], frozen=True, kw_only=True):
 
     @property
     def wanted_fields(self) -> frozenset[str] | None:
-        """The fields of an add that leave the leaf; None: all that were read."""
+        """The output fields of an add; None: all that were read."""
         if self.wanted is None:
             return None
         return frozenset(column.split(".")[1] for column in self.wanted)
 
     def of(self, *scans: S) -> "FusedLeaf[S]":
-        """The same for other files."""
+        """Return the same leaf with other scans."""
         return replace(self, scans=scans)
 
     def to_node(self) -> Node:
-        """The plan of a leaf that was reduced to one scan."""
+        """Return the plan of a leaf with exactly one scan."""
         (scan,) = self.scans
         node: Node = scan
         if self.predicate is not None:
@@ -66,7 +66,7 @@ def fuse_leaves(leaves: Sequence[Node], scan: type[S]) -> FusedLeaf[S] | None:
 
     Returns:
         None if there are no leaves, or if one of them has another shape, reads another kind of
-        file, or differs in columns, predicate or seen set: such leaves are not of one phase.
+        file, or differs in columns, predicate or seen set: such leaves are not from one phase.
     """
     fused = [_fuse(leaf, scan) for leaf in leaves]
     first = fused[0] if fused else None
@@ -82,7 +82,7 @@ def _fuse(leaf: Node, scan: type[S]) -> FusedLeaf[S] | None:
     if not isinstance(node, scan) or (seen is None and node is not leaf):
         return None
     if seen is None and scan is ScanParquet:
-        return None  # in a file of a checkpoint, adds may be hidden; a state hides its own
+        return None  # adds of a checkpoint may be hidden; a state omits its hidden ones
     if skip is None:
         return FusedLeaf(scans=(node,), seen=seen)
     return FusedLeaf(scans=(node,), predicate=skip.predicate, wanted=skip.wanted, seen=seen)

@@ -1,8 +1,8 @@
 """The closed set of plan nodes.
 
-A node is a value: it says what leaves it, and an engine finds out how. Engines lower a plan
-by a `match` over `Node` that ends in `assert_never`, so that a new node fails the type check
-in each of them.
+A node is a value: it defines its output, and the engine decides how to produce it. Engines lower a
+plan with a `match` over `Node` that ends in `assert_never`, so that a new node fails the type
+check in every engine.
 """
 
 from typing import TypeAlias
@@ -17,10 +17,10 @@ from headrace.protocol.state import AddedAfter, ManifestInfo, Tombstones
 
 
 class ListFiles(msgspec.Struct, frozen=True, kw_only=True):
-    """Lists a directory, not what is below it.
+    """Lists the files of a directory, without its subdirectories.
 
     Output: one `FileListing`, sorted by name, of the names at or after `start_from`.
-    A directory that is not there is empty.
+    A directory that does not exist is empty.
     """
 
     directory: str
@@ -30,16 +30,16 @@ class ListFiles(msgspec.Struct, frozen=True, kw_only=True):
 class ListTree(msgspec.Struct, frozen=True, kw_only=True):
     """Lists a directory and everything below it.
 
-    Output: one `FileListing`, sorted by path. A directory that is not there is empty.
+    Output: one `FileListing`, sorted by path. A directory that does not exist is empty.
     """
 
     directory: str
 
 
 class ReadDocument(msgspec.Struct, frozen=True, kw_only=True):
-    """Reads a small file whole.
+    """Reads a whole small file.
 
-    Output: one `Document`; nothing where the file is not there.
+    Output: one `Document`, or nothing if the file does not exist.
     """
 
     path: str
@@ -48,8 +48,8 @@ class ReadDocument(msgspec.Struct, frozen=True, kw_only=True):
 class ScanJson(msgspec.Struct, frozen=True, kw_only=True):
     """Reads newline-delimited actions, file after file, in the order given.
 
-    `columns` are actions, or dotted paths (`add.path`): fields of such an action that none of
-    them names may be left out, whatever they hold. Output: action batches with these actions;
+    `columns` are actions or dotted paths (`add.path`). If an action is named by dotted paths, its
+    other fields may be omitted, whatever they contain. Output: action batches with these actions;
     a batch never spans files.
     """
 
@@ -60,24 +60,24 @@ class ScanJson(msgspec.Struct, frozen=True, kw_only=True):
 class ScanParquet(msgspec.Struct, frozen=True, kw_only=True):
     """Reads actions from Parquet, file after file, in the order given.
 
-    `columns` are dotted paths (`add.path`); what a file lacks is null. Output: action batches
-    without the rows in which every one of the columns is null.
+    `columns` are dotted paths (`add.path`); columns that a file lacks are null. Output: action
+    batches without the rows in which all of the columns are null.
     """
 
     files: tuple[LogFile, ...]
     columns: tuple[str, ...]
     row_groups: tuple[int, ...] | None = None
-    """Only these row groups, of a plan with one file; None: all of them."""
+    """The row groups to read, in a plan with one file; None: all of them."""
 
 
 class ScanAvro(msgspec.Struct, frozen=True, kw_only=True):
     """Reads files of a state: the state itself, or its manifests.
 
-    The column `state` gives each file's record as an action of that name. Other columns are those
-    of adds (`add.path`), made of the entries of manifests. `manifests` has what the state says of
-    each file; entries that are not there as it says are damage. Entries that tombstones hide are
-    left out, and manifests and blocks that the predicate rules out by their bounds are not read:
-    rows of others may remain, so `SkipFiles` follows. Output: action batches, in any order.
+    The column `state` returns each file's record as an action of that name. Other columns are
+    those of adds (`add.path`), built from manifest entries. `manifests` has the state's
+    description of each file; a file whose entries do not match it is corrupt. Entries hidden by
+    tombstones are omitted. Manifests and blocks whose bounds the predicate excludes are not read;
+    rows that do not match may remain, so `SkipFiles` follows. Output: action batches, in any order.
     """
 
     files: tuple[LogFile, ...]
@@ -87,19 +87,19 @@ class ScanAvro(msgspec.Struct, frozen=True, kw_only=True):
     predicate: BoundPredicate | None = None
     added_after: AddedAfter | None = None
     statistics_schema: StructType | None = None
-    """Given where entries keep statistics as maps of texts: the columns that these are of."""
+    """The columns of the statistics; set if entries store statistics as maps of text."""
 
 
 class Chain(msgspec.Struct, frozen=True, kw_only=True):
-    """The batches of each input in turn; an input is not touched before those ahead of it end."""
+    """Concatenates its inputs; an input is not read before the previous ones are exhausted."""
 
     inputs: tuple["Node", ...]
 
 
 class FirstOfEach(msgspec.Struct, frozen=True, kw_only=True):
-    """Passes on the batches that have the first of an action, and stops when all have been met.
+    """Keeps the batches with the first action of each kind in `columns`, then stops.
 
-    An executor may pass on the batches between them too.
+    Executors may also pass on the batches in between.
     """
 
     input: "Node"
@@ -109,7 +109,7 @@ class FirstOfEach(msgspec.Struct, frozen=True, kw_only=True):
 class RecordSeen(msgspec.Struct, frozen=True, kw_only=True):
     """Keeps the adds whose key no earlier file of the input has, and records all keys.
 
-    Order matters: the input must come newest first, and only one reader may fill the set.
+    Order matters: the input must be newest first, and only one reader may fill the set.
     Output: batches of adds. Removes are recorded and dropped.
     """
 
@@ -118,7 +118,7 @@ class RecordSeen(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class CollectKeys(msgspec.Struct, frozen=True, kw_only=True):
-    """Records the keys of all adds and removes, newest first, and gives nothing.
+    """Records the keys of all adds and removes, newest first.
 
     Output: none.
     """
@@ -138,10 +138,11 @@ class DropSeen(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class SkipFiles(msgspec.Struct, frozen=True, kw_only=True):
-    """Drops the adds that are proven to hold no row for which the predicate is true.
+    """Drops the adds that provably have no row for which the predicate is true.
 
-    Unknown keeps a file: missing statistics, or a part that cannot be evaluated. Columns that
-    `wanted` does not name may be left out after it: only the predicate needed them.
+    A file is kept if the answer is unknown, because statistics are missing or a part of the
+    predicate cannot be evaluated. Columns not in `wanted` may be omitted from the output: only the
+    predicate needs them.
     """
 
     input: "Node"

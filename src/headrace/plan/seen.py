@@ -1,7 +1,7 @@
-"""The seen set as plans know it: a handle that a node carries and an engine applies.
+"""The seen-set interface: a plan node carries the set, and an engine applies it.
 
-A sequential phase fills a `RecordingSeen`; a parallel phase probes a `FrozenSeen`, which
-never changes and may travel to other processes.
+A sequential phase fills a `RecordingSeen`. A parallel phase probes a `FrozenSeen`, which never
+changes and may be sent to other processes.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,41 +12,41 @@ from headrace.protocol.key import FileKey
 
 
 class RecordingSeen(Protocol):
-    """Keys of the files met so far, newest first."""
+    """The keys of the files seen so far, newest first."""
 
     def admit(
         self, source: str, *, adds: Sequence[Add | Remove], removes: Iterable[Add | Remove]
     ) -> Sequence[bool]:
-        """Return which adds no earlier source has named, and record the key of every file.
+        """Return which adds have a key that no earlier source has; record the key of every file.
 
-        Calls for one source must follow each other: its own keys do not hide its adds.
+        Calls for one source must be consecutive: a source's own keys do not hide its adds.
 
         Raises:
-            ValueError: a key stands twice in one source.
+            ValueError: a key occurs twice in one source.
         """
 
     @property
     def spilled_keys(self) -> int:
-        """How many of them went to disk, because they outgrew their memory."""
+        """The number of keys spilled to disk because they exceeded the memory limit."""
 
     def __len__(self) -> int:
-        """How many keys are recorded."""
+        """Return the number of recorded keys."""
 
 
 class FrozenSeen(Protocol):
-    """Keys that hide older adds; it never changes."""
+    """An immutable set of keys that hide older adds."""
 
     def __contains__(self, key: FileKey) -> bool:
-        """Whether an older add of this key is hidden."""
+        """Return whether an older add with this key is hidden."""
 
     def contains_many(self, keys: Iterable[FileKey]) -> Sequence[bool]:
-        """The same for each of several keys; quicker, where the set is on disk."""
+        """Return whether each key is in the set; faster than single tests if it is on disk."""
 
     def __iter__(self) -> Iterator[FileKey]:
-        """Every key."""
+        """Iterate over all keys."""
 
     def paths(self) -> Iterator[bytes]:
-        """The path of every key, as the bytes that a column of plain paths would have."""
+        """Yield the path of every key, as the bytes that a column of plain paths has."""
 
     def __len__(self) -> int:
-        """How many keys there are."""
+        """Return the number of keys."""

@@ -1,4 +1,4 @@
-"""Reads the statistics of a batch of files from typed columns, from JSON, or from both.
+"""Read the statistics of a batch of files from typed columns, from JSON, or from both.
 
 A checkpoint may store statistics as typed columns (`stats_parsed`), as JSON text (`stats`), or
 both, and its typed columns may be older than the table's schema. For each file and statistic the

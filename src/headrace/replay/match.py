@@ -1,4 +1,4 @@
-"""Probes a frozen seen set with whole columns of paths.
+"""Probe a frozen seen set with whole columns of paths.
 
 Creating a Python string for every path would cost more than reading it. So each row is first
 looked up in a bitmap of bounded size by eight bytes near the end of its path, where file names
@@ -108,7 +108,7 @@ class Bitmap:
             np.bitwise_or.at(self.bytes, *self._spots(mixed))
 
     def may_hold(self, numbers: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
-        """Whether each number may have been added: true for all that were, and for a few more."""
+        """Return whether each number may have been added; a few results are false positives."""
         hashes = numbers * _MULTIPLIER
         may_hold = self._holds(hashes)
         passed = np.flatnonzero(may_hold)  # few, so testing their second bit costs little
@@ -149,7 +149,7 @@ def _begin_with_slash(windows: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
 
 
 def _differ_from_key(paths: pa.StringArray) -> npt.NDArray[np.bool_]:
-    """Whether each path may differ from its key."""
+    """Return whether each path may differ from its key."""
     may_differ = pc.or_(pc.starts_with(paths, "file:"), pc.match_substring(paths, "%"))
     return np.asarray(may_differ.to_numpy(zero_copy_only=False))
 

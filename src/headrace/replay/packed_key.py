@@ -1,4 +1,4 @@
-"""Packs file keys into bytes, the form in which the seen set stores them.
+"""Pack file keys into bytes, the form in which the seen set stores them.
 
 A packed key is the path in UTF-8, followed by a separator and the vector id if the file has a
 deletion vector. The separators are bytes that never occur in UTF-8, so different keys always

@@ -1,7 +1,7 @@
-"""Select the manifests and blocks of a state that may hold a matching file, by partition bounds.
+"""Prune the manifests and blocks of a state by their partition bounds.
 
-Bounds are compared by the declared types. Other writers compare texts in UTF-16 order; their bounds
-are used only where both orders agree. All known writers spell dates as `yyyy-MM-dd`.
+Bounds are compared by the declared types. Other writers compare text in UTF-16 order; their bounds
+are used only where both orders agree. All known writers format dates as `yyyy-MM-dd`.
 """
 
 import re
@@ -26,7 +26,7 @@ _PLAIN_DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 def parts_to_read(
     predicate: BoundPredicate | None, parts: Sequence[Mapping[str, PartitionBounds] | None]
 ) -> list[bool]:
-    """Return whether each part may hold a file that the predicate does not rule out."""
+    """Return whether each part may have a file that the predicate does not exclude."""
     by_partition = None if predicate is None else split_predicate(predicate).by_partition
     if by_partition is None or not parts:
         return [True] * len(parts)
@@ -89,7 +89,7 @@ def _usable(bounds: PartitionBounds | None, kind: DataType) -> _Usable:
 
 
 def _is_ordered_as_text(least: str, greatest: str, kind: DataType) -> bool:
-    """Whether bounds of the texts are also bounds of the typed values."""
+    """Return whether bounds of the text are also bounds of the typed values."""
     if least == greatest:
         return True
     match kind:

@@ -7,7 +7,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 WINDOW_START = 32
-"""How many bytes before the end of a path its window starts; most file names differ there."""
+"""The distance of a path's window from its end, in bytes; most file names differ there."""
 TAIL_BYTES = WINDOW_START + 2
 """The window plus two bytes, since an escape such as `%20` may start before the window."""
 _ESCAPE = ord("%")
@@ -25,7 +25,7 @@ class PathColumn:
         self.lengths: npt.NDArray[np.int64] = np.diff(bounds)
 
     def tails_escaped(self, rows: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
-        """Whether the tails of some paths, none shorter than a tail, contain a percent sign."""
+        """Return whether the tail of each path contains `%`; no path is shorter than a tail."""
         tails = self._pieces(self._ends[rows] - TAIL_BYTES, f"V{TAIL_BYTES}")
         bytes_of_each = tails.view(np.uint8).reshape(-1, TAIL_BYTES)
         is_escaped: npt.NDArray[np.bool_] = (bytes_of_each == _ESCAPE).any(axis=1)

@@ -1,4 +1,7 @@
-"""Chooses the columns of commits and checkpoints that a scan has to read."""
+"""Choose the columns of commits and checkpoints that a scan must read.
+
+The requested fields and the predicate enter; dotted column names leave.
+"""
 
 from headrace.expr.node import BoundPredicate
 from headrace.expr.reference import evaluated_columns, statistics_leaves
@@ -12,7 +15,7 @@ ADD_FIELDS = (
     "tags",
     "deletionVector",
 )
-"""The fields of an add that a live file is made of."""
+"""The fields of an add from which a live file is built."""
 
 
 KEY_COLUMNS = ("add.path", "add.deletionVector", "remove.path", "remove.deletionVector")

@@ -1,7 +1,7 @@
 """The seen set: the keys of files that newer commits have added or removed.
 
-Replay goes newest first, so the first action on a key is the one that counts. Adds and removes
-are both recorded: a re-add hides the older add just as a remove does.
+Replay goes newest first, so the first action on a key decides. Adds and removes are both recorded:
+a re-add hides the older add just as a remove does.
 
 The set is exact at any size. Keys stay in memory up to a limit and are then spilled to disk,
 repeatedly; a Bloom filter in front of the disk saves look-ups and never decides by itself.
@@ -239,7 +239,7 @@ class FrozenSeenSet:
         return SeenSet(base=self._holdings, memory_limit_bytes=self._limit_bytes)
 
     def contains_many(self, keys: Iterable[FileKey]) -> list[bool]:
-        """Whether each key is in the set; much faster than single tests if it is on disk."""
+        """Return whether each key is in the set; much faster than single tests on disk."""
         packed = pack_all(keys)
         held = self._holdings.held(packed)
         return [key in held for key in packed]

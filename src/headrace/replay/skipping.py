@@ -1,4 +1,4 @@
-"""File skipping: finds the files that provably have no row for which a predicate is true.
+"""File skipping: find the files that provably have no row for which a predicate is true.
 
 Partition values are exact. For data columns only bounds are known, from `stats_parsed` where a
 checkpoint has it, otherwise from JSON. Statistics that are missing, damaged or of the wrong type
@@ -44,7 +44,7 @@ class FileColumns(StatisticsSource, Protocol):
 
 
 def keep_mask(predicate: BoundPredicate, files: FileColumns) -> pa.BooleanArray:
-    """Whether each file may have a row for which the predicate is true."""
+    """Return whether each file may have a row for which the predicate is true."""
     split = split_predicate(predicate)
     keep = pa.repeat(True, len(files))
     if split.by_partition is not None and len(files):
@@ -83,7 +83,7 @@ def split_predicate(predicate: BoundPredicate) -> SplitPredicate:
 
 
 def certain_mask(predicate: BoundPredicate, files: FileColumns) -> pa.BooleanArray:
-    """Whether the predicate is provably true for every row of each file."""
+    """Return whether the predicate is provably true for every row of each file."""
     return always_true(predicate, _FileEvidence(files, predicate, also=Wanted.NULL_COUNT))
 
 
