@@ -1,7 +1,7 @@
-"""What gives another value at another time, in another run, or to somebody else.
+"""Finds what returns another value at another time, in another run, or for another user.
 
-Planning has no Spark to ask, so this is a list; a test holds it against all of Spark's functions.
-When a view runs, Spark's own analysed plan is asked once more.
+Planning has no Spark to ask, so this is a list; a test compares it with all of Spark's functions.
+When a view runs, Spark's own analysed plan is checked as well.
 """
 
 import re
@@ -26,17 +26,17 @@ _VOLATILE = frozenset(
         *("reflect", "try_reflect", "java_method"),
     }
 )
-"""Spark's functions that depend on chance, on the clock, on files' names, on who runs a query and
-in which session, or on any method of Java."""
+"""Spark functions that depend on randomness, the clock, file names, the user, the session, or an
+arbitrary Java method."""
 _BARE = frozenset(
     {
         *("current_date", "current_time", "current_timestamp", "localtime", "localtimestamp"),
         *("current_user", "session_user", "user"),
     }
 )
-"""Functions that Spark also knows without brackets, where there is no column of that name."""
+"""Functions that Spark also accepts without parentheses if no column has that name."""
 _SPECIAL = re.compile(r"\s*(now|today|tomorrow|yesterday)(\s.*)?", re.IGNORECASE)
-"""Texts that Spark makes the time of the run when they become dates or times."""
+"""Strings that Spark turns into the time of the run when it casts them to dates or times."""
 _Kind = exp.DataType.Type
 _TIMES = frozenset(
     {
@@ -51,15 +51,15 @@ _COMPARISONS = (exp.Binary, exp.Between, exp.In)
 
 
 class KnownColumns(msgspec.Struct, frozen=True):
-    """The columns of what a query reads, in lower case."""
+    """The columns that a query reads, in lower case."""
 
     names: frozenset[str] = frozenset()
     times: frozenset[str] = frozenset()
-    """Those that are dates or times."""
+    """The columns that are dates or times."""
 
     @classmethod
     def of(cls, schemas: Mapping[str, pa.Schema]) -> "KnownColumns":
-        """The columns of some relations."""
+        """Return the columns of some relations."""
         fields = [field for schema in schemas.values() for field in schema]
         times = (f for f in fields if pa.types.is_date(f.type) or pa.types.is_timestamp(f.type))
         return cls(
@@ -69,20 +69,20 @@ class KnownColumns(msgspec.Struct, frozen=True):
 
 
 def is_clock(node: exp.Expr) -> bool:
-    """Whether a node is a call that gives the time of the run: each run has another one."""
+    """Return whether a node is a call that returns the time of the run, which differs each run."""
     return isinstance(node, _CLOCKS) or "now" in _called(node)
 
 
 def is_clock_date(node: exp.Expr) -> bool:
-    """Whether it is only the day."""
+    """Return whether a clock call returns only the date."""
     return isinstance(node, exp.CurrentDate)
 
 
 def is_special_time(node: exp.Expr, columns: KnownColumns | None) -> bool:
-    """Whether a node is a text such as 'now' that becomes a date or a time.
+    """Return whether a node is a string such as 'now' that becomes a date or a time.
 
-    It does so by a cast, as a typed literal, or since it is compared with one. Where the type of
-    the other side is not known here, it is when the view runs.
+    It becomes one by a cast, as a typed literal, or by a comparison with one. If the type of the
+    other side is not known here, it is known when the view runs.
     """
     if not isinstance(node, exp.Literal) or not node.is_string or node.parent is None:
         return False
@@ -101,14 +101,14 @@ def is_special_time(node: exp.Expr, columns: KnownColumns | None) -> bool:
 
 
 def is_random(node: exp.Expr, columns: KnownColumns | None) -> bool:
-    """Whether a node depends on chance, or on where and as whom a run takes place."""
+    """Return whether a node depends on randomness, or on where or by whom the query is run."""
     if isinstance(node, exp.Column):
         return _is_bare_call(node, columns)
     return bool(_called(node) & _VOLATILE)
 
 
 def _is_bare_call(node: exp.Column, columns: KnownColumns | None) -> bool:
-    """Whether a name without brackets is a function, since nothing else has that name."""
+    """Return whether a name without parentheses is a function, since nothing else has that name."""
     name = node.name.casefold()
     if name not in _BARE or node.table or columns is None or name in columns.names:
         return False
@@ -124,7 +124,7 @@ def _is_time(node: exp.Expr) -> bool:
 
 
 def _called(node: exp.Expr) -> frozenset[str]:
-    """The names that a call may have been written with, in lower case."""
+    """Return the names that a call may have been written with, in lower case."""
     if isinstance(node, exp.Anonymous):
         return frozenset({node.name.casefold()})
     if isinstance(node, exp.Func):

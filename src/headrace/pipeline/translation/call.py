@@ -1,4 +1,4 @@
-"""Calls of functions: of the catalogue, of the project, and those with a syntax of their own."""
+"""Translates function calls: of the catalogue, of the project, and those with their own syntax."""
 
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches
@@ -42,11 +42,11 @@ _CHANCE = {
     "random": Typed("random()", t.DOUBLE),
     "uuid": Typed("uuid()", t.STRING),
 }
-"""Other values in each run, on either engine."""
+"""Functions that return other values in each run, on either engine."""
 
 
 def named_call(compiler: Compiler, node: exp.Anonymous, scope: Scope) -> Typed:  # noqa: C901
-    """Compile a call as the parser leaves it: by its name."""
+    """Compile a call by its name, as the parser leaves it."""
     name = node.name.casefold()
     if any(isinstance(part, exp.Lambda) for part in node.expressions):
         return compile_higher_order(compiler, node, scope)
@@ -105,7 +105,7 @@ def call_entry(
 
 
 def _with_unit(compiler: Compiler, node: exp.Anonymous, scope: Scope) -> Typed:
-    """A call whose first argument is a unit: a word that looks like a column."""
+    """Compile a call whose first argument is a unit: a word that looks like a column."""
     unit, *rest = node.expressions
     if not isinstance(unit, exp.Column) or len(unit.parts) > 1 or unit.this.quoted:
         raise unsupported(node, "the first argument is no unit")
@@ -115,7 +115,7 @@ def _with_unit(compiler: Compiler, node: exp.Anonymous, scope: Scope) -> Typed:
 
 
 def _in_any_order(compiler: Compiler, node: exp.Expr, scope: Scope) -> Typed:
-    """An array whose elements may come in any order: a collecting aggregate may give it."""
+    """Compile an array whose element order does not matter, such as a collecting aggregate."""
     if isinstance(node, exp.Anonymous) and node.name.casefold() in AGGREGATES:
         return aggregate(compiler, node, scope, Over(any_order=True))
     if isinstance(node, exp.Filter):
@@ -124,7 +124,7 @@ def _in_any_order(compiler: Compiler, node: exp.Expr, scope: Scope) -> Typed:
 
 
 def struct(compiler: Compiler, node: exp.Expr, scope: Scope) -> Typed:
-    """Compile a struct: a field has the name of its column."""
+    """Compile a struct; a field has the name of its column."""
     names = [_name(part, f"col{place}") for place, part in enumerate(node.expressions, 1)]
     values = [compiler.value(part, scope) for part in node.expressions]
     if not values:
@@ -133,7 +133,7 @@ def struct(compiler: Compiler, node: exp.Expr, scope: Scope) -> Typed:
 
 
 def zipped(compiler: Compiler, node: exp.Expr, scope: Scope) -> Typed:
-    """Compile `arrays_zip`: an array of structs, whose fields have the names of the arrays."""
+    """Compile `arrays_zip`: an array of structs whose fields have the names of the arrays."""
     names = [_name(part, str(place)) for place, part in enumerate(node.expressions)]
     values = [compiler.value(part, scope) for part in node.expressions]
     if not values or len({name.casefold() for name in names}) < len(names):
@@ -142,7 +142,7 @@ def zipped(compiler: Compiler, node: exp.Expr, scope: Scope) -> Typed:
 
 
 def _name(part: exp.Expr, otherwise: str) -> str:
-    """The name that a part of a struct brings along."""
+    """Return the name of a struct part, or a default."""
     named = isinstance(part, exp.Alias | exp.Column | exp.Identifier | exp.Dot)
     return str(part.alias_or_name) if named else otherwise
 
@@ -153,11 +153,11 @@ _FORMS: Mapping[str, Callable[[Compiler, exp.Anonymous, Scope], Typed]] = {
     "grouping": _grouping_mark,
     "grouping_id": _grouping_mark,
 }
-"""Functions that look at their arguments before these are compiled."""
+"""Functions that inspect their arguments before these are compiled."""
 
 
 def bracket(compiler: Compiler, node: exp.Bracket, scope: Scope) -> Typed:
-    """An element of an array or a map, or a field of a struct."""
+    """Compile an element of an array or a map, or a field of a struct."""
     value = compiler.value(node.this, scope)
     key = compiler.value(node.expressions[0], scope)
     if pa.types.is_struct(value.type) and key.is_text():
@@ -166,7 +166,7 @@ def bracket(compiler: Compiler, node: exp.Bracket, scope: Scope) -> Typed:
 
 
 def trim(compiler: Compiler, node: exp.Trim, scope: Scope) -> Typed:
-    """TRIM with its words."""
+    """Compile TRIM with its keywords."""
     side = {"": "both", "BOTH": "both", "LEADING": "left", "TRAILING": "right"}[
         str(node.args.get("position") or "").upper()
     ]
@@ -181,7 +181,7 @@ def trim(compiler: Compiler, node: exp.Trim, scope: Scope) -> Typed:
 
 
 def clock_time(compiler: Compiler, node: exp.Expr, *, is_date: bool) -> Typed:
-    """The time of the run, or its date."""
+    """Return the time of the run, or its date."""
     now = literal_micros(0, t.TIMESTAMP)
     if compiler.clock is Clock.RUNNING:
         now = Typed(sql_cast("NOW()", t.TIMESTAMP), t.TIMESTAMP)

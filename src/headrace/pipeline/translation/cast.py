@@ -1,4 +1,8 @@
-"""Casts: which pairs of types DataFusion, or a kernel, casts as Spark does."""
+"""Casts: the pairs of types that DataFusion or a kernel casts exactly as Spark does.
+
+A typed expression and a target type enter; the cast expression leaves, or None if there is no
+proven translation.
+"""
 
 from decimal import Decimal
 
@@ -24,12 +28,12 @@ class Casts:
     """Casts under the settings of a project."""
 
     def __init__(self, *, ansi: bool, time_zone: str) -> None:
-        """Take what changes the meaning of a cast."""
+        """Take the settings that change the meaning of a cast."""
         self.ansi, self.time_zone = ansi, time_zone
         self.clock = WallClock(time_zone)
 
     def widen(self, value: Typed, to: pa.DataType) -> Typed | None:
-        """Cast to a type that `common_type` has given: nothing can be lost."""
+        """Cast to a type that `common_type` returned: nothing can be lost."""
         return value if value.type == to else self.cast(value, to)
 
     def cast(self, value: Typed, to: pa.DataType, *, soft: bool = False) -> Typed | None:
@@ -38,7 +42,7 @@ class Casts:
         Args:
             value: The value.
             to: The type.
-            soft: Whether what cannot be cast is null, as by TRY_CAST.
+            soft: Whether a failing cast returns null, as TRY_CAST does.
         """
         found = self._cast(value, to, soft=soft)
         if found is None or found.is_null == value.is_null or value.type == t.VOID:
@@ -110,7 +114,7 @@ class Casts:
         return self.clock.cast(value, to)
 
     def _lossy(self, value: Typed, to: pa.DataType, kernel: str, *, is_try: bool) -> Typed:
-        """A cast to whole numbers: by TRY_CAST what does not fit is null, else it is cut."""
+        """Cast to an integer: what does not fit is null for TRY_CAST, otherwise truncated."""
         return call(kernel, to, value, parameters=("null" if is_try else "cut",))
 
     def _to_text(self, value: Typed) -> Typed | None:
@@ -144,7 +148,7 @@ class Casts:
         return call(kernel, to, value, parameters=parameters, can_fail=not soft)
 
     def _folded(self, value: Typed, to: pa.DataType) -> Typed | None:
-        """A literal of another type, so that filters compare a column with a literal."""
+        """Cast a literal while translating, so that filters compare a column with a literal."""
         if not value.is_literal or value.value is None:
             return None
         found = value.value
@@ -179,7 +183,7 @@ def _plain(value: Typed, to: pa.DataType, *, can_fail: bool = False) -> Typed:
 
 
 def _text_reader(to: pa.DataType) -> str | None:
-    """The kernel that reads texts as a type."""
+    """Return the kernel that parses strings as a type."""
     if t.is_integer(to):
         return "text_to_integer"
     if t.is_decimal(to):

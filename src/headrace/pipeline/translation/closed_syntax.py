@@ -1,8 +1,7 @@
-"""The forms of Spark SQL that are translated at all, with the parts that each may have.
+"""The forms of Spark SQL that are translated, with the parts that each may have.
 
-The parser is another project's: a later version may note a word of the query in a part that
-nobody here reads. So the table is closed: a form that is not in it, or a part that is not listed,
-is refused.
+The parser is another project's: a later version may store a keyword in a part that is not read
+here. So the table is closed: any form or part that is not listed is refused.
 """
 
 from sqlglot import exp
@@ -102,14 +101,14 @@ FORMS: dict[type[exp.Expr], str] = {
 _ALWAYS = frozenset({"this", "expression", "expressions"})
 _ALLOWED = {form: _ALWAYS | frozenset(parts.split()) for form, parts in FORMS.items()}
 _OPAQUE = (exp.DataType, exp.Hint)
-"""What is read as a whole, or not at all."""
+"""Nodes that are read as a whole, or not at all."""
 
 
 def check_syntax(tree: exp.Expr) -> None:
     """Refuse a query with a form, or a part of one, that the translation does not know.
 
     Raises:
-        Refused: with the form and its place.
+        Refused: with the form and its position.
     """
     waiting = [tree]
     while waiting:
@@ -127,10 +126,10 @@ def check_syntax(tree: exp.Expr) -> None:
 
 
 def check_own_syntax(node: exp.Expr) -> None:
-    """Check the number of arguments of a function that the parser takes apart by itself.
+    """Check the number of arguments of a function that the parser decomposes itself.
 
     Raises:
-        Refused: Spark does not take so many.
+        Refused: Spark does not take this number of arguments.
     """
     match node:
         case exp.If() if node.args.get("false") is None and not isinstance(node.parent, exp.Case):

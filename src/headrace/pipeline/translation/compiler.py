@@ -1,4 +1,4 @@
-"""What the compilers of expressions and of queries know of each other."""
+"""The interfaces between the compilers of expressions and of queries."""
 
 from collections.abc import Mapping
 from enum import Enum
@@ -18,16 +18,16 @@ from headrace.pipeline.translation.typed import Typed, sql_cast
 
 
 class Clock(Enum):
-    """What stands for the time of a run."""
+    """How the time of a run is written."""
 
     RUNNING = "running"
-    """The time itself: another one each run."""
+    """The actual time: another one each run."""
     STOPPED = "stopped"
     """1970, so that planning does not put its own time into the plan."""
 
 
 class PlainSelect(msgspec.Struct, frozen=True):
-    """The parts of a query that gives each row of its FROM and WHERE by itself."""
+    """The parts of a query that only filters and projects the rows of its FROM."""
 
     source: str
     condition: str
@@ -38,13 +38,13 @@ class PlainSelect(msgspec.Struct, frozen=True):
 
 
 class Compiled(msgspec.Struct, frozen=True):
-    """A query of DataFusion's, with the columns that it gives."""
+    """A query in DataFusion SQL, with the columns that it returns."""
 
     text: str
     columns: tuple[Output, ...]
     is_correlated: bool = False
     gives_one_row: bool = False
-    """Whether it has exactly one row, whatever the data."""
+    """Whether it returns exactly one row, whatever the data."""
     plain: PlainSelect | None = None
 
 
@@ -52,24 +52,24 @@ class Subqueries(Protocol):
     """Compiles the queries inside expressions."""
 
     def query(self, node: exp.Expr, scope: Scope | None) -> Compiled:
-        """Compile a query that may name columns of `scope`."""
+        """Compile a query that may refer to columns of `scope`."""
 
     def new_name(self) -> str:
-        """A name for a relation that no query can name."""
+        """Return a name for a relation that no query can refer to."""
 
 
 class Compiler(Protocol):
     """Compiles the expressions inside expressions."""
 
     sql: str
-    """The text, from which literals are read as they are written."""
+    """The query text, from which literals are read as written."""
     casts: Casts
     functions: Catalog
     variables: Mapping[str, VariableValue]
     clock: Clock
     subqueries: Subqueries
     windows: dict[str, exp.Expr]
-    """The windows that the query at hand names."""
+    """The named windows of the current query."""
     fallible: int
     """How many expressions so far raise for some values."""
 
@@ -81,10 +81,10 @@ class Compiler(Protocol):
         """
 
     def boolean(self, node: exp.Expr, scope: Scope) -> Typed:
-        """Compile a condition, in which a null counts as false.
+        """Compile a condition, in which null counts as false.
 
         Raises:
-            Refused: as for `value`, or it is no condition.
+            Refused: as for `value`, or it is not a condition.
         """
 
 
@@ -93,22 +93,22 @@ class Queries(Subqueries, Protocol):
 
     @property
     def expressions(self) -> Compiler:
-        """The compiler of the expressions."""
+        """Return the compiler of expressions."""
 
     tables: Mapping[str, tuple[Output, ...]]
-    """By name of a relation, its columns."""
+    """The columns of each relation, by name."""
     ctes: list[dict[str, tuple[str, tuple[Output, ...]]]]
-    """The common table expressions in reach, innermost last: what DataFusion calls each, and its
+    """The visible common table expressions, innermost last: the DataFusion name of each, and its
     columns."""
     fallible_ctes: set[str]
-    """Those of them that raise for some values."""
+    """The common table expressions that raise for some values."""
 
 
 def known(found: Typed | None, node: exp.Expr, *values: Typed) -> Typed:
-    """What the catalogue has found.
+    """Return what the catalogue found.
 
     Raises:
-        Refused: nothing, for arguments of these types.
+        Refused: it found nothing for arguments of these types.
     """
     if found is not None:
         return found
@@ -121,7 +121,7 @@ def truth(compiler: Compiler, node: exp.Expr, scope: Scope) -> Typed:
     """Compile a BOOLEAN whose nulls matter.
 
     Raises:
-        Refused: as for `value`, or it is of another type.
+        Refused: as for `value`, or it has another type.
     """
     found = compiler.value(node, scope)
     if found.type == t.VOID:

@@ -1,4 +1,4 @@
-"""Conditions with a syntax of their own: BETWEEN, IN a list, IS, LIKE and CASE."""
+"""Translates conditions with their own syntax: BETWEEN, IN a list, IS, LIKE and CASE."""
 
 from collections.abc import Sequence
 from functools import reduce
@@ -17,7 +17,7 @@ from headrace.pipeline.translation.typed import Typed, native
 
 
 def between(compiler: Compiler, node: exp.Between, scope: Scope) -> Typed:
-    """BETWEEN, both bounds included."""
+    """Compile BETWEEN, both bounds included."""
     value, low, high = (
         compiler.value(part, scope) for part in (node.this, node.args["low"], node.args["high"])
     )
@@ -27,7 +27,7 @@ def between(compiler: Compiler, node: exp.Between, scope: Scope) -> Typed:
 
 
 def in_list(compiler: Compiler, node: exp.In, scope: Scope) -> Typed:
-    """IN with options that are written out."""
+    """Compile IN with a list of options."""
     if node.args.get("query") is not None:
         raise unsupported(node, "IN (SELECT ...) is there only where a null counts as false")
     if not node.expressions:
@@ -59,7 +59,7 @@ def in_list(compiler: Compiler, node: exp.In, scope: Scope) -> Typed:
 
 
 def _one_by_one(compiler: Compiler, value: Typed, options: Sequence[Typed], node: exp.In) -> Typed:
-    """IN whose options are evaluated up to the first that is equal."""
+    """Compile an IN whose options are evaluated up to the first equal one."""
     tests = (
         known(compare(compiler.casts, "=", value, option), node, value, option)
         for option in options
@@ -68,10 +68,10 @@ def _one_by_one(compiler: Compiler, value: Typed, options: Sequence[Typed], node
 
 
 def _in_tuples(compiler: Compiler, node: exp.In, scope: Scope) -> Typed:
-    """IN of several columns at once, with options that are written out.
+    """Compile IN for several columns at once, with a list of options.
 
-    Tuples are structs to Spark: a null in one equals a null in another, and the result of IN is
-    never null.
+    Spark treats tuples as structs: a null in one equals a null in another, and IN never returns
+    null.
     """
     tuples = [node.this.expressions, *(option.expressions for option in node.expressions)]
     if len({len(parts) for parts in tuples}) > 1:
@@ -100,7 +100,7 @@ def _same(left: Typed, right: Typed) -> str:
 
 
 def _equal_structs(left: Typed, right: Typed, node: exp.Expr) -> Typed:
-    """Whether two structs are equal; fields that are null equal each other."""
+    """Compare two structs; null fields are equal."""
     names = [field.name for field in left.type]
     if not all(_is_plain(field.type) for field in left.type):
         raise unsupported(node, "the catalogue compares only structs of plain types, not of floats")
@@ -112,7 +112,7 @@ def _equal_structs(left: Typed, right: Typed, node: exp.Expr) -> Typed:
 
 
 def is_test(compiler: Compiler, node: exp.Is, scope: Scope) -> Typed:
-    """IS NULL, IS TRUE and IS FALSE."""
+    """Compile IS NULL, IS TRUE and IS FALSE."""
     value = compiler.value(node.this, scope)
     other = node.expression
     if isinstance(other, exp.Null):
@@ -123,7 +123,7 @@ def is_test(compiler: Compiler, node: exp.Is, scope: Scope) -> Typed:
 
 
 def like(compiler: Compiler, node: exp.Expr, scope: Scope) -> Typed:
-    """LIKE and ILIKE with a literal pattern."""
+    """Compile LIKE and ILIKE with a literal pattern."""
     escape = "\\"
     like = node
     if isinstance(node, exp.Escape):
@@ -143,7 +143,7 @@ def like(compiler: Compiler, node: exp.Expr, scope: Scope) -> Typed:
 
 
 def case_when(compiler: Compiler, node: exp.Case, scope: Scope) -> Typed:
-    """CASE in both forms."""
+    """Compile CASE in both forms."""
     base = None if node.this is None else compiler.value(node.this, scope)
     tests, results = [], []
     for branch in node.args["ifs"]:
@@ -169,13 +169,13 @@ def case_when(compiler: Compiler, node: exp.Case, scope: Scope) -> Typed:
 
 
 def mixes_equality(node: exp.And) -> bool:
-    """Whether a conjunction has both `=` and `<=>`."""
+    """Return whether a conjunction has both `=` and `<=>`."""
     kinds = {type(part.unnest()) for part in node.flatten()}
     return {exp.EQ, exp.NullSafeEQ} <= kinds
 
 
 def without_null_safe(node: exp.And) -> exp.And:
-    """A conjunction in which `<=>` is written with IS NULL; a null counts as false in it.
+    """Rewrite `<=>` with IS NULL in a conjunction in which null counts as false.
 
     As keys of one join, DataFusion would read `=` back from a stored plan as `<=>`.
     """

@@ -1,4 +1,4 @@
-"""Where Spark evaluates an argument: most functions stop at the first argument that is null.
+"""Evaluation order of arguments: most Spark functions stop at the first null argument.
 
 An argument that raises for some values is guarded, so that it is evaluated only where Spark
 evaluates it. The orders were observed on Spark, function by function.
@@ -15,11 +15,11 @@ EAGER = frozenset(
     | {"concat_ws", "array", "map", "array_repeat", "named_struct"}
     | {"coalesce", "ifnull", "nvl", "nvl2", "nullif", "if", "decode"}
 )
-"""Functions that evaluate every argument, or that say themselves which they evaluate."""
+"""Functions that evaluate every argument, or that decide themselves which they evaluate."""
 UNCLEAR = frozenset({"mask", "elt", "map_concat", "time_bucket", "concat"})
-"""Functions whose order is not known, or not the same in all of Spark's ways to run a query.
+"""Functions whose order is unknown, or differs between Spark's ways to run a query.
 
-They take arguments that raise only in the first place.
+An argument of theirs that can raise is accepted only where the order does not matter.
 """
 _LAST_FIRST = frozenset({"pmod", "mod", "try_mod", "try_divide", "ltrim", "rtrim"})
 _LAST_OF_THREE_FIRST = frozenset({"locate", "position", "array_join"})
@@ -27,7 +27,7 @@ _LONGEST_GUARD = 20_000
 
 
 def as_evaluated(name: str, arguments: Sequence[Typed]) -> list[Typed] | None:
-    """The arguments of a function, guarded; None if the order is not known and matters."""
+    """Return the arguments of a function, guarded; None if the order is unknown and matters."""
     if name in EAGER or not any(argument.can_fail for argument in arguments):
         return list(arguments)
     if name in UNCLEAR:
@@ -41,9 +41,9 @@ def as_evaluated(name: str, arguments: Sequence[Typed]) -> list[Typed] | None:
 
 
 def in_order(*values: Typed) -> list[Typed]:
-    """Values, each of which is evaluated only where none before it is null.
+    """Guard values so that each is evaluated only where no earlier one is null.
 
-    Beside a null literal nothing is evaluated: Spark sees it before it runs anything.
+    Next to a null literal nothing is evaluated: Spark sees it before it runs anything.
     """
     nulls = [value for value in values if value.is_null]
     guarded: list[Typed] = []
@@ -53,14 +53,14 @@ def in_order(*values: Typed) -> list[Typed]:
 
 
 def last_first(left: Typed, right: Typed) -> list[Typed]:
-    """Two values, of which Spark evaluates the second one first."""
+    """Guard two values of which Spark evaluates the second first."""
     return in_order(right, left)[::-1]
 
 
 def null_with(value: Typed, *parts: Typed) -> Typed:
-    """A value that is null exactly where one of its parts is."""
+    """Mark a value as null exactly where one of its parts is."""
     if any(part.can_fail and part.null_with is None for part in parts):
-        return value  # to look at the part would be to evaluate it
+        return value  # testing the part would evaluate it
     return msgspec.structs.replace(value, null_with=_absent(parts))
 
 
@@ -77,7 +77,7 @@ def _guarded(value: Typed, before: Sequence[Typed]) -> Typed:
 
 
 def _absent(values: Sequence[Typed]) -> tuple[str, ...]:
-    """The texts of which one is null exactly where one of the values is."""
+    """Return texts such that one is null exactly where one of the values is."""
     found: dict[str, None] = {}
     for value in values:
         if value.null_with is not None:

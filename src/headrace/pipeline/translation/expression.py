@@ -1,4 +1,4 @@
-"""Expressions: one case for each form of Spark SQL that the catalogue has."""
+"""Translates expressions: one case for each form of Spark SQL that the catalogue has."""
 
 from collections.abc import Mapping
 
@@ -59,7 +59,7 @@ _OWN_SYNTAX: Mapping[type[exp.Expr], tuple[str, ...]] = {
     exp.StrPosition: ("locate", "substr", "this", "position"),
     exp.Overlay: ("overlay", "this", "expression", "from_", "for_"),
 }
-"""Functions with words between their arguments: the function, and the parts in its order."""
+"""Functions with keywords between their arguments: the function, and the parts in its order."""
 
 
 class Expressions:
@@ -75,11 +75,11 @@ class Expressions:
         clock: Clock,
         subqueries: Subqueries,
     ) -> None:
-        """Take the text, from which literals are read as they are written, and the settings."""
+        """Take the query text, from which literals are read as written, and the settings."""
         self.sql, self.casts, self.functions = sql, casts, functions
         self.variables, self.clock, self.subqueries = variables, clock, subqueries
         self.windows: dict[str, exp.Expr] = {}
-        """The windows that the query at hand names."""
+        """The named windows of the current query."""
         self.fallible = 0
         """How many expressions so far raise for some values."""
         self.proofs = Proofs()
@@ -99,10 +99,10 @@ class Expressions:
         return scope.groups.get(found.text, found)
 
     def boolean(self, node: exp.Expr, scope: Scope) -> Typed:
-        """Compile a condition, in which a null counts as false.
+        """Compile a condition, in which null counts as false.
 
         Raises:
-            Refused: as for `value`, or it is no condition.
+            Refused: as for `value`, or it is not a condition.
         """
         match node:
             case exp.Paren():

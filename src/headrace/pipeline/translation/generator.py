@@ -1,7 +1,7 @@
-"""Generators: explode, posexplode, inline, stack and range, wherever Spark takes them.
+"""Translates generators: explode, posexplode, inline, stack and range, wherever Spark allows them.
 
-A generator becomes an array of structs for each row of its relation. The engine makes a row of
-each struct, beside the columns of the relation, and the fields are columns from then on.
+A generator becomes an array of structs for each row of its relation. The engine turns each struct
+into a row, next to the columns of the relation, and the fields become columns.
 """
 
 from collections.abc import Sequence
@@ -24,11 +24,11 @@ GENERATORS = frozenset(
 )
 _MOST_NUMBERS = 1_000_000
 GENERATED = "__generated"
-"""The relation that a generator in the SELECT list makes; it can be named by no author."""
+"""The relation of a generator in the SELECT list; authors cannot use this name."""
 
 
 def is_generator(node: exp.Expr) -> bool:
-    """Whether an item of a SELECT list is a generator."""
+    """Return whether an item of a SELECT list is a generator."""
     inner = node.this if isinstance(node, exp.Alias | exp.Aliases) else node
     return isinstance(inner, exp.Anonymous) and inner.name.casefold() in GENERATORS
 
@@ -36,7 +36,7 @@ def is_generator(node: exp.Expr) -> bool:
 def without_generator(
     queries: Queries, node: exp.Select, text: str, scope: Scope
 ) -> tuple[exp.Select, str]:
-    """A SELECT whose generator, if its list has one, has become a part of FROM.
+    """Move the generator of a SELECT list, if any, into FROM.
 
     Raises:
         Refused: the query has a form with which the catalogue has no generators.
@@ -91,7 +91,7 @@ def expand(  # noqa: PLR0913
     outer: bool = False,
     hidden: bool = False,
 ) -> str:
-    """Put a generator beside a relation; the scope learns its columns."""
+    """Add a generator to a relation, and its columns to the scope."""
     rows = _generated(queries.expressions, node, scope, outer=outer)
     return expand_rows(
         queries, text, scope, rows, qualifier=qualifier, names=names, node=node, hidden=hidden
@@ -109,7 +109,7 @@ def expand_rows(  # noqa: PLR0913
     node: exp.Expr,
     hidden: bool = False,
 ) -> str:
-    """Put arrays of structs beside a relation, a row for each struct."""
+    """Add arrays of structs to a relation, one row per struct."""
     kind = rows.type.value_type
     if names and len(names) != kind.num_fields:
         raise wrong(node, f"{len(names)} names for {kind.num_fields} columns")
@@ -148,10 +148,10 @@ def expand_rows(  # noqa: PLR0913
 
 
 def counted_rows(compiler: Compiler, node: exp.Anonymous) -> Typed:
-    """`range` as a relation.
+    """Compile `range` as a relation.
 
     Raises:
-        Refused: it counts too far, or not from literals.
+        Refused: it has too many rows, or its arguments are not literals.
     """
     values = [compiler.value(part, Scope([])) for part in node.expressions]
     numbers = [value.value for value in values]
@@ -170,7 +170,7 @@ def counted_rows(compiler: Compiler, node: exp.Anonymous) -> Typed:
 
 
 def _generated(compiler: Compiler, node: exp.Anonymous, scope: Scope, *, outer: bool) -> Typed:
-    """The rows that a generator makes of one row, as an array of structs."""
+    """Return the rows that a generator makes from one row, as an array of structs."""
     name = node.name.casefold()
     if name == "stack":
         return _stacked(compiler, node, scope)
@@ -193,13 +193,13 @@ def _generated(compiler: Compiler, node: exp.Anonymous, scope: Scope, *, outer: 
 
 
 def _plain(part: exp.Expr, name: str) -> exp.Expr:
-    """An argument, which may have been given by its name."""
+    """Return an argument, which may be passed by name."""
     is_named = isinstance(part, exp.Kwarg) and part.this.name.casefold() == name
     return part.expression if is_named else part
 
 
 def _fields(word: str, kind: pa.DataType) -> list[pa.Field] | None:
-    """The columns that a generator makes of a value."""
+    """Return the columns that a generator makes from a value."""
     if word == "inline":
         is_structs = t.is_array(kind) and pa.types.is_struct(kind.value_type)
         return list(kind.value_type) if is_structs else None

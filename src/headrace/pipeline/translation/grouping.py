@@ -1,7 +1,7 @@
-"""GROUP BY: plain keys, and grouping sets as Spark expands them.
+"""Translates GROUP BY: plain keys, and grouping sets as Spark expands them.
 
-With grouping sets each row is taken once for each set, with a number for the set; a key that is
-not in the set is null. So a rollup is a plain GROUP BY of keys and number, over a longer relation.
+With grouping sets, each row is repeated once per set, with the number of the set; a key that is not
+in the set is null. So a rollup is a plain GROUP BY of keys and set number, over more rows.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -24,7 +24,7 @@ from headrace.pipeline.translation.scope import GroupingMarks, Scope
 from headrace.pipeline.translation.typed import Typed, identifier, literal_int, sql_cast
 
 PlaceOf: TypeAlias = Callable[[exp.Expr], int]
-"""Gives the place of a key among all keys of the clause."""
+"""Returns the position of a key among all keys of the clause."""
 
 _MOST_SETS = 512
 _SETS = (exp.Rollup, exp.Cube, exp.GroupingSets)
@@ -36,11 +36,11 @@ class Grouping(msgspec.Struct, frozen=True):
 
     clause: str = ""
     relation: str = ""
-    """What FROM is joined with."""
+    """The relation that FROM is joined with."""
 
 
 def group_by(queries: Queries, node: exp.Select, scope: Scope) -> Grouping:
-    """The GROUP BY clause; the scope learns what stands for each key."""
+    """Compile GROUP BY, and register in the scope what replaces each key."""
     group = node.args.get("group")
     if group is None:
         return Grouping()
@@ -104,7 +104,7 @@ def _one_of(number: str, places: Sequence[int]) -> str:
 
 
 def _grouping_id(number: str, sets: Sequence[frozenset[int]], width: int) -> Typed:
-    """For each set a bit for each key that it lacks, that of the first key on the left."""
+    """Return a number per set: one bit per missing key, the first key in the highest bit."""
     branches = []
     for place, one in enumerate(sets):
         bits = sum(1 << (width - 1 - key) for key in range(width) if key not in one)
@@ -113,7 +113,7 @@ def _grouping_id(number: str, sets: Sequence[frozenset[int]], width: int) -> Typ
 
 
 def _sets_of(group: exp.Expr, place_of: PlaceOf) -> list[frozenset[int]]:
-    """The sets of a clause, each with the places of its keys."""
+    """Return the sets of a clause, each with the positions of its keys."""
     plain = [key for key in group.expressions if not isinstance(key, _SETS)]
     written = [word for word in _WITH if group.args.get(word)]
     if not written:
@@ -184,7 +184,7 @@ def _key_value(queries: Queries, key: exp.Expr, node: exp.Select, scope: Scope) 
 
 
 def has_aggregate(column: exp.Expr, functions: Catalog) -> bool:
-    """Whether an expression aggregates, other than over a window or in a query of its own."""
+    """Return whether an expression aggregates, other than over a window or in a subquery."""
     waiting = [column]
     while waiting:
         node = waiting.pop()
@@ -199,7 +199,7 @@ def has_aggregate(column: exp.Expr, functions: Catalog) -> bool:
 
 
 def star_of(column: exp.Expr) -> exp.Star | None:
-    """The star of an item of the SELECT list, if it is one."""
+    """Return the star of a SELECT list item; None if it is not a star."""
     if isinstance(column, exp.Star):
         return column
     is_qualified = isinstance(column, exp.Column) and isinstance(column.this, exp.Star)

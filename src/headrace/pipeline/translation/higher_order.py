@@ -1,7 +1,7 @@
-"""Calls with lambdas: the body becomes an expression over columns of its own.
+"""Translates calls with lambdas: the body becomes an expression over its own columns.
 
-A body names its parameters, and columns of the query around it. The latter are handed to the
-kernel as arguments, so that the body can be evaluated without the query.
+A body uses its parameters and columns of the enclosing query. The latter are passed to the kernel
+as arguments, so that the body can be evaluated without the query.
 """
 
 from collections.abc import Sequence
@@ -35,10 +35,10 @@ class LambdaScope(Scope, kw_only=True):
     variables: dict[str, Typed]
     outside: Scope
     captured: dict[str, Typed] = msgspec.field(default_factory=dict)
-    """By text of an expression of the query around it, the expression."""
+    """The captured expressions of the enclosing query, by text."""
 
     def look_up(self, parts: Sequence[str], node: exp.Column) -> Typed | None:
-        """What a name means: a parameter hides a column."""
+        """Resolve a name; a parameter hides a column."""
         variable = self.variables.get(parts[0].casefold())
         if variable is not None:
             for name in parts[1:]:

@@ -1,4 +1,4 @@
-"""Literals of intervals, and arithmetic of dates, times and intervals."""
+"""Translates interval literals, and arithmetic of dates, times and intervals."""
 
 import re
 
@@ -36,7 +36,7 @@ _MOST = {"HOUR": 23, "MINUTE": 59, "SECOND": 59}
 
 
 def literal_interval(node: exp.Interval) -> Typed | None:
-    """An interval as it is written; None if it is not a literal of a proven form."""
+    """Return a written interval; None if it is not a literal of a proven form."""
     unit, amount, sign = node.args.get("unit"), node.this, 1
     if isinstance(amount, exp.Neg):
         amount, sign = amount.this, -1
@@ -65,7 +65,7 @@ def _single(text: str, unit: str, sign: int) -> Typed | None:
 
 
 def _span(text: str, first: str, last: str, sign: int) -> Typed | None:
-    """An interval of several fields, such as `1 02:03` DAY TO MINUTE."""
+    """Parse an interval of several fields, such as `1 02:03` DAY TO MINUTE."""
     if (first, last) == ("YEAR", "MONTH"):
         match = _YEARS.fullmatch(text)
         if match is None or int(match[3]) > 11:  # noqa: PLR2004
@@ -91,7 +91,7 @@ def _span(text: str, first: str, last: str, sign: int) -> Typed | None:
 
 
 def _number(value: int, kind: Interval) -> Typed | None:
-    """A literal; its text differs from that of a plain number, which may be grouped by."""
+    """Return a literal; its text differs from that of a plain number, which may be a group key."""
     storage = kind.storage_type
     if not -(1 << (storage.bit_width - 1)) <= value < 1 << (storage.bit_width - 1):
         return None
@@ -99,7 +99,7 @@ def _number(value: int, kind: Interval) -> Typed | None:
 
 
 def interval_arithmetic(casts: Casts, operator: str, left: Typed, right: Typed) -> Typed | None:
-    """`+`, `-` and `*` where a side is an interval, and differences of dates and times."""
+    """Compile `+`, `-` and `*` with an interval, and differences of dates and times."""
     if operator == "*":
         return _times(left, right) or _times(right, left)
     if isinstance(left.type, Interval) and isinstance(right.type, Interval):
@@ -112,7 +112,7 @@ def interval_arithmetic(casts: Casts, operator: str, left: Typed, right: Typed) 
 
 
 def minus(value: Typed) -> Typed | None:
-    """An interval the other way round."""
+    """Negate an interval."""
     if not isinstance(value.type, Interval):
         return None
     if value.is_literal and value.value is not None:
@@ -134,7 +134,7 @@ def _sum(operator: str, left: Typed, right: Typed) -> Typed | None:
 
 
 def _times(interval: Typed, count: Typed) -> Typed | None:
-    """An interval so many times."""
+    """Multiply an interval by a count."""
     if not isinstance(interval.type, Interval) or not t.is_integer(count.type):
         return None
     kind = YEAR_TO_MONTH if interval.type.has_months else DAY_TO_SECOND
@@ -142,7 +142,7 @@ def _times(interval: Typed, count: Typed) -> Typed | None:
 
 
 def shifted(casts: Casts, value: Typed, interval: Typed | None) -> Typed | None:
-    """A date or time plus an interval."""
+    """Add an interval to a date or time."""
     if interval is None or not isinstance(interval.type, Interval):
         return None
     if value.type == t.DATE:
@@ -183,12 +183,12 @@ def _shifted_date(value: Typed, interval: Typed) -> Typed:
 
 
 def _as_number(interval: Typed) -> Typed:
-    """The number that carries an interval."""
+    """Return the integer that represents an interval."""
     return msgspec.structs.replace(interval, type=interval.type.storage_type)
 
 
 def _difference(casts: Casts, left: Typed, right: Typed) -> Typed | None:
-    """The time from the second to the first: of dates in days, else in microseconds."""
+    """Subtract the second from the first: dates in days, everything else in microseconds."""
     if left.type == right.type == t.DATE:
         days = call("days_between", t.INT, left, right, can_fail=True)
         return call("days_to_interval", DAY, days)
@@ -204,7 +204,7 @@ def _difference(casts: Casts, left: Typed, right: Typed) -> Typed | None:
 
 
 def unit_interval(count: Typed, size: int, *, has_months: bool) -> Typed:
-    """The interval of so many units, each of so many months or microseconds."""
+    """Return the interval of `count` units, each of `size` months or microseconds."""
     kind = YEAR_TO_MONTH if has_months else DAY_TO_SECOND
     unit = Typed(sql_cast(str(size), t.LONG), t.LONG, is_literal=True, value=size)
     return call("interval_times", kind, unit, count, can_fail=True)

@@ -1,6 +1,6 @@
 """Types that only expressions have: intervals, times of day and variants.
 
-DataFusion sees a number, or the JSON text of a variant. They are never columns of a view: Delta
+DataFusion sees an integer, or the JSON text of a variant. They are never columns of a view: Delta
 has no such types, or Headrace does not write them.
 """
 
@@ -21,36 +21,36 @@ class Interval(pa.ExtensionType):  # type: ignore[misc]  # pyarrow has no types
 
     @property
     def has_months(self) -> bool:
-        """Whether it counts months, not microseconds."""
+        """Return whether it counts months, not microseconds."""
         return self.fields == MONTH_FIELDS
 
     def covers(self, field: str) -> bool:
-        """Whether a field is in its range."""
+        """Return whether a field is in its range."""
         if field not in self.fields:
             return False
         place = self.fields.index
         return place(self.first) <= place(field) <= place(self.last)
 
     def __arrow_ext_serialize__(self) -> bytes:
-        """What tells two of them apart."""
+        """Return the fields, which distinguish interval types."""
         return f"{self.first} {self.last}".encode()
 
     @classmethod
     def __arrow_ext_deserialize__(cls, storage: pa.DataType, serialized: bytes) -> "Interval":
-        """Read what `__arrow_ext_serialize__` wrote."""
+        """Decode what `__arrow_ext_serialize__` wrote."""
         del storage
         return cls(*serialized.decode().split())
 
     def __eq__(self, other: object) -> bool:
-        """Whether both have the same fields."""
+        """Return whether both have the same fields."""
         return isinstance(other, Interval) and str(self) == str(other)
 
     def __hash__(self) -> int:
-        """Agree with `__eq__`: types are keys of sets here."""
+        """Hash consistently with `__eq__`: types are elements of sets here."""
         return hash(str(self))
 
     def __str__(self) -> str:
-        """What Spark calls it."""
+        """Return Spark's name of the type."""
         last = "" if self.first == self.last else f" TO {self.last}"
         return f"INTERVAL {self.first}{last}"
 
@@ -59,29 +59,29 @@ class TimeOfDay(pa.ExtensionType):  # type: ignore[misc]  # pyarrow has no types
     """TIME, which Spark has by default only as a literal: microseconds since midnight."""
 
     def __init__(self) -> None:
-        """Take nothing: there is one."""
+        """Create the type, which has no parameters."""
         super().__init__(pa.int64(), "headrace.time_of_day")
 
     def __arrow_ext_serialize__(self) -> bytes:
-        """There is nothing to tell apart."""
+        """Return nothing: the type has no parameters."""
         return b""
 
     @classmethod
     def __arrow_ext_deserialize__(cls, storage: pa.DataType, serialized: bytes) -> "TimeOfDay":
-        """There is nothing to read."""
+        """Create the type: there is nothing to decode."""
         del storage, serialized
         return cls()
 
     def __hash__(self) -> int:
-        """All are equal."""
+        """Return the same hash for all instances."""
         return hash(str(self))
 
     def __eq__(self, other: object) -> bool:
-        """All are equal."""
+        """Return True for all instances."""
         return isinstance(other, TimeOfDay)
 
     def __str__(self) -> str:
-        """What Spark calls it."""
+        """Return Spark's name of the type."""
         return "TIME"
 
 
@@ -89,29 +89,29 @@ class Variant(pa.ExtensionType):  # type: ignore[misc]  # pyarrow has no types
     """VARIANT, as JSON text."""
 
     def __init__(self) -> None:
-        """Take nothing: there is one."""
+        """Create the type, which has no parameters."""
         super().__init__(pa.string(), "headrace.variant")
 
     def __arrow_ext_serialize__(self) -> bytes:
-        """There is nothing to tell apart."""
+        """Return nothing: the type has no parameters."""
         return b""
 
     @classmethod
     def __arrow_ext_deserialize__(cls, storage: pa.DataType, serialized: bytes) -> "Variant":
-        """There is nothing to read."""
+        """Create the type: there is nothing to decode."""
         del storage, serialized
         return cls()
 
     def __hash__(self) -> int:
-        """All are equal."""
+        """Return the same hash for all instances."""
         return hash(str(self))
 
     def __eq__(self, other: object) -> bool:
-        """All are equal."""
+        """Return True for all instances."""
         return isinstance(other, Variant)
 
     def __str__(self) -> str:
-        """What Spark calls it."""
+        """Return Spark's name of the type."""
         return "VARIANT"
 
 
@@ -123,7 +123,7 @@ DAY = Interval("DAY", "DAY")
 
 
 def wider(left: Interval, right: Interval) -> Interval | None:
-    """The interval for the values of two; None if one counts months and the other does not."""
+    """Return the interval that covers two; None if only one of them counts months."""
     if left.fields != right.fields:
         return None
     place = left.fields.index
@@ -131,12 +131,12 @@ def wider(left: Interval, right: Interval) -> Interval | None:
 
 
 def carrier(kind: pa.DataType) -> pa.DataType:
-    """The type in which DataFusion carries values of a type."""
+    """Return the type in which DataFusion stores values of a type."""
     return kind.storage_type if isinstance(kind, Interval | TimeOfDay | Variant) else kind
 
 
 def has_no_column(kind: pa.DataType) -> bool:
-    """Whether a type is one that only expressions have, or has one inside."""
+    """Return whether a type exists only in expressions, or contains such a type."""
     if pa.types.is_nested(kind):
         return any(has_no_column(kind.field(i).type) for i in range(kind.num_fields))
     return isinstance(kind, Interval | TimeOfDay | Variant)

@@ -1,8 +1,8 @@
-"""Floats as Java writes them.
+"""Formats floats as Java does.
 
-Java up to 18 finds the digits by Steele and White's method in a form that sometimes gives one
-digit more than needed; Java 19 and later give the shortest digits. Where the two differ, the
-text depends on the Java that runs Spark, and there is no text that is right for both.
+Up to version 18, Java uses a form of Steele and White's method that sometimes produces one digit
+more than needed; Java 19 and later produce the shortest digits. Where the two differ, the text
+depends on the Java that runs Spark, and no text is right for both.
 """
 
 import math
@@ -17,15 +17,15 @@ T = TypeVar("T")
 _DOUBLE = (53, 1023)
 _FLOAT = (24, 127)
 _LEAST_PLAIN, _LEAST_SCIENTIFIC = -3, 7
-"""Exponents from which a number is written without and with an exponent."""
+"""The least exponents at which a number is written without and with an exponent."""
 
 
 class SparkOnlyError(ValueError):
-    """A value for which only Spark can give the result."""
+    """A value whose result only Spark can compute."""
 
 
 def double_text(value: float) -> str:
-    """A double as Java writes it.
+    """Return a double as Java writes it.
 
     Raises:
         SparkOnlyError: releases of Java write it differently.
@@ -34,7 +34,7 @@ def double_text(value: float) -> str:
 
 
 def float_text(value: float) -> str:
-    """A float of 32 bits as Java writes it.
+    """Return a 32-bit float as Java writes it.
 
     Raises:
         SparkOnlyError: releases of Java write it differently.
@@ -43,7 +43,7 @@ def float_text(value: float) -> str:
 
 
 def double_decimals(value: float) -> set[Decimal]:
-    """The decimals that releases of Java make of a finite double."""
+    """Return the decimals that releases of Java make from a finite double."""
     if value == 0:
         return {Decimal(0)}
     sign = "-" if value < 0 else ""
@@ -52,7 +52,7 @@ def double_decimals(value: float) -> set[Decimal]:
 
 
 def agreed(values: Iterable[T]) -> T:
-    """The one value that all releases of Java give.
+    """Return the one value that all releases of Java produce.
 
     Raises:
         SparkOnlyError: they differ.
@@ -78,7 +78,7 @@ def _text(value: float, kind: type[np.floating], form: tuple[int, int]) -> str:
 
 
 def _written(digits: str, exponent: int) -> str:
-    """Digits with the point where Java puts it; `exponent` is that of the first digit."""
+    """Place the decimal point as Java does; `exponent` is that of the first digit."""
     if _LEAST_PLAIN <= exponent < 0:
         return "0." + "0" * (-exponent - 1) + digits
     if 0 <= exponent < _LEAST_SCIENTIFIC:
@@ -88,7 +88,7 @@ def _written(digits: str, exponent: int) -> str:
 
 
 def _shortest(value: float, kind: type[np.floating]) -> tuple[str, int]:
-    """The fewest digits that stand for a float, at least two, and the nearest of these."""
+    """Return the fewest digits that identify a float, at least two, and the closest such digits."""
     text = np.format_float_scientific(kind(value), unique=True, trim="-")
     if "." not in text:
         text = f"{value:.1e}"
@@ -97,7 +97,7 @@ def _shortest(value: float, kind: type[np.floating]) -> tuple[str, int]:
 
 
 def _before_java_19(value: float, width: int, bias: int) -> tuple[str, int]:
-    """The digits by the older method, and the exponent of the first one."""
+    """Return the digits of the older method, and the exponent of the first one."""
     if width == _DOUBLE[0]:
         bits = struct.unpack("<q", struct.pack("<d", value))[0]
     else:
@@ -135,7 +135,7 @@ def _whole_digits(fraction: int, power: int, significant: int) -> tuple[str, int
 
 
 def _insignificant(power: int) -> int:
-    """How many digits of a power of two are below its precision."""
+    """Return how many digits of a power of two are below its precision."""
     table = (0, 0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 5, 5, 5, 6, 6, 6, 6, 7, 7, 7, 8, 8,
              8, 9, 9, 9, 9, 10, 10, 10, 11, 11, 11, 12, 12, 12, 12, 13, 13, 13, 14, 14, 14, 15, 15,
              15, 15, 16, 16, 16, 17, 17, 17, 18, 18, 18, 19)  # fmt: skip
@@ -145,7 +145,7 @@ def _insignificant(power: int) -> int:
 def _fraction_digits(
     fraction: int, power: int, length: int, tiny: int, significant: int
 ) -> tuple[str, int]:
-    """Divide digit by digit until the rest is below the distance to the next float."""
+    """Divide digit by digit until the remainder is below the distance to the next float."""
     exponent = _estimate(fraction, length, power)
     b5, s5 = max(0, -exponent), max(0, exponent)
     b2, s2 = b5 + tiny + power, s5 + tiny
@@ -181,7 +181,7 @@ def _fraction_digits(
 
 
 def _register(length: int, b2: int, b5: int, s2: int, s5: int) -> int:
-    """The bits that Java computes in; 0 if it takes numbers of any size."""
+    """Return the bits that Java computes in; 0 if it uses numbers of any size."""
     fives = (0, 3, 5, 7, 10, 12, 14, 17, 19, 21, 24, 26, 28, 31, 33, 35, 38, 40, 42, 45, 47, 49, 52,
              54, 56, 59, 61)  # fmt: skip
 
@@ -193,7 +193,7 @@ def _register(length: int, b2: int, b5: int, s2: int, s5: int) -> int:
 
 
 def _reaches(top: int, margin: int, ten: int, width: int) -> bool:
-    """Whether the next float above is reached; sums wrap around as they do in Java."""
+    """Return whether the next float above is reached; sums wrap around as in Java."""
     if not width:
         return top + margin >= ten
     half = 1 << (width - 1)
@@ -201,7 +201,7 @@ def _reaches(top: int, margin: int, ten: int, width: int) -> bool:
 
 
 def _estimate(fraction: int, length: int, power: int) -> int:
-    """The decimal exponent, or one more."""
+    """Return the decimal exponent, or one more."""
     scaled = fraction / (1 << (length - 1))
     guess = (scaled - 1.5) * 0.289529654 + 0.176091259 + power * 0.301029995663981
     return math.floor(guess)

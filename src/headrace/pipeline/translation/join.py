@@ -1,4 +1,4 @@
-"""Joins of every kind, and what can be named after them."""
+"""Translates joins of every kind, and computes the names visible after them."""
 
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -25,7 +25,7 @@ _JOINS = {
 
 
 def from_clause(queries: Queries, node: exp.Select, parent: Scope | None) -> tuple[str, Scope]:
-    """The FROM clause, and what can be named after it."""
+    """Compile the FROM clause, and return the names visible after it."""
     source = node.args.get("from_")
     if source is None:
         return "", Scope([], parent)
@@ -37,7 +37,7 @@ def from_clause(queries: Queries, node: exp.Select, parent: Scope | None) -> tup
 
 
 def _joined(queries: Queries, first: exp.Expr, joins: Sequence[exp.Join], scope: Scope) -> str:
-    """Relations joined from left to right, as Spark does also with those behind commas."""
+    """Join relations from left to right; Spark does so also with comma-separated ones."""
     left = _operand(queries, first, scope)
     scope.columns = left.columns
     text = left.text
@@ -47,7 +47,7 @@ def _joined(queries: Queries, first: exp.Expr, joins: Sequence[exp.Join], scope:
 
 
 def _operand(queries: Queries, node: exp.Expr, scope: Scope) -> Relation:
-    """One side of a join: a relation, or joins in brackets."""
+    """Compile one side of a join: a relation, or joins in parentheses."""
     inner = node.this
     if isinstance(node, exp.Lateral):
         found = _lateral(queries, node, scope)
@@ -68,7 +68,7 @@ def _operand(queries: Queries, node: exp.Expr, scope: Scope) -> Relation:
 
 
 def _lateral(queries: Queries, node: exp.Lateral, scope: Scope) -> Relation:
-    """A query that may name the columns of the relations before it."""
+    """Compile a query that may refer to columns of the relations before it."""
     if not isinstance(node.this, exp.Subquery):
         raise unsupported(node, "the catalogue has no functions that give tables")
     query = node.this.copy()
@@ -122,7 +122,7 @@ def _keeps_left_only(word: str) -> bool:
 
 
 def _after(columns: Sequence[ScopeColumn], *, is_outer: bool) -> list[ScopeColumn]:
-    """The columns after a join: those of a side that may have no match may be null."""
+    """Return the columns after a join: those of a side that may have no match are nullable."""
     if not is_outer:
         return list(columns)
     return [
@@ -144,7 +144,7 @@ def _using(
     *,
     join: exp.Join,
 ) -> str:
-    """Join by columns of the same name; each of them is one column afterwards."""
+    """Join by columns of the same name; each pair becomes one column."""
     side = str(join.args.get("side") or "").upper()
     word = _JOINS[side, str(join.args.get("kind") or "").upper()]
     left_after = _after(scope.columns, is_outer=side in {"RIGHT", "FULL"})

@@ -1,7 +1,7 @@
-"""Kernels: functions over Arrow with Spark's meaning, registered with DataFusion by signature.
+"""Kernels: functions over Arrow with Spark's semantics, registered with DataFusion by signature.
 
-The name of a kernel in SQL says all that is needed to make it again: what it computes, its
-parameters, and its types. So a stored plan can be run without the query that it came from.
+The SQL name of a kernel contains everything needed to recreate it: what it computes, its
+parameters, and its types. So a stored plan can run without the query that it was made from.
 """
 
 import re
@@ -14,7 +14,7 @@ import pyarrow as pa
 from headrace.pipeline.arrow_ddl import parse_type, type_text
 
 Compute: TypeAlias = Callable[..., Any]
-"""Takes the call and Arrow arrays of one length, gives an Arrow array of that length."""
+"""Takes the call and Arrow arrays of one length; returns an Arrow array of that length."""
 
 PREFIX = "spark_"
 _NAME = re.compile(r'"(spark_[^"]*)"\(')
@@ -34,7 +34,7 @@ class KernelCall(msgspec.Struct, frozen=True):
 
     @property
     def sql_name(self) -> str:
-        """What SQL and Substrait call it: lower case, as Substrait's reader folds names."""
+        """Return its name in SQL and Substrait: lower case, as Substrait's reader folds names."""
         parameters = ";".join(map(_encode_text, self.parameters))
         takes = ";".join(map(_encode, self.takes))
         return f"{PREFIX}{self.kernel}|{parameters}|{takes}|{_encode(self.gives)}"
@@ -49,49 +49,49 @@ class KernelCall(msgspec.Struct, frozen=True):
 
 
 def kernel(compute: Compute) -> Compute:
-    """Declare a function over Arrow to be a kernel under its own name."""
+    """Register a function over Arrow as a kernel under its own name."""
     _COMPUTE[compute.__name__.strip("_")] = compute
     return compute
 
 
 def partial_kernel(compute: Compute) -> Compute:
-    """Declare a kernel that raises `SparkOnlyError` for some values."""
+    """Register a kernel that raises `SparkOnlyError` for some values."""
     _PARTIAL.add(compute.__name__)
     return kernel(compute)
 
 
 def has_partial(sql: str) -> bool:
-    """Whether a query of DataFusion's calls a partial kernel, or one inside `attempt`."""
+    """Return whether DataFusion SQL calls a partial kernel, also inside `attempt`."""
     calls = (parse_kernel(name) for name in kernels_in(sql))
     return any(not _PARTIAL.isdisjoint((call.kernel, *call.parameters[:1])) for call in calls)
 
 
 def row_ordered_kernel(compute: Compute) -> Compute:
-    """Declare a kernel over the values of a group whose last digits depend on their order."""
+    """Register a kernel over the values of a group whose last digits depend on their order."""
     _ROW_ORDERED.add(compute.__name__)
     return kernel(compute)
 
 
 def row_ordered(names: Iterable[str]) -> frozenset[str]:
-    """The kernels among some functions whose last digits depend on the order of the rows."""
+    """Return the functions that are kernels whose last digits depend on the row order."""
     heads = {name: name.partition("|")[0].removeprefix(PREFIX) for name in names}
     return frozenset(name for name, head in heads.items() if head in _ROW_ORDERED)
 
 
 def replace_kernel(name: str, compute: Compute) -> Compute:
-    """Put another computation in a kernel's place and return the one before, for tests."""
+    """Replace the computation of a kernel and return the previous one, for tests."""
     before = _COMPUTE[name]
     _COMPUTE[name] = compute
     return before
 
 
 def module_of(kernel: str) -> str:
-    """The module that a kernel is defined in."""
+    """Return the module that defines a kernel."""
     return _COMPUTE[kernel].__module__
 
 
 def parse_kernel(sql_name: str) -> KernelCall:
-    """The call that a name in SQL stands for."""
+    """Return the call that a SQL name encodes."""
     name, parameters, takes, gives = sql_name.removeprefix(PREFIX).split("|")
     return KernelCall(
         name,
@@ -102,7 +102,7 @@ def parse_kernel(sql_name: str) -> KernelCall:
 
 
 def kernels_in(sql: str) -> frozenset[str]:
-    """The kernels that a query of DataFusion's names."""
+    """Return the kernels that DataFusion SQL calls."""
     return frozenset(_NAME.findall(sql))
 
 
@@ -111,7 +111,7 @@ _HEX = "0x"
 
 
 def _encode_text(text: str) -> str:
-    """A text in characters that no reader folds or splits."""
+    """Encode a text in characters that no reader folds or splits."""
     is_plain = _PLAIN.fullmatch(text) and not text.startswith(_HEX)
     return text if is_plain else f"{_HEX}{text.encode().hex()}"
 

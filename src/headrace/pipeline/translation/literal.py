@@ -1,4 +1,4 @@
-"""Literals as Spark types them, casts of them, and intervals."""
+"""Translates literals with Spark's types, casts of them, and intervals."""
 
 import re
 from decimal import Decimal
@@ -26,12 +26,12 @@ from headrace.pipeline.translation.typed import (
 
 
 def is_number_literal(node: exp.Expr) -> bool:
-    """Whether a node is a number as it is written."""
+    """Return whether a node is a numeric literal."""
     return isinstance(node, exp.Literal) and not node.is_string
 
 
 def ordinal(node: exp.Expr) -> int | None:
-    """The place in the SELECT list that an INT stands for in GROUP BY and ORDER BY."""
+    """Return the position in the SELECT list that an INT means in GROUP BY and ORDER BY."""
     if not isinstance(node, exp.Literal) or not node.is_int:
         return None
     place = int(node.name)
@@ -39,7 +39,7 @@ def ordinal(node: exp.Expr) -> int | None:
 
 
 def literal(compiler: Compiler, node: exp.Expr) -> Typed:
-    """A number or a text as it is written."""
+    """Compile a number or string literal."""
     if isinstance(node, exp.RawString | exp.National):
         return literal_text(node.name)
     if node.args.get("is_string"):
@@ -51,7 +51,7 @@ def literal(compiler: Compiler, node: exp.Expr) -> Typed:
 
 
 def number(digits: str) -> Typed:
-    """A number as Spark types it: INT, BIGINT, DECIMAL, or DOUBLE if it has an exponent."""
+    """Type a number as Spark does: INT, BIGINT, DECIMAL, or DOUBLE if it has an exponent."""
     if "e" in digits.casefold():
         text = sql_cast(quoted(digits), t.DOUBLE)
         return Typed(text, t.DOUBLE, is_literal=True, value=float(digits))
@@ -70,7 +70,7 @@ def number(digits: str) -> Typed:
 
 
 def negation(compiler: Compiler, node: exp.Neg, scope: Scope) -> Typed:
-    """Minus; before a number it is part of the number."""
+    """Compile unary minus; before a number it is part of the number."""
     inner = node.this
     if isinstance(inner, exp.Literal) and not inner.is_string:
         return number(f"-{inner.name}")
@@ -85,7 +85,7 @@ def negation(compiler: Compiler, node: exp.Neg, scope: Scope) -> Typed:
 
 
 def cast_value(compiler: Compiler, node: exp.Cast, scope: Scope) -> Typed:
-    """CAST and TRY_CAST."""
+    """Compile CAST and TRY_CAST."""
     if is_number_literal(node.this) and not isinstance(node, exp.TryCast):
         number_cast = _cast_literal(compiler, node.this.name, node, node)
         is_literal = _has_suffix(compiler, node.this) or not t.is_integer(number_cast.type)
@@ -106,7 +106,7 @@ _SUFFIXED = re.compile(r"[\d.]+(?:[eE][+-]?\d+)?[a-zA-Z]")
 
 
 def _has_suffix(compiler: Compiler, number: exp.Expr) -> bool:
-    """Whether a number has its type from a letter after it: the parser takes `1Y` for a cast."""
+    """Return whether a number has a type suffix: the parser reads `1Y` as a cast."""
     return _SUFFIXED.match(compiler.sql, number.meta["start"]) is not None
 
 
@@ -132,7 +132,7 @@ _CLOCK = re.compile(r"(\d{1,2}):(\d{1,2}):(\d{1,2})(?:\.(\d{1,6}))?", re.ASCII)
 
 
 def _time_of_day(compiler: Compiler, node: exp.Cast) -> Typed:
-    """`TIME '10:00:00'`, which the parser takes for a cast; Spark by default has no such cast."""
+    """Compile `TIME '10:00:00'`, which the parser reads as a cast that Spark lacks by default."""
     start = node.this.meta.get("start")
     before = "" if start is None else compiler.sql[:start].rstrip().casefold()
     match = _CLOCK.fullmatch(node.this.name) if before.endswith("time") else None
@@ -146,7 +146,7 @@ def _time_of_day(compiler: Compiler, node: exp.Cast) -> Typed:
 
 
 def interval(node: exp.Interval) -> Typed:
-    """An interval as it is written."""
+    """Compile an interval literal."""
     found = literal_interval(node)
     if found is None:
         raise unsupported(node, "the catalogue has no such interval")

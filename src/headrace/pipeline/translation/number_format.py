@@ -1,7 +1,7 @@
 """Spark's number formats, `to_char(x, '99,999.00S')`, as far as they are proven.
 
-A format has digits (all 9, in groups of three or not, or all 0), maybe a point and more digits,
-and a sign or a dollar on one side.
+A format has digits (all 9, optionally in groups of three, or all 0), optionally a decimal point and
+more digits, and a sign or a dollar on one side.
 """
 
 import re
@@ -14,35 +14,35 @@ _FORMAT = re.compile(
 )
 
 _BLANKS = re.compile("[\t-\r\x1c- \u1680\u2000-\u2006\u2008-\u200a\u2028\u2029\u205f\u3000]")
-"""What Java calls white space: no-break spaces are none."""
+"""What Java calls white space, which excludes no-break spaces."""
 
 
 class NumberFormat(msgspec.Struct, frozen=True):
-    """A format in its parts."""
+    """A parsed format."""
 
     before: str
     whole: str
-    """The digits before the point, with `,` between groups."""
+    """The digits before the decimal point, with `,` between groups."""
     part: str
     after: str
 
     @property
     def precision(self) -> int:
-        """How many digits it has."""
+        """Return how many digits it has."""
         return len(self.whole.replace(",", "")) + self.scale
 
     @property
     def scale(self) -> int:
-        """How many digits it has after the point."""
+        """Return how many digits it has after the decimal point."""
         return len(self.part)
 
     @property
     def fills(self) -> bool:
-        """Whether every digit before the point must be there."""
+        """Return whether every digit before the decimal point is required."""
         return self.whole[0] == "0"
 
     def write(self, value: Decimal) -> str:
-        """A number in the format; `#` for each digit if it has too many."""
+        """Format a number; `#` for each digit if it has too many."""
         digits, _, part = format(abs(value), "f").partition(".")
         digits, part = digits.lstrip("0"), part.rstrip("0")
         room = len(self.whole.replace(",", ""))
@@ -50,7 +50,7 @@ class NumberFormat(msgspec.Struct, frozen=True):
             shown = self.whole.replace("9", "#").replace("0", "#").replace(",", " ")
             return self._signed(shown, "#" * self.scale, is_negative=value < 0)
         if not digits and not self.part and self.after == "S" and not self.fills:
-            return "+" + " " * len(self.whole)  # Spark moves a sign before blanks
+            return "+" + " " * len(self.whole)  # Spark puts the sign before the blanks
         if self.fills:
             shown = digits.rjust(room, "0")
         else:
@@ -71,7 +71,7 @@ class NumberFormat(msgspec.Struct, frozen=True):
         return text
 
     def read(self, text: str) -> Decimal | None:
-        """The number that a text in the format stands for; None if it is none."""
+        """Parse a text in this format; None if it does not match."""
         match = self._pattern().fullmatch(_BLANKS.sub("", text))
         if match is None:
             return None
@@ -110,7 +110,7 @@ def _grouped(digits: str, whole: str) -> str:
 
 
 def parse_number_format(written: str) -> NumberFormat | None:
-    """A format in its parts; None if it is not one of the proven ones."""
+    """Parse a format; None if it is not one of the proven ones."""
     match = _FORMAT.fullmatch(written.upper())
     if match is None or (match["before"] and match["after"] and match["before"] != "$"):
         return None

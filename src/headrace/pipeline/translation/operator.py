@@ -1,4 +1,4 @@
-"""Operators: arithmetic, comparison and logic with Spark's types and failures."""
+"""Translates operators: arithmetic, comparison and logic with Spark's types and failures."""
 
 from collections.abc import Callable
 
@@ -20,7 +20,7 @@ _KERNELS = {"+": "add", "-": "subtract", "*": "multiply"}
 
 
 def arithmetic(casts: Casts, operator: str, left: Typed, right: Typed) -> Typed | None:
-    """`+`, `-` or `*`; None if the catalogue has it not for these types."""
+    """Compile `+`, `-` or `*`; None if the catalogue lacks it for these types."""
     if t.is_interval(left.type) or t.is_interval(right.type):
         return interval_arithmetic(casts, operator, left, right)
     if operator == "-" and t.is_time(left.type) and t.is_time(right.type):
@@ -45,7 +45,7 @@ def arithmetic(casts: Casts, operator: str, left: Typed, right: Typed) -> Typed 
 
 
 def _fits(operator: str, kind: pa.DataType, left: Typed, right: Typed) -> bool:
-    """Whether both sides are literals whose result has room in a type."""
+    """Return whether both sides are literals whose result fits a type."""
     if None in (left.value, right.value):
         return False
     compute = {"+": int.__add__, "-": int.__sub__, "*": int.__mul__}[operator]
@@ -84,9 +84,9 @@ def _widened(casts: Casts, left: Typed, right: Typed) -> tuple[Typed, Typed] | N
 
 
 def decimal_operand(casts: Casts, value: Typed) -> Typed | None:
-    """A side of decimal arithmetic: a whole number literal has only the digits that it needs.
+    """Return an operand of decimal arithmetic; an integer literal gets only the digits it needs.
 
-    One of the type TINYINT has three in any case, as Spark forgets that type where it counts.
+    A TINYINT literal always gets three digits, since Spark omits that type there.
     """
     if t.is_decimal(value.type):
         return value
@@ -119,14 +119,14 @@ def _decimal_arithmetic(casts: Casts, operator: str, left: Typed, right: Typed) 
 
 
 def checked(casts: Casts, kernel: str, kind: pa.DataType, *arguments: Typed) -> Typed:
-    """A kernel that fails where Spark does in ANSI mode, and else gives null there."""
+    """Call a kernel that fails where Spark does in ANSI mode, and otherwise returns null there."""
     if casts.ansi:
         return null_with(call(kernel, kind, *arguments, can_fail=True), *arguments)
     return call("attempt", kind, *arguments, parameters=(kernel,))
 
 
 def divide(casts: Casts, left: Typed, right: Typed) -> Typed | None:
-    """`/`: a decimal of decimals, of all else a double."""
+    """Compile `/`: a decimal for decimals, a double for everything else."""
     if not (_is_number(left) and _is_number(right)):
         return None
     if _are_decimals(left, right):
@@ -151,7 +151,7 @@ def divide(casts: Casts, left: Typed, right: Typed) -> Typed | None:
 
 
 def integer_divide(casts: Casts, left: Typed, right: Typed) -> Typed | None:
-    """`DIV`: a BIGINT."""
+    """Compile `DIV`, which returns a BIGINT."""
     if t.is_interval(left.type) and t.common_type(left.type, right.type) is not None:
         return call("interval_quotient", t.LONG, left, right, can_fail=True)
     if not (t.is_integer(left.type) and t.is_integer(right.type)):
@@ -164,7 +164,7 @@ def integer_divide(casts: Casts, left: Typed, right: Typed) -> Typed | None:
 
 
 def modulo(casts: Casts, left: Typed, right: Typed) -> Typed | None:
-    """`%`: the remainder has the sign of the dividend."""
+    """Compile `%`: the remainder has the sign of the dividend."""
     if _are_decimals(left, right):
         one, two = decimal_operand(casts, left), decimal_operand(casts, right)
         if one is None or two is None:
@@ -181,7 +181,7 @@ def modulo(casts: Casts, left: Typed, right: Typed) -> Typed | None:
 
 
 def negate(casts: Casts, value: Typed) -> Typed | None:
-    """`-x`."""
+    """Compile `-x`."""
     if t.is_interval(value.type):
         return minus(value)
     if t.is_integer(value.type):
@@ -193,7 +193,7 @@ def negate(casts: Casts, value: Typed) -> Typed | None:
 
 
 def bitwise(casts: Casts, operator: str, left: Typed, right: Typed) -> Typed | None:
-    """`&`, `|` or `^`."""
+    """Compile `&`, `|` or `^`."""
     sides = _widened(casts, left, right)
     if sides is None or not t.is_integer(sides[0].type):
         return None
@@ -204,7 +204,7 @@ def bitwise(casts: Casts, operator: str, left: Typed, right: Typed) -> Typed | N
 
 
 def shift_bits(casts: Casts, direction: str, left: Typed, right: Typed) -> Typed | None:
-    """`<<` and `>>`: of an INT or a BIGINT, by an INT."""
+    """Compile `<<` and `>>` of an INT or a BIGINT, by an INT."""
     kinds = (left.type, right.type)
     if not all(map(t.is_integer, kinds)) or right.type == t.LONG:
         return None
@@ -216,7 +216,7 @@ def shift_bits(casts: Casts, direction: str, left: Typed, right: Typed) -> Typed
 
 
 def comparable(casts: Casts, left: Typed, right: Typed) -> tuple[Typed, Typed] | None:
-    """Both sides of a comparison in one type, in which equality is that of bits."""
+    """Return both sides of a comparison in one type, in which equality is bitwise."""
     if left.type == right.type == t.VOID:
         nothing = null_of(t.BOOLEAN)
         return nothing, nothing
@@ -236,14 +236,14 @@ def comparable(casts: Casts, left: Typed, right: Typed) -> tuple[Typed, Typed] |
 
 
 def ordered(value: Typed) -> Typed:
-    """A value whose bits order, group and compare as Spark does."""
+    """Return a value whose bits order, group and compare as in Spark."""
     if not t.is_float(value.type) or (value.is_literal and value.value):
         return value
     return call("normal", value.type, value)
 
 
 def _from_texts(casts: Casts, value: Typed, other: Typed) -> Typed:
-    """A text in the type that Spark casts it to when it meets another one."""
+    """Cast a string to the type that Spark casts it to when compared with another value."""
     if value.type != t.STRING or other.type in (t.STRING, t.VOID) or not casts.ansi:
         return value
     kind = other.type
@@ -255,7 +255,7 @@ def _from_texts(casts: Casts, value: Typed, other: Typed) -> Typed:
 
 
 def compare(casts: Casts, operator: str, left: Typed, right: Typed) -> Typed | None:
-    """A comparison; `<=>` is the one that knows nulls."""
+    """Compile a comparison; `<=>` is the null-safe one."""
     sides = comparable(casts, left, right)
     if sides is None:
         return None
@@ -265,7 +265,7 @@ def compare(casts: Casts, operator: str, left: Typed, right: Typed) -> Typed | N
 
 
 def logical(word: str, left: Typed, right: Typed) -> Typed:
-    """AND and OR; what may fail is evaluated only where Spark evaluates it."""
+    """Compile AND and OR; what may fail is evaluated only where Spark evaluates it."""
     if not right.can_fail:
         return native(f"({{0}} {word} {{1}})", t.BOOLEAN, left, right)
     undecided = "IS NOT FALSE" if word == "AND" else "IS NOT TRUE"
@@ -292,18 +292,18 @@ BINARY: dict[str, Callable[[Casts, Typed, Typed], Typed | None]] = {
         for operator in ("=", "<>", "<", "<=", ">", ">=", "<=>")
     },
 }
-"""By operator, its translation."""
+"""The translation of each operator."""
 
 
 class Attempts:
-    """Arithmetic whose failures are null, whatever the settings."""
+    """Arithmetic whose failures are null under all settings."""
 
     def __init__(self, casts: Casts) -> None:
-        """Take the settings, under which the arguments are cast."""
+        """Take the settings under which the arguments are cast."""
         self.lenient = Casts(ansi=False, time_zone=casts.time_zone)
 
     def binary(self, operator: str, left: Typed, right: Typed) -> Typed | None:
-        """An operator between numbers; whole numbers that overflow are null."""
+        """Compile an operator between numbers; integer overflow returns null."""
         if operator in _KERNELS and not any(map(t.is_decimal, (left.type, right.type))):
             sides = _widened(self.lenient, left, right)
             if sides is not None and t.is_integer(sides[0].type):

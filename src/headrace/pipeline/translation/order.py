@@ -1,4 +1,4 @@
-"""ORDER BY, LIMIT and OFFSET."""
+"""Translates ORDER BY, LIMIT and OFFSET."""
 
 from collections.abc import Sequence
 
@@ -20,13 +20,13 @@ def order_and_limit(
     scope: Scope | None,
     items: Sequence[tuple[str, Typed]] = (),
 ) -> Compiled:
-    """Add to a query what stands after it.
+    """Add order and limit to a query.
 
     Args:
         queries: The compiler.
         node: The query.
         compiled: The query without order and limit.
-        scope: The columns that the order may name; None for only those of the result.
+        scope: The columns that the order may refer to; None for only those of the result.
         items: The SELECT list.
     """
     text = compiled.text
@@ -34,7 +34,7 @@ def order_and_limit(
     limit, offset = node.args.get("limit"), node.args.get("offset")
     if limit is None and offset is None:
         for key in ("sort", "distribute", "cluster"):
-            node.args.pop(key, None)  # where rows lie does not change them
+            node.args.pop(key, None)  # the layout of rows does not change them
     elif any(node.args.get(key) for key in ("sort", "distribute", "cluster")):
         raise unsupported(node, "SORT BY with LIMIT")
     if order is not None:
@@ -60,7 +60,7 @@ def _order_by(
         output.name.casefold(): Typed(identifier(output.name.casefold()), output.type)
         for output in compiled.columns
     }
-    if scope is None:  # only the columns of the result can be named
+    if scope is None:  # only the columns of the result are visible
         inner = Scope([ScopeColumn("", name, value) for name, value in named.items()])
     else:
         aliases = {**scope.aliases, **{n.casefold(): v for n, v in items}}
@@ -85,7 +85,7 @@ def _order_by(
 
 
 def _spread(order: exp.Expr, compiled: Compiled) -> list[exp.Expr]:
-    """The keys, with ORDER BY ALL as the place of each column."""
+    """Return the keys, with ORDER BY ALL expanded to the position of each column."""
     keys = list(order.expressions)
     if len(keys) != 1 or keys[0].this != exp.var("ALL"):
         return keys

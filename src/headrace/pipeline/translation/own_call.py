@@ -1,4 +1,4 @@
-"""Calls of a project's own functions: arguments by place and by name, and uses of each kind."""
+"""Translates calls of a project's own functions: positional and named arguments, all kinds."""
 
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -16,10 +16,10 @@ from headrace.pipeline.translation.typed import Typed, identifier
 
 
 def own_function(compiler: Compiler, node: exp.Anonymous, scope: Scope, over: Over) -> Typed:
-    """A call in an expression; DataFusion knows the function under the name of its overload.
+    """Compile a call in an expression; DataFusion knows the function by its overload name.
 
     Raises:
-        Refused: it stands where its kind cannot, or its arguments are not those that it takes.
+        Refused: its kind is not allowed here, or it does not take these arguments.
     """
     function = compiler.functions[node.name.casefold()]
     _check_use(function, node, over)
@@ -36,10 +36,10 @@ def own_function(compiler: Compiler, node: exp.Anonymous, scope: Scope, over: Ov
 def own_arguments(
     compiler: Compiler, function: Function, node: exp.Anonymous, scope: Scope
 ) -> list[Typed]:
-    """The arguments of a call in the declared order, cast to the declared types.
+    """Return the arguments of a call in the declared order, cast to the declared types.
 
     Raises:
-        Refused: they are not those that the function takes.
+        Refused: the function does not take these arguments.
     """
     given = list(node.expressions)
     types = function.signature.argument_types(len(given))
@@ -66,7 +66,7 @@ def own_arguments(
 
 
 def is_own_aggregate(functions: Catalog, node: exp.Expr) -> bool:
-    """Whether a node is a call of an aggregate of the project's own."""
+    """Return whether a node calls an aggregate of the project."""
     if not isinstance(node, exp.Anonymous) or node.name.casefold() not in functions:
         return False
     return functions[node.name.casefold()].kind is FunctionKind.AGGREGATE

@@ -2,7 +2,7 @@
 
 
 def like_parts(pattern: str, escape: str) -> str | None:
-    r"""The pattern with `\` as its escape; None if Spark would refuse it.
+    r"""Return the pattern with `\` as its escape; None if Spark would reject it.
 
     Only `%`, `_` and the escape itself may be escaped.
     """

@@ -1,4 +1,4 @@
-"""PIVOT and UNPIVOT, rewritten into the aggregates and unions that they stand for."""
+"""Rewrites PIVOT and UNPIVOT into the equivalent aggregates and unions."""
 
 from collections.abc import Sequence
 
@@ -9,10 +9,10 @@ from headrace.pipeline.translation.scope import Output
 
 
 def rewritten(pivot: exp.Expr, source: exp.Expr, outputs: Sequence[Output]) -> exp.Expr:
-    """The query that stands for a PIVOT or UNPIVOT of a relation with these columns.
+    """Return the query equivalent to a PIVOT or UNPIVOT of a relation with these columns.
 
     Raises:
-        Refused: it has another form than the plain one.
+        Refused: it does not have the plain form.
     """
     fields = pivot.args.get("fields") or []
     if len(fields) != 1 or not isinstance(fields[0], exp.In):
@@ -55,7 +55,7 @@ def _label(aggregate: exp.Expr) -> str:
 
 
 def _where(aggregate: exp.Expr, matches: exp.Expr) -> exp.Expr:
-    """An aggregate of the rows that match: null, also for a count, if there is none."""
+    """Aggregate the rows that match: null if there are none, also for a count."""
     if not isinstance(aggregate, exp.Anonymous):
         raise unsupported(aggregate, "it is no plain aggregate")
     some = exp.Anonymous(this="count_if", expressions=[matches.copy()])
@@ -67,7 +67,7 @@ def _where(aggregate: exp.Expr, matches: exp.Expr) -> exp.Expr:
 def _unpivoted(
     pivot: exp.Expr, field: exp.In, source: exp.Expr, outputs: Sequence[Output]
 ) -> exp.Expr:
-    """A union with one query for each column that becomes rows."""
+    """Return a union with one query for each column that becomes rows."""
     values = pivot.expressions
     if len(values) != 1 or not isinstance(values[0], exp.Identifier):
         raise unsupported(pivot, "it makes more than one column of values")

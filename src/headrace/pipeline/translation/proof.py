@@ -1,7 +1,7 @@
-"""Constants that are computed while planning, to prove that a partial kernel has their result.
+"""Evaluates constants while planning, to prove that a partial kernel supports them.
 
-A partial kernel is right for the values that it takes, and raises `SparkOnlyError` for others. So
-it is allowed over constants that it takes; over columns it would fail in the middle of a run.
+A partial kernel is right for the values that it accepts, and raises `SparkOnlyError` for others. So
+it is allowed for constants that it accepts; over columns it could fail in the middle of a run.
 """
 
 import pyarrow as pa
@@ -18,13 +18,13 @@ _VARYING = (exp.Column, exp.Identifier, exp.Star, exp.Query, exp.Placeholder)
 
 
 class Proofs:
-    """The constants of one query that were computed."""
+    """The constants of one query that were evaluated."""
 
     def __init__(self) -> None:
         self._proven: set[str] = set()
 
     def check(self, value: Typed, node: exp.Expr) -> None:
-        """Check that no partial kernel meets a value that was not tried.
+        """Check that no partial kernel receives a value that was not tried.
 
         Raises:
             Refused: one may.
@@ -39,7 +39,7 @@ class Proofs:
         try:
             evaluate(value.text, [pa.array([0])], [], carrier(value.type))
         except Exception as error:
-            # What else fails, fails on Spark as well.
+            # All other failures also occur on Spark.
             if SparkOnlyError.__name__ in str(error) or isinstance(error, SparkOnlyError):
                 raise unsupported(node, "only Spark has the result for this value") from error
         self._proven.add(value.text)

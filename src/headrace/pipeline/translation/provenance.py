@@ -1,8 +1,9 @@
-"""The code that computes a translated query: Headrace's own, and the packages that it runs on.
+"""Identifies the code that computes a translated query: Headrace's own, and its packages.
 
-A result is only as good as the code that made it, so this code is part of its skip key. It is
-named by digests of source files, as a version says nothing about a working copy: of the kernels
-that the query calls with every module they import, and of the runner with the reader of rows.
+A result is only as good as the code that computed it, so this code is part of its skip key. It is
+identified by digests of source files, since a version says nothing about a working copy: those of
+the kernels that the query calls, with every module they need, and those of the runner with the row
+reader.
 """
 
 import platform
@@ -17,7 +18,7 @@ from headrace.pipeline.translation.kernel import kernels_in, module_of, parse_ke
 from headrace.pipeline.translation.table_call import table_calls_in
 
 QUERY, KERNELS, RUNNER, PACKAGES = "query", "kernels", "runner", "packages"
-"""The parts: the translation itself, the kernels that it calls, what runs it, what that uses."""
+"""The parts: the translation, the kernels that it calls, the runner, and the runner's packages."""
 
 _PROJECT = "headrace"
 RUNNER_MODULES = (
@@ -31,9 +32,9 @@ RUNNER_MODULES = (
     "headrace.pipeline.translation.session",
     "headrace.pipeline.translation.table_call",
 )
-"""What runs a query besides its kernels."""
+"""The modules that run a query, besides its kernels."""
 _READER = "headrace.rows"
-"""A package, all of whose modules count."""
+"""A package whose modules all count."""
 _IMPORT = re.compile(
     r"^[ \t]*(?:from[ \t]+(\S+)[ \t]+import[ \t]+(\([^)]*\)|.*)|import[ \t]+(.*))$", re.MULTILINE
 )
@@ -41,10 +42,10 @@ _NAME = re.compile(r"[\w.]+")
 
 
 def computation_of(sql: str) -> dict[str, str]:
-    """By part, what decides the result of a translated query over given rows.
+    """Return everything that decides the result of a translated query over given rows, by part.
 
     Args:
-        sql: A query of DataFusion's, as the translation writes it.
+        sql: DataFusion SQL, as the translation writes it.
     """
     modules = _closure(_kernel_modules(sql))
     parts = {QUERY: sha256(sql.encode()).hexdigest(), RUNNER: _digest(_runner_modules())}
@@ -54,12 +55,12 @@ def computation_of(sql: str) -> dict[str, str]:
 
 
 def is_current(computation: Mapping[str, str], sql: str) -> bool:
-    """Whether the code that computes a query now is the one that was recorded."""
+    """Return whether the current code for a query is the recorded one."""
     return dict(computation) == computation_of(sql)
 
 
 def imported_modules(source: str) -> frozenset[str]:
-    """The names that a text imports; of `from a import b` also `a.b`, which may be a module."""
+    """Return the names that a text imports; for `from a import b` also `a.b`, a possible module."""
     names: set[str] = set()
     for package, members, modules in _IMPORT.findall(source):
         if package:
@@ -70,14 +71,14 @@ def imported_modules(source: str) -> frozenset[str]:
 
 
 def _first_names(listed: str) -> list[str]:
-    """The names of `(a, b as c)`, without those that they get."""
+    """Return the names in `(a, b as c)`, without their aliases."""
     plain = re.sub(r"#.*", "", listed).strip("()\n\t ")
     found = (_NAME.match(part.strip()) for part in plain.split(","))
     return [match.group() for match in found if match is not None]
 
 
 def _kernel_modules(sql: str) -> frozenset[str]:
-    """The modules of the kernels that a query names, and of those inside their parameters."""
+    """Return the modules of the kernels that a query calls, also inside parameters."""
     modules: set[str] = set()
     texts = [sql, *(text for call in table_calls_in(sql) for text in call.arguments)]
     while texts:
@@ -90,7 +91,7 @@ def _kernel_modules(sql: str) -> frozenset[str]:
 
 @cache
 def _closure(modules: frozenset[str]) -> tuple[str, ...]:
-    """Modules, with all of the project's own that they import."""
+    """Return modules with all modules of the project that they depend on."""
     found: set[str] = set()
     waiting = list(modules)
     while waiting:
@@ -123,7 +124,7 @@ def _digest(modules: tuple[str, ...]) -> str:
 
 @cache
 def _module_digest(name: str) -> str:
-    """Of its text, and of the data files beside it that the text names."""
+    """Digest the text, and the data files next to it that the text names."""
     source = _source(name)
     digest = sha256(source.encode())
     folder = resources.files(name.rpartition(".")[0])
@@ -135,7 +136,7 @@ def _module_digest(name: str) -> str:
 
 @cache
 def _source(name: str) -> str:
-    """The text of a module; the version of the project where only compiled files are shipped."""
+    """Return the text of a module, or the project version if only compiled files are shipped."""
     folder, _, module = name.rpartition(".")
     for file in (f"{module}.py", f"{module}/__init__.py"):
         found = resources.files(folder).joinpath(file)
@@ -146,7 +147,7 @@ def _source(name: str) -> str:
 
 @cache
 def _packages(modules: Iterable[str]) -> str:
-    """Python and the packages that modules import, with their versions."""
+    """Return Python and the packages that modules use, with their versions."""
     names = {name.partition(".")[0] for m in modules for name in imported_modules(_source(m))}
     used = sorted(names - sys.stdlib_module_names - {_PROJECT})
     python = ".".join(platform.python_version_tuple()[:2])
@@ -156,5 +157,5 @@ def _packages(modules: Iterable[str]) -> str:
 def _version(package: str) -> str | None:
     try:
         return f"{package} {metadata.version(package)}"
-    except metadata.PackageNotFoundError:  # a word of a docstring that looks like an import
+    except metadata.PackageNotFoundError:  # a docstring word that looks like an import
         return None

@@ -1,7 +1,7 @@
-"""Queries: SELECT, joins, set operations and common table expressions.
+"""Translates queries: SELECT, joins, set operations and common table expressions.
 
-Names are resolved here, by Spark's rules, and written out in full: DataFusion's own rules for
-names never come into play. Every column of a result has a name.
+Names are resolved here, by Spark's rules, and written in full, so DataFusion's own name resolution
+never matters. Every column of a result has a name.
 """
 
 from collections.abc import Mapping
@@ -30,11 +30,11 @@ from headrace.pipeline.translation.typed import identifier
 
 
 class Translation(msgspec.Struct, frozen=True, kw_only=True):
-    """A query for DataFusion that has Spark's meaning."""
+    """A DataFusion query with Spark's semantics."""
 
     sql: str
     schema: pa.Schema
-    """The columns of the result: folded names, and the types that Spark gives them."""
+    """The columns of the result: folded names, and Spark's types."""
     kernels: frozenset[str]
 
 
@@ -47,15 +47,15 @@ def translate_query(  # noqa: PLR0913
     settings: Settings,
     clock: Clock = Clock.RUNNING,
 ) -> Translation:
-    """Translate a query of Spark SQL.
+    """Translate a Spark SQL query.
 
     Args:
         sql: The query.
-        schemas: By relation that it reads, in lower case, its columns.
+        schemas: The columns of each relation that it reads, by name in lower case.
         functions: The functions of the project.
         variables: The values of its variables.
-        settings: The settings that change what it means.
-        clock: What stands for the time of the run.
+        settings: The settings that change its meaning.
+        clock: How the time of the run is written.
 
     Raises:
         Refused: the query is wrong, or the catalogue lacks something that it uses.
@@ -93,7 +93,7 @@ def translate_query(  # noqa: PLR0913
 
 
 def _check_names(tree: exp.Expr, sql: str) -> None:
-    """Refuse strings as names, which the parser takes and Spark does not."""
+    """Reject strings as names, which the parser accepts and Spark does not."""
     for name in tree.find_all(exp.Identifier):
         start = name.meta.get("start")
         if start is not None and sql[start : start + 1] in {"'", '"'}:
@@ -118,12 +118,12 @@ class _Queries:
         self._count = 0
 
     def new_name(self) -> str:
-        """A name for a relation that no query can name: those of authors are in lower case."""
+        """Return a name for a relation that no query can use: authors' names are in lower case."""
         self._count += 1
         return f"Q{self._count}"
 
     def query(self, node: exp.Expr, scope: Scope | None) -> Compiled:
-        """Compile a query that may name columns of the one around it."""
+        """Compile a query that may refer to columns of the enclosing one."""
         clause = node.args.get("with_")
         if clause is None:
             return self._body(node, scope)

@@ -7,7 +7,7 @@ from sqlglot import exp
 
 
 class Blame(StrEnum):
-    """Who has to do something about a refusal."""
+    """Who has to act on a refusal."""
 
     AUTHOR = "author"
     """The query is wrong: neither engine can run it."""
@@ -16,7 +16,7 @@ class Blame(StrEnum):
 
 
 class Refusal(msgspec.Struct, frozen=True, kw_only=True):
-    """What cannot be translated, and where it stands."""
+    """What cannot be translated, and where it is."""
 
     reason: str
     expression: str
@@ -24,10 +24,10 @@ class Refusal(msgspec.Struct, frozen=True, kw_only=True):
     start: int | None = None
     """The offset of the expression in the text of the query."""
     similar: str | None = None
-    """The nearest known name, if a name is not known."""
+    """The nearest known name, if a name is unknown."""
 
     def place(self, sql: str) -> tuple[int, int] | None:
-        """The line and the column, both from 1."""
+        """Return the line and the column, both from 1."""
         if self.start is None:
             return None
         before = sql[: self.start]
@@ -50,12 +50,12 @@ _LONGEST = 120
 
 
 def unsupported(node: exp.Expr, reason: str) -> Refused:
-    """Say that only Spark can run an expression."""
+    """Return the refusal of an expression that only Spark can run."""
     return Refused(_refusal(node, reason, Blame.ENGINE, None))
 
 
 def wrong(node: exp.Expr, reason: str, similar: str | None = None) -> Refused:
-    """Say that an expression is wrong, whatever runs it."""
+    """Return the refusal of an expression that is wrong on every engine."""
     return Refused(_refusal(node, reason, Blame.AUTHOR, similar))
 
 

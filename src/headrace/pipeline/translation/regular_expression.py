@@ -1,8 +1,8 @@
-"""Java's regular expressions in Python's notation, as far as both mean the same for all texts.
+"""Converts Java regular expressions to Python's, where both mean the same for all texts.
 
-Java has more line ends than Python: `.` and `$` are written out. Left out are references,
-look-behind, possessive quantifiers, word boundaries (releases of Java differ), and groups that
-match nothing and are repeated, which leave different captures.
+Java has more line terminators than Python, so `.` and `$` are written out. Not supported are
+references, look-behind, possessive quantifiers, word boundaries (releases of Java differ), and
+repeated groups that can match nothing, which leave different captures.
 """
 
 import re
@@ -26,7 +26,7 @@ _QUANTIFIABLE = frozenset({"close", "set", "dot", "plain"})
 
 
 def python_pattern(java: str) -> str | None:
-    """The pattern for Python's `re` in ASCII mode; None if the two may differ."""
+    """Return the pattern for Python's `re` in ASCII mode; None if the two may differ."""
     written, place, before = "", 0, ""
     opened: list[int] = []
     group = ""
@@ -54,9 +54,9 @@ def _may_be_empty(before: str, group: str) -> bool:
 
 
 def splits_letters(pattern: str) -> bool:
-    """Whether a search may go on after an empty match before a letter of two UTF-16 units.
+    """Return whether a search may continue after an empty match before a surrogate pair.
 
-    Java goes on between the two units, where Python has no place.
+    Java continues between the two UTF-16 units, where Python has no position.
     """
     if pattern.startswith(r"\A") and "|" not in pattern.replace(_END, ""):
         return False
@@ -73,7 +73,7 @@ def _compiles(pattern: str) -> bool:
 
 
 def replacement_parts(java: str, groups: int) -> str | None:
-    """A replacement with `$1` for a group, as a template of Python's; None if it is unclear."""
+    """Return a replacement with `$1` groups as a Python template; None if it is unclear."""
     written, place = "", 0
     while place < len(java):
         letter = java[place]

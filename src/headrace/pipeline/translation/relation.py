@@ -1,4 +1,4 @@
-"""FROM: tables, queries and inline tables, by the names that the query gives them."""
+"""Translates FROM: tables, queries and inline tables, under the names that the query uses."""
 
 from collections.abc import Sequence
 
@@ -30,7 +30,7 @@ class Relation(msgspec.Struct, frozen=True):
 
 
 def relation(queries: Queries, node: exp.Expr, parent: Scope | None) -> Relation:
-    """A relation under its name; a query may name columns of the query around all this."""
+    """Compile a relation under its name; a query may refer to columns of the enclosing query."""
     if node.args.get("pivots"):
         return _pivoted(queries, node, parent)
     is_correlated = False
@@ -61,7 +61,7 @@ def relation(queries: Queries, node: exp.Expr, parent: Scope | None) -> Relation
 
 
 def _pivoted(queries: Queries, node: exp.Expr, parent: Scope | None) -> Relation:
-    """A relation with PIVOT or UNPIVOT after it."""
+    """Compile a relation followed by PIVOT or UNPIVOT."""
     source = node.copy()
     pivot, *more = source.args.pop("pivots")
     if more:
@@ -85,7 +85,7 @@ def _table(queries: Queries, node: exp.Table) -> tuple[str, tuple[Output, ...], 
 
 
 def _table_call(queries: Queries, node: exp.Anonymous) -> tuple[str, tuple[Output, ...], str]:
-    """A function in FROM, and the name of its result."""
+    """Compile a function in FROM, and return the name of its result."""
     name = node.name.casefold()
     if name in queries.expressions.functions:
         return _own_table_call(queries, node)
@@ -103,7 +103,7 @@ def _table_call(queries: Queries, node: exp.Anonymous) -> tuple[str, tuple[Outpu
 
 
 def _own_table_call(queries: Queries, node: exp.Anonymous) -> tuple[str, tuple[Output, ...], str]:
-    """A table function of the project's own; Spark gives its columns no qualifier."""
+    """Compile a table function of the project; in Spark its columns have no qualifier."""
     function = queries.expressions.functions[node.name.casefold()]
     if function.kind is not FunctionKind.TABLE:
         raise wrong(node, f"FROM takes a table function, and it is of the kind {function.kind}")
@@ -116,7 +116,7 @@ def _own_table_call(queries: Queries, node: exp.Anonymous) -> tuple[str, tuple[O
 
 
 def wrapped(queries: Queries, node: exp.Expr, inner: Compiled) -> Compiled:
-    """A query in brackets, which may have an order and a limit of its own."""
+    """Compile a query in parentheses, which may have its own order and limit."""
     if not any(node.args.get(key) for key in ("order", "limit", "offset")):
         return inner
     whole = msgspec.structs.replace(inner, text=f"SELECT * FROM ({inner.text}) AS q")
@@ -124,7 +124,7 @@ def wrapped(queries: Queries, node: exp.Expr, inner: Compiled) -> Compiled:
 
 
 def inline_table(queries: Queries, node: exp.Values) -> Compiled:
-    """VALUES as a query."""
+    """Compile VALUES as a query."""
     rows = [row.expressions if isinstance(row, exp.Tuple) else [row] for row in node.expressions]
     nothing = Scope([])
     cells = [[queries.expressions.value(cell, nothing) for cell in row] for row in rows]
@@ -146,7 +146,7 @@ def inline_table(queries: Queries, node: exp.Values) -> Compiled:
 
 
 def check_distinct(outputs: Sequence[Output], node: exp.Expr) -> None:
-    """Refuse two columns of one name."""
+    """Refuse two columns with the same name."""
     names = [output.name.casefold() for output in outputs]
     for name in names:
         if names.count(name) > 1:
@@ -156,7 +156,7 @@ def check_distinct(outputs: Sequence[Output], node: exp.Expr) -> None:
 def renamed(
     outputs: Sequence[Output], alias: exp.Expr | None, node: exp.Expr
 ) -> tuple[Output, ...]:
-    """Columns under the names that an alias gives them."""
+    """Rename columns as an alias does."""
     names = [column.name for column in alias.columns] if isinstance(alias, exp.TableAlias) else []
     if not names:
         return tuple(outputs)

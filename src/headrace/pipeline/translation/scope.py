@@ -1,4 +1,4 @@
-"""What names mean in a part of a query."""
+"""Resolves names within a part of a query."""
 
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -17,7 +17,7 @@ SPARKS_OWN = frozenset(
         *("window", "session_window"),
     }
 )
-"""Names that Spark takes for calls, hidden columns or variables where there is no such column."""
+"""Names that Spark reads as calls, hidden columns or variables if there is no such column."""
 
 
 class Output(msgspec.Struct, frozen=True):
@@ -29,45 +29,45 @@ class Output(msgspec.Struct, frozen=True):
 
 
 class ScopeColumn(msgspec.Struct, frozen=True):
-    """A column that a query may name."""
+    """A column that a query may refer to."""
 
     qualifier: str
     name: str
     value: Typed
     is_hidden: bool = False
-    """Whether only its qualified name means it: one side of a join by USING."""
+    """Whether it needs a qualified name: one side of a join by USING."""
 
 
 class GroupingMarks(msgspec.Struct, frozen=True):
-    """What `grouping` and `grouping_id` give."""
+    """What `grouping` and `grouping_id` return."""
 
     keys: dict[str, Typed]
-    """By text of a key, in the order of the keys: whether it is null for its set."""
+    """Whether a key is null for its set, by the text of the key, in key order."""
     identity: Typed
 
 
 class Scope(msgspec.Struct):
-    """The columns that are in reach, innermost first."""
+    """The visible columns, innermost first."""
 
     columns: list[ScopeColumn]
     parent: "Scope | None" = None
     aliases: dict[str, Typed] = msgspec.field(default_factory=dict)
-    """Names that the SELECT list gives, which later items, and other clauses, may use."""
+    """Aliases of the SELECT list, which later items and other clauses may use."""
     prefers_aliases: bool = False
     groups: dict[str, Typed] = msgspec.field(default_factory=dict)
-    """By text of a grouping expression, what stands for it after grouping."""
+    """What replaces a grouping expression after grouping, by its text."""
     has_groups: bool = False
     """Whether the query has GROUP BY."""
     is_correlated: bool = False
     """Whether a name of an enclosing query was used."""
     marks: GroupingMarks | None = None
-    """What is known of grouping sets, if there are any."""
+    """The marks of grouping sets, if there are any."""
 
     def find(self, node: exp.Column) -> Typed:
-        """What a name means.
+        """Resolve a name.
 
         Raises:
-            Refused: nothing, or more than one thing.
+            Refused: it is unknown or ambiguous.
         """
         parts = [part.name for part in node.parts]
         value = self.look_up(parts, node)
@@ -78,7 +78,7 @@ class Scope(msgspec.Struct):
         return value
 
     def look_up(self, parts: Sequence[str], node: exp.Column) -> Typed | None:
-        """What a name means here or further out; None if nothing."""
+        """Resolve a name here or in an outer scope; None if it is unknown."""
         alias = self.aliases.get(parts[0].casefold()) if len(parts) == 1 else None
         if alias is not None and self.prefers_aliases:
             return alias
@@ -117,14 +117,14 @@ def _only(columns: Sequence[ScopeColumn], node: exp.Column) -> Typed:
 
 
 def _inside(value: Typed, path: Sequence[str], node: exp.Expr) -> Typed:
-    """A field of a struct, and a field of that."""
+    """Follow a path of struct fields."""
     for name in path:
         value = field_of(value, name, node)
     return value
 
 
 def field_of(value: Typed, name: str, node: exp.Expr) -> Typed:
-    """A field of a struct by its name, in any case.
+    """Return a field of a struct by its case-insensitive name.
 
     Raises:
         Refused: there is no such field.
@@ -140,7 +140,7 @@ def field_of(value: Typed, name: str, node: exp.Expr) -> Typed:
 
 
 def columns_of(qualifier: str, outputs: Sequence[Output]) -> list[ScopeColumn]:
-    """The columns of a relation under a name."""
+    """Return the columns of a relation under a name."""
     return [
         ScopeColumn(
             qualifier,

@@ -1,4 +1,4 @@
-"""SELECT: its list, its clauses, and the names of its columns."""
+"""Translates SELECT: its list, its clauses, and the names of its columns."""
 
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -136,7 +136,7 @@ def _having(queries: Queries, node: exp.Select, scope: Scope) -> str:
 
 
 def _refuse_shadowed(clause: exp.Expr, scope: Scope) -> None:
-    """A name that is both a column and an alias may mean either."""
+    """Refuse a name that is both a column and an alias: it may mean either."""
     for column in clause.find_all(exp.Column):
         name = column.name.casefold()
         alias = scope.aliases.get(name) if len(column.parts) == 1 else None
@@ -146,7 +146,7 @@ def _refuse_shadowed(clause: exp.Expr, scope: Scope) -> None:
 
 
 def output_name(column: exp.Expr) -> str:
-    """The name that the author gives a column, or the one that Spark makes up."""
+    """Return the author's name of a column, or the one that Spark generates."""
     is_count = isinstance(column, exp.Anonymous) and column.name.casefold() == "count"
     if is_count and [type(part) for part in column.expressions] == [exp.Star]:
         return "count(1)"

@@ -1,4 +1,4 @@
-"""UNION, EXCEPT and INTERSECT: both sides in the types that they have in common."""
+"""Translates UNION, EXCEPT and INTERSECT, with both sides cast to common types."""
 
 from collections.abc import Sequence
 
@@ -27,7 +27,7 @@ def set_operation(queries: Queries, node: exp.SetOperation, scope: Scope | None)
     before = queries.expressions.fallible
     left, right = queries.query(node.left, scope), queries.query(node.right, scope)
     if word != "UNION" and queries.expressions.fallible > before:
-        # DataFusion does not look at a side that cannot change the result; Spark does, and fails.
+        # DataFusion skips a side that cannot change the result; Spark evaluates it, and fails.
         raise unsupported(node, f"a side of {word} may fail for some values")
     if len(left.columns) != len(right.columns):
         reason = f"the sides have {len(left.columns)} and {len(right.columns)} columns"
@@ -70,6 +70,6 @@ def _side(
 
 
 def _numbered(side: str, width: int) -> str:
-    """Rows with the number of each among those like it: rows that are counted become distinct."""
+    """Number equal rows, so that duplicates become distinct."""
     names = ", ".join(f"c{place}" for place in range(width))
     return f'SELECT {names}, row_number() OVER (PARTITION BY {names}) AS "N" FROM ({side}) AS q'

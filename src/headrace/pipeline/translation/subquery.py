@@ -1,4 +1,4 @@
-"""Queries inside expressions: IN, NOT IN and scalar queries."""
+"""Translates queries inside expressions: IN, NOT IN and scalar queries."""
 
 import msgspec
 from sqlglot import exp
@@ -12,7 +12,7 @@ from headrace.pipeline.translation.typed import Typed, call, identifier
 
 
 class _Membership(msgspec.Struct, frozen=True):
-    """Values that are looked for among the rows of a query."""
+    """Values to look up among the rows of a query."""
 
     values: list[Typed]
     inner: Compiled
@@ -25,17 +25,17 @@ class _Membership(msgspec.Struct, frozen=True):
     """The condition that a row has the values."""
 
     def exists(self, test: str) -> str:
-        """Whether the query has a row for which a test holds."""
+        """Return a test whether the query has a row that meets a condition."""
         where = f"{self.condition} AND {test}" if self.condition else f" WHERE {test}"
         return f"EXISTS (SELECT 1{self.source}{where})"
 
     def none_is(self, test: str) -> str:
-        """Whether the query has no row for which a test holds, in words that need no join."""
+        """Return a test whether the query has no row that meets a condition; it needs no join."""
         return f"(SELECT count(*){self.source} WHERE {test}) = 0"
 
 
 def in_query(compiler: Compiler, node: exp.In, scope: Scope) -> Typed:
-    """IN (SELECT ...), where a null counts as false."""
+    """Compile IN (SELECT ...), where null counts as false."""
     found = _membership(compiler, node, scope)
     value, column = found.values[0], found.columns[0]
     is_plain = len(found.values) == 1 and value.type == column.type and not t.is_float(value.type)
@@ -45,7 +45,7 @@ def in_query(compiler: Compiler, node: exp.In, scope: Scope) -> Typed:
 
 
 def not_in_query(compiler: Compiler, node: exp.In, scope: Scope) -> Typed:
-    """NOT IN (SELECT ...): true where every row of the query is surely another one."""
+    """Compile NOT IN (SELECT ...): true where every row of the query certainly differs."""
     found = _membership(compiler, node, scope)
     value, column = found.values[0], found.columns[0]
     if len(found.values) > 1 or found.inner.is_correlated:
@@ -80,10 +80,10 @@ def _membership(compiler: Compiler, node: exp.In, scope: Scope) -> _Membership:
 
 
 def _rows(compiler: Compiler, inner: Compiled, scope: Scope) -> tuple[str, str, list[Typed]]:
-    """The rows of a query, to which a condition with names of `scope` can be added.
+    """Return the rows of a query, to which a condition with names of `scope` can be added.
 
-    DataFusion finds the names of an enclosing query only where no other query lies between. So
-    the condition goes into the query itself, unless a relation inside hides one of outside.
+    DataFusion finds the names of an enclosing query only if no other query is in between. So the
+    condition is added to the query itself, unless an inner relation hides an outer one.
     """
     plain, outside = inner.plain, {column.qualifier for column in scope.columns}
     if inner.is_correlated and plain is not None and not plain.qualifiers & outside:
@@ -98,7 +98,7 @@ def _rows(compiler: Compiler, inner: Compiled, scope: Scope) -> tuple[str, str, 
 
 
 def scalar_query(compiler: Compiler, node: exp.Subquery, scope: Scope) -> Typed:
-    """A query that stands for one value: null without a row, an error with more than one."""
+    """Compile a query for one value: null without a row, an error with more than one."""
     inner = compiler.subqueries.query(node.this, scope)
     if len(inner.columns) != 1:
         raise wrong(node, f"a scalar query gives one column, not {len(inner.columns)}")

@@ -1,7 +1,7 @@
-"""Spark SQL as a tree in which every function keeps the name that the author wrote.
+"""Parses Spark SQL into a tree in which every function keeps the name that the author wrote.
 
-sqlglot turns known functions into nodes of its own, which forget which of Spark's spellings
-they came from. Here a call stays a call; only forms with a syntax of their own become nodes.
+sqlglot turns known functions into its own nodes, which lose the spelling used in Spark. Here a call
+stays a call; only forms with their own syntax become nodes.
 """
 
 import re
@@ -20,7 +20,7 @@ _BOUNDED_TEXT = frozenset({exp.DataType.Type.CHAR, exp.DataType.Type.VARCHAR})
 
 
 class SparkText(Spark):
-    """Spark's dialect, in which a doubled quote inside a string stands for itself."""
+    """Spark's dialect, in which a doubled quote inside a string means one quote."""
 
     class Tokenizer(Spark.Tokenizer):
         """Splits a text into tokens."""
@@ -28,7 +28,7 @@ class SparkText(Spark):
         STRING_ESCAPES = ["\\", "'", '"']  # noqa: RUF012  (sqlglot reads it off the class)
 
     class Parser(SparkParser):
-        """Keeps CAST and TRY_CAST apart, and takes the arguments that Spark's functions take."""
+        """Distinguishes CAST from TRY_CAST, and takes the arguments that Spark's functions take."""
 
         STRICT_CAST = True
         COLON_IS_VARIANT_EXTRACT = True
@@ -50,7 +50,7 @@ class SparkText(Spark):
         ) -> exp.Expr | None:
             """Parse a type; CHAR and VARCHAR are STRING outside of schemas.
 
-            sqlglot's own way to the same end parses two type names for each type.
+            sqlglot's own implementation parses two type names for each type.
             """
             parsed = Parser._parse_types(  # noqa: SLF001  (what Hive's parser builds on)
                 self, check_func, schema, allow_identifiers, with_collation
@@ -64,7 +64,7 @@ class SparkText(Spark):
 
 
 def _with_ignored_nulls(kind: type[exp.Func], arguments: list[exp.Expr]) -> exp.Expr:
-    """`first_value(x, true)`, which the parser knows only as `first_value(x) IGNORE NULLS`."""
+    """Parse `first_value(x, true)`, which sqlglot only knows as `first_value(x) IGNORE NULLS`."""
     if len(arguments) == 2 and isinstance(arguments[1], exp.Boolean):  # noqa: PLR2004
         value = kind(this=arguments[0])
         return exp.IgnoreNulls(this=value) if arguments[1].this else value
@@ -80,7 +80,7 @@ class _CallText(SparkText):
         FUNCTIONS: ClassVar[dict[str, Any]] = {}
         UNARY_PARSERS = {  # noqa: RUF012
             **SparkParser.UNARY_PARSERS,
-            # sqlglot drops it, but beside a decimal `+2` is no literal.
+            # sqlglot drops it, but next to a decimal `+2` is not a literal.
             TokenType.PLUS: lambda self: exp.Anonymous(
                 this="positive", expressions=[self._parse_unary()]
             ),
@@ -97,14 +97,14 @@ class _CallText(SparkText):
         }
 
         def _parse_pipe_syntax_query(self, query: exp.Query) -> exp.Query | None:
-            """Refuse pipes: sqlglot rewrites them, by rules that are not Spark's."""
+            """Refuse pipes: sqlglot rewrites them by rules that are not Spark's."""
             del query
             self.raise_error("the catalogue has no pipes (|>)")
             return None
 
 
 def parse_calls(sql: str) -> exp.Expr:
-    """Read a query; it has been read before, so that it is known to be one."""
+    """Parse a query that is already known to be valid."""
     trees = _CallText().parser().parse(list(tokenize(sql)), sql)
     tree = next(tree for tree in trees if tree is not None)
     if "any" in sql.casefold():
@@ -114,7 +114,7 @@ def parse_calls(sql: str) -> exp.Expr:
 
 
 def _call_any(node: exp.Any) -> None:
-    """Put the aggregate `any(x)` where the parser has seen a quantifier."""
+    """Restore the aggregate `any(x)` where the parser has read a quantifier."""
     if isinstance(node.this, exp.Paren) and not isinstance(node.parent, exp.Binary):
         node.replace(exp.Anonymous(this="any", expressions=[node.this.this]))
 
@@ -123,8 +123,8 @@ def _call_any(node: exp.Any) -> None:
 def tokenize(sql: str) -> tuple[Token, ...]:
     """Split a query into tokens, once for both parsers; all views are parsed before the first plan.
 
-    Two things are put right that sqlglot reads otherwise than Spark: a blank may stand between the
-    X and the digits of a binary literal, and in `window(...)` the word names a function.
+    It corrects two differences between sqlglot and Spark: in Spark, a blank may separate the X of a
+    binary literal from its digits, and in `window(...)` the word names a function.
     """
     tokens: list[Token] = []
     for token in SparkText().tokenize(sql):
@@ -157,7 +157,7 @@ _MEANT = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a"}
 
 
 def string_value(written: str) -> str:
-    """The text that a string literal stands for, quotes and all, as Spark reads it."""
+    """Return the value of a string literal, given with its quotes, as Spark reads it."""
     quote = written[0]
     inner = written[1:-1]
 

@@ -1,6 +1,6 @@
-"""Calls of table functions: each is a table, whose name says all that is needed to compute it.
+"""Calls of table functions: each is a table whose name contains all that is needed to compute it.
 
-So a stored plan names what it scans, and can be run without the query that it came from.
+So a stored plan names what it scans, and can run without the query that it was made from.
 """
 
 import re
@@ -19,23 +19,23 @@ _NAME = re.compile(rf'"({_PREFIX}\w+__[0-9a-f]+)"')
 
 
 class TableCall(msgspec.Struct, frozen=True):
-    """A table function with its arguments, which are constant expressions of DataFusion's SQL."""
+    """A table function with its arguments, which are constant DataFusion SQL expressions."""
 
     function: str
     arguments: tuple[str, ...]
 
     @property
     def relation(self) -> str:
-        """The name of the table: letters that no reader folds or splits."""
+        """Return the name of the table, in characters that no reader folds or splits."""
         return f"{_PREFIX}{self.function}__{msgspec.json.encode(self.arguments).hex()}"
 
     def schema(self, catalog: Catalog) -> pa.Schema:
-        """The columns, under the names by which plans know them."""
+        """Return the columns, under the names that plans use."""
         row = catalog[self.function].signature.returns
         return pa.schema([field.with_name(field.name.casefold()) for field in row])
 
     def compute(self, catalog: Catalog, session: SessionContext) -> pa.Table:
-        """The rows: a session evaluates the arguments, and the function is called once.
+        """Return the rows: a session evaluates the arguments, and the function is called once.
 
         Raises:
             FunctionFailedError, InvalidFunctionError: the function fails.
@@ -52,7 +52,7 @@ class TableCall(msgspec.Struct, frozen=True):
 
 
 def parse_table_call(relation: str) -> TableCall | None:
-    """The call that the name of a table stands for; None if it is the name of another one."""
+    """Return the call that a table name encodes; None if it is another table."""
     if not relation.startswith(_PREFIX):
         return None
     function, _, encoded = relation.removeprefix(_PREFIX).rpartition("__")
@@ -60,12 +60,12 @@ def parse_table_call(relation: str) -> TableCall | None:
 
 
 def shown_relation(relation: str) -> str:
-    """What people see of the name of a table: of a call, the function."""
+    """Return the display name of a table: the function if it is a call."""
     call = parse_table_call(relation)
     return relation if call is None else f"{call.function}()"
 
 
 def table_calls_in(sql: str) -> list[TableCall]:
-    """The calls that a query of DataFusion's names."""
+    """Return the table calls in DataFusion SQL."""
     calls = {name: parse_table_call(name) for name in _NAME.findall(sql)}
     return [call for call in calls.values() if call is not None]

@@ -1,4 +1,4 @@
-"""Casts of dates and times in the zone of a session."""
+"""Translates casts of dates and times in the time zone of a session."""
 
 import pyarrow as pa
 
@@ -11,7 +11,7 @@ _UTC = frozenset({"UTC", "Etc/UTC", "Z", "GMT", "Etc/GMT", "Zulu", "Universal"})
 
 
 class WallClock:
-    """The zone in which moments have parts, and times without a zone are meant."""
+    """The zone that decides the parts of instants, and the meaning of times without a zone."""
 
     def __init__(self, time_zone: str) -> None:
         """Take the name of the zone."""
@@ -19,7 +19,7 @@ class WallClock:
         self.in_utc = time_zone in _UTC
 
     def local(self, value: Typed) -> Typed | None:
-        """A time whose parts can be told: that of a clock on the wall; None without rules."""
+        """Return the local time of a value; None if the zone has no rules."""
         if value.type == t.TIMESTAMP_NTZ or self.in_utc:
             return value
         if self.zone is None:
@@ -27,7 +27,7 @@ class WallClock:
         return call("zone_local", t.TIMESTAMP_NTZ, value, parameters=(self.name,))
 
     def instant(self, value: Typed, *, near: Typed | None = None) -> Typed | None:
-        """The moment of a local time; of one that occurs twice that with the offset of `near`."""
+        """Return the instant of a local time; the offset of `near` decides if it occurs twice."""
         if value.type == t.TIMESTAMP:
             return value
         if self.in_utc:
@@ -64,7 +64,7 @@ class WallClock:
         return call("zone_start_of_day", to, local, parameters=(self.name,))
 
     def read(self, value: Typed, to: pa.DataType, soft: tuple[str, ...]) -> Typed | None:
-        """Cast a text to a time; a time of today is refused where it can be seen."""
+        """Cast a string to a time; a literal without a date, which means today, is refused."""
         if self.zone is None and to == t.TIMESTAMP:
             return None
         if to == t.TIMESTAMP and value.is_text() and is_clock_only(value.value):
@@ -73,7 +73,7 @@ class WallClock:
         return call("text_to_time", to, value, parameters=(zone, *soft), can_fail=not soft)
 
     def moment(self, text: str, to: pa.DataType) -> int | None:
-        """The microseconds of a time in a literal."""
+        """Return the microseconds of a time literal."""
         if to == t.TIMESTAMP_NTZ:
             return moment(text, None)
         return None if self.zone is None else moment(text, self.zone)

@@ -1,4 +1,4 @@
-"""Spark's rules for types: names, widening, and the precision of decimals."""
+"""Spark's type rules: names, widening, and the precision of decimals."""
 
 import pyarrow as pa
 
@@ -14,73 +14,73 @@ INTEGERS = (BYTE, SHORT, INT, LONG)
 _DIGITS = {BYTE: 3, SHORT: 5, INT: 10, LONG: 20}
 MOST_DIGITS = 38
 _LEAST_SCALE = 6
-"""The scale that Spark keeps when a result has more digits than there is room for."""
+"""The scale that Spark keeps when a result has more digits than fit."""
 
 
 def is_integer(kind: pa.DataType) -> bool:
-    """Whether a type is one of Spark's whole numbers."""
+    """Return whether a type is one of Spark's integers."""
     return kind in INTEGERS
 
 
 def is_decimal(kind: pa.DataType) -> bool:
-    """Whether a type is a decimal."""
+    """Return whether a type is a decimal."""
     return bool(pa.types.is_decimal(kind))
 
 
 def is_float(kind: pa.DataType) -> bool:
-    """Whether a type is FLOAT or DOUBLE."""
+    """Return whether a type is FLOAT or DOUBLE."""
     return kind in (FLOAT, DOUBLE)
 
 
 def is_numeric(kind: pa.DataType) -> bool:
-    """Whether a type is any number."""
+    """Return whether a type is any number."""
     return is_integer(kind) or is_decimal(kind) or is_float(kind)
 
 
 def is_timestamp(kind: pa.DataType) -> bool:
-    """Whether a type is a time, with a zone or without."""
+    """Return whether a type is a timestamp, with a zone or without."""
     return bool(pa.types.is_timestamp(kind))
 
 
 def is_time(kind: pa.DataType) -> bool:
-    """Whether a type is a date or a time."""
+    """Return whether a type is a date or a timestamp."""
     return kind == DATE or is_timestamp(kind)
 
 
 def is_interval(kind: pa.DataType) -> bool:
-    """Whether a type is an interval."""
+    """Return whether a type is an interval."""
     return isinstance(kind, Interval)
 
 
 def is_array(kind: pa.DataType) -> bool:
-    """Whether a type is an array."""
+    """Return whether a type is an array."""
     return bool(pa.types.is_list(kind))
 
 
 def array_of(kind: pa.DataType) -> pa.DataType:
-    """The array with elements of a type."""
+    """Return the array type with elements of a type."""
     return pa.list_(pa.field("element", kind))
 
 
 def map_of(key: pa.DataType, value: pa.DataType) -> pa.DataType:
-    """The map from a type to a type."""
+    """Return the map type from one type to another."""
     return pa.map_(pa.field("key", key, nullable=False), pa.field("value", value))
 
 
 def has_float(kind: pa.DataType) -> bool:
-    """Whether values of a type hold floats, whose zeros and NaNs need care."""
+    """Return whether a type contains floats, whose zeros and NaNs need care."""
     if pa.types.is_nested(kind):
         return any(has_float(kind.field(i).type) for i in range(kind.num_fields))
     return is_float(kind)
 
 
 def decimal(precision: int, scale: int) -> pa.DataType:
-    """A decimal, bounded as Spark bounds those of results."""
+    """Return a decimal type, bounded as Spark bounds those of results."""
     return pa.decimal128(min(precision, MOST_DIGITS), min(scale, MOST_DIGITS))
 
 
 def adjusted(precision: int, scale: int) -> pa.DataType:
-    """The decimal that Spark gives where a result may have more digits than there is room for."""
+    """Return Spark's decimal type for a result that may have more digits than fit."""
     if precision <= MOST_DIGITS:
         return pa.decimal128(precision, scale)
     whole = precision - scale
@@ -89,12 +89,12 @@ def adjusted(precision: int, scale: int) -> pa.DataType:
 
 
 def as_decimal(kind: pa.DataType) -> pa.DataType:
-    """The decimal that holds every value of a whole number's type."""
+    """Return the decimal type that holds every value of an integer type."""
     return kind if is_decimal(kind) else pa.decimal128(_DIGITS[kind], 0)
 
 
 def wider_decimal(left: pa.DataType, right: pa.DataType) -> pa.DataType:
-    """The decimal for the values of two; without room for all digits, the last ones go."""
+    """Return the decimal type that holds two; if not all digits fit, the last ones are dropped."""
     scale = max(left.scale, right.scale)
     whole = max(left.precision - left.scale, right.precision - right.scale)
     missing = max(whole + scale - MOST_DIGITS, 0)
@@ -102,10 +102,9 @@ def wider_decimal(left: pa.DataType, right: pa.DataType) -> pa.DataType:
 
 
 def common_type(left: pa.DataType, right: pa.DataType) -> pa.DataType | None:  # noqa: C901  (one case a pair)
-    """The type to which Spark brings both sides without loss; None if the catalogue has none.
+    """Return the type to which Spark widens both without loss; None if the catalogue has none.
 
-    A string never meets another type here: where Spark casts it implicitly, that is a cast and
-    is asked for as one.
+    Strings are not widened here: an implicit cast of a string in Spark is requested as a cast.
     """
     if left == right:
         return left
@@ -138,7 +137,7 @@ def common_type(left: pa.DataType, right: pa.DataType) -> pa.DataType | None:  #
 
 
 def is_orderable(kind: pa.DataType) -> bool:
-    """Whether both engines order, group and compare values of a type alike."""
+    """Return whether both engines order, group and compare values of a type in the same way."""
     is_nested = pa.types.is_nested(kind)
     return not is_nested and kind not in (VOID, TIME_OF_DAY, VARIANT)
 

@@ -1,4 +1,4 @@
-"""Expressions of DataFusion's SQL with their Spark types."""
+"""DataFusion SQL expressions with their Spark types."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from headrace.pipeline.translation.kernel import KernelCall
 
 
 class Typed(msgspec.Struct, frozen=True):
-    """An expression: its text for DataFusion, and the type that it has in Spark."""
+    """An expression: its text for DataFusion, and its Spark type."""
 
     text: str
     type: pa.DataType
@@ -19,15 +19,15 @@ class Typed(msgspec.Struct, frozen=True):
     value: Any = None
     """The value of a literal."""
     can_fail: bool = False
-    """Whether it raises for some values, so that it must not be evaluated where Spark does not."""
+    """Whether it raises for some values, so that it must be evaluated only where Spark does."""
     nullable: bool = True
     is_null: bool = False
     """Whether it is a null literal, or a function of one."""
     null_with: tuple[str, ...] | None = None
-    """Texts of which one is null exactly where it is null; its own text if None."""
+    """Texts such that one is null exactly where this is null; its own text if None."""
 
     def is_text(self) -> bool:
-        """Whether it is a string literal that is not null."""
+        """Return whether it is a string literal that is not null."""
         return self.is_literal and isinstance(self.value, str)
 
 
@@ -45,17 +45,17 @@ _SQL_TYPES = {
 
 
 def quoted(text: str) -> str:
-    """A string literal."""
+    """Return a string literal."""
     return "'" + text.replace("'", "''") + "'"
 
 
 def identifier(name: str) -> str:
-    """A quoted name."""
+    """Return a quoted name."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def sql_cast(text: str, kind: pa.DataType) -> str:
-    """DataFusion's cast of an expression to a type."""
+    """Return DataFusion's cast of an expression to a type."""
     if t.is_decimal(kind):
         return f"CAST({text} AS DECIMAL({kind.precision}, {kind.scale}))"
     if kind in _SQL_TYPES:
@@ -64,7 +64,7 @@ def sql_cast(text: str, kind: pa.DataType) -> str:
 
 
 def arrow_name(kind: pa.DataType) -> str:
-    """What DataFusion's `arrow_cast` calls a type."""
+    """Return the name of a type in DataFusion's `arrow_cast`."""
     if kind == t.BINARY:
         return "Binary"
     if kind == t.STRING:
@@ -76,7 +76,7 @@ def arrow_name(kind: pa.DataType) -> str:
 
 
 def can_cast_natively(kind: pa.DataType) -> bool:
-    """Whether `sql_cast` has a word for a type."""
+    """Return whether `sql_cast` supports a type."""
     return t.is_decimal(kind) or kind in _SQL_TYPES or kind == t.BINARY or t.is_timestamp(kind)
 
 
@@ -87,7 +87,7 @@ def call(
     parameters: tuple[str, ...] = (),
     can_fail: bool = False,
 ) -> Typed:
-    """A call of a kernel; a kernel without arguments cannot know how many rows to give."""
+    """Call a kernel; without arguments, a kernel cannot know how many rows to return."""
     takes = tuple(carrier(argument.type) for argument in arguments)
     found = KernelCall(kernel, parameters, takes, carrier(gives))
     texts = ", ".join(argument.text for argument in arguments)
@@ -96,14 +96,14 @@ def call(
 
 
 def native(template: str, gives: pa.DataType, *arguments: Typed, can_fail: bool = False) -> Typed:
-    """An expression of DataFusion's own, with `{0}`, `{1}` for the arguments."""
+    """Build a DataFusion expression, with `{0}`, `{1}` for the arguments."""
     fails = can_fail or any(argument.can_fail for argument in arguments)
     text = template.format(*(argument.text for argument in arguments))
     return Typed(text, gives, can_fail=fails)
 
 
 def null_of(kind: pa.DataType) -> Typed:
-    """The null of a type."""
+    """Return the null of a type."""
     if can_cast_natively(kind):
         return Typed(sql_cast("NULL", kind), kind, is_literal=True, is_null=True)
     text = call("null_of", kind, literal_int(0)).text
@@ -111,32 +111,32 @@ def null_of(kind: pa.DataType) -> Typed:
 
 
 def computed(value: Typed) -> Typed:
-    """The same value as the result of something: beside a decimal only literals are short."""
+    """Mark a value as computed: next to a decimal, only literals get fewer digits."""
     return msgspec.structs.replace(value, is_literal=False)
 
 
 def literal_int(value: int, kind: pa.DataType = t.INT) -> Typed:
-    """A whole number."""
+    """Return an integer literal."""
     return Typed(sql_cast(str(value), kind), kind, is_literal=True, value=value)
 
 
 def literal_text(value: str) -> Typed:
-    """A text."""
+    """Return a string literal."""
     return Typed(quoted(value), t.STRING, is_literal=True, value=value, nullable=False)
 
 
 def literal_bool(*, value: bool) -> Typed:
-    """A truth value."""
+    """Return a boolean literal."""
     return Typed("TRUE" if value else "FALSE", t.BOOLEAN, is_literal=True, value=value)
 
 
 def literal_micros(micros: int, kind: pa.DataType) -> Typed:
-    """A time, as microseconds since 1970."""
+    """Return a time literal, given in microseconds since 1970."""
     number = sql_cast(str(micros), t.LONG)
     return Typed(sql_cast(number, kind), kind, is_literal=True, value=micros)
 
 
 def literal_days(days: int) -> Typed:
-    """A date, as days since 1970."""
+    """Return a date literal, given in days since 1970."""
     number = sql_cast(str(days), t.INT)
     return Typed(f"arrow_cast({number}, 'Date32')", t.DATE, is_literal=True, value=days)

@@ -1,4 +1,4 @@
-"""Aggregates, window functions, frames and keys of ORDER BY."""
+"""Translates aggregates, window functions, frames and ORDER BY keys."""
 
 from collections.abc import Callable, Sequence
 
@@ -20,11 +20,11 @@ from headrace.pipeline.translation.scope import Scope
 from headrace.pipeline.translation.typed import Typed, sql_cast
 
 _RANKS_BY_ORDER = frozenset({"rank", "dense_rank", "percent_rank"})
-"""Spark lets them have arguments, and takes the keys of the window instead."""
+"""Spark allows them to have arguments, but uses the keys of the window instead."""
 
 
 def aggregate(compiler: Compiler, node: exp.Anonymous, scope: Scope, over: Over) -> Typed:
-    """An aggregate, over a group or over a window."""
+    """Compile an aggregate, over a group or over a window."""
     entry = AGGREGATES[node.name.casefold()]
     arguments = list(node.expressions)
     if len(arguments) == 1 and isinstance(arguments[0], exp.Distinct):
@@ -53,14 +53,14 @@ def aggregate(compiler: Compiler, node: exp.Anonymous, scope: Scope, over: Over)
 
 
 def _is_beside_distinct(node: exp.Expr) -> bool:
-    """Whether an aggregate of the same SELECT has DISTINCT: Spark then groups by its values too."""
+    """Return whether the SELECT has a DISTINCT aggregate: Spark then groups by its values too."""
     query = node.find_ancestor(exp.Select)
     calls = () if query is None else query.find_all(exp.Anonymous)
     return any(isinstance(part, exp.Distinct) for call in calls for part in call.expressions)
 
 
 def window(compiler: Compiler, node: exp.Expr, scope: Scope, *, any_order: bool = False) -> Typed:
-    """What stands before OVER or FILTER, with it."""
+    """Compile a function with its OVER, FILTER or WITHIN GROUP."""
     inner, over = node, Over(any_order=any_order)
     if isinstance(node, exp.Window):
         inner = node.this
@@ -88,7 +88,7 @@ def window(compiler: Compiler, node: exp.Expr, scope: Scope, *, any_order: bool 
 
 
 def _within_group(compiler: Compiler, node: exp.WithinGroup, scope: Scope) -> tuple[Typed, bool]:
-    """The one key of WITHIN GROUP (ORDER BY), and whether it is descending."""
+    """Return the single key of WITHIN GROUP (ORDER BY), and whether it is descending."""
     keys = node.expression.expressions
     if len(keys) != 1:
         raise unsupported(node, "WITHIN GROUP with several keys")
@@ -106,7 +106,7 @@ def _positional(
     *,
     node: exp.Expr,
 ) -> Typed:
-    """A function of the place of a row in its window."""
+    """Compile a function of the position of a row in its window."""
     name = function.name.casefold()
     if "ORDER BY" not in window:
         raise unsupported(node, "without ORDER BY the rows have no order")
@@ -127,7 +127,7 @@ def _positional(
 
 
 def _nth(values: Sequence[Typed], window: str, node: exp.Expr) -> Typed:
-    """`nth_value`: null where the frame has not so many rows."""
+    """Compile `nth_value`, which is null if the frame has too few rows."""
     value, place = values
     if not (place.is_literal and t.is_integer(place.type) and (place.value or 0) > 0):
         raise unsupported(node, "the catalogue has nth_value only of a place that is a literal")
@@ -137,7 +137,7 @@ def _nth(values: Sequence[Typed], window: str, node: exp.Expr) -> Typed:
 def _neighbour(
     compiler: Compiler, node: exp.Expr, name: str, window: str, values: Sequence[Typed]
 ) -> Typed:
-    """`lag` and `lead`."""
+    """Compile `lag` and `lead`."""
     value, *more = values
     offset = more[0].value if more else 1
     if pa.types.is_nested(value.type) or not isinstance(offset, int) or offset < 0:
@@ -152,7 +152,7 @@ def _neighbour(
 
 
 def _frame(compiler: Compiler, node: exp.Window, scope: Scope) -> str:
-    """What stands in the brackets of OVER."""
+    """Compile the text inside the parentheses of OVER."""
     if node.args.get("alias") is not None:
         named = compiler.windows.get(node.args["alias"].name.casefold())
         if named is None:
@@ -197,7 +197,7 @@ def _frame_text(spec: exp.Expr, node: exp.Expr) -> str:
 def sort_key(
     compiler: Compiler, node: exp.Expr, scope: Scope, shown: Callable[[Typed], str] | None = None
 ) -> str:
-    """A key of ORDER BY, with the place of nulls written out."""
+    """Compile an ORDER BY key, with the position of nulls written out."""
     value = compiler.value(node.this if isinstance(node, exp.Ordered) else node, scope)
     if not t.is_orderable(value.type):
         raise unsupported(node, f"ORDER BY {type_text(value.type)}")

@@ -1,7 +1,7 @@
-"""Time zones with Java's rules: the offset of every moment, for any year.
+"""Time zones with Java's rules: the offset of every instant, for any year.
 
-The rules come with the package, as Java's own tables have them, so that they are the same on
-every machine. Python's `zoneinfo` reads whatever the machine has, and ends at the year 9999.
+The package contains the rules of Java's own tables, so that they are the same on every machine.
+Python's `zoneinfo` reads the tables of the machine, and ends at the year 9999.
 """
 
 import gzip
@@ -26,9 +26,9 @@ _PREFIXED = re.compile(r"(UTC|GMT|UT)([+-].*)")
 
 
 class Zone:
-    """The offsets of a zone: `offsets[i]` holds from `moments[i - 1]` to `moments[i]`, in seconds.
+    """The offsets of a zone: `offsets[i]` applies from `moments[i - 1]` to `moments[i]`, in seconds.
 
-    With yearly rules the moments cover one whole cycle of the calendar after `repeats_from`.
+    With yearly rules, the moments cover one whole cycle of the calendar after `repeats_from`.
     """
 
     def __init__(self, first: int, moments: Any, offsets: Any, yearly: list[list[int]]) -> None:
@@ -37,23 +37,23 @@ class Zone:
         self.moments = np.array([*moments, *later], np.int64)
         self.offsets = np.array([first, *offsets, *after], np.int64)
         self.boundaries = self.moments + np.maximum(self.offsets[:-1], self.offsets[1:])
-        """The local times from which only the later offset holds."""
+        """The local times from which only the later offset is valid."""
         self.repeats_from = int(moments[-1]) + 2 * 366 * 86_400 if yearly else None
 
     def offset_at(self, seconds: Any) -> Any:
-        """The offsets at moments, in seconds since 1970."""
+        """Return the offsets at instants, in seconds since 1970."""
         return self.offsets[np.searchsorted(self.moments, self._folded(seconds), side="right")]
 
     def moment_of(self, local: Any) -> Any:
-        """The moments of local times, in seconds.
+        """Return the instants of local times, in seconds.
 
-        Of a time that occurs twice it is the earlier; a time that is skipped moves by the gap.
+        A time that occurs twice maps to the earlier instant; a skipped time moves by the gap.
         """
         places = np.searchsorted(self.boundaries, self._folded(local), side="right")
         return local - self.offsets[places]
 
     def start_of_day(self, local: Any) -> Any:
-        """The first moments of days, in seconds; a skipped midnight is the end of its gap."""
+        """Return the first instants of days, in seconds; a skipped midnight is its gap's end."""
         moments = self.moment_of(local)
         skipped = moments + self.offset_at(moments) != local
         if not skipped.any():
@@ -64,7 +64,7 @@ class Zone:
         return np.where(skipped, ends, moments)
 
     def moment_near(self, local: Any, preferred: Any) -> Any:
-        """The moments of local times; of one that occurs twice that with the preferred offset."""
+        """Return the instants of local times; one that occurs twice gets the preferred offset."""
         wished = local - preferred
         return np.where(self.offset_at(wished) == preferred, wished, self.moment_of(local))
 
@@ -76,7 +76,7 @@ class Zone:
 
 
 def _yearly_moments(last: int, yearly: list[list[int]]) -> tuple[list[int], list[int]]:
-    """What yearly rules give after the last moment that is written out."""
+    """Return what yearly rules add after the last explicit moment."""
     year = int(np.datetime64(last, "s").astype("datetime64[Y]").astype(np.int64)) + 1970
     found = sorted(
         (_rule_moment(some_year, *rule[:4]), rule[4])
@@ -88,7 +88,7 @@ def _yearly_moments(last: int, yearly: list[list[int]]) -> tuple[list[int], list
 
 
 def _rule_moment(year: int, month: int, day: int, weekday: int, seconds: int) -> int:
-    """A moment of a rule such as "the last Sunday of March, 1:00 UTC"."""
+    """Return the instant of a rule such as "the last Sunday of March, 1:00 UTC"."""
     number = (year - 1970) * 12 + month - 1
     months = np.array([number, number + 1], "datetime64[M]")
     first, end = map(int, months.astype("datetime64[D]").astype(np.int64))
@@ -113,13 +113,13 @@ def _tables() -> _Tables:
 
 
 def zone_names() -> list[str]:
-    """The names of all zones with rules of their own."""
+    """Return the names of all zones with their own rules."""
     return sorted(_tables().zones)
 
 
 @cache
 def find_zone(name: str) -> Zone | None:
-    """The zone that Spark means by a name or an offset; None if there is none."""
+    """Return the zone that Spark means by a name or an offset; None if there is none."""
     name = _ONE_DIGIT_HOUR.sub(r"\g<1>0\2:", name, count=1)
     name = _ONE_DIGIT_MINUTE.sub(r"\1\2:0\3", name, count=1)
     tables = _tables()

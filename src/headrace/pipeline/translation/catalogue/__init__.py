@@ -1,4 +1,4 @@
-"""The catalogue: each function of Spark's that DataFusion computes alike, by argument types.
+"""The catalogue: Spark functions that DataFusion computes identically, by argument types.
 
-It is data: `entries` gives every row, from which the reference in the documentation is written.
+It is data: the reference in the documentation is generated from its entries.
 """

@@ -1,4 +1,4 @@
-"""Aggregates, over groups and over windows."""
+"""Catalogue of aggregates, over groups and over windows."""
 
 import re
 from collections.abc import Sequence
@@ -15,11 +15,11 @@ from headrace.pipeline.translation.catalogue.variant import VARIANT_AGGREGATES
 from headrace.pipeline.translation.typed import Typed, call, null_of, sql_cast
 
 _SAFE_DIGITS = 28
-"""A decimal of at most so many digits can be added up ten billion times."""
+"""A decimal with at most this many digits can be summed ten billion times."""
 _COUNT = pa.decimal128(20, 0)
 _HALF_SUM = pa.decimal128(30, 0)
 _SLIDING = re.compile(r"BETWEEN (\d|CURRENT)")
-"""How a frame is written whose first row moves on."""
+"""A frame whose first row moves."""
 
 
 def _count(_: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
@@ -78,7 +78,7 @@ def _decimal_sum(over: Over, value: Typed) -> Typed | None:
         return Typed(sql_cast(total.text, kind), kind, can_fail=total.can_fail)
     if over.distinct:
         return None
-    if over.in_groups and over.window is None:  # Spark looks at the sum after each row
+    if over.in_groups and over.window is None:  # Spark checks the sum after each row
         values = gather(over, value)
         return None if values is None else call("stepwise_sum", kind, values, can_fail=True)
     halves = (call(f"{half}_half", _COUNT, value) for half in ("upper", "lower"))
@@ -148,7 +148,7 @@ def _bits(name: str) -> Build:
         (value,) = arguments
         if not t.is_integer(value.type):
             return None
-        if over.distinct and name == "bit_xor":  # DataFusion forgets the DISTINCT
+        if over.distinct and name == "bit_xor":  # DataFusion ignores the DISTINCT
             return None
         if over.window is not None and _SLIDING.search(over.window):  # it cannot slide
             return None
@@ -187,4 +187,4 @@ _ENTRIES = [
 AGGREGATES: dict[str, AggregateEntry] = {entry.name: entry for entry in _ENTRIES}
 RANKS = {"row_number": t.INT, "rank": t.INT, "dense_rank": t.INT, "percent_rank": t.DOUBLE,
          "cume_dist": t.DOUBLE}  # fmt: skip
-"""Window functions without arguments, and what they give."""
+"""Window functions without arguments, with their result types."""

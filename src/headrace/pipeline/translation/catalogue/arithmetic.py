@@ -1,4 +1,4 @@
-"""Arithmetic that is written as functions: `try_` forms, bits, hashes and rounding to places."""
+"""Catalogue of arithmetic functions: `try_` forms, bits, hashes and rounding to places."""
 
 import math
 from collections.abc import Sequence
@@ -25,7 +25,7 @@ def _same(types: Sequence[pa.DataType]) -> pa.DataType:
 
 
 def _attempt(operator: str) -> Build:
-    """The operator, with null where it would fail."""
+    """Return the operator, with null where it would fail."""
 
     def build(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
         left, right = arguments

@@ -1,4 +1,4 @@
-"""Functions of bytes: character sets, encodings, and text functions over BINARY."""
+"""Catalogue of binary functions: character sets, encodings, and text functions over BINARY."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from headrace.pipeline.translation.typed import Typed, call, native
 
 _ENCODE = frozenset({"utf-8", "us-ascii", "iso-8859-1", "utf-16", "utf-16be", "utf-16le", "utf-32"})
 _DECODE = _ENCODE - {"utf-16", "utf-32"}
-"""How these read a byte order mark is not proven."""
+"""How the others read a byte order mark is not proven."""
 _DIGESTS = {
     "sha-1": "sha1", "sha1": "sha1", "sha-224": "sha224", "sha-256": "sha256",
     "sha256": "sha256", "sha-384": "sha384", "sha-512": "sha512", "md5": "md5",
@@ -70,7 +70,7 @@ def _utf8(otherwise: str) -> Build:
 
 
 def _bytes_as_text(_: Casts, arguments: Sequence[Typed]) -> Typed | None:
-    """`to_char` of bytes."""
+    """Compile `to_char` of bytes."""
     form = arguments[1].value.casefold()
     kernel = {"base64": "base64_encode", "hex": "hexadecimal"}.get(form)
     if kernel is not None:

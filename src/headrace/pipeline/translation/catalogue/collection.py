@@ -1,4 +1,4 @@
-"""Functions of arrays, maps and structs."""
+"""Catalogue of functions of arrays, maps and structs."""
 
 from collections.abc import Callable, Sequence
 
@@ -23,7 +23,7 @@ def _element(types: Types) -> pa.DataType:
 
 
 def common(casts: Casts, values: Sequence[Typed]) -> list[Typed] | None:
-    """Values of one type; None if they have none in common."""
+    """Cast values to their common type; None if they have none."""
     kind: pa.DataType | None = t.VOID
     for value in values:
         kind = None if kind is None else t.common_type(kind, value.type)
@@ -34,7 +34,7 @@ def common(casts: Casts, values: Sequence[Typed]) -> list[Typed] | None:
 
 
 def _exact(build: Callable[[Casts, Sequence[Typed]], Typed | None]) -> Build:
-    """Only for elements whose equality is Python's: no floats, nothing nested."""
+    """Restrict to elements with Python's equality: no floats, nothing nested."""
 
     def checked(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
         kind = arguments[0].type
@@ -109,13 +109,13 @@ def _map_concat(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
 
 
 def struct_of(names: Sequence[str], values: Sequence[Typed]) -> Typed:
-    """A struct with named fields."""
+    """Return a struct with named fields."""
     kind = pa.struct([pa.field(n, v.type) for n, v in zip(names, values, strict=True)])
     return call("struct", kind, *values)
 
 
 def zip_arrays(names: Sequence[str], values: Sequence[Typed]) -> Typed | None:
-    """An array of structs of the elements at the same place."""
+    """Return an array of structs of the elements at the same position."""
     if not all(t.is_array(value.type) and value.type.value_type != t.VOID for value in values):
         return None
     fields = [pa.field(n, v.type.value_type) for n, v in zip(names, values, strict=True)]
@@ -146,7 +146,7 @@ def _named_struct(_: Casts, arguments: Sequence[Typed]) -> Typed | None:
 
 
 def element(casts: Casts, value: Typed, key: Typed, *, soft: bool = False) -> Typed | None:
-    """`value[key]`: the element of an array, from 0, or the value of a map."""
+    """Compile `value[key]`: the element of an array, from 0, or the value of a map."""
     if t.is_array(value.type):
         place = casts.cast(key, t.INT) if t.is_integer(key.type) else None
         if place is None:
@@ -245,7 +245,7 @@ def _sequence(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
 
 
 def _date_sequence(_: Casts, arguments: Sequence[Typed]) -> Typed | None:
-    """Dates in steps of whole months or days; without a step, of one day in either direction."""
+    """Compile a sequence of dates by months or days; without a step, by one day either way."""
     start, stop, *steps = arguments
     if (start.type, stop.type) != (t.DATE, t.DATE):
         return None

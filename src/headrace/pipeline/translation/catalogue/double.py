@@ -1,4 +1,4 @@
-"""Sums of doubles, which depend on the order in which they are added."""
+"""Translates sums of doubles, which depend on the order of addition."""
 
 import re
 
@@ -12,7 +12,7 @@ _NARROW = re.compile(f"ROWS BETWEEN {_BOUND} AND {_BOUND}$")
 
 
 def double_sum(over: Over, value: Typed, *, average: bool) -> Typed | None:
-    """The sum, or the average, of doubles, added up one by one."""
+    """Return the sum or the average of doubles, added one by one."""
     if over.distinct:
         return None
     window = over.window

@@ -1,4 +1,7 @@
-"""One row of the catalogue: a function, what it takes, what it gives, and how it is computed."""
+"""A catalogue entry: a function, its argument types, its result type, and its computation.
+
+Argument types decide which entry translates a call; Spark's implicit casts are applied first.
+"""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
@@ -14,7 +17,7 @@ from headrace.pipeline.translation.typed import Typed, call, native
 
 Gives: TypeAlias = pa.DataType | Callable[[Sequence[pa.DataType]], pa.DataType]
 Build: TypeAlias = Callable[[Casts, Sequence[Typed]], Typed | None]
-"""Makes the expression from arguments of the declared types; None if these values cannot be."""
+"""Builds the expression from arguments of the declared types; None if it cannot."""
 
 _EXACT = {
     "BOOLEAN": t.BOOLEAN,
@@ -46,19 +49,19 @@ _KINDS: dict[str, Callable[[pa.DataType], bool]] = {
 
 
 class Entry(msgspec.Struct, frozen=True, kw_only=True):
-    """A function for some types of arguments."""
+    """A function for certain argument types."""
 
     name: str
     takes: tuple[str, ...]
-    """The types: one of Spark's, or a kind of them. `[X]` may be missing, `X...` may be repeated,
-    `X!` must be a literal. `BYTES` and `TEXT` are BINARY and STRING to which nothing is cast."""
+    """The types: one of Spark's, or a class of them. `[X]` is optional, `X...` may be repeated,
+    `X!` must be a literal. `BYTES` and `TEXT` are BINARY and STRING without implicit casts."""
     gives: Gives
     how: str
     """DataFusion's expression, or the kernel, for people."""
     build: Build
 
     def match(self, casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
-        """The translation of a call; None if the arguments are of other types."""
+        """Translate a call; None if the argument types do not match."""
         words = _spread(self.takes, len(arguments))
         if words is None:
             return None
@@ -77,7 +80,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _spread(takes: Sequence[str], count: int) -> list[str] | None:
-    """The words for so many arguments; None if the function does not take so many."""
+    """Return the words for `count` arguments; None if the function does not take that many."""
     required = [word for word in takes if not word.startswith("[")]
     if takes and takes[-1].endswith("..."):
         first = list(takes[:-1])
@@ -102,7 +105,7 @@ def _fit(casts: Casts, argument: Typed, word: str) -> Typed | None:
 
 
 def _implicit(casts: Casts, argument: Typed, to: pa.DataType) -> Typed | None:
-    """Cast an argument as Spark does without being asked."""
+    """Cast an argument as Spark does implicitly."""
     source = argument.type
     if source == to:
         return argument
@@ -122,7 +125,7 @@ def _implicit(casts: Casts, argument: Typed, to: pa.DataType) -> Typed | None:
 
 
 class Catalogue:
-    """Entries by name; an entry that is declared first is tried first."""
+    """Entries by name; entries are tried in the order of their declaration."""
 
     def __init__(self, entries: Iterable[Entry]) -> None:
         """Take all entries."""
@@ -134,7 +137,7 @@ class Catalogue:
         return name in self.by_name
 
     def translate(self, name: str, casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
-        """The translation of a call; None if no entry takes these arguments."""
+        """Translate a call; None if no entry takes these arguments."""
         for entry in self.by_name.get(name, ()):
             found = entry.match(casts, arguments)
             if found is not None:
@@ -143,7 +146,7 @@ class Catalogue:
 
 
 def by_native(name: str, takes: str, gives: pa.DataType, template: str) -> Entry:
-    """A function that is an expression of DataFusion's own."""
+    """Return the entry of a function that is a DataFusion expression."""
     return Entry(
         name=name,
         takes=_words(takes),
@@ -162,7 +165,7 @@ def by_kernel(  # noqa: PLR0913
     can_fail: bool = False,
     ansi_only: bool = False,
 ) -> Entry:
-    """A function that a kernel computes."""
+    """Return the entry of a function that a kernel computes."""
 
     def build(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
         if ansi_only and not casts.ansi:
@@ -174,7 +177,7 @@ def by_kernel(  # noqa: PLR0913
 
 
 def by_rule(name: str, takes: str, gives: Gives, how: str, build: Build) -> Entry:
-    """A function that is put together from its arguments."""
+    """Return the entry of a function that is built from its arguments."""
     return Entry(name=name, takes=_words(takes), gives=gives, how=how, build=build)
 
 

@@ -1,4 +1,4 @@
-"""Conditional forms and predicates that are written as functions."""
+"""Catalogue of conditional forms and predicates that are written as functions."""
 
 from collections.abc import Sequence
 
@@ -23,7 +23,7 @@ def _first(types: Sequence[pa.DataType]) -> pa.DataType:
 
 
 def coalesce(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
-    """The first value that is not null."""
+    """Compile the first value that is not null."""
     values = common(casts, arguments)
     if values is None:
         return None
@@ -50,7 +50,7 @@ def _if(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
     if values is None or values[0].type == t.VOID:
         return None
     yes, no = values
-    if test.can_fail and yes.text == no.text:  # Spark may leave the condition out
+    if test.can_fail and yes.text == no.text:  # Spark may omit the condition
         return None
     text = f"CASE WHEN {test.text} THEN {yes.text} ELSE {no.text} END"
     return Typed(text, yes.type, can_fail=any(a.can_fail for a in arguments))
@@ -80,7 +80,7 @@ def _equal_null(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
 
 
 def _decode(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
-    """The result after the first key that equals the value; nulls equal each other."""
+    """Compile the result for the first key that equals the value; nulls are equal."""
     value, *rest = arguments
     default = [rest.pop()] if len(rest) % 2 else []
     keys, results = rest[::2], rest[1::2]
@@ -89,7 +89,7 @@ def _decode(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
     if values is None or values[0].type == t.VOID or None in tests:
         return None
     if not default and values[0].type != t.STRING:
-        return None  # Spark's own default is a null text, which changes the type
+        return None  # Spark's own default is a null string, which changes the type
     branches = " ".join(
         f"WHEN {test.text} THEN {shown.text}"
         for test, shown in zip(filter(None, tests), values, strict=False)

@@ -1,4 +1,4 @@
-"""Aggregates that are computed of all values of a group at once."""
+"""Catalogue of aggregates that are computed from all values of a group at once."""
 
 from collections.abc import Sequence
 
@@ -33,14 +33,14 @@ def _median(casts: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | Non
 
 
 def _ordered_share(how: str) -> Build:
-    """`percentile_cont(p) WITHIN GROUP (ORDER BY value)`."""
+    """Compile `percentile_cont(p) WITHIN GROUP (ORDER BY value)`."""
 
     def build(casts: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
         (share,) = arguments
         if over.order is None:
             return None
         value, down = over.order
-        if down:  # the same share, counted from the other end, is rounded otherwise
+        if down:  # the same share, counted from the other end, rounds differently
             return None
         return _share_of(casts, over, value, share, how)
 
@@ -59,7 +59,7 @@ def _share_of(casts: Casts, over: Over, value: Typed, share: Typed, how: str) ->
 
 
 def _mode(_: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
-    """The most frequent value; the query must say which of several equally frequent ones."""
+    """Compile the most frequent value; the query must say which one if there are ties."""
     if over.order is not None and not arguments:
         value, down = over.order
     elif over.order is None and len(arguments) > 1 and arguments[1].value is True:
@@ -75,7 +75,7 @@ def _mode(_: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
 
 
 def _any_value(_: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
-    """The first value of all rows, as a task of Spark's picks it; it sorts groups."""
+    """Compile the first value of all rows, as one Spark task picks it; with groups, Spark sorts."""
     value, *flag = arguments
     is_odd = over.distinct or over.condition is not None or value.type == t.VOID
     if is_odd or over.in_groups or any(not part.is_literal or part.value is None for part in flag):
@@ -88,7 +88,7 @@ def _any_value(_: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None
 def _extreme_by(which: str) -> Build:
     def build(_: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
         value, key, *count = arguments
-        if count or over.in_groups:  # of rows with one key Spark takes whichever comes last
+        if count or over.in_groups:  # among rows with one key, Spark takes any that is last
             return None
         if over.distinct or not t.is_orderable(key.type) or value.type == t.VOID:
             return None
@@ -103,7 +103,7 @@ def _extreme_by(which: str) -> Build:
 
 
 def _collect(*, once: bool) -> Build:
-    """All values, or each value once, where their order does not matter."""
+    """Collect all values, or each value once, where their order does not matter."""
 
     def build(_: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
         (value,) = arguments
@@ -124,7 +124,7 @@ def _list_agg(_: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
     if over.order is None or value.type != t.STRING or not separator.is_text():
         return None
     key, down = over.order
-    if key.text != value.text:  # rows with one key and different texts come in any order
+    if key.text != value.text:  # rows with one key and different texts have no fixed order
         return None
     values = gather(over, value)
     if values is None:

@@ -1,4 +1,4 @@
-"""Functions that take lambdas."""
+"""Catalogue of functions that take lambdas."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
@@ -18,13 +18,13 @@ class Body(msgspec.Struct, frozen=True, kw_only=True):
     names: int
     """How many parameters it names."""
     captured: tuple[Typed, ...]
-    """What it takes from the query around it."""
+    """What it uses from the enclosing query."""
 
 
 Compile: TypeAlias = Callable[[int, Sequence[pa.DataType]], Body]
-"""Compiles a lambda of the call by its place, given the types of its parameters."""
+"""Compiles the lambda at a position of the call, given the types of its parameters."""
 Build: TypeAlias = Callable[[Casts, Sequence[Typed], Compile, int], Typed | None]
-"""Makes the expression of the plain arguments, the lambdas, and the number of these."""
+"""Builds the expression from the plain arguments, the lambdas, and the number of lambdas."""
 
 
 class HigherOrderEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,7 +65,7 @@ def _transform(_: Casts, values: Sequence[Typed], compile_: Compile, count: int)
 
 
 def _test(kernel: str, gives: pa.DataType | None, *, with_place: bool) -> Build:
-    """A function of whether the body is true of elements."""
+    """Return a function of whether the body is true for elements."""
 
     def build(_: Casts, values: Sequence[Typed], compile_: Compile, count: int) -> Typed | None:
         if not _one_array(values, count):

@@ -1,4 +1,4 @@
-"""Functions that take or make intervals."""
+"""Catalogue of functions that take or return intervals."""
 
 from collections.abc import Sequence
 
@@ -27,7 +27,7 @@ _FIELD_TYPES = {
 
 
 def interval_part(part: str, value: Typed) -> Typed | None:
-    """A field of an interval; None if it is not in the interval's range."""
+    """Return a field of an interval; None if it is not in the interval's range."""
     field = _FIELDS.get(part.upper())
     if field is None or not isinstance(value.type, Interval) or not value.type.covers(field):
         return None
@@ -69,11 +69,11 @@ def _bucket(_: Casts, arguments: Sequence[Typed]) -> Typed | None:
 
 
 def _moved(sign: int) -> Build:
-    """A date or time plus or minus an interval, as the functions with `try` in their names do."""
+    """Add an interval to, or subtract it from, a date or time, for the `try_` functions."""
 
     def build(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
         value, interval = arguments
-        if value.can_fail or interval.can_fail:  # Spark makes null of the failures of both
+        if value.can_fail or interval.can_fail:  # Spark turns failures of both into null
             return None
         return shifted(casts, value, interval if sign > 0 else minus(interval))
 
@@ -94,7 +94,7 @@ def _moved_days(kernel: str) -> Build:
 
 
 def _time_bucket(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
-    """The beginning of the bucket of a time; in zones with changes of the clock it is refused."""
+    """Compile the start of a time's bucket; zones with clock changes are refused."""
     width, value = arguments[:2]
     has_no_zone = value.type == t.TIMESTAMP_NTZ or casts.clock.in_utc
     if not has_no_zone or not t.is_timestamp(value.type):

@@ -1,4 +1,4 @@
-"""Functions of JSON."""
+"""Catalogue of JSON functions."""
 
 import json
 import re
@@ -24,7 +24,7 @@ _MOST_PLAIN_SCALE = 6
 
 
 def json_path(written: str) -> list[str | int] | None:
-    """The steps of a path; None unless it has names, places, and at most one wildcard."""
+    """Return the steps of a path; None unless it has names, indexes, and at most one wildcard."""
     if not written.startswith("$"):
         return None
     steps: list[str | int] = []
@@ -56,7 +56,7 @@ def _read(_: Casts, arguments: Sequence[Typed]) -> Typed | None:
 
 
 def struct_type(written: str) -> pa.DataType | None:
-    """The struct that a schema in DDL, or the text of a type, describes; None if it is unclear."""
+    """Return the struct that a DDL schema or a type describes; None if it is unclear."""
     try:
         if written.strip().upper().startswith("STRUCT"):
             kind = parse_type(written.strip())
@@ -77,7 +77,7 @@ def _is_read(kind: pa.DataType) -> bool:
 
 
 def _schema(_: Casts, arguments: Sequence[Typed]) -> Typed | None:
-    """The schema of a literal, inferred when the view is planned."""
+    """Infer the schema of a literal when the view is planned."""
     try:
         kind = _inferred(parse_strict(arguments[0].value))
     except (NotJsonError, SparkOnlyError):
@@ -86,7 +86,7 @@ def _schema(_: Casts, arguments: Sequence[Typed]) -> Typed | None:
 
 
 def _inferred(value: Any) -> str | None:
-    """The type that Spark infers; None where it would have to merge different ones."""
+    """Return the type that Spark infers; None where it would have to merge different ones."""
     match value:
         case None | str():
             return "STRING"

@@ -1,4 +1,4 @@
-"""Statistics of doubles: variance, covariance, correlation and regression."""
+"""Catalogue of statistics of doubles: variance, covariance, correlation and regression."""
 
 from collections.abc import Sequence
 
@@ -23,7 +23,7 @@ def _of_values(statistic: str) -> Build:
 
 
 def _of_pairs(kernel: str, statistic: str, *, x_first: bool = False) -> Build:
-    """A statistic of two columns; regression functions are written `f(y, x)`."""
+    """Return a statistic of two columns; regression functions are written `f(y, x)`."""
 
     def build(casts: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
         doubles = _doubles(casts, over, arguments)
@@ -37,7 +37,7 @@ def _of_pairs(kernel: str, statistic: str, *, x_first: bool = False) -> Build:
 
 
 def _of_side(place: int, kernel: str, *parameters: str) -> Build:
-    """A statistic of one column, over the rows in which both are there."""
+    """Return a statistic of one column, over the rows in which neither column is null."""
 
     def build(casts: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
         doubles = _doubles(casts, over, arguments)
@@ -58,7 +58,7 @@ def _pair_count(casts: Casts, over: Over, arguments: Sequence[Typed]) -> Typed |
 
 
 def _where_both(doubles: Sequence[Typed], text: str, kind: pa.DataType) -> Typed:
-    """A value where both columns are there, else null."""
+    """Return a value where neither column is null, otherwise null."""
     present = " AND ".join(f"{double.text} IS NOT NULL" for double in doubles)
     fails = any(double.can_fail for double in doubles)
     return Typed(f"CASE WHEN {present} THEN {text} END", kind, can_fail=fails)
@@ -69,7 +69,7 @@ def _doubles(casts: Casts, over: Over, arguments: Sequence[Typed]) -> list[Typed
         return None
     doubles = [casts.cast(argument, t.DOUBLE) for argument in arguments]
     present = [double for double in doubles if double is not None]
-    # Spark evaluates the arguments for rows that FILTER leaves out, too.
+    # Spark also evaluates the arguments for rows that FILTER excludes.
     is_evaluated = over.condition is not None and any(double.can_fail for double in present)
     return present if len(present) == len(arguments) and not is_evaluated else None
 
@@ -109,4 +109,4 @@ MOMENT: list[AggregateEntry] = [
     _two("regr_intercept", "kernel regression",
          _of_pairs("regression", "intercept", x_first=True)),
 ]  # fmt: skip
-"""Their last digits depend on the order of the rows, on Spark as well."""
+"""Their last digits depend on the row order, on Spark as well."""

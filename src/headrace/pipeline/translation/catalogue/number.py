@@ -1,4 +1,4 @@
-"""Functions of numbers."""
+"""Catalogue of numeric functions."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ def _same(types: Sequence[pa.DataType]) -> pa.DataType:
 
 
 def round_decimal(value: Typed, places: int, mode: str) -> Typed:
-    """Round a decimal to places after the point, or before it if negative."""
+    """Round a decimal to places after the decimal point, or before it if negative."""
     whole = value.type.precision - value.type.scale + 1
     scale = min(value.type.scale, max(places, 0))
     kind = t.decimal(max(whole, -places + 1) + scale, scale)
@@ -82,13 +82,13 @@ def _absolute(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
 
 
 def _binary_digits(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
-    """The bits of a fraction without its decimals; too large a number is an error."""
+    """Return the bits of a fraction without its decimals; too large a number is an error."""
     whole = casts.cast(arguments[0], t.LONG) if casts.ansi else None
     return None if whole is None else call("binary_digits", t.STRING, whole)
 
 
 def _where_nan(_: Casts, arguments: Sequence[Typed]) -> Typed | None:
-    """The second argument where the first is NaN; Spark evaluates it only there."""
+    """Return the second argument where the first is NaN; Spark evaluates it only there."""
     return None if arguments[1].can_fail else call("nan_to", t.DOUBLE, *arguments)
 
 

@@ -1,4 +1,4 @@
-"""Functions that write numbers in a format, or read them."""
+"""Catalogue of functions that format or parse numbers."""
 
 import re
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""How an aggregate is applied, and one row of the catalogue of aggregates."""
+"""How an aggregate is applied, and an entry of the catalogue of aggregates."""
 
 from collections.abc import Callable, Sequence
 
@@ -19,12 +19,12 @@ class Over(msgspec.Struct, frozen=True):
     order: tuple[Typed, bool] | None = None
     """The key of WITHIN GROUP (ORDER BY), and whether it is descending."""
     any_order: bool = False
-    """Whether the values of an array may come in any order."""
+    """Whether the values of an array may be in any order."""
     in_groups: bool = False
     """Whether the query has GROUP BY."""
 
     def text(self, function: str, argument: Typed | None, kind: pa.DataType) -> Typed:
-        """A call of one of DataFusion's aggregates; nulls are ignored by all that are used."""
+        """Call a DataFusion aggregate; all that are used ignore nulls."""
         if argument is None:
             inner = "1" if self.condition is None else f"CASE WHEN {self.condition} THEN 1 END"
             can_fail = False
@@ -40,7 +40,7 @@ class Over(msgspec.Struct, frozen=True):
 
 
 def gather(over: Over, value: Typed) -> Typed | None:
-    """All values of a group as an array; where a condition is false there is a null."""
+    """Collect all values of a group as an array, with null where a condition is false."""
     if over.window is not None:
         return None
     return over.text("array_agg", value, t.array_of(value.type))
@@ -50,7 +50,7 @@ Build = Callable[[Casts, Over, Sequence[Typed]], Typed | None]
 
 
 class AggregateEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """An aggregate for some types."""
+    """An aggregate for certain types."""
 
     name: str
     takes: str
@@ -60,9 +60,9 @@ class AggregateEntry(msgspec.Struct, frozen=True, kw_only=True):
     most: int = 1
     """How many arguments it takes."""
     columns: int = 100
-    """How many of them, from the first, may differ from row to row."""
+    """How many of them, from the first, may vary by row."""
 
     @property
     def is_ordered(self) -> bool:
-        """Whether it takes WITHIN GROUP."""
+        """Return whether it takes WITHIN GROUP."""
         return "WITHIN GROUP" in self.takes or self.name == "mode"

@@ -1,4 +1,4 @@
-"""Functions with patterns: regular expressions and LIKE."""
+"""Catalogue of functions with patterns: regular expressions and LIKE."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -21,11 +21,11 @@ Parameters = Callable[[Sequence[Typed], str], tuple[str, ...] | None]
 
 
 _REPEATING = frozenset({"regexp_replace", "regexp_extract_all", "regexp_count"})
-"""Kernels that go on after a match."""
+"""Kernels that continue after a match."""
 
 
 def _is_bmp(text: Typed) -> bool:
-    """Whether a text is a literal in which each letter is one UTF-16 unit."""
+    """Return whether a text is a literal in which each character is one UTF-16 unit."""
     return text.is_text() and max(text.value, default="") <= "\uffff"
 
 
@@ -59,12 +59,12 @@ def _group(arguments: Sequence[Typed], pattern: str) -> tuple[str, ...] | None:
 
 def _limit(arguments: Sequence[Typed], pattern: str) -> tuple[str, ...] | None:
     if re.compile(pattern, re.ASCII).match("") is not None:
-        return None  # where the engines split at empty matches is another story
+        return None  # the engines split differently at empty matches
     return (str(int(arguments[2].value)) if len(arguments) > 2 else "-1",)  # noqa: PLR2004
 
 
 def like(value: Typed, pattern: Typed, *, escape: str, word: str) -> Typed | None:
-    """`value LIKE pattern`, or `NOT LIKE`, `ILIKE`; None if the pattern is not a plain literal."""
+    """Compile `value LIKE pattern`, `NOT LIKE` or `ILIKE`; None if the pattern is not plain."""
     parts = like_parts(pattern.value, escape) if pattern.is_text() else None
     if parts is None:
         return None

@@ -1,6 +1,6 @@
-"""Transcendental functions where Java's specification fixes the result.
+"""Catalogue of transcendental functions where Java's specification fixes the result.
 
-Elsewhere the last digit is left to the Java that runs Spark, so that nothing can be proven.
+Elsewhere the last digit depends on the Java that runs Spark, so nothing can be proven.
 """
 
 import math
@@ -14,13 +14,13 @@ from headrace.pipeline.translation.catalogue.entry import Build, Entry, by_kerne
 from headrace.pipeline.translation.typed import Typed, null_of, quoted, sql_cast
 
 Special = Callable[[float], float | None]
-"""Gives the result that is fixed for a value; None if it is not."""
+"""Returns the fixed result for a value; None if it is not fixed."""
 
 
 def _at(
     points: dict[float, float], *, is_outside: Callable[[float], bool] | None = None
 ) -> Special:
-    """Results at some points, and NaN outside of the function's domain."""
+    """Return results at some points, and NaN outside the function's domain."""
 
     def special(value: float) -> float | None:
         if math.isnan(value) or (is_outside is not None and is_outside(value)):
@@ -52,11 +52,11 @@ _LOGARITHMS: dict[str, tuple[float, Special]] = {
     "log10": (0.0, _log10),
     "log1p": (-1.0, _at({0.0: 0.0})),
 }
-"""By name, the bound at and below which Spark gives null, and the results."""
+"""By name: the bound at and below which Spark returns null, and the results."""
 
 
 def _number(value: Typed) -> float | None:
-    """The value of a literal, if it is one and a double holds it."""
+    """Return the value of a numeric literal as a double; None for anything else."""
     is_number = isinstance(value.value, int | float | Decimal)
     return float(value.value) if is_number else None
 

@@ -1,4 +1,4 @@
-"""All scalar entries."""
+"""All scalar entries of the catalogue."""
 
 from headrace.pipeline.translation.catalogue.arithmetic import ARITHMETIC
 from headrace.pipeline.translation.catalogue.binary import BINARY
