@@ -42,7 +42,7 @@ _SILENT = frozenset(
         *("spark_in_range", "spark_stepwise_sum"),
     }
 )
-"""Kernels that only change the order or the range of their first argument."""
+"""Kernels that only concern the order or the range of their first argument."""
 _DISTINCT = AggregateFunction.AGGREGATION_INVOCATION_DISTINCT
 _EPOCH = dt.datetime(1970, 1, 1)  # noqa: DTZ001  (a naive time stays one)
 _TICKS = {3: 1_000, 6: 1_000_000, 9: 1_000_000_000, 0: 1}

@@ -26,7 +26,9 @@ _PREFIXED = re.compile(r"(UTC|GMT|UT)([+-].*)")
 
 
 class Zone:
-    """The offsets of a zone: `offsets[i]` applies from `moments[i - 1]` to `moments[i]`, in seconds.
+    """The offsets of a zone: `offsets[i]` is valid from `moments[i - 1]` to `moments[i]`.
+
+    All are in seconds.
 
     With yearly rules, the moments cover one whole cycle of the calendar after `repeats_from`.
     """

@@ -88,7 +88,7 @@ def _any_value(_: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None
 def _extreme_by(which: str) -> Build:
     def build(_: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
         value, key, *count = arguments
-        if count or over.in_groups:  # among rows with one key, Spark takes any that is last
+        if count or over.in_groups:  # for equal keys, Spark takes the last row it reads
             return None
         if over.distinct or not t.is_orderable(key.type) or value.type == t.VOID:
             return None

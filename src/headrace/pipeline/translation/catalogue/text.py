@@ -1,4 +1,4 @@
-"""Functions of texts and of binaries."""
+"""Catalogue of functions of strings and binaries."""
 
 from collections.abc import Callable, Sequence
 

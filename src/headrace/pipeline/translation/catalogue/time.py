@@ -1,4 +1,4 @@
-"""Functions of dates and times, in the zone of the session."""
+"""Catalogue of functions of dates and times, in the time zone of the session."""
 
 from collections.abc import Sequence
 
@@ -26,7 +26,7 @@ EXTRACTED = {
     "h": "hour", "hr": "hour", "hrs": "hour", "hour": "hour", "hours": "hour",
     "m": "minute", "min": "minute", "mins": "minute", "minute": "minute", "minutes": "minute",
 }  # fmt: skip
-"""The fields of `extract` and `date_part` that are whole numbers."""
+"""The fields of `extract` and `date_part` that are integers."""
 _SECONDS = frozenset({"s", "sec", "secs", "second", "seconds"})
 """The field that is a decimal."""
 _CLOCK = frozenset({"hour", "minute", "second"})
@@ -39,7 +39,7 @@ _TRUNCATED_TIME = {
     "second": "second", "millisecond": "millisecond", "microsecond": "microsecond",
 }  # fmt: skip
 _BELOW_OFFSETS = frozenset({"second", "millisecond", "microsecond"})
-"""Units that are cut off alike in every zone: offsets are whole seconds."""
+"""Units that truncate identically in every zone: offsets are whole seconds."""
 _WEEKDAYS = {
     name: number
     for number, names in enumerate(
@@ -51,7 +51,7 @@ _WEEKDAYS = {
 
 
 def extract(casts: Casts, part: str, value: Typed) -> Typed | None:
-    """A part of a date, a time or an interval."""
+    """Return a part of a date, a time or an interval."""
     if t.is_interval(value.type):
         return interval_part(part, value)
     if part.casefold() in _SECONDS:
@@ -70,7 +70,7 @@ def extract(casts: Casts, part: str, value: Typed) -> Typed | None:
 
 
 def _moment(casts: Casts, value: Typed) -> Typed | None:
-    """A local time, whose hours can be told."""
+    """Return a local time, whose hours can be read."""
     if value.type in (t.STRING, t.DATE, t.VOID):
         cast = casts.cast(value, t.TIMESTAMP)
         return None if cast is None else casts.clock.local(cast)
@@ -133,7 +133,7 @@ def _units(micros: int, kind: pa.DataType = t.TIMESTAMP) -> Build:
 
 
 def _unix_date(_: Casts, arguments: Sequence[Typed]) -> Typed | None:
-    """Days since 1970; Spark casts nothing to a date here."""
+    """Return days since 1970; Spark does not cast to a date here."""
     if arguments[0].type != t.DATE:
         return None
     return call("days_since_epoch", t.INT, arguments[0])
@@ -147,7 +147,7 @@ def _of_decimal(_: Casts, arguments: Sequence[Typed]) -> Typed | None:
 
 
 def _to_units(micros: int) -> Build:
-    """Whole units since 1970; Spark casts nothing to a time here."""
+    """Return whole units since 1970; Spark does not cast to a time here."""
 
     def build(_: Casts, arguments: Sequence[Typed]) -> Typed | None:
         if not t.is_timestamp(arguments[0].type):
@@ -172,7 +172,7 @@ def _cast_to(kind: pa.DataType) -> Build:
 _SINCE_EPOCH_US = {
     "unix_seconds": 1_000_000, "unix_millis": 1_000, "unix_micros": 1,
 }  # fmt: skip
-"""Functions that count units since 1970, and the unit."""
+"""Functions that count units since 1970, with the unit in microseconds."""
 
 TIME: list[Entry] = [
     *(by_kernel(name, "DATE", t.INT, "date_field", part) for name, part in _DATE_PARTS.items()),

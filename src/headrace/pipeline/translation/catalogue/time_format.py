@@ -1,4 +1,4 @@
-"""Functions that write times in a pattern, read them in one, or make them of parts."""
+"""Catalogue of functions that format times, parse them, or make them from parts."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ _UNIX = ("unix_timestamp", "to_unix_timestamp")
 
 
 def _local(casts: Casts, value: Typed) -> Typed | None:
-    """The local time of a moment; a local time that is skipped moves by the gap."""
+    """Return the local time of an instant; a skipped local time moves by the gap."""
     is_time = t.is_time(value.type) or value.type == t.STRING
     moment = casts.cast(value, t.TIMESTAMP) if is_time else None
     return None if moment is None else casts.clock.local(moment)
@@ -48,7 +48,7 @@ def _read_local(casts: Casts, text: Typed, pattern: str, *, soft: bool) -> Typed
 
 
 def _read(kind: pa.DataType, *, soft: bool = False) -> Build:
-    """Read a time in a pattern, as a type."""
+    """Parse a time in a pattern, as a type."""
 
     def build(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
         text, pattern = arguments
@@ -66,7 +66,7 @@ def _cast(kind: pa.DataType, *, soft: bool = False) -> Build:
 
 
 def _unix(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
-    """Seconds since 1970; only a text is read in the pattern."""
+    """Return seconds since 1970; the pattern applies only to strings."""
     value = arguments[0]
     if value.type == t.STRING:
         pattern = arguments[1].value if len(arguments) > 1 else _DEFAULT
@@ -77,7 +77,7 @@ def _unix(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
 
 
 def _make(kind: pa.DataType, *, soft: bool = False) -> Build:
-    """A time of six parts, and perhaps a zone."""
+    """Return a time made from six parts, and optionally a zone."""
 
     def build(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
         *whole, seconds = arguments[:6]
@@ -95,7 +95,7 @@ def _make(kind: pa.DataType, *, soft: bool = False) -> Build:
 
 
 def _zoned(casts: Casts, local: Typed, kind: pa.DataType, zone: Sequence[Typed]) -> Typed | None:
-    """A local time as a type; as a moment it is in the zone that is named, or the session's."""
+    """Return a local time as a type; as an instant, it is in the named zone or the session's."""
     if kind == t.TIMESTAMP_NTZ:
         return local
     if not zone:
@@ -106,7 +106,7 @@ def _zoned(casts: Casts, local: Typed, kind: pa.DataType, zone: Sequence[Typed])
 
 
 def _of_date(kind: pa.DataType, *, soft: bool) -> Build:
-    """A time of a date and a TIME, and perhaps a zone."""
+    """Return a time made from a date and a TIME, and optionally a zone."""
 
     def build(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
         date, clock, *zone = arguments
@@ -147,7 +147,7 @@ def _zone_word(kind: pa.DataType) -> str:
 
 
 def _write_time(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
-    """`to_char` of a date or a time; that of numbers and bytes has other patterns."""
+    """Compile `to_char` of a date or a time; numbers and bytes have other patterns."""
     kind = arguments[0].type
     is_time = kind == t.DATE or t.is_timestamp(kind)
     return _write(casts, arguments) if is_time else None

@@ -1,4 +1,4 @@
-"""Functions whose first word is a unit: `timestampadd(HOUR, 1, ts)` and its kin."""
+"""Translates functions whose first argument is a unit, such as `timestampadd(HOUR, 1, ts)`."""
 
 from collections.abc import Sequence
 
@@ -15,16 +15,16 @@ _MICROS = {
 _ADDING = frozenset({"dateadd", "date_add", "timestampadd"})
 _COUNTING = frozenset({"datediff", "date_diff", "timestampdiff"})
 _UNITS = 3
-"""How many arguments a call with a unit has."""
+"""The number of arguments of a call with a unit."""
 
 
 def takes_unit(name: str, count: int) -> bool:
-    """Whether the first argument of a call is a unit."""
+    """Return whether the first argument of a call is a unit."""
     return count == _UNITS and name in _ADDING | _COUNTING
 
 
 def call_with_unit(casts: Casts, name: str, unit: str, values: Sequence[Typed]) -> Typed | None:
-    """A call whose first argument is a unit; None if the catalogue does not have it."""
+    """Compile a call whose first argument is a unit; None if the catalogue does not have it."""
     unit = "DAY" if unit.upper() == "DAYOFYEAR" and name in _ADDING else unit.upper()
     if unit not in _MONTHS and unit not in _MICROS:
         return None
@@ -45,13 +45,13 @@ def _add(casts: Casts, unit: str, values: Sequence[Typed]) -> Typed | None:
     has_months = unit in _MONTHS
     size = _MONTHS[unit] if has_months else _MICROS[unit]
     interval = unit_interval(count, size, has_months=has_months)
-    if not has_months and size < _MICROS["DAY"]:  # on the clock of the world, not on that of a wall
+    if not has_months and size < _MICROS["DAY"]:  # elapsed time, not local time
         return call("time_shift", time.type, time, interval, can_fail=True)
     return shifted(casts, time, interval)
 
 
 def _local(casts: Casts, value: Typed) -> Typed | None:
-    """The local time of a moment; a local time that is skipped moves by the gap."""
+    """Return the local time of an instant; a skipped local time moves by the gap."""
     time = _time(casts, value)
     moment = None if time is None else casts.cast(time, t.TIMESTAMP)
     return None if moment is None else casts.clock.local(moment)

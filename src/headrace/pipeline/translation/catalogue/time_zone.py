@@ -1,4 +1,4 @@
-"""Functions that move times between zones."""
+"""Catalogue of functions that convert times between zones."""
 
 from collections.abc import Sequence
 
@@ -10,13 +10,13 @@ from headrace.pipeline.translation.zone import find_zone
 
 
 def _moment(casts: Casts, value: Typed) -> Typed | None:
-    """An argument as a moment: Spark takes any date, time or text for one."""
+    """Return an argument as an instant; Spark accepts any date, time or string."""
     is_time = t.is_time(value.type) or value.type in (t.STRING, t.VOID)
     return casts.cast(value, t.TIMESTAMP) if is_time else None
 
 
 def _in_zone(kernel: str) -> Build:
-    """A moment whose digits in UTC are moved to a zone, or back from it."""
+    """Return an instant whose UTC digits are moved to a zone, or back from it."""
 
     def build(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
         value, zone = arguments
@@ -29,7 +29,7 @@ def _in_zone(kernel: str) -> Build:
 
 
 def _convert(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
-    """A local time of one zone as that of another."""
+    """Convert a local time from one zone to another."""
     *zones, value = arguments
     if not (t.is_time(value.type) or value.type in (t.STRING, t.VOID)):
         return None

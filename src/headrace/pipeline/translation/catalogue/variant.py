@@ -1,4 +1,4 @@
-"""Functions of VARIANT; a variant is never a column of a view."""
+"""Catalogue of VARIANT functions; a variant is never a column of a view."""
 
 import json
 from collections.abc import Sequence

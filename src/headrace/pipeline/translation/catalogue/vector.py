@@ -1,4 +1,4 @@
-"""Functions of vectors: arrays of floats."""
+"""Catalogue of functions of vectors, which are arrays of floats."""
 
 import math
 from collections.abc import Sequence

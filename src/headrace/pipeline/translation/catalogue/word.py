@@ -1,4 +1,4 @@
-"""Functions of words and addresses."""
+"""Catalogue of functions of words and URLs."""
 
 import re
 from collections.abc import Sequence

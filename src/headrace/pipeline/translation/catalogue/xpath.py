@@ -1,4 +1,4 @@
-"""XPath: simple paths over XML."""
+"""Catalogue of XPath functions: simple paths over XML."""
 
 from collections.abc import Sequence
 

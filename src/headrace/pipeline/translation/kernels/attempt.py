@@ -1,4 +1,4 @@
-"""`try_` functions: another kernel, with null where it raises what Spark raises in ANSI mode."""
+"""Kernel of the `try_` functions: another kernel, with null where Spark raises in ANSI mode."""
 
 import pyarrow as pa
 
@@ -11,7 +11,7 @@ _RAISED = (SparkArithmeticError, SparkCastError, pa.ArrowInvalid)
 
 @kernel
 def attempt(call: KernelCall, *arrays: pa.Array) -> pa.Array:
-    """Compute the kernel that the first parameter names; row by row only if some row fails."""
+    """Compute the kernel that the first parameter names; row by row only if a row fails."""
     name, *parameters = call.parameters
     inner = KernelCall(name, tuple(parameters), call.takes, call.gives)
     try:

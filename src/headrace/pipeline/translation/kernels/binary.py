@@ -1,4 +1,4 @@
-"""Bytes: character sets, UTF-8 checks, base 32 and 64, and keyed digests."""
+"""Kernels for bytes: character sets, UTF-8 checks, base 32 and 64, and keyed digests."""
 
 import base64
 import hmac
@@ -20,7 +20,7 @@ _BASE_32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 
 @kernel
 def encode(call: KernelCall, texts: pa.Array) -> pa.Array:
-    """Write a text in a character set; what it does not have is an error."""
+    """Encode a string in a character set; characters outside it are an error."""
     charset = call.parameters[0]
 
     def encoded(text: str) -> bytes:
@@ -36,7 +36,7 @@ def encode(call: KernelCall, texts: pa.Array) -> pa.Array:
 
 @kernel
 def decode(call: KernelCall, values: pa.Array) -> pa.Array:
-    """Read a text in a character set; other bytes are an error."""
+    """Decode a string in a character set; invalid bytes are an error."""
     charset = call.parameters[0]
 
     def decoded(value: bytes) -> str:
@@ -50,7 +50,7 @@ def decode(call: KernelCall, values: pa.Array) -> pa.Array:
 
 @kernel
 def utf8(call: KernelCall, values: pa.Array) -> pa.Array:
-    """Check that bytes are UTF-8; the parameter says what becomes of others."""
+    """Check that bytes are UTF-8; the parameter says what happens to invalid ones."""
     otherwise = call.parameters[0]
 
     def checked(value: bytes) -> Any:
@@ -69,7 +69,7 @@ def utf8(call: KernelCall, values: pa.Array) -> pa.Array:
 
 @partial_kernel
 def binary_to_text(call: KernelCall, values: pa.Array) -> pa.Array:
-    """Read bytes as UTF-8; Spark's texts may hold other bytes, those of Arrow may not."""
+    """Decode bytes as UTF-8; Spark's strings may hold other bytes, Arrow's may not."""
 
     def read(value: bytes) -> str:
         try:
@@ -82,7 +82,7 @@ def binary_to_text(call: KernelCall, values: pa.Array) -> pa.Array:
 
 @kernel
 def base64_decode(call: KernelCall, texts: pa.Array) -> pa.Array:
-    """Decode base 64 as Java's MIME decoder does: characters that are not in it are skipped."""
+    """Decode base 64 as Java's MIME decoder does: characters outside the alphabet are skipped."""
     return by_distinct(_mime_decoded, call.gives, texts)
 
 
@@ -106,7 +106,7 @@ def _mime_decoded(text: str) -> bytes:
 
 @kernel
 def base64_read(call: KernelCall, texts: pa.Array) -> pa.Array:
-    """Decode base 64; blanks are skipped, padding may be missing, other text is an error."""
+    """Decode base 64; blanks are skipped, padding is optional, anything else is an error."""
 
     def read(text: str) -> bytes:
         match = _BASE_64.fullmatch(text)
@@ -128,7 +128,7 @@ def base32_encode(call: KernelCall, values: pa.Array) -> pa.Array:
 
 @kernel
 def base32_decode(call: KernelCall, texts: pa.Array) -> pa.Array:
-    """Decode base 32 up to the first `=`: other characters are skipped, bits left over cut."""
+    """Decode base 32 up to the first `=`; other characters are skipped, surplus bits dropped."""
 
     def decoded(text: str) -> bytes:
         letters = text.partition("=")[0].upper()
@@ -143,7 +143,7 @@ def base32_decode(call: KernelCall, texts: pa.Array) -> pa.Array:
 
 @kernel
 def keyed_digest(call: KernelCall, keys: pa.Array, messages: pa.Array) -> pa.Array:
-    """Give the HMAC of a message; an empty key is an error."""
+    """Return the HMAC of a message; an empty key is an error."""
 
     def digested(key: bytes, message: bytes) -> bytes:
         if not key:
@@ -155,13 +155,13 @@ def keyed_digest(call: KernelCall, keys: pa.Array, messages: pa.Array) -> pa.Arr
 
 @kernel
 def bytes_reversed(call: KernelCall, values: pa.Array) -> pa.Array:
-    """Put bytes in the opposite order."""
+    """Reverse the order of bytes."""
     return by_distinct(lambda v: v[::-1], call.gives, values)
 
 
 @kernel
 def bytes_have(call: KernelCall, values: pa.Array, parts: pa.Array) -> pa.Array:
-    """Whether bytes begin with, end with or contain others."""
+    """Return whether bytes start with, end with or contain others."""
 
     def have(value: bytes, part: bytes) -> bool:
         if call.parameters[0] == "inside":
@@ -173,7 +173,7 @@ def bytes_have(call: KernelCall, values: pa.Array, parts: pa.Array) -> pa.Array:
 
 @kernel
 def from_hexadecimal_checked(call: KernelCall, texts: pa.Array) -> pa.Array:
-    """Read hexadecimal digits; other characters are an error."""
+    """Decode hexadecimal digits; other characters are an error."""
 
     def read(text: str) -> bytes:
         if not re.fullmatch(r"[0-9A-Fa-f]*", text):

@@ -1,4 +1,4 @@
-"""Bits: single bits of numbers, and Spark's bitmaps of numbers."""
+"""Kernels for bits: single bits of numbers, Spark's bitmaps, and exact powers."""
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -9,13 +9,13 @@ from headrace.pipeline.translation.kernels.number import SparkArithmeticError
 from headrace.pipeline.translation.kernels.row import by_distinct
 
 _BUCKET = 32_768
-"""The bits of one of Spark's bitmaps."""
+"""The number of bits of one Spark bitmap."""
 _MOST_EXPONENT, _MOST_BASE, _DOUBLE_BITS = 64, 1 << 32, 53
 
 
 @kernel
 def bit_at(call: KernelCall, values: pa.Array, places: pa.Array) -> pa.Array:
-    """Give a bit of a whole number; a place outside of it is an error."""
+    """Return a bit of an integer; a position outside of it is an error."""
     width = values.type.bit_width
 
     def bit(value: int, place: int) -> int:
@@ -28,7 +28,7 @@ def bit_at(call: KernelCall, values: pa.Array, places: pa.Array) -> pa.Array:
 
 @kernel
 def bitmap_place(_: KernelCall, values: pa.Array) -> pa.Array:
-    """Give the bit that stands for a number in its bitmap."""
+    """Return the position of a number in its bitmap."""
     above = pc.greater(values, 0)
     distance = pc.if_else(above, pc.subtract(values, 1), pc.negate(values))
     return pc.subtract(distance, pc.multiply(pc.divide(distance, _BUCKET), _BUCKET))
@@ -36,7 +36,7 @@ def bitmap_place(_: KernelCall, values: pa.Array) -> pa.Array:
 
 @kernel
 def bitmap_bucket(_: KernelCall, values: pa.Array) -> pa.Array:
-    """Give the number of the bitmap that a number falls into."""
+    """Return the number of the bitmap that a number belongs to."""
     above = pc.greater(values, 0)
     after = pc.add(pc.divide(pc.subtract(values, 1), _BUCKET), 1)
     return pc.if_else(above, after, pc.divide(values, _BUCKET))
@@ -50,7 +50,7 @@ def bytes_bit_count(call: KernelCall, values: pa.Array) -> pa.Array:
 
 @partial_kernel
 def exact_power(call: KernelCall, bases: pa.Array, exponents: pa.Array) -> pa.Array:
-    """Raise whole numbers to whole powers; where a double holds the result, Java gives it."""
+    """Raise integers to integer powers; if a double holds the result, Java returns it."""
 
     def power(base: int, exponent: int) -> float:
         if exponent == 0:
@@ -72,5 +72,5 @@ def scale_by(call: KernelCall, values: pa.Array) -> pa.Array:
 
 @kernel
 def round_even(_: KernelCall, values: pa.Array) -> pa.Array:
-    """Round a double to the nearest whole one; halves go to the even one."""
+    """Round a double to the nearest integral value; halves round to even."""
     return pc.round(values, round_mode="half_to_even")

@@ -1,4 +1,4 @@
-"""The body of a lambda: an expression of DataFusion's, evaluated over columns."""
+"""Evaluates the body of a lambda: a DataFusion expression over columns."""
 
 import threading
 from collections.abc import Iterable, Mapping
@@ -10,11 +10,11 @@ from headrace.pipeline.translation.kernel import kernels_in, parse_kernel
 from headrace.pipeline.translation.session import translated_session
 
 VARIABLE, CAPTURED = "v", "c"
-"""How the columns of a body are called: its parameters, and what it takes from outside."""
+"""The name prefixes of a body's columns: its parameters, and its captured values."""
 
 
 def register_kernels(context: SessionContext, names: Iterable[str]) -> None:
-    """Make kernels known to a session."""
+    """Register kernels in a session."""
     for name in names:
         call = parse_kernel(name)
         context.register_udf(udf(call.compute, list(call.takes), call.gives, "immutable", name))
@@ -28,7 +28,7 @@ def evaluate(
     columns |= {f"{CAPTURED}{n}": column for n, column in enumerate(captured)}
     if not len(columns[f"{VARIABLE}0"]):
         return pa.array([], gives)
-    # A thread of the engine's own must not start a query; one of Python's may.
+    # An engine thread must not start a query; a Python thread may.
     work = _Work(body, columns, gives)
     work.start()
     work.join()
@@ -51,7 +51,7 @@ class _Work(threading.Thread):
             register_kernels(context, kernels_in(self.body))
             rows = pa.record_batch(dict(self.columns))
             context.register_record_batches("elements", [[rows]])
-            # Only `collect` runs in this very thread, so that it needs none of the engine's.
+            # Only `collect` runs in this very thread, so it needs no thread of the engine.
             batches = context.sql(f"SELECT {self.body} AS r FROM elements").collect()
             found = pa.chunked_array([batch.column(0) for batch in batches])
             self.result = found.cast(self.gives).combine_chunks()

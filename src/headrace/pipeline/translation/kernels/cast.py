@@ -1,4 +1,4 @@
-"""Casts between texts and the other types, as Spark reads and writes them."""
+"""Kernels for casts of strings to other types, as Spark parses them."""
 
 import math
 import re
@@ -29,12 +29,12 @@ _WIDE = Context(prec=120)
 
 
 class SparkCastError(ValueError):
-    """What Spark raises in ANSI mode for a text that cannot be cast."""
+    """Spark's ANSI error for a string that cannot be cast."""
 
 
 @kernel
 def text_to_integer(call: KernelCall, texts: pa.Array) -> pa.Array:
-    """Read a whole number; other text is an error."""
+    """Parse an integer; other text is an error."""
     limit = 1 << (call.gives.bit_width - 1)
 
     def read(text: str) -> int | None:
@@ -59,13 +59,13 @@ _FLOAT_WORDS = {
 
 @kernel
 def text_to_double(call: KernelCall, texts: pa.Array) -> pa.Array:
-    """Read a double; other text is an error."""
+    """Parse a double; other text is an error."""
     return by_distinct(lambda text: _read_float(text, float, call), call.gives, texts)
 
 
 @kernel
 def text_to_float(call: KernelCall, texts: pa.Array) -> pa.Array:
-    """Read a float of 32 bits; other text is an error."""
+    """Parse a 32-bit float; other text is an error."""
     return by_distinct(lambda text: _read_float(text, nearest_float, call), call.gives, texts)
 
 
@@ -87,7 +87,7 @@ def _hex_digits(match: re.Match[str]) -> str:
 
 
 def _as_decimal(match: re.Match[str]) -> str:
-    """A hexadecimal number with a power of two, in decimal digits."""
+    """Return a hexadecimal number with a power of two in decimal digits."""
     digits = int(_hex_digits(match), 16)
     power = int(match["power"]) - 4 * len(match["part"] or "")
     highest = digits.bit_length() + power
@@ -100,7 +100,7 @@ def _as_decimal(match: re.Match[str]) -> str:
 
 
 def nearest_float(digits: str) -> float:
-    """The float of 32 bits that is nearest to a decimal number, without rounding twice."""
+    """Return the 32-bit float nearest to a decimal number, without rounding twice."""
     double = float(digits)
     with np.errstate(over="ignore"):
         single = np.float32(double)
@@ -117,7 +117,7 @@ def nearest_float(digits: str) -> float:
 
 @kernel
 def text_to_decimal(call: KernelCall, texts: pa.Array) -> pa.Array:
-    """Read a decimal and round it half up; other text is an error."""
+    """Parse a decimal and round it half up; other text is an error."""
     step = Decimal(1).scaleb(-call.gives.scale)
 
     def read(text: str) -> Decimal | None:
@@ -137,7 +137,7 @@ def text_to_decimal(call: KernelCall, texts: pa.Array) -> pa.Array:
 
 @kernel
 def text_to_boolean(call: KernelCall, texts: pa.Array) -> pa.Array:
-    """Read a truth value; other text is an error."""
+    """Parse a boolean; other text is an error."""
 
     def read(text: str) -> bool | None:
         word = text.strip(_BLANK).lower()

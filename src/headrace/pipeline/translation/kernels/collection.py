@@ -1,4 +1,4 @@
-"""Arrays, maps and structs. Elements hold no floats, so that equality is Python's."""
+"""Kernels for arrays, maps and structs. Elements hold no floats, so equality is Python's."""
 
 from typing import Any
 
@@ -10,31 +10,31 @@ from headrace.pipeline.translation.kernels.row import by_distinct, plain_values,
 
 
 class SparkIndexError(IndexError):
-    """What Spark raises in ANSI mode for an element that is not there."""
+    """Spark's ANSI error for an element that does not exist."""
 
 
 @kernel
 def array(call: KernelCall, *columns: pa.Array) -> pa.Array:
-    """Make an array of values."""
+    """Make an array from values."""
     rows = [list(row) for row in zip(*map(plain_values, columns), strict=True)]
     return pa.array(rows, call.gives)
 
 
 @kernel
 def empty(call: KernelCall, rows: pa.Array) -> pa.Array:
-    """Give empty arrays or maps."""
+    """Return empty arrays or maps."""
     return pa.array([[]] * len(rows), call.gives)
 
 
 @kernel
 def struct(call: KernelCall, *columns: pa.Array) -> pa.Array:
-    """Make a struct of values."""
+    """Make a struct from values."""
     return pa.StructArray.from_arrays(list(columns), fields=list(call.gives))
 
 
 @kernel
 def field(call: KernelCall, structs: pa.Array) -> pa.Array:
-    """Take a field of a struct; null if the struct is."""
+    """Return a field of a struct; null if the struct is null."""
     return pc.struct_field(structs, [int(call.parameters[0])])
 
 
@@ -48,7 +48,7 @@ def size(call: KernelCall, values: pa.Array) -> pa.Array:
 
 @kernel
 def element_at(call: KernelCall, arrays: pa.Array, places: pa.Array) -> pa.Array:
-    """Take the element at a place, from 1, or from the end; a place that is not there fails."""
+    """Return the element at a position, from 1 or from the end; a missing one is an error."""
     soft = bool(call.parameters)
 
     def element(values: list[Any], place: int) -> Any:
@@ -65,7 +65,7 @@ def element_at(call: KernelCall, arrays: pa.Array, places: pa.Array) -> pa.Array
 
 @kernel
 def element(call: KernelCall, arrays: pa.Array, places: pa.Array) -> pa.Array:
-    """Take the element at a place, from 0; a place that is not there fails."""
+    """Return the element at a position, from 0; a missing one is an error."""
     soft = bool(call.parameters)
 
     def taken(values: list[Any], place: int) -> Any:
@@ -80,38 +80,38 @@ def element(call: KernelCall, arrays: pa.Array, places: pa.Array) -> pa.Array:
 
 @kernel
 def map_value(call: KernelCall, maps: pa.Array, keys: pa.Array) -> pa.Array:
-    """Take the value under a key; null if there is none."""
+    """Return the value of a key; null if there is none."""
     return by_distinct(lambda entries, key: dict(entries).get(key), call.gives, maps, keys)
 
 
 @kernel
 def map_has(call: KernelCall, maps: pa.Array, keys: pa.Array) -> pa.Array:
-    """Whether a map has a key."""
+    """Return whether a map has a key."""
     return by_distinct(lambda entries, key: key in dict(entries), call.gives, maps, keys)
 
 
 @kernel
 def map_keys(call: KernelCall, maps: pa.Array) -> pa.Array:
-    """List the keys."""
+    """Return the keys."""
     return by_distinct(lambda entries: [key for key, _ in entries], call.gives, maps)
 
 
 @kernel
 def map_values(call: KernelCall, maps: pa.Array) -> pa.Array:
-    """List the values."""
+    """Return the values."""
     return by_distinct(lambda entries: [value for _, value in entries], call.gives, maps)
 
 
 @kernel
 def map_of(call: KernelCall, *columns: pa.Array) -> pa.Array:
-    """Make a map of keys and values that alternate; a key that is null or comes twice fails."""
+    """Make a map from alternating keys and values; a null or duplicate key is an error."""
     rows = zip(*map(plain_values, columns), strict=True)
     return pa.array([_entries(row[::2], row[1::2]) for row in rows], call.gives)
 
 
 @kernel
 def map_from_arrays(call: KernelCall, keys: pa.Array, values: pa.Array) -> pa.Array:
-    """Make a map of an array of keys and one of values."""
+    """Make a map from an array of keys and one of values."""
 
     def made(some_keys: list[Any], some_values: list[Any]) -> list[tuple[Any, Any]]:
         if len(some_keys) != len(some_values):
@@ -123,7 +123,7 @@ def map_from_arrays(call: KernelCall, keys: pa.Array, values: pa.Array) -> pa.Ar
 
 @kernel
 def map_concat(call: KernelCall, *maps: pa.Array) -> pa.Array:
-    """Unite maps; a key that comes twice fails."""
+    """Concatenate maps; a duplicate key is an error."""
 
     def united(*entries: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
         flat = [entry for part in entries for entry in part]
@@ -143,7 +143,7 @@ def _entries(keys: Any, values: Any) -> list[tuple[Any, Any]]:
 
 @kernel
 def text_to_map(call: KernelCall, texts: pa.Array) -> pa.Array:
-    """Split a text into entries and these into key and value."""
+    """Split a string into entries, and these into key and value."""
     between, within = call.parameters
 
     def read(text: str) -> list[tuple[str, str | None]]:
@@ -155,7 +155,7 @@ def text_to_map(call: KernelCall, texts: pa.Array) -> pa.Array:
 
 @kernel
 def array_contains(call: KernelCall, arrays: pa.Array, values: pa.Array) -> pa.Array:
-    """Whether an array has a value; null if it has not but has a null."""
+    """Return whether an array has a value; null if it does not but has a null."""
 
     def has(elements: list[Any], value: Any) -> bool | None:
         if value in elements:
@@ -167,7 +167,7 @@ def array_contains(call: KernelCall, arrays: pa.Array, values: pa.Array) -> pa.A
 
 @kernel
 def array_position(call: KernelCall, arrays: pa.Array, values: pa.Array) -> pa.Array:
-    """Give the first place of a value, from 1; 0 if it is not there."""
+    """Return the first position of a value, from 1; 0 if it is missing."""
     return by_distinct(
         lambda elements, value: elements.index(value) + 1 if value in elements else 0,
         call.gives,
@@ -204,13 +204,13 @@ def array_distinct(call: KernelCall, arrays: pa.Array) -> pa.Array:
 
 @kernel
 def array_union(call: KernelCall, left: pa.Array, right: pa.Array) -> pa.Array:
-    """Unite arrays, each element once."""
+    """Return the union of arrays, each element once."""
     return by_distinct(lambda a, b: _first_of_each(a + b), call.gives, left, right)
 
 
 @kernel
 def array_intersect(call: KernelCall, left: pa.Array, right: pa.Array) -> pa.Array:
-    """Keep what both arrays have, each element once."""
+    """Return the elements that both arrays have, each once."""
     return by_distinct(
         lambda a, b: _first_of_each([e for e in a if e in b]), call.gives, left, right
     )
@@ -218,7 +218,7 @@ def array_intersect(call: KernelCall, left: pa.Array, right: pa.Array) -> pa.Arr
 
 @kernel
 def array_except(call: KernelCall, left: pa.Array, right: pa.Array) -> pa.Array:
-    """Keep what only the first array has, each element once."""
+    """Return the elements that only the first array has, each once."""
     return by_distinct(
         lambda a, b: _first_of_each([e for e in a if e not in b]), call.gives, left, right
     )
@@ -226,7 +226,7 @@ def array_except(call: KernelCall, left: pa.Array, right: pa.Array) -> pa.Array:
 
 @kernel
 def arrays_overlap(call: KernelCall, left: pa.Array, right: pa.Array) -> pa.Array:
-    """Whether arrays share a value; null if they do not and a null might be one."""
+    """Return whether arrays share a value; null if they do not, but a null might match."""
 
     def overlap(a: list[Any], b: list[Any]) -> bool | None:
         if any(e is not None and e in b for e in a):
@@ -238,19 +238,19 @@ def arrays_overlap(call: KernelCall, left: pa.Array, right: pa.Array) -> pa.Arra
 
 @kernel
 def array_compact(call: KernelCall, arrays: pa.Array) -> pa.Array:
-    """Leave the nulls out."""
+    """Remove nulls."""
     return by_distinct(lambda elements: [e for e in elements if e is not None], call.gives, arrays)
 
 
 @kernel
 def array_reverse(call: KernelCall, arrays: pa.Array) -> pa.Array:
-    """Turn the order round."""
+    """Reverse the order."""
     return by_distinct(lambda elements: elements[::-1], call.gives, arrays)
 
 
 @kernel
 def array_concat(call: KernelCall, *arrays: pa.Array) -> pa.Array:
-    """Join arrays; null if one is."""
+    """Concatenate arrays; null if one is null."""
     return by_distinct(
         lambda *parts: [element for part in parts for element in part], call.gives, *arrays
     )
@@ -258,7 +258,7 @@ def array_concat(call: KernelCall, *arrays: pa.Array) -> pa.Array:
 
 @kernel
 def array_append(call: KernelCall, arrays: pa.Array, values: pa.Array) -> pa.Array:
-    """Add an element at the end; null stays null."""
+    """Append an element; a null array stays null."""
     appended = by_distinct(
         lambda elements, value: None if elements is None else [*elements, value],
         call.gives,
@@ -271,7 +271,7 @@ def array_append(call: KernelCall, arrays: pa.Array, values: pa.Array) -> pa.Arr
 
 @kernel
 def array_prepend(call: KernelCall, arrays: pa.Array, values: pa.Array) -> pa.Array:
-    """Add an element in front; null stays null."""
+    """Prepend an element; a null array stays null."""
     return by_distinct(
         lambda elements, value: None if elements is None else [value, *elements],
         call.gives,
@@ -283,7 +283,7 @@ def array_prepend(call: KernelCall, arrays: pa.Array, values: pa.Array) -> pa.Ar
 
 @kernel
 def array_repeat(call: KernelCall, values: pa.Array, counts: pa.Array) -> pa.Array:
-    """Repeat a value; null only if the count is."""
+    """Repeat a value; null only if the count is null."""
     return by_distinct(
         lambda value, count: None if count is None else [value] * max(count, 0),
         call.gives,
@@ -295,7 +295,7 @@ def array_repeat(call: KernelCall, values: pa.Array, counts: pa.Array) -> pa.Arr
 
 @kernel
 def array_flatten(call: KernelCall, arrays: pa.Array) -> pa.Array:
-    """Join the arrays in an array; null if one of them is."""
+    """Concatenate the arrays in an array; null if one of them is null."""
     return by_distinct(
         lambda parts: None if None in parts else [e for part in parts for e in part],
         call.gives,
@@ -307,7 +307,7 @@ def array_flatten(call: KernelCall, arrays: pa.Array) -> pa.Array:
 def array_slice(
     call: KernelCall, arrays: pa.Array, starts: pa.Array, lengths: pa.Array
 ) -> pa.Array:
-    """Cut a part out, from 1 or from the end."""
+    """Return a slice, from 1 or from the end."""
 
     def cut(elements: list[Any], start: int, length: int) -> list[Any]:
         if start == 0 or length < 0:
@@ -320,7 +320,7 @@ def array_slice(
 
 @kernel
 def array_extreme(call: KernelCall, arrays: pa.Array) -> pa.Array:
-    """Take the least or the greatest element, nulls aside."""
+    """Return the least or the greatest element, ignoring nulls."""
     pick = {"least": min, "greatest": max}[call.parameters[0]]
 
     def extreme(elements: list[Any]) -> Any:
@@ -332,7 +332,7 @@ def array_extreme(call: KernelCall, arrays: pa.Array) -> pa.Array:
 
 @kernel
 def array_sort(call: KernelCall, arrays: pa.Array) -> pa.Array:
-    """Sort elements; the parameters say up or down, and where nulls go."""
+    """Sort elements; the parameters say the direction, and where nulls are placed."""
     down, nulls_first = call.parameters[0] == "down", call.parameters[1] == "first"
 
     def ordered(elements: list[Any]) -> list[Any]:
@@ -347,7 +347,7 @@ def array_sort(call: KernelCall, arrays: pa.Array) -> pa.Array:
 def array_join(
     call: KernelCall, arrays: pa.Array, separators: pa.Array, *instead: pa.Array
 ) -> pa.Array:
-    """Join texts; nulls are left out, or have a text put in their place."""
+    """Join strings; nulls are skipped or replaced by a string."""
 
     def joined(elements: list[str | None], separator: str, null: str | None = None) -> str:
         texts = (null if element is None else element for element in elements)
@@ -360,7 +360,7 @@ def array_join(
 def array_insert(
     call: KernelCall, arrays: pa.Array, places: pa.Array, values: pa.Array
 ) -> pa.Array:
-    """Insert an element at a place, from 1 or from the end; gaps are filled with nulls."""
+    """Insert an element at a position, from 1 or from the end; gaps are filled with nulls."""
 
     def inserted(elements: list[Any] | None, place: int | None, value: Any) -> list[Any] | None:
         if elements is None or place is None:
@@ -382,7 +382,7 @@ def array_insert(
 def integer_sequence(
     call: KernelCall, starts: pa.Array, stops: pa.Array, *steps: pa.Array
 ) -> pa.Array:
-    """Count from a number to another, both included."""
+    """Return the integers from one number to another, both included."""
 
     def counted(start: int, stop: int, step: int | None = None) -> list[int]:
         by = (1 if stop >= start else -1) if step is None else step

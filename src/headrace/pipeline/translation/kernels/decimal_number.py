@@ -1,4 +1,4 @@
-"""Decimals: arithmetic and rounding to the precision and scale that Spark gives a result."""
+"""Kernels for decimals: arithmetic and rounding to the precision and scale of Spark's results."""
 
 from decimal import ROUND_HALF_UP, Context, Decimal
 
@@ -73,7 +73,7 @@ def _fit(value: Decimal, scale: int, kind: pa.DataType) -> Decimal:
 
 @kernel
 def decimal_to_double(_: KernelCall, values: pa.Array) -> pa.Array:
-    """Give the double nearest to a decimal."""
+    """Return the double nearest to a decimal."""
     return pc.cast(pc.cast(values, pa.string()), pa.float64())
 
 
@@ -93,7 +93,7 @@ def decimal_round(call: KernelCall, values: pa.Array) -> pa.Array:
 
 @kernel
 def in_range(call: KernelCall, values: pa.Array) -> pa.Array:
-    """Pass decimals on, if none has more digits than its type."""
+    """Return decimals unchanged; one with more digits than its type is an error."""
     bounds = pc.min_max(values)
     limit = 10**call.gives.precision
     for bound in (bounds["min"].as_py(), bounds["max"].as_py()):
@@ -104,7 +104,7 @@ def in_range(call: KernelCall, values: pa.Array) -> pa.Array:
 
 @kernel
 def decimal_remainder(call: KernelCall, left: pa.Array, right: pa.Array) -> pa.Array:
-    """Give the remainder of decimals with the sign of the dividend."""
+    """Return the remainder of decimals, with the sign of the dividend."""
     right = where_valid(right, left)
     if pc.any(pc.equal(right, pa.scalar(Decimal(0), right.type))).as_py():
         raise SparkArithmeticError("division by zero")

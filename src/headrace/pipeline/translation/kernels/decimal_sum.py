@@ -1,7 +1,7 @@
-"""Sums of decimals of up to 38 digits, which overflow on the way or at the end as on Spark.
+"""Kernels for sums of decimals of up to 38 digits, which overflow exactly where Spark's do.
 
-Over a group Spark checks the sum after each row. Over all rows, and over a window, it checks the
-result only: there the upper and lower halves of the 128 bits are added up apart.
+Over a group, Spark checks the sum after each row. Over all rows, and over a window, it checks only
+the result: there the upper and lower halves of the 128 bits are summed separately.
 """
 
 from decimal import Context, Decimal
@@ -17,21 +17,21 @@ _WIDE = Context(prec=120)
 
 
 def _halves(values: pa.Array) -> Any:
-    """The lower and the upper 64 bits of each value."""
+    """Return the lower and the upper 64 bits of each value."""
     data = np.frombuffer(values.buffers()[1], np.uint64).reshape(-1, 2)
     return data[values.offset : values.offset + len(values)]
 
 
 @kernel
 def upper_half(call: KernelCall, values: pa.Array) -> pa.Array:
-    """Take the upper 64 bits of decimals, as whole numbers with a sign."""
+    """Return the upper 64 bits of decimals, as signed integers."""
     upper = np.ascontiguousarray(_halves(values)[:, 1]).view(np.int64)
     return pa.array(upper, mask=~_valid(values)).cast(call.gives)
 
 
 @kernel
 def lower_half(call: KernelCall, values: pa.Array) -> pa.Array:
-    """Take the lower 64 bits of decimals, as whole numbers without a sign."""
+    """Return the lower 64 bits of decimals, as unsigned integers."""
     lower = np.ascontiguousarray(_halves(values)[:, 0])
     return pa.array(lower, mask=~_valid(values)).cast(call.gives)
 
@@ -42,7 +42,7 @@ def _valid(values: pa.Array) -> Any:
 
 @kernel
 def joined_halves(call: KernelCall, upper: pa.Array, lower: pa.Array) -> pa.Array:
-    """Put sums of halves together; a sum of too many digits is an error."""
+    """Combine sums of halves; a sum with too many digits is an error."""
     totals: list[Decimal | None] = []
     for high, low in zip(upper.to_pylist(), lower.to_pylist(), strict=True):
         total = None if high is None else (int(high) << 64) + int(low)
@@ -58,7 +58,7 @@ def _checked(unscaled: int, kind: pa.DataType) -> Decimal:
 
 @row_ordered_kernel
 def stepwise_sum(call: KernelCall, rows: pa.Array) -> pa.Array:
-    """Add up the decimals of each group; too many digits after any of them are an error."""
+    """Sum the decimals of each group; too many digits after any of them are an error."""
     totals: list[Decimal | None] = []
     for group in rows.to_pylist():
         total: int | None = None

@@ -1,7 +1,7 @@
-"""Sums of doubles in the order of the rows, as a task of Spark's adds them.
+"""Kernel for sums of doubles in row order, as one Spark task adds them.
 
-The sum of doubles depends on the order in which they are added; a sum in lanes, as processors
-like it, is another one.
+The sum of doubles depends on the order of addition; a vectorized sum in lanes returns another
+result.
 """
 
 from typing import Any
@@ -14,7 +14,7 @@ from headrace.pipeline.translation.kernels.ragged import Ragged
 
 
 def _groups(rows: pa.Array) -> list[Any]:
-    """The doubles of each group, without nulls, in their order."""
+    """Return the doubles of each group, without nulls, in order."""
     shape = Ragged(rows)
     values = shape.flat(rows.values)
     there = values.is_valid().to_numpy(zero_copy_only=False)
@@ -24,7 +24,7 @@ def _groups(rows: pa.Array) -> list[Any]:
 
 @row_ordered_kernel
 def double_sum(call: KernelCall, rows: pa.Array) -> pa.Array:
-    """Add doubles up one by one, or average them; null if there are none."""
+    """Sum doubles one by one, or average them; null if there are none."""
     average = bool(call.parameters)
     results: list[float | None] = []
     with np.errstate(all="ignore"):
@@ -32,6 +32,6 @@ def double_sum(call: KernelCall, rows: pa.Array) -> pa.Array:
             if not len(group):
                 results.append(None)
                 continue
-            total = float(np.cumsum(group)[-1])  # it adds one by one; `sum` does not
+            total = float(np.cumsum(group)[-1])  # `cumsum` adds one by one; `sum` does not
             results.append(total / len(group) if average else total)
     return pa.array(results, call.gives)

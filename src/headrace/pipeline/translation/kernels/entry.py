@@ -1,4 +1,4 @@
-"""Arrays of structs: zipped arrays, and the entries of maps."""
+"""Kernels for arrays of structs: zipped arrays, and the entries of maps."""
 
 import numpy as np
 import pyarrow as pa
@@ -9,7 +9,7 @@ from headrace.pipeline.translation.kernels.ragged import Ragged, arrays_of, chec
 
 @kernel
 def arrays_zip(call: KernelCall, *columns: pa.Array) -> pa.Array:
-    """Make structs of the elements at the same place; shorter arrays end in nulls."""
+    """Make structs from the elements at the same position; shorter arrays are padded with nulls."""
     shapes = [Ragged(column) for column in columns]
     valid = np.logical_and.reduce([shape.valid for shape in shapes])
     lengths = np.where(valid, np.maximum.reduce([shape.lengths for shape in shapes]), 0)
@@ -27,7 +27,7 @@ def arrays_zip(call: KernelCall, *columns: pa.Array) -> pa.Array:
 
 @kernel
 def map_entries(call: KernelCall, maps: pa.Array) -> pa.Array:
-    """List the entries as structs."""
+    """Return the entries as structs."""
     shape = Ragged(maps)
     parts = [shape.flat(maps.keys), shape.flat(maps.items)]
     structs = pa.StructArray.from_arrays(parts, fields=list(call.gives.value_type))
@@ -36,7 +36,7 @@ def map_entries(call: KernelCall, maps: pa.Array) -> pa.Array:
 
 @kernel
 def map_from_entries(call: KernelCall, rows: pa.Array) -> pa.Array:
-    """Make a map of structs of two fields; null if one of them is null."""
+    """Make a map from structs of two fields; null if one of them is null."""
     shape = Ragged(rows)
     structs = shape.flat(rows.values)
     absent = structs.is_null().to_numpy(zero_copy_only=False)

@@ -1,4 +1,4 @@
-"""Aggregates that see all values of a group at once, as an array; no array means no values."""
+"""Kernels for aggregates over all values of a group, as an array; no array means no values."""
 
 from collections import Counter
 from typing import Any
@@ -15,19 +15,19 @@ _BITMAP_BYTES = 4096
 
 
 def _groups(rows: pa.Array) -> list[list[Any]]:
-    """The values of each group, without nulls."""
+    """Return the values of each group, without nulls."""
     plain = plain_values(rows)
     return [[value for value in group or () if value is not None] for group in plain]
 
 
 def _sorted(values: list[Any]) -> list[Any]:
-    """Values in Spark's order: NaN is the greatest."""
+    """Sort values in Spark's order: NaN is the greatest."""
     return sorted(values, key=lambda value: (value != value, 0 if value != value else value))  # noqa: PLR0124
 
 
 @kernel
 def percentile(call: KernelCall, rows: pa.Array, shares: pa.Array) -> pa.Array:
-    """Interpolate between the two values around a share of the way through the sorted values."""
+    """Return percentiles of the sorted values, interpolated or not as the parameter says."""
     find = _between if call.parameters[0] == "continuous" else _at
     results: list[Any] = []
     for group, share in zip(map(_sorted, _groups(rows)), shares.to_pylist(), strict=True):
@@ -56,7 +56,7 @@ def _at(values: list[Any], share: float) -> float:
 
 @kernel
 def mode(call: KernelCall, rows: pa.Array) -> pa.Array:
-    """The most frequent value; of several the greatest or the least, as the parameter says."""
+    """Return the most frequent value; the parameter says which one of ties."""
     pick = max if call.parameters[0] == "greatest" else min
     results: list[Any] = []
     for group in _groups(rows):
@@ -69,7 +69,7 @@ def mode(call: KernelCall, rows: pa.Array) -> pa.Array:
 
 @row_ordered_kernel
 def first_of(call: KernelCall, rows: pa.Array) -> pa.Array:
-    """Take the first element of each array, or the first that is not null."""
+    """Return the first element of each array, or the first that is not null."""
     shape = Ragged(rows)
     values = shape.flat(rows.values)
     places = np.arange(len(values))
@@ -83,7 +83,7 @@ def first_of(call: KernelCall, rows: pa.Array) -> pa.Array:
 
 @row_ordered_kernel
 def extreme_by(call: KernelCall, rows: pa.Array) -> pa.Array:
-    """Of pairs, the first part of the last one with the greatest or least second part."""
+    """Return the first part of the last pair with the greatest or least second part."""
     results: list[Any] = []
     for group in _groups(rows):
         pairs = [(pair["c1"], pair["c0"]) for pair in group if pair["c1"] is not None]
@@ -96,7 +96,7 @@ def extreme_by(call: KernelCall, rows: pa.Array) -> pa.Array:
 
 @kernel
 def collected(call: KernelCall, rows: pa.Array) -> pa.Array:
-    """All values that are there, or each once; of none an empty array."""
+    """Return all values that are not null, or each once; an empty array if there are none."""
     groups = _groups(rows)
     if call.parameters:
         groups = [list(dict.fromkeys(group)) for group in groups]
@@ -105,7 +105,7 @@ def collected(call: KernelCall, rows: pa.Array) -> pa.Array:
 
 @kernel
 def joined_texts(call: KernelCall, rows: pa.Array) -> pa.Array:
-    """Join sorted texts by a separator; null if there is none."""
+    """Join sorted strings with a separator; null if there are none."""
     separator, direction = call.parameters
     groups = [sorted(g, key=str.encode, reverse=direction == "down") for g in _groups(rows)]
     return pa.array([separator.join(g) if g else None for g in groups], call.gives)
@@ -113,7 +113,7 @@ def joined_texts(call: KernelCall, rows: pa.Array) -> pa.Array:
 
 @kernel
 def bitmap_of(call: KernelCall, rows: pa.Array) -> pa.Array:
-    """Set the bits at given places in a bitmap."""
+    """Set the bits at given positions in a bitmap."""
     results = []
     for group in _groups(rows):
         bits = 0
@@ -127,7 +127,7 @@ def bitmap_of(call: KernelCall, rows: pa.Array) -> pa.Array:
 
 @kernel
 def bitmap_merge(call: KernelCall, rows: pa.Array) -> pa.Array:
-    """Unite or intersect bitmaps; the parameter says which."""
+    """Return the union or intersection of bitmaps; the parameter says which."""
     unite = call.parameters[0] == "or"
     full = (1 << 8 * _BITMAP_BYTES) - 1
     results = []

@@ -1,4 +1,4 @@
-"""Generators: for each row an array of structs, which the engine then makes rows of."""
+"""Kernels for generators: an array of structs per row, which the engine turns into rows."""
 
 from typing import Any
 
@@ -10,14 +10,14 @@ from headrace.pipeline.translation.kernels.ragged import Ragged, arrays_of
 
 
 class NotToBeRunError(RuntimeError):
-    """A plan that only tells what a query reads was run."""
+    """A plan that only shows what a query reads was run."""
 
 
 @kernel
 def exploded(call: KernelCall, rows: pa.Array) -> pa.Array:
-    """Give the elements of an array, the fields of its structs, or the entries of a map.
+    """Return the elements of an array, the fields of its structs, or the entries of a map.
 
-    The parameters ask for the place of each, or for a row of nulls where there would be none.
+    The parameters ask for the position of each, or for a row of nulls where there would be none.
     """
     shape = Ragged(rows)
     if pa.types.is_map(rows.type):
@@ -50,7 +50,7 @@ def _rows(call: KernelCall, parts: list[pa.Array], lengths: Any) -> pa.Array:
 
 @kernel
 def stacked(call: KernelCall, *columns: pa.Array) -> pa.Array:
-    """Split values into rows of one length; the last row ends in nulls."""
+    """Split values into rows of one length; the last row is padded with nulls."""
     count, width = int(call.parameters[0]), call.gives.value_type.num_fields
     size = len(columns[0])
     parts = []
@@ -69,7 +69,7 @@ def stacked(call: KernelCall, *columns: pa.Array) -> pa.Array:
 
 @kernel
 def counted(call: KernelCall, rows: pa.Array) -> pa.Array:
-    """Count from a number to another one, which is not included."""
+    """Return the integers from one number to another, which is excluded."""
     numbers = np.arange(*map(int, call.parameters), dtype=np.int64)
     values = pa.array(np.tile(numbers, len(rows)), pa.int64())
     return _rows(call, [values], np.full(len(rows), len(numbers)))
@@ -77,5 +77,5 @@ def counted(call: KernelCall, rows: pa.Array) -> pa.Array:
 
 @kernel
 def one_of(_: KernelCall, rows: pa.Array) -> pa.Array:
-    """Stand for a generator in a plan that is not run: Substrait has no word for generators."""
+    """Represent a generator in a plan that is not run: Substrait cannot express generators."""
     raise NotToBeRunError(f"{len(rows)} rows of a generator were asked of a plan that has none")

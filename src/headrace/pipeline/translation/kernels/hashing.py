@@ -1,4 +1,4 @@
-"""Spark's hashes of rows: Murmur3 in 32 bits and XXH64, folded over the columns."""
+"""Kernels for Spark's row hashes: 32-bit Murmur3 and XXH64, folded over the columns."""
 
 import struct
 from collections.abc import Callable
@@ -42,7 +42,7 @@ def _folded(hashed: Hash, bits: int, call: KernelCall, arrays: tuple[pa.Array, .
 
 
 def _plain(array: pa.Array) -> pa.Array:
-    """Dates and times as numbers: Python's own end at 9999."""
+    """Return dates and times as numbers: Python's own end at 9999."""
     if pa.types.is_date(array.type):
         return array.cast(pa.int32())
     return array.cast(pa.int64()) if pa.types.is_timestamp(array.type) else array
@@ -93,7 +93,7 @@ def _murmur(data: bytes, seed: int) -> int:
     state = seed
     for (word,) in struct.iter_unpack("<I", data[:whole]):
         state = mix(state, word)
-    for byte in data[whole:]:  # Spark mixes each byte of the rest as a signed word
+    for byte in data[whole:]:  # Spark mixes each remaining byte as a signed word
         state = mix(state, (byte - 256 if byte > 127 else byte) & _M32)  # noqa: PLR2004
     state ^= len(data)
     state = (state ^ state >> 16) * 0x85EBCA6B & _M32

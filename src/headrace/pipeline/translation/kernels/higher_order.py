@@ -1,7 +1,7 @@
-"""Functions that take lambdas: the body is evaluated once over the elements of all rows.
+"""Kernels for functions with lambdas: the body is evaluated once over the elements of all rows.
 
-The first parameter of each kernel is the body. Columns that the body takes from outside are the
-last arguments; their values are repeated for each element.
+The first parameter of each kernel is the body. The columns that the body captures are the last
+arguments; their values are repeated for each element.
 """
 
 from typing import Any
@@ -15,17 +15,17 @@ from headrace.pipeline.translation.kernels.body import evaluate
 from headrace.pipeline.translation.kernels.ragged import Ragged, arrays_of, check_keys, maps_of
 
 _MOST_INSERTED = 31
-"""Java sorts more elements than these in several runs."""
+"""Java sorts longer arrays in several runs."""
 
 
 class SparkOrderError(ValueError):
-    """Spark's answer depends on the order in which it meets the values."""
+    """Spark's result depends on the order in which it reads the values."""
 
 
 def _over_elements(
     call: KernelCall, rows: pa.Array, captured: tuple[pa.Array, ...], gives: pa.DataType
 ) -> tuple[Ragged, pa.Array, pa.Array]:
-    """The shape of the arrays, their elements, and the body over these and their places."""
+    """Return the shape of the arrays, their elements, and the body over elements and positions."""
     shape = Ragged(rows)
     values = shape.flat(rows.values)
     places = pa.array(shape.positions, pa.int32())
@@ -35,14 +35,14 @@ def _over_elements(
 
 @kernel
 def transform(call: KernelCall, rows: pa.Array, *captured: pa.Array) -> pa.Array:
-    """Give the body of each element."""
+    """Apply the body to each element."""
     shape, _, results = _over_elements(call, rows, captured, call.gives.value_type)
     return shape.arrays(results, call.gives)
 
 
 @kernel
 def filter_array(call: KernelCall, rows: pa.Array, *captured: pa.Array) -> pa.Array:
-    """Keep the elements whose body is true."""
+    """Keep the elements for which the body is true."""
     shape, values, results = _over_elements(call, rows, captured, pa.bool_())
     keep = _true(results)
     return arrays_of(values.filter(pa.array(keep)), shape.kept(keep), shape.valid, call.gives)
@@ -50,7 +50,7 @@ def filter_array(call: KernelCall, rows: pa.Array, *captured: pa.Array) -> pa.Ar
 
 @kernel
 def exists(call: KernelCall, rows: pa.Array, *captured: pa.Array) -> pa.Array:
-    """Whether the body is true of an element; null if it is not, but null of one."""
+    """Return whether the body is true for an element; null if not, but null for one."""
     shape, _, results = _over_elements(call, rows, captured, pa.bool_())
     found = shape.kept(_true(results)) > 0
     unknown = shape.kept(results.is_null().to_numpy(zero_copy_only=False)) > 0
@@ -59,7 +59,7 @@ def exists(call: KernelCall, rows: pa.Array, *captured: pa.Array) -> pa.Array:
 
 @kernel
 def forall(call: KernelCall, rows: pa.Array, *captured: pa.Array) -> pa.Array:
-    """Whether the body is true of all elements; null if it is false of none, but null of one."""
+    """Return whether the body is true for all elements; null if never false, but once null."""
     shape, _, results = _over_elements(call, rows, captured, pa.bool_())
     refuted = shape.kept(_true(pc.invert(results))) > 0
     unknown = shape.kept(results.is_null().to_numpy(zero_copy_only=False)) > 0
@@ -72,13 +72,13 @@ def _true(results: pa.Array) -> Any:
 
 @kernel
 def apply(call: KernelCall, values: pa.Array, *captured: pa.Array) -> pa.Array:
-    """Give the body of a value."""
+    """Apply the body to a value."""
     return evaluate(call.parameters[0], (values,), captured, call.gives)
 
 
 @kernel
 def fold(call: KernelCall, rows: pa.Array, start: pa.Array, *captured: pa.Array) -> pa.Array:
-    """Start from a value and take in one element after the other: all rows at once."""
+    """Fold the elements into a start value, one element of all rows at a time."""
     shape = Ragged(rows)
     values = shape.flat(rows.values)
     starts = np.cumsum(shape.lengths) - shape.lengths
@@ -102,7 +102,7 @@ def _null_where(values: pa.Array, absent: Any) -> pa.Array:
 
 @kernel
 def zip_with(call: KernelCall, left: pa.Array, right: pa.Array, *captured: pa.Array) -> pa.Array:
-    """Give the body of the elements at the same place; the shorter array ends in nulls."""
+    """Apply the body to elements at the same position; the shorter array is padded with nulls."""
     sides = Ragged(left), Ragged(right)
     valid = sides[0].valid & sides[1].valid
     lengths = np.where(valid, np.maximum(sides[0].lengths, sides[1].lengths), 0)
@@ -121,7 +121,7 @@ def zip_with(call: KernelCall, left: pa.Array, right: pa.Array, *captured: pa.Ar
 
 @kernel
 def array_sort_by(call: KernelCall, rows: pa.Array, *captured: pa.Array) -> pa.Array:
-    """Sort by a comparison, which must put the elements of each array into one order."""
+    """Sort by a comparison, which must order the elements of each array consistently."""
     shape = Ragged(rows)
     values = shape.flat(rows.values)
     counts = shape.lengths * shape.lengths
@@ -137,7 +137,7 @@ def array_sort_by(call: KernelCall, rows: pa.Array, *captured: pa.Array) -> pa.A
 
 
 def _orders(compared: pa.Array, lengths: Any) -> Any:
-    """By place in the sorted elements, the place before: each row's comparisons are a square."""
+    """Return the old position of each sorted element; each row's comparisons form a square."""
     absent = compared.is_null().to_numpy(zero_copy_only=False)
     signs = np.sign(compared.fill_null(0).to_numpy(zero_copy_only=False))
     orders, start, base = [np.array([], np.int64)], 0, 0
@@ -156,10 +156,10 @@ def _orders(compared: pa.Array, lengths: Any) -> Any:
 
 
 def _java_order(square: Any, missing: Any) -> Any:
-    """The order that Java's sort of few elements gives by comparisons that contradict each other.
+    """Return the order of Java's sort of short arrays for comparisons that contradict each other.
 
-    It takes the run at the beginning, turned if it goes down, and inserts the others one by one
-    where a search by halves puts them.
+    It takes the initial run, reversed if it descends, and inserts the other elements one by one by
+    binary search.
     """
     if len(square) > _MOST_INSERTED:
         raise SparkOrderError("the comparison does not put the elements into one order")
@@ -188,7 +188,7 @@ def _java_order(square: Any, missing: Any) -> Any:
 def _over_entries(
     call: KernelCall, maps: pa.Array, captured: tuple[pa.Array, ...], gives: pa.DataType
 ) -> tuple[Ragged, pa.Array, pa.Array, pa.Array]:
-    """The shape of the maps, their keys and values, and the body over these."""
+    """Return the shape of the maps, their keys and values, and the body over these."""
     shape = Ragged(maps)
     keys, items = shape.flat(maps.keys), shape.flat(maps.items)
     repeated = [shape.repeat(column) for column in captured]
@@ -197,14 +197,14 @@ def _over_entries(
 
 @kernel
 def transform_values(call: KernelCall, maps: pa.Array, *captured: pa.Array) -> pa.Array:
-    """Give the body of each entry as the new value."""
+    """Replace each value with the body applied to its entry."""
     shape, keys, _, results = _over_entries(call, maps, captured, call.gives.item_type)
     return maps_of(keys, results, shape.lengths, shape.valid, call.gives)
 
 
 @kernel
 def transform_keys(call: KernelCall, maps: pa.Array, *captured: pa.Array) -> pa.Array:
-    """Give the body of each entry as the new key; a key that is null or comes twice fails."""
+    """Replace each key with the body applied to its entry; a null or duplicate key is an error."""
     shape, _, items, results = _over_entries(call, maps, captured, call.gives.key_type)
     check_keys(shape.parents, results)
     return maps_of(results, items, shape.lengths, shape.valid, call.gives)
@@ -212,7 +212,7 @@ def transform_keys(call: KernelCall, maps: pa.Array, *captured: pa.Array) -> pa.
 
 @kernel
 def map_filter(call: KernelCall, maps: pa.Array, *captured: pa.Array) -> pa.Array:
-    """Keep the entries whose body is true."""
+    """Keep the entries for which the body is true."""
     shape, keys, items, results = _over_entries(call, maps, captured, pa.bool_())
     keep = _true(results)
     chosen = pa.array(keep)
@@ -224,14 +224,14 @@ def map_filter(call: KernelCall, maps: pa.Array, *captured: pa.Array) -> pa.Arra
 def map_zip_with(
     call: KernelCall, left: pa.Array, right: pa.Array, *captured: pa.Array
 ) -> pa.Array:
-    """Give the body of the values under the same key; a map that lacks a key has a null there."""
+    """Apply the body to the values of the same key; a map that lacks a key has a null there."""
     sides = Ragged(left), Ragged(right)
     valid = sides[0].valid & sides[1].valid
     keys = pa.concat_arrays([s.flat(m.keys) for s, m in zip(sides, (left, right), strict=True)])
     codes = keys.dictionary_encode().indices.to_numpy()
     parents = np.concatenate([side.parents for side in sides])
     there = valid[parents]
-    # Entries by row, then in the order in which their keys come first.
+    # Entries by row, then in the order of the first occurrence of their keys.
     found: dict[tuple[int, int], list[int]] = {}
     split = len(sides[0].parents)
     for place in np.flatnonzero(there).tolist():
@@ -250,5 +250,5 @@ def map_zip_with(
 
 
 def _taken(values: pa.Array, places: Any) -> pa.Array:
-    """Values by place; null where the place is negative."""
+    """Return values by position; null where the position is negative."""
     return values.take(pa.array(np.maximum(places, 0), pa.int64(), mask=places < 0))

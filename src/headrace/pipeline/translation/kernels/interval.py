@@ -1,4 +1,4 @@
-"""Intervals: months as INT, microseconds as BIGINT; and times that they move."""
+"""Kernels for intervals, in months as INT or microseconds as BIGINT, and for shifting times."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ _UNITS_US = {
     "DAY": _DAY_US, "HOUR": 3_600_000_000, "MINUTE": 60_000_000, "SECOND": 1_000_000,
 }  # fmt: skip
 _WITHIN = {"HOUR": _DAY_US, "MINUTE": 3_600_000_000, "SECOND": 60_000_000}
-"""By field, the microseconds of the field above."""
+"""The microseconds of the next larger field, by field."""
 
 
 def _numbers(values: pa.Array) -> Any:
@@ -24,7 +24,7 @@ def _numbers(values: pa.Array) -> Any:
 
 
 def _fitting(values: pa.Array, kind: pa.DataType) -> pa.Array:
-    """Numbers as a smaller type; an overflow is an error."""
+    """Cast numbers to a smaller type; an overflow is an error."""
     try:
         return values.cast(kind)
     except pa.ArrowInvalid as error:
@@ -32,35 +32,35 @@ def _fitting(values: pa.Array, kind: pa.DataType) -> pa.Array:
 
 
 def _micros_checked(days: Any, within: Any) -> pa.Array:
-    """Microseconds of days and of the time within them; an overflow is an error."""
+    """Return the microseconds of days and the time within them; an overflow is an error."""
     size = pa.scalar(_DAY_US, pa.int64())
-    # A day before the last one, so that the sum cannot overflow where the result does not.
+    # Start one day closer to zero, so that the sum overflows only where the result does.
     base = pc.multiply_checked(pa.array(days + (days < 0)), size)
     return pc.add_checked(base, pa.array(within - (days < 0) * _DAY_US))
 
 
 @kernel
 def interval_times(call: KernelCall, intervals: pa.Array, counts: pa.Array) -> pa.Array:
-    """Multiply an interval by a whole number; an overflow is an error."""
+    """Multiply an interval by an integer; an overflow is an error."""
     product = pc.multiply_checked(intervals.cast(pa.int64()), counts.cast(pa.int64()))
     return _fitting(product, call.gives)
 
 
 @kernel
 def interval_quotient(call: KernelCall, left: pa.Array, right: pa.Array) -> pa.Array:
-    """Divide two intervals, towards zero; by zero is an error."""
+    """Divide two intervals, towards zero; division by zero is an error."""
     return pc.divide_checked(left.cast(call.gives), right.cast(call.gives))
 
 
 @kernel
 def interval_sign(call: KernelCall, values: pa.Array) -> pa.Array:
-    """Give -1, 0 or 1."""
+    """Return -1, 0 or 1."""
     return pc.sign(values.cast(pa.int64())).cast(call.gives)
 
 
 @kernel
 def interval_field(call: KernelCall, values: pa.Array) -> pa.Array:
-    """Give a field of an interval; it has the sign of the interval."""
+    """Return a field of an interval, with the sign of the interval."""
     numbers, field = _numbers(values), call.parameters[0]
     if field == "YEAR":
         part = _quotient(numbers, 12)
@@ -76,19 +76,19 @@ def interval_field(call: KernelCall, values: pa.Array) -> pa.Array:
 
 
 def _quotient(numbers: Any, size: int) -> Any:
-    """Divide towards zero, also the least number there is."""
+    """Divide towards zero, also the least number."""
     return (numbers - np.fmod(numbers, size)) // size
 
 
 @kernel
 def days_to_interval(_: KernelCall, days: pa.Array) -> pa.Array:
-    """Give the interval of so many days."""
+    """Return the interval of a number of days."""
     return pc.multiply_checked(days.cast(pa.int64()), pa.scalar(_DAY_US, pa.int64()))
 
 
 @kernel
 def time_difference(_: KernelCall, left: pa.Array, right: pa.Array) -> pa.Array:
-    """Give the microseconds from the second time to the first."""
+    """Return the microseconds from the second time to the first."""
     return pc.subtract_checked(left.cast(pa.int64()), right.cast(pa.int64()))
 
 
@@ -110,33 +110,33 @@ def time_add_days(call: KernelCall, values: pa.Array, intervals: pa.Array) -> pa
 
 @kernel
 def time_shift(call: KernelCall, values: pa.Array, intervals: pa.Array) -> pa.Array:
-    """Add microseconds to a moment."""
+    """Add microseconds to an instant."""
     return pc.add_checked(values.cast(pa.int64()), intervals.cast(pa.int64())).cast(call.gives)
 
 
 @kernel
 def time_add_clock(call: KernelCall, values: pa.Array, intervals: pa.Array) -> pa.Array:
-    """Add what an interval has besides its whole days."""
+    """Add the part of an interval that is not whole days."""
     rest = where_valid(pa.array(np.fmod(_numbers(intervals), _DAY_US)), intervals)
     return pc.add_checked(values.cast(pa.int64()), rest).cast(call.gives)
 
 
 @kernel
 def interval_absolute(call: KernelCall, values: pa.Array) -> pa.Array:
-    """Give an interval without its sign; an overflow is an error."""
+    """Return the absolute value of an interval; an overflow is an error."""
     return pc.abs_checked(values).cast(call.gives)
 
 
 @kernel
 def make_months(call: KernelCall, years: pa.Array, months: pa.Array) -> pa.Array:
-    """Make an interval of years and months; an overflow is an error."""
+    """Make an interval from years and months; an overflow is an error."""
     whole = pc.multiply_checked(years.cast(pa.int64()), pa.scalar(12, pa.int64()))
     return _fitting(pc.add_checked(whole, months.cast(pa.int64())), call.gives)
 
 
 @kernel
 def make_micros(call: KernelCall, *parts: pa.Array) -> pa.Array:
-    """Make an interval of days, hours, minutes, and seconds with six digits after the point."""
+    """Make an interval from days, hours, minutes, and seconds with six decimal places."""
     total = unscaled(parts[3]).cast(pa.int64())
     for part, size in zip(parts, _UNITS_US.values(), strict=False):
         if part is not parts[3]:
@@ -149,7 +149,7 @@ def make_micros(call: KernelCall, *parts: pa.Array) -> pa.Array:
 def interval_bucket(
     call: KernelCall, values: pa.Array, low: pa.Array, high: pa.Array, counts: pa.Array
 ) -> pa.Array:
-    """Give the bucket of an equal-width histogram into which an interval falls."""
+    """Return the bucket of an equal-width histogram that an interval belongs to."""
     value, first, last = (_numbers(array).astype(np.float64) for array in (values, low, high))
     count = _numbers(counts)
     lower, upper = np.minimum(first, last), np.maximum(first, last)
@@ -170,7 +170,7 @@ def interval_bucket(
 
 @kernel
 def time_bucket(call: KernelCall, values: pa.Array, origins: pa.Array) -> pa.Array:
-    """Give the beginning of the bucket, of so many microseconds, in which a time is."""
+    """Return the start of a time's bucket; the parameter is its width in microseconds."""
     width = int(call.parameters[0])
     since = pc.subtract_checked(values.cast(pa.int64()), origins.cast(pa.int64()))
     within = pa.array(np.mod(_numbers(since), width))
@@ -180,7 +180,7 @@ def time_bucket(call: KernelCall, values: pa.Array, origins: pa.Array) -> pa.Arr
 
 @kernel
 def month_bucket(call: KernelCall, values: pa.Array, origins: pa.Array) -> pa.Array:
-    """Give the beginning of the bucket, of so many months, in which a time is."""
+    """Return the start of a time's bucket; the parameter is its width in months."""
     width = int(call.parameters[0])
     days, within = np.divmod(_numbers(values), _DAY_US)
     first, first_within = np.divmod(_numbers(origins), _DAY_US)
@@ -204,7 +204,7 @@ def units_from(call: KernelCall, left: pa.Array, right: pa.Array) -> pa.Array:
 
 @kernel
 def months_from(call: KernelCall, left: pa.Array, right: pa.Array) -> pa.Array:
-    """Count the whole months, or units of them, from the first local time to the second."""
+    """Count the whole months, or multiples of months, from the first local time to the second."""
     (first, first_clock), (last, last_clock) = (
         np.divmod(_numbers(side), _DAY_US) for side in (left, right)
     )

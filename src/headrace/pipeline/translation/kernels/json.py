@@ -1,4 +1,4 @@
-"""Functions of JSON: a value at a path, objects as structs, and values as JSON."""
+"""Kernels for JSON: the value at a path, objects as structs, and values as JSON."""
 
 import base64
 import json
@@ -47,7 +47,7 @@ def json_array_length(call: KernelCall, texts: pa.Array) -> pa.Array:
 
 @kernel
 def json_object_keys(call: KernelCall, texts: pa.Array) -> pa.Array:
-    """Give the names of the outermost object; null if there is none."""
+    """Return the names of the outermost object; null if there is none."""
     return _by_text(
         lambda v: [_SURROGATE.sub("?", n) for n, _ in v.pairs] if isinstance(v, Fields) else None,
         call,
@@ -57,7 +57,7 @@ def json_object_keys(call: KernelCall, texts: pa.Array) -> pa.Array:
 
 @kernel
 def json_value(call: KernelCall, texts: pa.Array) -> pa.Array:
-    """Give what stands at a path: a text as it is, all else as JSON."""
+    """Return the value at a path: a string as it is, everything else as JSON."""
     path = json.loads(call.parameters[0])
     return _by_text(lambda value: _at(value, path), call, texts)
 
@@ -73,7 +73,7 @@ def _at(value: Any, path: Path) -> str | None:
 
 
 def _follow(value: Any, path: Path) -> tuple[Any] | None:
-    """What stands at a path, in brackets; a null that a name leads to counts as missing."""
+    """Return the value at a path as a 1-tuple; a null that a name leads to counts as missing."""
     if not path:
         return (value,)
     step, *rest = path
@@ -90,7 +90,7 @@ def _follow(value: Any, path: Path) -> tuple[Any] | None:
 
 
 def _each(value: Any, before: Path, after: Path) -> str | None:
-    """What stands at a path in each element of an array; one alone loses its brackets."""
+    """Return the values at a path in each element of an array; a single one has no brackets."""
     outer = _follow(value, before)
     if outer is None or not isinstance(outer[0], list):
         return None
@@ -102,14 +102,14 @@ def _each(value: Any, before: Path, after: Path) -> str | None:
 
 
 def _checked(text: str) -> str:
-    """A text; one with half a letter of UTF-16 is null as a result."""
+    """Return a string; one with a lone surrogate becomes null in the result."""
     if _SURROGATE.search(text):
         raise NotJsonError
     return text
 
 
 def quoted(text: str, *, astral: str) -> str:
-    """A text in JSON; `astral` is `escape` or `keep`, for characters beyond the first plane."""
+    """Quote a string as JSON; `astral` is `escape` or `keep`, for characters beyond the BMP."""
     shown = ""
     for letter in text if astral == "escape" else _checked(text):
         if letter in _SHORT:
@@ -125,7 +125,7 @@ def quoted(text: str, *, astral: str) -> str:
 
 
 def written(value: Any, *, astral: str) -> str:
-    """A value that was read, written again without blanks."""
+    """Write a parsed value again without blanks."""
     match value:
         case None:
             return "null"
@@ -145,7 +145,7 @@ def written(value: Any, *, astral: str) -> str:
 
 @partial_kernel
 def json_read(call: KernelCall, texts: pa.Array) -> pa.Array:
-    """Read an object into a struct: what is missing, or of another type, is null."""
+    """Parse an object into a struct: a missing value, or one of another type, is null."""
     names = [field.name for field in call.gives]
 
     def read(text: str) -> dict[str, Any] | None:
@@ -204,13 +204,13 @@ def _converted(value: Any, kind: pa.DataType) -> Any:
 
 @kernel
 def json_write(call: KernelCall, values: pa.Array) -> pa.Array:
-    """Write a value as JSON; fields of a struct that are null are left out."""
+    """Write a value as JSON; null fields of a struct are omitted."""
     kind = call.takes[0]
     return by_distinct(lambda value: _shown(value, kind), call.gives, plain_days(values))
 
 
 def plain_days(values: pa.Array) -> pa.Array:
-    """Values with dates as numbers of days, for Python's own end at 9999."""
+    """Return values with dates as numbers of days, since Python's own end at 9999."""
     return values.cast(_without_dates(values.type))
 
 

@@ -1,7 +1,7 @@
-"""JSON text as Spark's parser reads it.
+"""Parses JSON text as Spark's parser does.
 
-Besides strict JSON it takes single quotes, and control characters in strings. It reads the first
-value of a text; what follows does not matter.
+Besides strict JSON, it accepts single quotes, and control characters in strings. It reads the first
+value of a text; the rest is ignored.
 """
 
 import json
@@ -17,22 +17,22 @@ _DEEPEST = 1000
 _STRING = re.compile(r"""(?P<double>"(?:[^"\\]|\\.)*")|(?P<single>'(?:[^'\\]|\\.)*')""", re.DOTALL)
 _ESCAPED = re.compile(r"\\(.)|\"", re.DOTALL)
 _UNCLEAR = re.compile(r"['\x00-\x1f]")
-"""Characters of which the parsers of Spark's functions make different things."""
+"""Characters that the parsers of Spark's functions treat differently."""
 _WORD_GOES_ON = re.compile(r"[^\W]|\$")
 
 
 class Number(msgspec.Struct, frozen=True):
-    """A number as it is written."""
+    """A number as written."""
 
     text: str
 
     @property
     def is_whole(self) -> bool:
-        """Whether it has neither a point nor an exponent."""
+        """Return whether it has neither a decimal point nor an exponent."""
         return not set(self.text) & set(".eE")
 
     def shown(self) -> str:
-        """The number as Spark writes it again: a fraction is a double."""
+        """Return the number as Spark writes it: a fraction is a double."""
         if self.is_whole:
             return "0" if self.text == "-0" else self.text
         value = double_text(float(self.text))
@@ -40,7 +40,7 @@ class Number(msgspec.Struct, frozen=True):
 
 
 class Fields(msgspec.Struct, frozen=True):
-    """An object: its fields in order, duplicates too."""
+    """An object: its fields in order, including duplicates."""
 
     pairs: tuple[tuple[str, Any], ...]
 
@@ -73,7 +73,7 @@ _DECODER, _STRICT_DECODER = _decoder(strict=False), _decoder(strict=True)
 
 
 def parse(text: str) -> Any:
-    """The first value in a text.
+    """Return the first value in a text.
 
     Raises:
         NotJsonError: there is none.
@@ -88,10 +88,10 @@ def parse(text: str) -> Any:
 
 
 def parse_strict(text: str) -> Any:
-    """The value of a text that every parser reads alike.
+    """Return the value of a text that every parser reads identically.
 
     Raises:
-        NotJsonError: no parser of Spark's finds a value.
+        NotJsonError: no Spark parser finds a value.
         SparkOnlyError: some of them may.
     """
     try:
@@ -132,7 +132,7 @@ def _is_one_value(text: str) -> bool:
 
 
 def _in_double_quotes(match: re.Match[str]) -> str:
-    """A string of either kind in double quotes, without escapes of single ones."""
+    """Return a string of either kind in double quotes, without escaped single quotes."""
 
     def rewritten(part: re.Match[str]) -> str:
         if part[0] == '"':

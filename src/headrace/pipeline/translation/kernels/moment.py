@@ -1,7 +1,7 @@
-"""Variance, covariance, correlation and regression, one row at a time, as one task of Spark.
+"""Kernels for variance, covariance, correlation and regression, row by row, as one Spark task.
 
-The results depend on the order of the rows in their last digits, so these kernels follow Spark's
-update formulas and its final merge into an empty buffer, and do not use a library's.
+The last digits of the results depend on the row order, so these kernels follow Spark's update
+formulas and its final merge into an empty buffer, not those of a library.
 """
 
 import math
@@ -117,7 +117,7 @@ def _correlation(of: Covariance) -> float | None:
 
 
 def _determination(of: Covariance) -> float | None:
-    """The square of the correlation of y and x; null if x is constant, and 1 if y is."""
+    """Return the squared correlation of y and x; null if x is constant, and 1 if y is."""
     if not of.right_second:
         return None
     if not of.left_second:
@@ -137,7 +137,7 @@ _OF_PAIRS: dict[str, Callable[[Covariance], float | None]] = {
 
 @row_ordered_kernel
 def moment(call: KernelCall, rows: pa.Array) -> pa.Array:
-    """Compute the statistic that the parameter names, of the values of each group."""
+    """Compute the statistic that the parameter names, over the values of each group."""
     finish = _OF_VALUES[call.parameters[0]]
     results = []
     for group in rows.to_pylist():
@@ -148,7 +148,7 @@ def moment(call: KernelCall, rows: pa.Array) -> pa.Array:
 
 @row_ordered_kernel
 def pair_moment(call: KernelCall, rows: pa.Array) -> pa.Array:
-    """Compute the statistic that the parameter names, of the pairs of each group.
+    """Compute the statistic that the parameter names, over the pairs of each group.
 
     A pair counts only if neither side is null.
     """

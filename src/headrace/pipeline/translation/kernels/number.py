@@ -1,4 +1,4 @@
-"""Numbers: checked arithmetic, rounding, bits, and floats in Spark's order."""
+"""Kernels for numbers: checked arithmetic, rounding, bits, and floats in Spark's order."""
 
 import math
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
@@ -16,42 +16,42 @@ _WIDE = Context(prec=120, rounding=ROUND_HALF_UP)
 
 
 class SparkArithmeticError(ArithmeticError):
-    """What Spark raises in ANSI mode."""
+    """Spark's ANSI error for arithmetic."""
 
 
 @kernel
 def add(_: KernelCall, left: pa.Array, right: pa.Array) -> pa.Array:
-    """Add whole numbers; an overflow is an error."""
+    """Add integers; an overflow is an error."""
     return pc.add_checked(left, right)
 
 
 @kernel
 def subtract(_: KernelCall, left: pa.Array, right: pa.Array) -> pa.Array:
-    """Subtract whole numbers; an overflow is an error."""
+    """Subtract integers; an overflow is an error."""
     return pc.subtract_checked(left, right)
 
 
 @kernel
 def multiply(_: KernelCall, left: pa.Array, right: pa.Array) -> pa.Array:
-    """Multiply whole numbers; an overflow is an error."""
+    """Multiply integers; an overflow is an error."""
     return pc.multiply_checked(left, right)
 
 
 @kernel
 def negate(_: KernelCall, values: pa.Array) -> pa.Array:
-    """Negate whole numbers; an overflow is an error."""
+    """Negate integers; an overflow is an error."""
     return pc.negate_checked(values)
 
 
 @kernel
 def wrapped_negate(_: KernelCall, values: pa.Array) -> pa.Array:
-    """Negate whole numbers; an overflow wraps around."""
+    """Negate integers; an overflow wraps around."""
     return pc.negate(values)
 
 
 @kernel
 def wrapped_quotient(_: KernelCall, left: pa.Array, right: pa.Array) -> pa.Array:
-    """Divide whole numbers, towards zero; an overflow wraps around, a divisor of zero fails."""
+    """Divide integers, towards zero; an overflow wraps around, division by zero is an error."""
     is_minus_one = pc.equal(right, pa.scalar(-1, right.type))
     plain = pc.if_else(is_minus_one, pa.scalar(1, right.type), where_valid(right, left))
     quotients = pc.divide_checked(left, plain)
@@ -60,25 +60,25 @@ def wrapped_quotient(_: KernelCall, left: pa.Array, right: pa.Array) -> pa.Array
 
 @kernel
 def absolute(_: KernelCall, values: pa.Array) -> pa.Array:
-    """Take the absolute value of whole numbers; an overflow is an error."""
+    """Return the absolute value of integers; an overflow is an error."""
     return pc.abs_checked(values)
 
 
 @kernel
 def divide(_: KernelCall, left: pa.Array, right: pa.Array) -> pa.Array:
-    """Divide doubles; a divisor of zero is an error unless the dividend is null."""
+    """Divide doubles; division by zero is an error unless the dividend is null."""
     return pc.divide_checked(left, where_valid(right, left))
 
 
 @kernel
 def quotient(_: KernelCall, left: pa.Array, right: pa.Array) -> pa.Array:
-    """Divide whole numbers, towards zero."""
+    """Divide integers, towards zero."""
     return pc.divide_checked(left, where_valid(right, left))
 
 
 @kernel
 def remainder(_: KernelCall, left: pa.Array, right: pa.Array) -> pa.Array:
-    """Give the remainder with the sign of the dividend; a divisor of zero is an error."""
+    """Return the remainder, with the sign of the dividend; division by zero is an error."""
     right = where_valid(right, left)
     _refuse_zero(right)
     left = where_valid(left, right)
@@ -91,7 +91,7 @@ def remainder(_: KernelCall, left: pa.Array, right: pa.Array) -> pa.Array:
 
 @kernel
 def positive_remainder(call: KernelCall, left: pa.Array, right: pa.Array) -> pa.Array:
-    """Give the remainder that is not negative (`pmod`)."""
+    """Return the remainder that is not negative (`pmod`)."""
     rest = remainder(call, left, right)
     wrapped = remainder(call, pc.add(rest, right), right)
     return pc.if_else(pc.less(rest, pa.scalar(0, rest.type)), wrapped, rest)
@@ -104,14 +104,14 @@ def _refuse_zero(values: pa.Array) -> None:
 
 @kernel
 def normal(_: KernelCall, values: pa.Array) -> pa.Array:
-    """Bring floats into the form in which bits order and group as Spark does: one zero, one NaN."""
+    """Normalize floats so that their bits order and group as in Spark: one zero, one NaN."""
     plain = pc.add(values, pa.scalar(0.0, values.type))
     return pc.if_else(pc.is_nan(plain), pa.scalar(float("nan"), values.type), plain)
 
 
 @kernel
 def float_order(_: KernelCall, values: pa.Array) -> pa.Array:
-    """Give whole numbers in the order of floats: NaN is the greatest, and there is one zero."""
+    """Map floats to integers in the same order: NaN is the greatest, and there is one zero."""
     doubles = normal(_, values.cast(pa.float64()))
     bits = np.asarray(pc.fill_null(doubles, 0.0)).view(np.int64)
     ordered = np.where(bits < 0, bits ^ np.int64((1 << 63) - 1), bits)
@@ -120,7 +120,7 @@ def float_order(_: KernelCall, values: pa.Array) -> pa.Array:
 
 @kernel
 def float_value(call: KernelCall, orders: pa.Array) -> pa.Array:
-    """Give the floats that `float_order` was given."""
+    """Return the floats that `float_order` mapped."""
     order = np.asarray(pc.fill_null(orders, 0))
     bits = np.where(order < 0, order ^ np.int64((1 << 63) - 1), order)
     return where_valid(pa.array(bits.view(np.float64)), orders).cast(call.gives)
@@ -128,13 +128,13 @@ def float_value(call: KernelCall, orders: pa.Array) -> pa.Array:
 
 @kernel
 def double_floor(call: KernelCall, values: pa.Array) -> pa.Array:
-    """Round down to a BIGINT; what does not fit is an error, or saturates."""
+    """Round down to a BIGINT; a value that does not fit is an error, or saturates."""
     return _saturated(np.floor, values, call)
 
 
 @kernel
 def double_ceil(call: KernelCall, values: pa.Array) -> pa.Array:
-    """Round up to a BIGINT; what does not fit is an error, or saturates."""
+    """Round up to a BIGINT; a value that does not fit is an error, or saturates."""
     return _saturated(np.ceil, values, call)
 
 
@@ -153,7 +153,7 @@ def _saturated(rounded: Any, values: pa.Array, call: KernelCall) -> pa.Array:
 
 @kernel
 def integer_round(call: KernelCall, values: pa.Array) -> pa.Array:
-    """Round a whole number at a place before the point."""
+    """Round an integer at a place before the decimal point."""
     places, mode = int(call.parameters[0]), call.parameters[1]
     step = Decimal(1).scaleb(-places)
     return by_distinct(
@@ -182,31 +182,31 @@ HALF_UP, HALF_EVEN = ROUND_HALF_UP, ROUND_HALF_EVEN
 
 @kernel
 def square_root(_: KernelCall, values: pa.Array) -> pa.Array:
-    """Take the square root; of a negative number it is NaN."""
+    """Return the square root; NaN for a negative number."""
     return pc.sqrt(values)
 
 
 @kernel
 def sign(call: KernelCall, values: pa.Array) -> pa.Array:
-    """Give the sign of a double."""
+    """Return the sign of a double."""
     return pc.cast(pc.sign(values), call.gives)
 
 
 @kernel
 def nan_to(_: KernelCall, values: pa.Array, instead: pa.Array) -> pa.Array:
-    """Put another value in the place of NaN."""
+    """Replace NaN with another value."""
     return pc.if_else(pc.fill_null(pc.is_nan(values), False), instead, values)
 
 
 @kernel
 def is_nan(_: KernelCall, values: pa.Array) -> pa.Array:
-    """Whether a value is NaN; a null is not."""
+    """Return whether a value is NaN; false for null."""
     return pc.fill_null(pc.is_nan(values), False)
 
 
 @kernel
 def bit_count(call: KernelCall, values: pa.Array) -> pa.Array:
-    """Count the bits that are set, in 64 bits."""
+    """Count the set bits, in 64 bits."""
     mask = (1 << 64) - 1
     return by_distinct(lambda v: (int(v) & mask).bit_count(), call.gives, values)
 
@@ -234,7 +234,7 @@ def shift(call: KernelCall, values: pa.Array, counts: pa.Array) -> pa.Array:
 
 @kernel
 def factorial(call: KernelCall, values: pa.Array) -> pa.Array:
-    """Give the factorial of 0 to 20; of others it is null."""
+    """Return the factorial of 0 to 20; null for other numbers."""
     table = [1]
     for number in range(1, 21):
         table.append(table[-1] * number)
@@ -243,7 +243,7 @@ def factorial(call: KernelCall, values: pa.Array) -> pa.Array:
 
 @kernel
 def convert_base(call: KernelCall, texts: pa.Array, old: pa.Array, new: pa.Array) -> pa.Array:
-    """Write a number in another base (`conv`)."""
+    """Convert a number to another base (`conv`)."""
     digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"
     top = (1 << 64) - 1
 
@@ -277,7 +277,7 @@ def convert_base(call: KernelCall, texts: pa.Array, old: pa.Array, new: pa.Array
 def width_bucket(
     call: KernelCall, values: pa.Array, low: pa.Array, high: pa.Array, counts: pa.Array
 ) -> pa.Array:
-    """Give the number of the bucket, of equal widths, that a value falls into."""
+    """Return the number of the equal-width bucket that a value belongs to."""
 
     def bucket(value: float, least: float, most: float, count: int) -> int | None:
         bounds = math.isfinite(least) and math.isfinite(most) and least != most

@@ -1,7 +1,7 @@
-"""Casts between numbers, and of numbers to texts, as Java does them.
+"""Kernels for casts between numbers, and of numbers to strings, as in Java.
 
-Where a value does not fit, the parameter says what becomes of it: `cut` keeps the low bits or
-the nearest bound, `null` and `soft` give null, `raise` is an error.
+If a value does not fit, the parameter decides the result: `cut` keeps the low bits or the nearest
+bound, `null` and `soft` return null, `raise` is an error.
 """
 
 import math
@@ -23,20 +23,20 @@ from headrace.pipeline.translation.kernels.row import by_distinct
 
 _WIDE = Context(prec=400)
 _JAVA_DIGITS = Context(prec=34)
-"""With how many digits Spark makes a decimal of a double."""
+"""The number of digits with which Spark converts a double to a decimal."""
 _INT_BITS = 32
 
 
 @kernel
 def float_to_text(call: KernelCall, values: pa.Array) -> pa.Array:
-    """Write a float or a double."""
+    """Format a float or a double."""
     written = float_text if values.type == pa.float32() else double_text
     return by_distinct(written, call.gives, values)
 
 
 @kernel
 def decimal_to_text(call: KernelCall, values: pa.Array) -> pa.Array:
-    """Write a decimal, with an exponent if it is small."""
+    """Format a decimal, with an exponent if it is small."""
     return by_distinct(str, call.gives, values)
 
 
@@ -51,7 +51,7 @@ def _fits(value: int, bits: int) -> bool:
 
 @kernel
 def integer_to_integer(call: KernelCall, values: pa.Array) -> pa.Array:
-    """Cast to a narrower whole number."""
+    """Cast to a narrower integer."""
     bits, keep = call.gives.bit_width, call.parameters[0] == "cut"
 
     def cast(value: int) -> int | None:
@@ -62,7 +62,7 @@ def integer_to_integer(call: KernelCall, values: pa.Array) -> pa.Array:
 
 @kernel
 def decimal_to_integer(call: KernelCall, values: pa.Array) -> pa.Array:
-    """Cut off the digits after the point."""
+    """Truncate a decimal."""
     bits, keep = call.gives.bit_width, call.parameters[0] == "cut"
 
     def cast(value: Decimal) -> int | None:
@@ -74,7 +74,7 @@ def decimal_to_integer(call: KernelCall, values: pa.Array) -> pa.Array:
 
 @kernel
 def float_to_integer(call: KernelCall, values: pa.Array) -> pa.Array:
-    """Cut off the digits after the point of a float."""
+    """Truncate a float."""
     bits, mode = call.gives.bit_width, call.parameters[0]
     low, high = -float(1 << (bits - 1)), float((1 << (bits - 1)) - 1)
     wide = max(bits, _INT_BITS)
@@ -96,7 +96,7 @@ def float_to_integer(call: KernelCall, values: pa.Array) -> pa.Array:
 
 @kernel
 def number_to_decimal(call: KernelCall, values: pa.Array) -> pa.Array:
-    """Round a number half up to a decimal; what does not fit is an error, or null."""
+    """Round a number half up to a decimal; a value that does not fit is an error, or null."""
     step = Decimal(1).scaleb(-call.gives.scale)
 
     def cast(value: float | Decimal) -> Decimal | None:
@@ -122,25 +122,25 @@ def _rounded(value: Decimal, step: Decimal) -> Decimal:
 
 @kernel
 def decimal_to_float(call: KernelCall, values: pa.Array) -> pa.Array:
-    """Give the float of 32 bits that is nearest to a decimal."""
+    """Return the 32-bit float nearest to a decimal."""
     return by_distinct(lambda value: nearest_float(str(value)), call.gives, values)
 
 
 @kernel
 def double_to_float(_: KernelCall, values: pa.Array) -> pa.Array:
-    """Give the float of 32 bits that is nearest to a double."""
+    """Return the 32-bit float nearest to a double."""
     return pc.cast(values, pa.float32(), safe=False)
 
 
 @kernel
 def boolean_to_number(call: KernelCall, values: pa.Array) -> pa.Array:
-    """Give 1 for true and 0 for false."""
+    """Return 1 for true and 0 for false."""
     one, zero = (pa.scalar(number, pa.int32()).cast(pa.float64()) for number in (1, 0))
     return pc.if_else(values, one, zero).cast(call.gives)
 
 
 @kernel
 def number_to_boolean(_: KernelCall, values: pa.Array) -> pa.Array:
-    """Whether a number is not zero; NaN is not."""
+    """Return whether a number is not zero; NaN is not."""
     zero = Decimal(0) if pa.types.is_decimal(values.type) else 0
     return pc.not_equal(values, pa.scalar(zero, values.type))

@@ -1,4 +1,4 @@
-"""Numbers in formats: `to_char`, `to_number`, `format_number`, `format_string`."""
+"""Kernels for formatted numbers: `to_char`, `to_number`, `format_number`, `format_string`."""
 
 import math
 import re
@@ -19,7 +19,7 @@ from headrace.pipeline.translation.kernels.row import by_distinct
 from headrace.pipeline.translation.number_format import NumberFormat, parse_number_format
 
 _MOST_PLACES = 340
-"""The digits after the point that Java writes of a double."""
+"""The most digits after the decimal point that Java writes for a double."""
 
 
 def _format(call: KernelCall) -> NumberFormat:
@@ -30,14 +30,14 @@ def _format(call: KernelCall) -> NumberFormat:
 
 @kernel
 def number_to_format(call: KernelCall, values: pa.Array) -> pa.Array:
-    """Write a number in one of Spark's formats."""
+    """Format a number in one of Spark's formats."""
     form = _format(call)
     return by_distinct(lambda v: form.write(Decimal(v)), call.gives, values)
 
 
 @kernel
 def format_to_number(call: KernelCall, texts: pa.Array) -> pa.Array:
-    """Read a number in one of Spark's formats; other text is an error."""
+    """Parse a number in one of Spark's formats; other text is an error."""
     form = _format(call)
 
     def read(text: str) -> Decimal:
@@ -51,7 +51,7 @@ def format_to_number(call: KernelCall, texts: pa.Array) -> pa.Array:
 
 @kernel
 def format_number(call: KernelCall, values: pa.Array, places: pa.Array) -> pa.Array:
-    """Write a number with commas and so many digits after the point, rounded half even."""
+    """Format a number with commas and a number of decimal places, rounded half even."""
 
     def shown(value: Any, count: int) -> str | None:
         if count < 0:
@@ -67,7 +67,7 @@ def format_number(call: KernelCall, values: pa.Array, places: pa.Array) -> pa.Ar
 
 @kernel
 def format_pattern(call: KernelCall, values: pa.Array) -> pa.Array:
-    """Write a number without commas and at most so many digits after the point."""
+    """Format a number without commas, with at most the given number of decimal places."""
     count = int(call.parameters[0])
 
     def shown(value: Any) -> str:
@@ -84,7 +84,7 @@ def _not_finite(value: float) -> str:
 
 
 def _rounded(value: Any, places: int) -> Decimal:
-    """Round half even; of a double Java knows only the digits that it writes."""
+    """Round half even; for a double, Java only knows the digits that it writes."""
     step = Decimal((0, (1,), -places))
     wide = Context(prec=800 + places)
 
@@ -103,7 +103,7 @@ SPECIFIER = re.compile(r"%(?P<flag>[-0]?)(?P<width>[1-9]\d{0,2})?(?P<kind>[sd])|
 
 @kernel
 def format_string(call: KernelCall, *arrays: pa.Array) -> pa.Array:
-    """Fill a format of Java's with values."""
+    """Fill a Java format string with values."""
     written = call.parameters[0]
     kinds = [array.type for array in arrays]
 

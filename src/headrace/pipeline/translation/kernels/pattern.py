@@ -1,4 +1,4 @@
-"""Regular expressions; the patterns are those that `regular_expression` has proven portable."""
+"""Kernels for regular expressions, whose patterns `regular_expression` has proven portable."""
 
 import re
 from collections.abc import Iterator
@@ -16,9 +16,9 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 
 def _matches(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
-    """Every match as Java finds them: after an empty one it goes on at the next letter.
+    """Yield every match as Java finds them: after an empty one, it continues at the next character.
 
-    `splits_letters` keeps out patterns with which Java would go on inside of a letter.
+    `splits_letters` excludes patterns with which Java would continue inside a character.
     """
     place = 0
     while place <= len(text):
@@ -32,14 +32,14 @@ def _matches(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
 
 @kernel
 def regexp_like(call: KernelCall, texts: pa.Array) -> pa.Array:
-    """Whether a pattern matches somewhere."""
+    """Return whether a pattern matches anywhere."""
     pattern = _pattern(call.parameters[0])
     return by_distinct(lambda text: pattern.search(text) is not None, call.gives, texts)
 
 
 @kernel
 def regexp_replace(call: KernelCall, texts: pa.Array) -> pa.Array:
-    """Replace every match by a text, in which groups may stand."""
+    """Replace every match with a text, which may refer to groups."""
     pattern, template = _pattern(call.parameters[0]), call.parameters[1]
 
     def replaced(text: str) -> str:
@@ -54,7 +54,7 @@ def regexp_replace(call: KernelCall, texts: pa.Array) -> pa.Array:
 
 @kernel
 def regexp_extract(call: KernelCall, texts: pa.Array) -> pa.Array:
-    """Take a group of the first match; empty if there is none."""
+    """Return a group of the first match; empty if there is none."""
     pattern, group = _pattern(call.parameters[0]), int(call.parameters[1])
 
     def extracted(text: str) -> str:
@@ -66,7 +66,7 @@ def regexp_extract(call: KernelCall, texts: pa.Array) -> pa.Array:
 
 @kernel
 def regexp_extract_all(call: KernelCall, texts: pa.Array) -> pa.Array:
-    """Take a group of every match."""
+    """Return a group of every match."""
     pattern, group = _pattern(call.parameters[0]), int(call.parameters[1])
     return by_distinct(
         lambda text: [m.group(group) or "" for m in _matches(pattern, text)], call.gives, texts
@@ -82,7 +82,7 @@ def regexp_count(call: KernelCall, texts: pa.Array) -> pa.Array:
 
 @kernel
 def regexp_substr(call: KernelCall, texts: pa.Array) -> pa.Array:
-    """Take the first match; null if there is none, or if it is empty."""
+    """Return the first match; null if there is none, or if it is empty."""
     pattern = _pattern(call.parameters[0])
 
     def matched(text: str) -> str | None:
@@ -94,7 +94,7 @@ def regexp_substr(call: KernelCall, texts: pa.Array) -> pa.Array:
 
 @kernel
 def regexp_instr(call: KernelCall, texts: pa.Array) -> pa.Array:
-    """Give the place of the first match, from 1; 0 if there is none."""
+    """Return the position of the first match, from 1; 0 if there is none."""
     pattern = _pattern(call.parameters[0])
 
     def place(text: str) -> int:
@@ -106,7 +106,7 @@ def regexp_instr(call: KernelCall, texts: pa.Array) -> pa.Array:
 
 @kernel
 def split(call: KernelCall, texts: pa.Array) -> pa.Array:
-    """Split a text at every match, at most into so many parts."""
+    """Split a text at every match, into at most `limit` parts."""
     pattern, limit = _pattern(call.parameters[0]), int(call.parameters[1])
 
     def parts(text: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Kernels that are written for one value: computed once for each distinct combination."""
+"""Runs scalar Python functions over arrays, once for each distinct combination of values."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,13 +10,13 @@ import pyarrow.compute as pc
 def by_distinct(
     compute: Callable[..., Any], gives: pa.DataType, *arrays: pa.Array, nulls: bool = False
 ) -> pa.Array:
-    """Apply a function to each distinct combination of values; null in gives null out.
+    """Apply a function to each distinct combination of values; null arguments return null.
 
     Args:
         compute: The function, over Python values.
         gives: The type of its results.
         arrays: The arguments.
-        nulls: Whether the function wants to see nulls.
+        nulls: Whether the function receives nulls.
     """
     columns = [plain_values(array) for array in arrays]
     known: dict[Any, Any] = {}
@@ -33,13 +33,13 @@ def by_distinct(
 
 
 def plain_values(array: pa.Array) -> list[Any]:
-    """The values of an array as Python objects; dates and times are numbers."""
+    """Return the values of an array as Python objects, with dates and times as numbers."""
     kind = numbered(array.type)
     return list((array if kind == array.type else array.cast(kind)).to_pylist())
 
 
 def numbered(kind: pa.DataType) -> pa.DataType:
-    """A type with numbers in place of dates and times, which Python has only up to 9999."""
+    """Return a type with numbers for dates and times, which Python has only up to 9999."""
     if pa.types.is_date(kind):
         return pa.int32()
     if pa.types.is_timestamp(kind):
@@ -55,7 +55,7 @@ def numbered(kind: pa.DataType) -> pa.DataType:
 
 
 def where_valid(result: pa.Array, *arrays: pa.Array) -> pa.Array:
-    """A result that is null wherever an argument is."""
+    """Return a result that is null wherever an argument is."""
     for array in arrays:
         if array.null_count:
             result = pc.if_else(pc.is_valid(array), result, pa.scalar(None, result.type))

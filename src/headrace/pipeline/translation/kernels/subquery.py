@@ -1,4 +1,4 @@
-"""Kernels that check what a query inside an expression gives."""
+"""Kernel that checks the row count of a scalar subquery."""
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -7,7 +7,7 @@ from headrace.pipeline.translation.kernel import KernelCall, kernel
 
 
 class SparkSubqueryError(ValueError):
-    """What Spark raises if a query that stands for one value has several rows."""
+    """Spark's error for a scalar subquery with several rows."""
 
 
 @kernel

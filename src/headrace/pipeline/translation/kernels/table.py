@@ -1,4 +1,4 @@
-"""All kernels, and how a session gets to know them."""
+"""All kernels, and how to register them in a session."""
 
 from headrace.pipeline.translation.kernels import (
     attempt,
@@ -42,6 +42,6 @@ KERNEL_MODULES = (
     *(number_text, pattern, subquery, text, time, time_format, time_part, time_text, time_zone),
     *(url, variant, vector, word, xpath),
 )
-"""Importing them declares their kernels."""
+"""Importing these modules registers their kernels."""
 
 __all__ = ["KERNEL_MODULES", "register_kernels"]

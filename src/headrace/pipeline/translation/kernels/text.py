@@ -1,4 +1,4 @@
-"""Texts: positions by code point, Java's regular expressions within limits, and encodings."""
+"""Kernels for strings: positions by code point, similarity, digests and encodings."""
 
 import base64
 import binascii
@@ -17,7 +17,7 @@ _MOST_INT = (1 << 31) - 1
 
 @kernel
 def substring(call: KernelCall, texts: pa.Array, starts: pa.Array, *lengths: pa.Array) -> pa.Array:
-    """Cut a part out of a text or of bytes: from 1, or from the end if negative."""
+    """Return a part of a string or of bytes: from 1, or from the end if negative."""
 
     def cut(text: Any, start: int, length: int = _MOST_INT) -> Any:
         first = start - 1 if start > 0 else len(text) + start if start < 0 else 0
@@ -33,13 +33,13 @@ def substring(call: KernelCall, texts: pa.Array, starts: pa.Array, *lengths: pa.
 
 @kernel
 def left(call: KernelCall, texts: pa.Array, lengths: pa.Array) -> pa.Array:
-    """Take the first characters."""
+    """Return the first characters."""
     return by_distinct(lambda text, n: text[: max(n, 0)], call.gives, texts, lengths)
 
 
 @kernel
 def right(call: KernelCall, texts: pa.Array, lengths: pa.Array) -> pa.Array:
-    """Take the last characters."""
+    """Return the last characters."""
     return by_distinct(
         lambda text, n: text[max(len(text) - n, 0) :] if n > 0 else text[:0],
         call.gives,
@@ -50,9 +50,9 @@ def right(call: KernelCall, texts: pa.Array, lengths: pa.Array) -> pa.Array:
 
 @kernel
 def position(call: KernelCall, parts: pa.Array, texts: pa.Array, *starts: pa.Array) -> pa.Array:
-    """Find a text in another, from a place on; places count from 1, and 0 is not found.
+    """Find a string in another, from a position; positions count from 1, 0 means not found.
 
-    A start of 0 or less, and a start that is null, finds nothing.
+    A start of 0 or less, or a null start, finds nothing.
     """
     if not starts:
         return by_distinct(lambda part, text: text.find(part) + 1, call.gives, parts, texts)
@@ -71,7 +71,7 @@ def position(call: KernelCall, parts: pa.Array, texts: pa.Array, *starts: pa.Arr
 
 @kernel
 def replace(call: KernelCall, texts: pa.Array, parts: pa.Array, by: pa.Array) -> pa.Array:
-    """Replace every occurrence; an empty text is never replaced."""
+    """Replace every occurrence; an empty string is never replaced."""
     return by_distinct(lambda t, p, b: t.replace(p, b) if p else t, call.gives, texts, parts, by)
 
 
@@ -90,13 +90,13 @@ def translate(call: KernelCall, texts: pa.Array, old: pa.Array, new: pa.Array) -
 
 @kernel
 def repeat(call: KernelCall, texts: pa.Array, counts: pa.Array) -> pa.Array:
-    """Repeat a text."""
+    """Repeat a string."""
     return by_distinct(lambda text, n: text * max(n, 0), call.gives, texts, counts)
 
 
 @kernel
 def pad(call: KernelCall, texts: pa.Array, lengths: pa.Array, *fills: pa.Array) -> pa.Array:
-    """Fill a text up to a length, or cut it there."""
+    """Pad a string to a length, or truncate it."""
     side = call.parameters[0]
 
     blank: Any = " " if call.gives == pa.string() else b"\x00"
@@ -122,25 +122,25 @@ def trim(call: KernelCall, texts: pa.Array, *letters: pa.Array) -> pa.Array:
 
 @kernel
 def code_point(call: KernelCall, texts: pa.Array) -> pa.Array:
-    """Give the code point of the first character; 0 for the empty text."""
+    """Return the code point of the first character; 0 for the empty string."""
     return by_distinct(lambda text: ord(text[0]) if text else 0, call.gives, texts)
 
 
 @kernel
 def character(call: KernelCall, codes: pa.Array) -> pa.Array:
-    """Give the character of a code, modulo 256; nothing for negative codes."""
+    """Return the character of a code, modulo 256; empty for negative codes."""
     return by_distinct(lambda code: "" if code < 0 else chr(code & 0xFF), call.gives, codes)
 
 
 @kernel
 def size_bytes(call: KernelCall, values: pa.Array) -> pa.Array:
-    """Count the bytes of a text in UTF-8, or of a binary."""
+    """Count the bytes of a string in UTF-8, or of a binary."""
     return pc.cast(pc.binary_length(values), call.gives)
 
 
 @kernel
 def join(call: KernelCall, separators: pa.Array, *texts: pa.Array) -> pa.Array:
-    """Join texts and arrays of texts, without the nulls among them."""
+    """Join strings and arrays of strings, skipping nulls."""
 
     def joined(separator: str | None, *parts: Any) -> str | None:
         if separator is None:
@@ -157,7 +157,7 @@ def join(call: KernelCall, separators: pa.Array, *texts: pa.Array) -> pa.Array:
 def substring_index(
     call: KernelCall, texts: pa.Array, marks: pa.Array, counts: pa.Array
 ) -> pa.Array:
-    """Take what stands before the n-th mark, or after it from the end."""
+    """Return the text before the n-th delimiter, or after it counted from the end."""
 
     def cut(text: str, mark: str, count: int) -> str:
         if not mark or not count:
@@ -172,14 +172,14 @@ def substring_index(
 
 
 def _places(text: str, mark: str, *, backwards: bool) -> list[int]:
-    """Where a mark stands, overlapping occurrences too, as Spark's search steps by one."""
+    """Return the positions of a delimiter, including overlaps: Spark's search steps by one."""
     found = [i for i in range(len(text)) if text.startswith(mark, i)]
     return found[::-1] if backwards else found
 
 
 @kernel
 def levenshtein(call: KernelCall, left_texts: pa.Array, right_texts: pa.Array) -> pa.Array:
-    """Count the edits from one text to another."""
+    """Return the edit distance of two strings."""
     return by_distinct(_distance, call.gives, left_texts, right_texts)
 
 
@@ -187,7 +187,7 @@ def levenshtein(call: KernelCall, left_texts: pa.Array, right_texts: pa.Array) -
 def levenshtein_within(
     call: KernelCall, left_texts: pa.Array, right_texts: pa.Array, limits: pa.Array
 ) -> pa.Array:
-    """Count the edits from one text to another; -1 if they are more than a limit."""
+    """Return the edit distance of two strings; -1 if it exceeds a limit."""
 
     def within(one: str, other: str, limit: int) -> int:
         distance = _distance(one, other)
@@ -207,7 +207,7 @@ def _distance(one: str, other: str) -> int:
 
 @kernel
 def digest(call: KernelCall, values: pa.Array) -> pa.Array:
-    """Give a digest in hexadecimal digits."""
+    """Return a digest in hexadecimal digits."""
     algorithm = call.parameters[0]
     return by_distinct(
         lambda value: hashlib.new(algorithm, _bytes(value)).hexdigest(), call.gives, values
@@ -216,7 +216,7 @@ def digest(call: KernelCall, values: pa.Array) -> pa.Array:
 
 @kernel
 def checksum(call: KernelCall, values: pa.Array) -> pa.Array:
-    """Give the CRC-32."""
+    """Return the CRC-32."""
     return by_distinct(lambda value: zlib.crc32(_bytes(value)), call.gives, values)
 
 
@@ -228,7 +228,7 @@ def base64_encode(call: KernelCall, values: pa.Array) -> pa.Array:
 
 @kernel
 def hexadecimal(call: KernelCall, values: pa.Array) -> pa.Array:
-    """Write a BIGINT, a text or bytes in hexadecimal digits."""
+    """Format a BIGINT, a string or bytes in hexadecimal digits."""
     mask = (1 << 64) - 1
     return by_distinct(
         lambda v: f"{v & mask:X}" if isinstance(v, int) else _bytes(v).hex().upper(),
@@ -239,7 +239,7 @@ def hexadecimal(call: KernelCall, values: pa.Array) -> pa.Array:
 
 @kernel
 def from_hexadecimal(call: KernelCall, texts: pa.Array) -> pa.Array:
-    """Read hexadecimal digits; null if there are others."""
+    """Decode hexadecimal digits; null if there are other characters."""
 
     def decoded(text: str) -> bytes | None:
         padded = text if len(text) % 2 == 0 else f"0{text}"
@@ -253,7 +253,7 @@ def from_hexadecimal(call: KernelCall, texts: pa.Array) -> pa.Array:
 
 @kernel
 def binary_digits(call: KernelCall, values: pa.Array) -> pa.Array:
-    """Write a BIGINT in binary digits."""
+    """Format a BIGINT in binary digits."""
     mask = (1 << 64) - 1
     return by_distinct(lambda v: f"{v & mask:b}", call.gives, values)
 
@@ -266,7 +266,7 @@ def _bytes(value: Any) -> bytes:
 def overlay(
     call: KernelCall, texts: pa.Array, by: pa.Array, starts: pa.Array, *lengths: pa.Array
 ) -> pa.Array:
-    """Put a text over a part of another; a place after it that is negative counts from the end."""
+    """Overwrite a part of a string; a negative end position counts from the end."""
 
     def overlaid(text: Any, new: Any, start: int, length: int = -1) -> Any:
         after = start + (len(new) if length < 0 else length)
@@ -279,7 +279,7 @@ def overlay(
 
 @kernel
 def find_in_set(call: KernelCall, parts: pa.Array, lists: pa.Array) -> pa.Array:
-    """Give the place, from 1, of a text among others that commas separate; 0 if it is not there."""
+    """Return the position, from 1, of a string in a comma-separated list; 0 if it is missing."""
 
     def found(part: str, joined: str) -> int:
         words = joined.split(",")
@@ -290,7 +290,7 @@ def find_in_set(call: KernelCall, parts: pa.Array, lists: pa.Array) -> pa.Array:
 
 @kernel
 def split_part(call: KernelCall, texts: pa.Array, marks: pa.Array, places: pa.Array) -> pa.Array:
-    """Give the n-th part of a text, from the end if negative; empty if there is none."""
+    """Return the n-th part of a string, from the end if negative; empty if there is none."""
 
     def part(text: str, mark: str, place: int) -> str:
         if place == 0:
@@ -304,7 +304,7 @@ def split_part(call: KernelCall, texts: pa.Array, marks: pa.Array, places: pa.Ar
 
 @kernel
 def soundex(call: KernelCall, texts: pa.Array) -> pa.Array:
-    """Give the Soundex code of a word."""
+    """Return the Soundex code of a word."""
     codes = "01230120022455012623010202"
 
     def coded(text: str) -> str:
@@ -328,13 +328,13 @@ def soundex(call: KernelCall, texts: pa.Array) -> pa.Array:
 
 @kernel
 def null_of(call: KernelCall, rows: pa.Array) -> pa.Array:
-    """Give nothing but nulls."""
+    """Return only nulls."""
     return pa.nulls(len(rows), call.gives)
 
 
 @kernel
 def mask(call: KernelCall, texts: pa.Array) -> pa.Array:
-    """Hide letters and digits of ASCII; others stay."""
+    """Mask letters and digits; other characters are kept unless a mask is given."""
     upper, lower, digit, other = (p or None for p in call.parameters)
 
     def hidden(letter: str) -> str:

@@ -1,6 +1,6 @@
-"""Dates and times in the proleptic Gregorian calendar, for any year; times are in UTC.
+"""Kernels for dates and times in the proleptic Gregorian calendar, for any year; times are in UTC.
 
-Days and microseconds since 1970 are computed with as numbers: Python's own dates end at 9999.
+Days and microseconds since 1970 are processed as numbers: Python's own dates end at 9999.
 """
 
 from typing import Any
@@ -18,11 +18,11 @@ _SECOND_US = 1_000_000
 
 
 class SparkTimeError(ValueError):
-    """What Spark raises in ANSI mode for text or numbers that are no time."""
+    """Spark's ANSI error for text or numbers that are not a time."""
 
 
 def days_of(year: int, month: int, day: int) -> int | None:
-    """Days since 1970; None if there is no such day."""
+    """Return days since 1970; None if there is no such day."""
     if not 1 <= month <= 12:  # noqa: PLR2004
         return None
     first = np.datetime64((year - 1970) * 12 + month - 1, "M")
@@ -31,7 +31,7 @@ def days_of(year: int, month: int, day: int) -> int | None:
 
 
 def civil(days: int) -> tuple[int, int, int]:
-    """The year, month and day of a number of days since 1970."""
+    """Return the year, month and day of a number of days since 1970."""
     date = np.datetime64(int(days), "D")
     months = int(date.astype("datetime64[M]").astype(np.int64))
     first = int(np.datetime64(months, "M").astype("datetime64[D]").astype(np.int64))
@@ -39,7 +39,7 @@ def civil(days: int) -> tuple[int, int, int]:
 
 
 def _days(values: pa.Array) -> Any:
-    """Whole days of dates or times, 0 for null."""
+    """Return the whole days of dates or times, 0 for null."""
     if pa.types.is_timestamp(values.type):
         return np.floor_divide(_micros(values), _DAY_US)
     return np.asarray(pc.fill_null(values.cast(pa.int32()), 0)).astype(np.int64)
@@ -60,7 +60,7 @@ def _january(years: Any) -> Any:
 
 
 def _iso(days: Any) -> tuple[Any, Any]:
-    """The ISO year and week."""
+    """Return the ISO year and week."""
     thursday = days + 3 - (days + 3) % 7
     years, _, _ = _calendar(thursday)
     return years, (thursday - _january(years)) // 7 + 1
@@ -68,7 +68,7 @@ def _iso(days: Any) -> tuple[Any, Any]:
 
 @kernel
 def date_field(call: KernelCall, values: pa.Array) -> pa.Array:
-    """Give a part of a date."""
+    """Return a part of a date."""
     days = _days(values)
     years, months, in_month = _calendar(days)
     part = call.parameters[0]
@@ -89,7 +89,7 @@ def date_field(call: KernelCall, values: pa.Array) -> pa.Array:
 
 @kernel
 def time_field(call: KernelCall, values: pa.Array) -> pa.Array:
-    """Give the hour, the minute or the second of a time."""
+    """Return the hour, the minute or the second of a time."""
     seconds = np.floor_divide(_micros(values), _SECOND_US) % 86_400
     part = call.parameters[0]
     field = {"hour": seconds // 3600, "minute": seconds // 60 % 60, "second": seconds % 60}[part]
@@ -98,13 +98,13 @@ def time_field(call: KernelCall, values: pa.Array) -> pa.Array:
 
 @kernel
 def date_add(_: KernelCall, dates: pa.Array, days: pa.Array) -> pa.Array:
-    """Add days to a date; beyond the last one Spark goes on at the first."""
+    """Add days to a date; as in Spark, an overflow wraps around."""
     return pc.add(dates.cast(pa.int32()), days.cast(pa.int32())).cast(pa.date32())
 
 
 @kernel
 def date_subtract(_: KernelCall, dates: pa.Array, days: pa.Array) -> pa.Array:
-    """Subtract days from a date; before the first one Spark goes on at the last."""
+    """Subtract days from a date; as in Spark, an overflow wraps around."""
     return pc.subtract(dates.cast(pa.int32()), days.cast(pa.int32())).cast(pa.date32())
 
 
@@ -123,7 +123,7 @@ def add_months(_: KernelCall, dates: pa.Array, counts: pa.Array) -> pa.Array:
 
 
 def with_months(days: Any, counts: Any) -> Any:
-    """Days, so many months later; a day that the month lacks becomes its last one."""
+    """Add months to days; a day that the month lacks becomes its last one."""
     months = days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
     _, _, in_month = _calendar(days)
     first = (months + counts).astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
@@ -132,13 +132,13 @@ def with_months(days: Any, counts: Any) -> Any:
 
 
 def shifted_days(days: int, months: int) -> int:
-    """A date, so many months later."""
+    """Add months to a date."""
     return int(with_months(np.array(days), np.array(months)))
 
 
 @kernel
 def last_day(_: KernelCall, dates: pa.Array) -> pa.Array:
-    """Give the last day of a date's month."""
+    """Return the last day of a date's month."""
     months = _days(dates).astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
     after = (months + 1).astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
     return where_valid(pa.array((after - 1).astype(np.int32)), dates).cast(pa.date32())
@@ -146,7 +146,7 @@ def last_day(_: KernelCall, dates: pa.Array) -> pa.Array:
 
 @kernel
 def next_day(_: KernelCall, dates: pa.Array) -> pa.Array:
-    """Give the first day after a date that is a day of the week."""
+    """Return the first day after a date that is a given weekday."""
     weekday = int(_.parameters[0])
     days = _days(dates)
     later = days + (weekday - 5 - days) % 7 + 1
@@ -155,7 +155,7 @@ def next_day(_: KernelCall, dates: pa.Array) -> pa.Array:
 
 @kernel
 def date_truncate(call: KernelCall, dates: pa.Array) -> pa.Array:
-    """Cut a date off to the beginning of a year, quarter, month or week."""
+    """Truncate a date to the start of a year, quarter, month or week."""
     days = _truncated(_days(dates), call.parameters[0])
     return where_valid(pa.array(days.astype(np.int32)), dates).cast(pa.date32())
 
@@ -174,7 +174,7 @@ def _truncated(days: Any, unit: str) -> Any:
 
 @kernel
 def time_truncate(call: KernelCall, values: pa.Array) -> pa.Array:
-    """Cut a time off to the beginning of a unit."""
+    """Truncate a time to the start of a unit."""
     unit = call.parameters[0]
     steps = {
         "microsecond": 1,
@@ -194,18 +194,18 @@ def time_truncate(call: KernelCall, values: pa.Array) -> pa.Array:
 
 @kernel
 def time_to_date(_: KernelCall, values: pa.Array) -> pa.Array:
-    """Give the day of a time."""
+    """Return the date of a time."""
     return where_valid(pa.array(_days(values).astype(np.int32)), values).cast(pa.date32())
 
 
 @kernel
 def date_to_time(call: KernelCall, dates: pa.Array) -> pa.Array:
-    """Give the midnight with which a day begins."""
+    """Return the midnight that starts a date."""
     return where_valid(_midnights(_days(dates)), dates).cast(call.gives)
 
 
 def _midnights(days: Any) -> pa.Array:
-    """Microseconds of days; an overflow is an error."""
+    """Return the microseconds of days; an overflow is an error."""
     return pc.multiply_checked(pa.array(days), pa.scalar(_DAY_US, pa.int64()))
 
 
@@ -217,7 +217,7 @@ def time_to_seconds(_: KernelCall, values: pa.Array) -> pa.Array:
 
 @kernel
 def time_to_whole_seconds(_: KernelCall, values: pa.Array) -> pa.Array:
-    """Count the whole seconds since 1970, towards it."""
+    """Count the whole seconds since 1970, rounded towards zero."""
     micros = _micros(values)
     seconds = np.floor_divide(np.abs(micros), _SECOND_US) * np.sign(micros)
     return where_valid(pa.array(seconds), values)
@@ -225,13 +225,13 @@ def time_to_whole_seconds(_: KernelCall, values: pa.Array) -> pa.Array:
 
 @kernel
 def time_to_units(call: KernelCall, values: pa.Array) -> pa.Array:
-    """Count whole units since 1970, rounded down; the parameter is a unit in microseconds."""
+    """Count whole units since 1970, rounded down; the parameter is the unit in microseconds."""
     return where_valid(pa.array(np.floor_divide(_micros(values), int(call.parameters[0]))), values)
 
 
 @kernel
 def units_to_time(call: KernelCall, values: pa.Array) -> pa.Array:
-    """Give the time so many units after 1970; an overflow is an error."""
+    """Return the time a number of units after 1970; an overflow is an error."""
     unit = pa.scalar(int(call.parameters[0]), pa.int64())
     return pc.multiply_checked(values.cast(pa.int64()), unit).cast(call.gives)
 
@@ -244,15 +244,15 @@ def days_since_epoch(_: KernelCall, dates: pa.Array) -> pa.Array:
 
 @kernel
 def date_from_days(_: KernelCall, days: pa.Array) -> pa.Array:
-    """Give the date so many days after 1970."""
+    """Return the date a number of days after 1970."""
     return days.cast(pa.int32()).cast(pa.date32())
 
 
 @kernel
 def months_between(call: KernelCall, left: pa.Array, right: pa.Array) -> pa.Array:
-    """Count months between two times: a month has 31 days, and ends of months match.
+    """Count months between two times: a month has 31 days, and month ends match.
 
-    The seconds of a day are those since it began, so that a change of the clock counts.
+    The seconds of a day are counted from its start, so that clock changes matter.
     """
     mode, zone = call.parameters[0], known_zone(call.parameters[1])
 
@@ -283,14 +283,14 @@ def _is_month_end(days: int) -> bool:
 
 @kernel
 def seconds_to_time(call: KernelCall, values: pa.Array) -> pa.Array:
-    """Give the time so many seconds after 1970; Spark wraps around where it overflows."""
+    """Return the time a number of seconds after 1970; as in Spark, an overflow wraps around."""
     unit = pa.scalar(_SECOND_US, pa.int64())
     return pc.multiply(values.cast(pa.int64()), unit).cast(call.gives)
 
 
 @kernel
 def date_sequence(call: KernelCall, starts: pa.Array, stops: pa.Array) -> pa.Array:
-    """List dates from one to another, both included; the parameters are the unit and the count.
+    """Return the dates from one to another, both included; the parameters are unit and count.
 
     Raises:
         SparkTimeError: the step leads away from the end.

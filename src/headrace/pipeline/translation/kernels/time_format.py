@@ -1,7 +1,7 @@
-"""Times as text in Java's patterns, written and read.
+"""Kernels that format and parse times in Java's patterns.
 
-A pattern is translated only if every letter in it is one that is proven to mean the same here.
-Spark reads `y` as the proleptic year, so that the year before 1 is 0.
+A pattern is supported only if every letter in it is proven to mean the same here. Spark reads `y`
+as the proleptic year, so the year before 1 is 0.
 """
 
 import re
@@ -25,21 +25,21 @@ _WRITABLE = {
     "y": 6, "M": 4, "d": 2, "D": 3, "E": 4, "a": 1, "H": 2, "h": 2, "k": 2, "K": 2, "m": 2,
     "s": 2, "S": 9,
 }  # fmt: skip
-"""By letter, how often it may be repeated in a pattern for writing."""
+"""How often each letter may be repeated in a pattern for formatting."""
 _READABLE = {
     "yyyy": r"(\d{4}|\+\d{5,19}|-\d{4,19})", "y": r"(-?\d{1,19})",
     "MM": r"(\d\d)", "dd": r"(\d\d)", "HH": r"(\d\d)", "mm": r"(\d\d)", "ss": r"(\d\d)",
     "M": r"(-?\d{1,19})", "d": r"(-?\d{1,19})", "H": r"(-?\d{1,19})", "m": r"(-?\d{1,19})",
     "s": r"(-?\d{1,19})",
 }  # fmt: skip
-"""By word of a pattern for reading, the digits that it takes."""
+"""The digits that each word of a pattern for parsing accepts."""
 _ORDER = "yMdHmsS"
 _MOST_YEAR_DIGITS = 6
 _TOKEN = re.compile(r"''|'((?:[^']|'')+)'|([A-Za-z])\2*|[^A-Za-z'\[\]{}#]")
 
 
 class Word(msgspec.Struct, frozen=True):
-    """A part of a pattern: a letter that is repeated, or text that stands for itself."""
+    """A part of a pattern: a repeated letter, or literal text."""
 
     letter: str
     count: int
@@ -47,7 +47,7 @@ class Word(msgspec.Struct, frozen=True):
 
 
 def split_pattern(pattern: str) -> tuple[Word, ...] | None:
-    """The words of a pattern; None if it has a sign with a meaning of its own."""
+    """Return the words of a pattern; None if it has a character with a special meaning."""
     words, place = [], 0
     while place < len(pattern):
         match = _TOKEN.match(pattern, place)
@@ -64,7 +64,7 @@ def split_pattern(pattern: str) -> tuple[Word, ...] | None:
 
 
 def can_write(pattern: str) -> bool:
-    """Whether `date_format` is proven for a pattern."""
+    """Return whether `date_format` is proven for a pattern."""
     words = split_pattern(pattern)
     return bool(words) and all(
         not word.letter or word.count <= _WRITABLE.get(word.letter, 0) for word in words or ()
@@ -72,7 +72,7 @@ def can_write(pattern: str) -> bool:
 
 
 def written(words: Sequence[Word], micros: int) -> str:
-    """A time in a pattern."""
+    """Format a time in a pattern."""
     days, rest = divmod(micros, _DAY_US)
     year, month, day = civil(days)
     seconds, fraction = divmod(rest, _SECOND_US)
@@ -119,13 +119,13 @@ def _year_text(year: int, count: int) -> str:
 
 
 class Reader(msgspec.Struct, frozen=True):
-    """Reads times in a pattern."""
+    """Parses times in a pattern."""
 
     expression: re.Pattern[str]
     letters: str
 
     def read(self, text: str) -> int | None:
-        """The microseconds of a local time; None if the text has another form."""
+        """Return the microseconds of a local time; None if the text has another form."""
         match = self.expression.fullmatch(text)
         if match is None:
             return None
@@ -150,7 +150,7 @@ class Reader(msgspec.Struct, frozen=True):
 
 
 def reader_of(pattern: str) -> Reader | None:
-    """The reader of a pattern; None if it is not proven to read as Java does."""
+    """Return the reader of a pattern; None if it is not proven to parse as Java does."""
     words = split_pattern(pattern)
     if not words:
         return None
@@ -181,21 +181,21 @@ def reader_of(pattern: str) -> Reader | None:
 
 
 def _are_leading(letters: str) -> bool:
-    """Whether no field is missing before one that is there: Java fills in only the last ones."""
+    """Return whether only trailing fields are missing: Java fills in only those."""
     present = [letter in letters for letter in _ORDER]
     return present == sorted(present, reverse=True)
 
 
 @kernel
 def date_format(call: KernelCall, values: pa.Array) -> pa.Array:
-    """Write a time in a pattern."""
+    """Format a time in a pattern."""
     words = split_pattern(call.parameters[0]) or ()
     return by_distinct(lambda micros: written(words, micros), call.gives, values.cast(pa.int64()))
 
 
 @kernel
 def date_name(call: KernelCall, dates: pa.Array) -> pa.Array:
-    """Give the short name of a date's month or day of the week."""
+    """Return the short name of a date's month or weekday."""
 
     def name(days: int) -> str:
         if call.parameters[0] == "month":
@@ -207,7 +207,7 @@ def date_name(call: KernelCall, dates: pa.Array) -> pa.Array:
 
 @kernel
 def formatted_to_time(call: KernelCall, texts: pa.Array) -> pa.Array:
-    """Read a local time in a pattern; other text is an error, or null if softened."""
+    """Parse a local time in a pattern; other text is an error, or null with `soft`."""
     reader = reader_of(call.parameters[0])
     if reader is None:
         raise KeyError(call.parameters[0])

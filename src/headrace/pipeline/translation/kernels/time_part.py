@@ -1,4 +1,4 @@
-"""Dates and times that are made of their parts: year, month, day, hour, minute and second."""
+"""Kernels that make dates and times from their parts, from year to second."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ _MOST_TIME_DAYS = ((1 << 63) - 1) // _DAY_US
 
 
 def days_of_parts(years: Any, months: Any, days: Any) -> tuple[Any, Any]:
-    """Days since 1970, and whether there is such a day."""
+    """Return days since 1970, and whether there is such a day."""
     exists = (np.abs(years) <= _MOST_YEARS) & (days >= 1)
     exists &= (months >= 1) & (months <= 12)  # noqa: PLR2004
     number = np.where(exists, (years - 1970) * 12 + months - 1, 0)
@@ -32,20 +32,20 @@ def _numbers(values: pa.Array) -> Any:
 
 
 def unscaled(values: pa.Array) -> pa.Array:
-    """Decimals without their point: microseconds of seconds with six digits after it."""
+    """Return decimals without their point: seconds with six decimal places as microseconds."""
     kind = pa.decimal128(values.type.precision, 0)
     return pa.Array.from_buffers(kind, len(values), values.buffers(), offset=values.offset)
 
 
 def scaled(micros: Any, kind: pa.DataType) -> pa.Array:
-    """Microseconds as seconds: a decimal with six digits after the point."""
+    """Return microseconds as seconds: a decimal with six decimal places."""
     whole = pa.array(micros).cast(pa.decimal128(19, 0))
     return pa.Array.from_buffers(kind, len(whole), whole.buffers(), offset=whole.offset)
 
 
 @kernel
 def time_seconds(call: KernelCall, values: pa.Array) -> pa.Array:
-    """Give the seconds of a time, with their fraction."""
+    """Return the seconds of a time, with their fraction."""
     return where_valid(scaled(np.mod(_numbers(values), 60 * _MICROS), call.gives), values)
 
 
@@ -57,7 +57,7 @@ def _all_valid(arrays: tuple[pa.Array, ...]) -> Any:
 
 
 def _result(call: KernelCall, values: Any, exists: Any, valid: Any, limit: int) -> pa.Array:
-    """Values where they exist; what does not exist is an error, or null if softened."""
+    """Return values that exist; those that do not are an error, or null with `soft`."""
     if "soft" not in call.parameters and (valid & ~exists).any():
         raise SparkTimeError("there is no time with these parts")
     shown = valid & exists
@@ -68,7 +68,7 @@ def _result(call: KernelCall, values: Any, exists: Any, valid: Any, limit: int) 
 
 @kernel
 def make_date(call: KernelCall, *parts: pa.Array) -> pa.Array:
-    """Make a date of year, month and day."""
+    """Make a date from year, month and day."""
     days, exists = days_of_parts(*map(_numbers, parts))
     result = _result(call, days, exists, _all_valid(parts), _MOST_DAYS)
     return result.cast(pa.int32()).cast(call.gives)
@@ -76,7 +76,7 @@ def make_date(call: KernelCall, *parts: pa.Array) -> pa.Array:
 
 @kernel
 def make_time(call: KernelCall, *parts: pa.Array) -> pa.Array:
-    """Make a local time of six parts; the second has microseconds, and 60 is the next minute."""
+    """Make a local time from six parts; the second has microseconds, and 60 is the next minute."""
     years, months, days, hours, minutes = map(_numbers, parts[:5])
     # Spark counts the microseconds of the second in an INT, which wraps around.
     seconds = _numbers(unscaled(parts[5])).astype(np.int32).astype(np.int64)
@@ -91,12 +91,12 @@ def make_time(call: KernelCall, *parts: pa.Array) -> pa.Array:
 
 @kernel
 def date_and_time(call: KernelCall, dates: pa.Array, clock: pa.Array) -> pa.Array:
-    """Make a local time of a date and the microseconds since its midnight."""
+    """Make a local time from a date and the microseconds since its midnight."""
     days = pc.multiply_checked(dates.cast(pa.int32()).cast(pa.int64()), _DAY_US)
     return pc.add_checked(days, clock.cast(pa.int64())).cast(call.gives)
 
 
 @kernel
 def decimal_to_time(call: KernelCall, values: pa.Array) -> pa.Array:
-    """Give the time so many seconds after 1970; an overflow is an error."""
+    """Return the time a number of seconds after 1970; an overflow is an error."""
     return unscaled(values.cast(pa.decimal128(38, 6))).cast(pa.int64()).cast(call.gives)

@@ -1,4 +1,4 @@
-"""Dates and times as text, in the forms that casts read and write."""
+"""Kernels for dates and times as text, in the forms that casts read and write."""
 
 import re
 
@@ -24,7 +24,7 @@ _LEAST, _MOST = -(1 << 63), (1 << 63) - 1
 
 
 def parse_date(text: str) -> int | None:
-    """The days of a text that Spark casts to a date; None if it is none."""
+    """Return the days of a text that Spark casts to a date; None if it is not a date."""
     match = _DATE.fullmatch(text.strip(_BLANK))
     if match is None:
         return None
@@ -33,14 +33,14 @@ def parse_date(text: str) -> int | None:
 
 
 def is_clock_only(text: str) -> bool:
-    """Whether a text may be a time without a date, which means a time of today."""
+    """Return whether a text may be a time without a date, which means a time of today."""
     return _CLOCK_ONLY.fullmatch(text.strip(_BLANK)) is not None
 
 
 def parse_time(text: str) -> tuple[int, Zone | None] | None:
-    """The local microseconds of a text that Spark casts to a time, and the zone that it names.
+    """Return the local microseconds of a text that Spark casts to a time, and its named zone.
 
-    None if it is no time.
+    None if it is not a time.
     """
     match = _TIME.fullmatch(text.strip(_BLANK))
     if match is None:
@@ -58,9 +58,10 @@ def parse_time(text: str) -> tuple[int, Zone | None] | None:
 
 
 def moment(text: str, zone: Zone | None) -> int | None:
-    """The microseconds since 1970 of a text; without a zone of its own it is in `zone`.
+    """Return the microseconds since 1970 of a text; without its own zone, it is in `zone`.
 
-    None if it is no time. Without any zone a time is local, and one in the text is ignored.
+    None if it is not a time. If `zone` is None, the time is local, and a zone in the text is
+    ignored.
     """
     parsed = parse_time(text)
     if parsed is None:
@@ -74,7 +75,7 @@ def moment(text: str, zone: Zone | None) -> int | None:
 
 @kernel
 def text_to_date(call: KernelCall, texts: pa.Array) -> pa.Array:
-    """Read a date; other text is an error, or null if the parameter says so."""
+    """Parse a date; other text is an error, or null if the parameter says so."""
 
     def read(text: str) -> int | None:
         found = parse_date(text)
@@ -87,9 +88,9 @@ def text_to_date(call: KernelCall, texts: pa.Array) -> pa.Array:
 
 @kernel
 def text_to_time(call: KernelCall, texts: pa.Array) -> pa.Array:
-    """Read a time; other text is an error, or null if a parameter says so.
+    """Parse a time; other text is an error, or null if a parameter says so.
 
-    The first parameter is the zone of texts without one, empty if the result is a local time.
+    The first parameter is the zone of texts without one; it is empty if the result is a local time.
     """
     zone = known_zone(call.parameters[0]) if call.parameters[0] else None
 
@@ -106,12 +107,12 @@ def text_to_time(call: KernelCall, texts: pa.Array) -> pa.Array:
 
 @kernel
 def date_to_text(call: KernelCall, dates: pa.Array) -> pa.Array:
-    """Write a date as `yyyy-MM-dd`."""
+    """Format a date as `yyyy-MM-dd`."""
     return by_distinct(date_text, call.gives, dates.cast(pa.int32()))
 
 
 def date_text(days: int) -> str:
-    """A date as Spark writes it: a sign before years of more than four digits."""
+    """Format a date as Spark does: with a sign before years of more than four digits."""
     year, month, day = civil(days)
     sign = "-" if year < 0 else "+" if year > 9999 else ""  # noqa: PLR2004
     return f"{sign}{abs(year):04}-{month:02}-{day:02}"
@@ -119,7 +120,7 @@ def date_text(days: int) -> str:
 
 @kernel
 def time_to_text(call: KernelCall, values: pa.Array) -> pa.Array:
-    """Write a time as `yyyy-MM-dd HH:mm:ss`, with as many digits of a second as it has."""
+    """Format a time as `yyyy-MM-dd HH:mm:ss`, with as many fractional digits as it has."""
 
     def shown(micros: int) -> str:
         days, rest = divmod(micros, _DAY_US)

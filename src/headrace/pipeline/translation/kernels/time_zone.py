@@ -1,4 +1,4 @@
-"""Times in a zone: from moments to local times and back, with Java's rules."""
+"""Kernels that convert instants to local times and back, with Java's zone rules."""
 
 from typing import Any
 
@@ -14,10 +14,10 @@ _SECOND_US = 1_000_000
 
 
 def known_zone(name: str) -> Zone:
-    """The zone of a call that has been planned.
+    """Return the zone of a planned call.
 
     Raises:
-        KeyError: there is none, so that the call was not made by this translation.
+        KeyError: there is none, so the call was not made by this translation.
     """
     zone = find_zone(name)
     if zone is None:
@@ -27,28 +27,28 @@ def known_zone(name: str) -> Zone:
 
 @kernel
 def zone_local(call: KernelCall, values: pa.Array) -> pa.Array:
-    """Give the local time of a moment."""
+    """Return the local time of an instant."""
     zone, seconds = known_zone(call.parameters[0]), _seconds(values)
     return _moved(values, zone.offset_at(seconds)).cast(call.gives)
 
 
 @kernel
 def zone_instant(call: KernelCall, values: pa.Array) -> pa.Array:
-    """Give the moment of a local time: the earlier of two, and past a gap if it is skipped."""
+    """Return the instant of a local time: the earlier of two; a skipped time moves by the gap."""
     zone, seconds = known_zone(call.parameters[0]), _seconds(values)
     return _moved(values, zone.moment_of(seconds) - seconds).cast(call.gives)
 
 
 @kernel
 def zone_start_of_day(call: KernelCall, values: pa.Array) -> pa.Array:
-    """Give the first moment of a day that is given by its local midnight."""
+    """Return the first instant of a day, given its local midnight."""
     zone, seconds = known_zone(call.parameters[0]), _seconds(values)
     return _moved(values, zone.start_of_day(seconds) - seconds).cast(call.gives)
 
 
 @kernel
 def zone_instant_near(call: KernelCall, values: pa.Array, before: pa.Array) -> pa.Array:
-    """Give the moment of a local time; of two that with the offset of another moment."""
+    """Return the instant of a local time; of two, the one with the offset of another instant."""
     zone, seconds = known_zone(call.parameters[0]), _seconds(values)
     moments = zone.moment_near(seconds, zone.offset_at(_seconds(before)))
     return where_valid(_moved(values, moments - seconds), before).cast(call.gives)
@@ -59,5 +59,5 @@ def _seconds(values: pa.Array) -> Any:
 
 
 def _moved(values: pa.Array, seconds: Any) -> pa.Array:
-    """Times so many seconds later; an overflow is an error."""
+    """Shift times by seconds; an overflow is an error."""
     return pc.add_checked(values.cast(pa.int64()), pa.array(seconds * _SECOND_US))

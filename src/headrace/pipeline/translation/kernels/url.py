@@ -1,4 +1,4 @@
-"""Addresses: their parts, and characters that are written with `%`."""
+"""Kernels for URLs: their parts, and percent-encoding."""
 
 import re
 from urllib.parse import quote_plus, unquote_to_bytes
@@ -26,7 +26,7 @@ PARTS = frozenset(_URL.groupindex)
 
 @partial_kernel
 def url_part(call: KernelCall, urls: pa.Array) -> pa.Array:
-    """Give a part of an address, or the value of a key of its query."""
+    """Return a part of a URL, or the value of a key of its query."""
     part, *key = call.parameters
 
     def found(url: str) -> str | None:
@@ -46,7 +46,7 @@ def url_part(call: KernelCall, urls: pa.Array) -> pa.Array:
 
 @kernel
 def url_encode(call: KernelCall, texts: pa.Array) -> pa.Array:
-    """Write characters with `%`, and a space as `+`."""
+    """Percent-encode characters, and write a space as `+`."""
     return by_distinct(lambda t: quote_plus(t, safe="*").replace("~", "%7E"), call.gives, texts)
 
 
@@ -58,7 +58,7 @@ _HALF_LETTER = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
 
 @kernel
 def url_decode(call: KernelCall, texts: pa.Array) -> pa.Array:
-    """Read characters that are written with `%`; a `%` without two digits is an error."""
+    """Decode percent-encoded characters; a `%` without two digits is an error."""
 
     def decoded(text: str) -> str:
         plain = _SIGNED.sub(lambda match: f"%0{match[1] or 0}", text)  # Java reads +1 and -0
@@ -70,6 +70,6 @@ def url_decode(call: KernelCall, texts: pa.Array) -> pa.Array:
 
 
 def _java_utf8(escapes: str) -> str:
-    """Bytes as UTF-8; of what is none, half a letter of UTF-16 counts as one mistake."""
+    """Decode UTF-8; in invalid bytes, an encoded surrogate counts as one error."""
     data = _HALF_LETTER.sub("\N{REPLACEMENT CHARACTER}".encode(), unquote_to_bytes(escapes))
     return data.decode("utf-8", "replace")

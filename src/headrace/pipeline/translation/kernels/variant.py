@@ -1,7 +1,7 @@
-"""VARIANT: values parsed from JSON, carried as the JSON text.
+"""Kernels for VARIANT: values parsed from JSON, stored as the JSON text.
 
-A variant is parsed again by each function that looks into it. Only casts and spellings that are
-proven to be Spark's are done here; for others the run ends with an error that sends it to Spark.
+Each function that reads a variant parses it again. Only casts and spellings that are proven to be
+Spark's are done here; for others, the run fails with an error that says to run it on Spark.
 """
 
 import json
@@ -33,11 +33,11 @@ _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 class SparkVariantError(ValueError):
-    """What Spark raises for text that is not JSON, or a variant that cannot be cast."""
+    """Spark's error for text that is not JSON, or a variant that cannot be cast."""
 
 
 def _variant(text: str) -> Any:
-    """The value in a text: None, bool, str, int, Decimal, float, list or dict in order of keys."""
+    """Parse a text: None, bool, str, int, Decimal, float, list or dict in key order."""
     try:
         return _plain(parse_strict(text))
     except NotJsonError as error:
@@ -81,7 +81,7 @@ def _number(number: Number) -> int | Decimal | float:
 
 
 def variant_text(value: Any) -> str:
-    """A value as JSON, as Spark writes a variant."""
+    """Format a value as JSON, as Spark writes a variant."""
     match value:
         case None:
             return "null"
@@ -118,14 +118,14 @@ def _or_null(compute: Callable[[str], Any], *, fails: bool) -> Callable[[str], A
 
 @partial_kernel
 def parse_variant(call: KernelCall, texts: pa.Array) -> pa.Array:
-    """Check that texts are JSON; of one that is not, `try` in the parameter makes null."""
+    """Check that texts are JSON; with `try` as the parameter, others become null."""
     fails = call.parameters[0] != "try"
     return by_distinct(_or_null(lambda t: (_variant(t), t)[1], fails=fails), call.gives, texts)
 
 
 @partial_kernel
 def is_variant_null(call: KernelCall, texts: pa.Array) -> pa.Array:
-    """Whether a variant is JSON's null; a missing variant is not."""
+    """Return whether a variant is JSON null; false for a missing variant."""
     return by_distinct(
         lambda text: text is not None and _variant(text) is None, call.gives, texts, nulls=True
     )
@@ -133,9 +133,9 @@ def is_variant_null(call: KernelCall, texts: pa.Array) -> pa.Array:
 
 @partial_kernel
 def variant_get(call: KernelCall, texts: pa.Array) -> pa.Array:
-    """The value at a path, cast to a type or as a variant; null if there is none.
+    """Return the value at a path, cast to a type or as a variant; null if there is none.
 
-    The parameters are the path, `try` for a null instead of an error, and `variant` or `cast`.
+    The parameters are the path, `try` for null instead of an error, and `variant` or `cast`.
     """
     path, mode, form = call.parameters
     steps = json.loads(path)
@@ -183,13 +183,13 @@ def _in_range(value: int, kind: pa.DataType) -> int:
 
 @partial_kernel
 def variant_schema(call: KernelCall, texts: pa.Array) -> pa.Array:
-    """The type of each variant, as Spark writes it."""
+    """Return the type of each variant, as Spark writes it."""
     return by_distinct(lambda text: _type_text(_type(_variant(text))), call.gives, texts)
 
 
 @partial_kernel
 def variant_schemas(call: KernelCall, rows: pa.Array) -> pa.Array:
-    """The type that the variants of each group have in common."""
+    """Return the common type of the variants of each group."""
     results = []
     for group in rows.to_pylist():
         types = [_type(_variant(text)) for text in group or () if text is not None]
@@ -201,7 +201,7 @@ _BIGINT_DIGITS = (20, 0)
 
 
 def _type(value: Any) -> Any:
-    """A name, the precision and scale of a decimal, a one-element list, or a dict of fields."""
+    """Return a name, a decimal's precision and scale, a one-element list, or a dict of fields."""
     match value:
         case None:
             return "VOID"

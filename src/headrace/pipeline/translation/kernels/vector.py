@@ -1,7 +1,7 @@
-"""Vectors: arrays of floats, computed in doubles and in the order of additions that Spark has.
+"""Kernels for vectors: arrays of floats, computed as doubles in Spark's order of addition.
 
-Spark adds up the products of eight elements, then adds that to the sum; what is left over at the
-end is added one by one. A vector with a null gives null.
+Spark sums the products of eight elements, then adds that to the total; the remaining elements are
+added one by one. A vector with a null returns null.
 """
 
 from collections.abc import Callable
@@ -17,13 +17,13 @@ _BLOCK = 8
 
 
 def _rows(vectors: pa.Array) -> list[Any]:
-    """Each vector in doubles; None if it is null or has a null."""
+    """Return each vector as doubles; None if it is null or has a null."""
     plain = vectors.to_pylist()
     return [None if row is None or None in row else np.array(row, np.float64) for row in plain]
 
 
 def _total(parts: Any) -> float:
-    """A sum, with the additions in Spark's order."""
+    """Return a sum, added in Spark's order."""
     whole = len(parts) // _BLOCK * _BLOCK
     blocks = np.cumsum(parts[:whole].reshape(-1, _BLOCK), axis=1)[:, -1:].ravel()
     steps = np.concatenate(([0.0], blocks, parts[whole:]))
@@ -79,7 +79,7 @@ def _norm(vector: Any, degree: str) -> float:
 
 @kernel
 def vector_norm(call: KernelCall, vectors: pa.Array) -> pa.Array:
-    """The length of a vector; the parameter is the degree."""
+    """Return the norm of a vector; the parameter is the degree."""
     degree = call.parameters[0]
     with np.errstate(all="ignore"):
         return _floats([None if row is None else _norm(row, degree) for row in _rows(vectors)])
@@ -87,7 +87,7 @@ def vector_norm(call: KernelCall, vectors: pa.Array) -> pa.Array:
 
 @kernel
 def vector_normalize(call: KernelCall, vectors: pa.Array) -> pa.Array:
-    """A vector divided by its length; null if that is zero."""
+    """Return a vector divided by its norm; null if the norm is zero."""
     degree = call.parameters[0]
     results: list[Any] = []
     with np.errstate(all="ignore"):

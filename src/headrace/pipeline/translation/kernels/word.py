@@ -1,4 +1,4 @@
-"""Words: capitals, similarity, check digits, and the n-th of several texts."""
+"""Kernels for words: capitals, similarity, check digits, and the n-th of several strings."""
 
 import unicodedata
 from typing import Any
@@ -22,18 +22,18 @@ _RECENT_LOWERS = {
     **{upper: upper + 0x20 for upper in range(0x10D50, 0x10D66)},
     **{upper: upper + 0x1B for upper in range(0x16EA0, 0x16EB9)},
 }
-"""Letters that are newer than Python's own tables, with their small letters."""
+"""Letters that are newer than Python's own tables, with their lower case."""
 _RECENT_TITLES = {lower: upper for upper, lower in _RECENT_LOWERS.items()}
 
 
 @kernel
 def initial_capitals(call: KernelCall, texts: pa.Array) -> pa.Array:
-    """Write words, which spaces separate, with a capital and small letters."""
+    """Capitalize words, which are separated by spaces."""
     return by_distinct(lambda text: " ".join(map(_capital, text.split(" "))), call.gives, texts)
 
 
 def _capital(word: str) -> str:
-    """A word with a title-case first letter; a sigma at its end is a final one."""
+    """Return a word with a title-case first letter; a sigma at its end is a final one."""
     first, lowered = word[:1], word.lower()
     head = first.title().translate(_RECENT_TITLES)
     return head + lowered[len(first.lower()) :].translate(_RECENT_LOWERS)
@@ -41,13 +41,13 @@ def _capital(word: str) -> str:
 
 @kernel
 def quote(call: KernelCall, texts: pa.Array) -> pa.Array:
-    """Put a text in single quotes, with a backslash before those inside."""
+    """Put a string in single quotes, with a backslash before those inside."""
     return by_distinct(lambda text: "'" + text.replace("'", "\\'") + "'", call.gives, texts)
 
 
 @kernel
 def luhn_check(call: KernelCall, texts: pa.Array) -> pa.Array:
-    """Whether digits end with their check digit; false if there is another character."""
+    """Return whether digits end with their check digit; false if there are other characters."""
 
     def is_right(text: str) -> bool:
         if not text or not all(map(_is_java_digit, text)):
@@ -60,13 +60,13 @@ def luhn_check(call: KernelCall, texts: pa.Array) -> pa.Array:
 
 
 def _is_java_digit(letter: str) -> bool:
-    """Whether Java calls a UTF-16 unit a digit: those of every script, in the first plane."""
+    """Return whether Java calls a UTF-16 unit a digit: those of every script, in the BMP."""
     return letter <= "\uffff" and unicodedata.category(letter) == "Nd"
 
 
 @kernel
 def nth(call: KernelCall, places: pa.Array, *texts: pa.Array) -> pa.Array:
-    """Give the n-th text; another place is an error, or null if the parameter says so."""
+    """Return the n-th string; another position is an error, or null if the parameter says so."""
 
     def chosen(place: int | None, *options: str | None) -> str | None:
         if place is None:
@@ -84,7 +84,7 @@ def nth(call: KernelCall, places: pa.Array, *texts: pa.Array) -> pa.Array:
 def occurrence(
     call: KernelCall, texts: pa.Array, parts: pa.Array, starts: pa.Array, *counts: pa.Array
 ) -> pa.Array:
-    """Find the n-th occurrence of a text from a place on, or backwards from one before the end."""
+    """Find the n-th occurrence of a string from a position, or backwards if it is negative."""
 
     def found(text: str, part: str, start: int, count: int = 1) -> int:
         if count <= 0:
@@ -105,7 +105,7 @@ def occurrence(
 
 @kernel
 def jaro_winkler(call: KernelCall, left: pa.Array, right: pa.Array) -> pa.Array:
-    """Give the similarity of two texts by Jaro and Winkler, over UTF-16 units."""
+    """Return the Jaro-Winkler similarity of two strings, over UTF-16 units."""
     return by_distinct(lambda a, b: _similarity(_units(a), _units(b)), call.gives, left, right)
 
 

@@ -1,7 +1,7 @@
-"""XPath over XML text: paths of element names, with `text()`, an attribute, `sum` and `count`.
+"""Kernel for XPath over XML text: element names, `text()`, an attribute, `sum` and `count`.
 
 XML with entities, comments, CDATA, processing instructions or namespaces is left to Spark's own
-parser: the run ends with an error that sends it there.
+parser: the run fails with an error that says so.
 """
 
 import math
@@ -24,20 +24,20 @@ _LIMITS = {pa.int16(): 15, pa.int32(): 31, pa.int64(): 53}
 
 
 class SparkXmlError(ValueError):
-    """What Spark raises for text that is not XML."""
+    """Spark's error for text that is not XML."""
 
 
 class Path(msgspec.Struct, frozen=True):
-    """The names from the root on, what is taken of the last one, and what is made of the nodes."""
+    """The element names from the root, the part of the last one, and the function of the nodes."""
 
     names: tuple[str, ...]
     part: str
-    """`text()`, an attribute with its @, or nothing for the elements themselves."""
+    """`text()`, an attribute with its @, or empty for the elements themselves."""
     function: str
 
 
 def parse_path(written: str) -> Path | None:
-    """A path of the forms that are proven; None for others."""
+    """Parse a path of the proven forms; None for others."""
     match = _PATH.fullmatch(written)
     if match is None or bool(match[1]) != bool(match[4]):
         return None
@@ -46,7 +46,7 @@ def parse_path(written: str) -> Path | None:
 
 
 def _nodes(xml: str, path: Path) -> list[Any]:
-    """The elements at a path, or the texts or attribute values of these."""
+    """Return the elements at a path, or their texts or attribute values."""
     if _UNPROVEN_XML.search(xml):
         raise SparkOnlyError("XML with entities, comments, namespaces or the like; run it on Spark")
     try:
@@ -113,7 +113,7 @@ def _result(nodes: list[Any], path: Path, kind: pa.DataType) -> Any:
 
 @partial_kernel
 def xpath(call: KernelCall, texts: pa.Array) -> pa.Array:
-    """Evaluate a path, which is the parameter, as a value of the type that the call gives."""
+    """Evaluate a path, which is the parameter, as a value of the call's result type."""
     path = parse_path(call.parameters[0])
     assert path is not None
 
