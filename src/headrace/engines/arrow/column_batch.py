@@ -1,4 +1,4 @@
-"""Actions as Arrow columns: what a piece of a Parquet checkpoint decodes to."""
+"""Actions as Arrow columns, decoded from a piece of a Parquet checkpoint."""
 
 from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
@@ -21,17 +21,17 @@ from headrace.replay.match import Rows, all_but
 
 _TEXT_MAP = pa.map_(pa.string(), pa.string())
 _SHORT_STRETCH = 2048
-"""Rows: stretches that are shorter on average are copied together."""
+"""Rows: shorter stretches, on average, are copied together."""
 
 
 def child(structs: pa.StructArray, field: int | str) -> pa.Array:
-    """A field of structs, null where the struct is."""
-    # The raw field is had for nothing, but knows nothing of the structs above it.
+    """Return a field of structs, null where the struct is null."""
+    # The raw field is free, but ignores the validity of the structs above it.
     return pc.struct_field(structs, [field]) if structs.null_count else structs.field(field)
 
 
 def _rebuilt(columns: pa.RecordBatch, arrays: Mapping[str, pa.Array]) -> pa.RecordBatch:
-    """The same rows, whose adds have these fields."""
+    """Return the same rows with these fields of the adds."""
     adds = columns.column("add")
     fields = {field.name: field for field in adds.type}
     made = pa.StructArray.from_arrays(
@@ -48,11 +48,11 @@ def _fields(columns: pa.RecordBatch) -> dict[str, pa.Array]:
 
 
 class ColumnBatch:
-    """A record batch with one struct column for each action that was asked for.
+    """A record batch with one struct column for each requested action.
 
-    Rows that were filtered out are dropped from a field when it is asked for: who only counts
-    never pays for the copy, nor anybody for that of the other fields. A field that is added
-    later never had them.
+    Filtering is lazy: a field is copied without the dropped rows when it is read. A caller that
+    only counts copies nothing, and fields that nobody reads are never copied. A field that is
+    added later has only the remaining rows.
     """
 
     __slots__ = ("_columns", "_gone", "_later", "_memory", "_selection", "source")
@@ -63,9 +63,9 @@ class ColumnBatch:
         """Take all rows.
 
         Args:
-            source: The file that they are from.
+            source: The file of the rows.
             columns: The rows.
-            memory: Where columns that are made of these may be put.
+            memory: Reusable memory for columns derived from these.
         """
         self.source = source
         self._columns = columns
@@ -82,13 +82,13 @@ class ColumnBatch:
         later: Mapping[str, pa.Array] = MappingProxyType({}),
         columns: pa.RecordBatch | None = None,
     ) -> "ColumnBatch":
-        """The same rows less some: given by a mask, or by the numbers of those that go.
+        """Return a copy with fewer rows, given by a mask or by the numbers of the dropped rows.
 
         Args:
-            selection: True for those that are left.
-            gone: Those that are not.
-            later: Fields of the adds, of the rows that are left alone.
-            columns: The rows, where they have fewer fields now.
+            selection: True for the remaining rows.
+            gone: The numbers of the dropped rows.
+            later: Fields of the adds that have only the remaining rows.
+            columns: The rows, if they have fewer fields now.
         """
         rows = self._columns if columns is None else columns
         made = ColumnBatch(self.source, rows, memory=self._memory)
@@ -104,7 +104,7 @@ class ColumnBatch:
 
     @property
     def columns(self) -> pa.RecordBatch:
-        """The rows that are left."""
+        """The remaining rows."""
         mask = self._mask()
         if mask is not None:
             self._columns, self._selection, self._gone = self._columns.filter(mask), None, None
@@ -114,19 +114,19 @@ class ColumnBatch:
         return self._columns
 
     def kept(self) -> npt.NDArray[np.bool_] | None:
-        """Whether each of the rows is left; None: all are."""
+        """Return whether each row remains; None if all do."""
         mask = self._mask()
         return None if mask is None else mask.to_numpy(zero_copy_only=False)
 
     def with_field(self, name: str, values: pa.Array) -> "ColumnBatch":
-        """The same with another field of the adds, which has the rows that are left."""
+        """Add a field of the adds, which has only the remaining rows."""
         later, columns, others = {**self._later, name: values}, None, _fields(self._columns)
         if others.pop(name, None) is not None and others:
-            columns = _rebuilt(self._columns, others)  # so that the memory of the old one is free
+            columns = _rebuilt(self._columns, others)  # frees the memory of the old field
         return self._copy(selection=self._selection, gone=self._gone, later=later, columns=columns)
 
     def select(self, names: Collection[str]) -> "ColumnBatch":
-        """The same rows with these fields of the adds alone."""
+        """Return the same rows with only these fields of the adds."""
         later = {name: array for name, array in self._later.items() if name in names}
         every = _fields(self._columns)
         fields = {name: array for name, array in every.items() if name in names}
@@ -141,9 +141,9 @@ class ColumnBatch:
         return self._selection
 
     def stretches(self) -> "tuple[ColumnBatch, list[tuple[int, int]]] | None":
-        """All rows, and where in them those lie that are left: from where on, and how many.
+        """Return all rows, and the start and length of each stretch of remaining rows.
 
-        None where the stretches would be short: to copy them costs less than to handle them.
+        None if the stretches would be short: copying them is cheaper than handling them.
         """
         if (
             self._later
@@ -156,7 +156,7 @@ class ColumnBatch:
         return self._copy(), stretches
 
     def actions(self, name: str) -> Sequence[Any]:
-        """The actions of that name, decoded."""
+        """Return the decoded actions of a kind."""
         if name not in self._columns.schema.names:
             return ()
         try:
@@ -171,7 +171,7 @@ class ColumnBatch:
             raise CorruptCheckpointError(path=self.source.path, reason=str(error)) from error
 
     def _decoded(self, name: str) -> list[Any]:
-        """One by one: for the few that phases consume."""
+        """Decode row by row, for the few actions that phases consume."""
         rows = self.columns.column(name).drop_null().to_pylist(maps_as_pydicts="strict")
         kind = ACTION_TYPES[name]
         return [
@@ -179,7 +179,7 @@ class ColumnBatch:
         ]
 
     def _decoded_adds(self) -> list[Add]:
-        """Column by column, which is several times faster."""
+        """Decode column by column, which is several times faster."""
         paths, sizes = self._values("path"), self._values("size")
         if None in paths or None in sizes:
             raise TypeError("an add has no path, or no size")
@@ -226,7 +226,7 @@ class ColumnBatch:
         ]
 
     def filter(self, mask: pa.BooleanArray) -> "ColumnBatch":
-        """The rows for which the mask is true."""
+        """Return the rows for which the mask is true."""
         if mask.true_count == len(mask):
             return self
         own, later = self._mask(), {name: a.filter(mask) for name, a in self._later.items()}
@@ -235,7 +235,7 @@ class ColumnBatch:
         return self._copy(selection=mask, later=later)
 
     def without(self, rows: Rows) -> "ColumnBatch":
-        """The same without a few rows, given in order."""
+        """Return the batch without these rows, given in order."""
         if not len(rows):
             return self
         if self._later or self._mask() is not None:
@@ -243,7 +243,7 @@ class ColumnBatch:
         return self._copy(gone=rows)
 
     def field(self, *path: str) -> pa.Array | None:
-        """A field of the adds, however deep; None where the file does not have it."""
+        """Return a field of the adds at any depth; None if the file does not have it."""
         if path[0] in self._later:
             return self._later[path[0]]
         array = self._unfiltered(*path)
@@ -251,7 +251,7 @@ class ColumnBatch:
         return array if array is None or mask is None else array.filter(mask)
 
     def lacks(self, name: str) -> bool:
-        """Whether an add has no such field; of one that was not read, nothing is known."""
+        """Return whether an add lacks a field; False if the field was not read."""
         every = self._unfiltered(name)
         if every is None or every.null_count == self._columns.column("add").null_count:
             return False
@@ -259,7 +259,7 @@ class ColumnBatch:
         return left is not None and left.null_count > 0
 
     def partition_layout(self) -> UniformLayout | None:
-        """The partition values by code; None where the maps differ, or are not coded."""
+        """Return the partition values by code; None if the maps differ or are not coded."""
         values = self._unfiltered("partitionValues")
         if values is None or values.null_count or not is_coded(values.type):
             return None
@@ -276,7 +276,7 @@ class ColumnBatch:
         return array
 
     def partition_text(self, physical_name: str) -> pa.StringArray:
-        """The text of one partition value of each file."""
+        """Return one partition value of each file, as a string."""
         values = self.field("partitionValues")
         if values is None:
             return pa.nulls(len(self), pa.string())
@@ -285,9 +285,9 @@ class ColumnBatch:
         return pc.map_lookup(values, query_key=physical_name, occurrence="first")
 
     def stats_json(self) -> pa.StringArray | None:
-        """The statistics as the log has them."""
+        """Return the statistics as stored in the log."""
         return self.field("stats")
 
     def stats_parsed(self, leaf: tuple[str, ...]) -> pa.Array | None:
-        """One statistic of each file, typed."""
+        """Return one typed statistic of each file."""
         return self.field("stats_parsed", *leaf)

@@ -1,4 +1,7 @@
-"""The half of the engine that needs Arrow: Parquet, skipping, and probing by column."""
+"""The part of the engine that needs Arrow: Parquet scans, data skipping and columnar probing.
+
+Plan nodes and their files enter; batches of actions leave.
+"""
 
 import threading
 from collections import deque
@@ -36,14 +39,14 @@ from headrace.replay.match import SeenMatcher
 from headrace.replay.skipping import keep_mask
 
 _MOST_EXPECTED = 4
-"""Footers that are read before they are asked for; of more, some would be forgotten until then."""
+"""Footers to prefetch; with more, some would be evicted before their use."""
 _FIRST_ROW_GROUPS = 4
-"""Row groups of remote files that are requested at first. Each one taken allows another ahead."""
+"""Row groups of remote files to request at first. Each one taken allows one more ahead."""
 
 
 G = TypeVar("G")
 LeafFile: TypeAlias = tuple[LogFile, tuple[int, ...] | None]
-"""A file, and those of its row groups that are to be read; None: all of them."""
+"""A file, and its row groups to read; None: all of them."""
 
 
 class ArrowColumnar:
@@ -57,18 +60,18 @@ class ArrowColumnar:
         self._judging: JudgedPredicate | None = None
 
     def footer(self, file: LogFile) -> Footer:
-        """The decoded footer of a file; it is cached."""
+        """Return the decoded footer of a file; it is cached."""
         return self._source.footer(file)
 
     def remember(self, file: LogFile, footer: Footer) -> None:
-        """Take a footer that another process has read."""
+        """Cache a footer that another process has read."""
         self._source.remember(file, footer)
 
     def expect(self, files: Sequence[LogFile]) -> None:
-        """Start to read the footers of some files.
+        """Start to read the footers of files.
 
-        Those of local files are read in one thread, which takes milliseconds; but not if the scan
-        should use one thread, since a second one takes memory of its own.
+        A thread reads those of local files, which takes milliseconds; but not if the scan uses
+        a single thread, since a second one needs its own memory.
         """
         if self._source.is_remote:
             for file in files:
@@ -83,7 +86,7 @@ class ArrowColumnar:
             self._reading.start()
 
     def finish(self) -> None:
-        """Wait for that thread."""
+        """Wait for the thread that reads footers."""
         if self._reading is not None:
             self._reading.join()
 
@@ -95,7 +98,7 @@ class ArrowColumnar:
     def scan_parquet(
         self, file: LogFile, *, columns: tuple[str, ...], row_groups: tuple[int, ...] | None
     ) -> Iterator[ColumnBatch]:
-        """The rows in which at least one of the wanted actions is there."""
+        """Yield the rows that hold at least one of the requested actions."""
         actions = tuple(dict.fromkeys(column.partition(".")[0] for column in columns))
         footer = self._source.footer(file)
         every = range(footer.metadata.num_row_groups) if row_groups is None else row_groups
@@ -116,7 +119,7 @@ class ArrowColumnar:
     def _windows(
         self, footer: Footer, file: LogFile, groups: Sequence[int], columns: tuple[str, ...]
     ) -> Windows | None:
-        """Columns of several row groups, asked for together; None: the file is local."""
+        """Request columns of several row groups together; None if the file is local."""
         if not self._source.is_remote:
             return None
         leaves = footer.leaves(columns)
@@ -124,14 +127,14 @@ class ArrowColumnar:
         return self._source.windows(file, ranges)
 
     def scan_leaves(self, leaves: Sequence[Node]) -> Iterator[ActionBatch] | None:
-        """The adds of all leaves, several row groups at a time; None: these are other plans."""
+        """Return the adds of all leaves, read in parallel; None if these are other plans."""
         if (manifests := self.scan_manifests(leaves)) is not None:
             return manifests
         fused = fuse_leaves(leaves, ScanParquet)
         return None if fused is None else self._scan_leaves(fused)
 
     def scan_manifests(self, leaves: Sequence[Node]) -> Iterator[ActionBatch] | None:
-        """The adds of the manifests of a state; None: these are other plans."""
+        """Return the adds of the manifests of a state; None if these are other plans."""
         fused = fuse_leaves(leaves, ScanAvro)
         if fused is None:
             return None
@@ -176,10 +179,10 @@ class ArrowColumnar:
                     yield LeafPiece(file=file, groups=groups)
 
     def _remote_pieces(self, files: Sequence[LeafFile], leaf: LeafScan) -> Iterator[LeafPiece]:
-        """The row groups, with requests for their bytes under way.
+        """Yield the row groups, with requests for their bytes in flight.
 
-        The number requested ahead grows with the number taken: a scan that stops early has wasted
-        little, and a long one has as many under way as there is room for.
+        The number requested ahead grows with the number taken: a scan that stops early wastes
+        little, and a long scan has as many requests in flight as the limit allows.
         """
         ahead: deque[LeafPiece] = deque()
         size = self._context.settings.row_groups_per_batch
@@ -200,7 +203,7 @@ class ArrowColumnar:
     def skip_files(
         self, batches: Iterator[ActionBatch], predicate: BoundPredicate
     ) -> Iterator[ActionBatch]:
-        """The adds that may hold a matching row, batch by batch."""
+        """Yield the adds that may hold a matching row, batch by batch."""
         skipping = RowSkipping(self._judged(predicate), self._context.meter)
         for group in growing_groups(batches):
             for is_columnar, some in groupby(group, lambda batch: isinstance(batch, ColumnBatch)):
@@ -210,13 +213,13 @@ class ArrowColumnar:
                     yield from skipping.kept([self._adds(batch) for batch in some])
 
     def _judged(self, predicate: BoundPredicate) -> JudgedPredicate:
-        """A predicate with its verdicts so far: the phases of a run share one predicate."""
+        """Return a predicate with its cached verdicts: the phases of a run share one predicate."""
         if self._judging is None or self._judging.split.whole is not predicate:
             self._judging = JudgedPredicate.of(predicate)
         return self._judging
 
     def _adds(self, batch: ActionBatch) -> AddBatch:
-        """The adds of a batch; one that has not been replayed is counted here."""
+        """Return the adds of a batch; a batch that was not replayed is counted here."""
         adds = batch.actions("add")
         if isinstance(batch, RowBatch):
             files = len(adds) + len(batch.actions("remove"))
@@ -224,7 +227,7 @@ class ArrowColumnar:
         return AddBatch(batch.source, adds)
 
     def drop_seen(self, batch: ActionBatch, seen: FrozenSeen) -> ActionBatch:
-        """The adds whose key is not in the set."""
+        """Return the adds whose key is not in the set."""
         if isinstance(batch, ColumnBatch):
             if not len(seen) or not len(batch):
                 return batch

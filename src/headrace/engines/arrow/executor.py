@@ -1,4 +1,4 @@
-"""Lowers plan nodes to the embedded engine. This module itself needs no Arrow."""
+"""Lowers plan nodes to the embedded engine. This module does not import Arrow."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, partial
@@ -42,51 +42,51 @@ Footer: TypeAlias = Any
 
 
 class Columnar(Protocol):
-    """The half of the engine that needs Arrow, for one run."""
+    """The part of the engine that needs Arrow, for one run."""
 
     def footer(self, file: LogFile) -> Footer:
-        """The decoded footer of a Parquet file; it is cached."""
+        """Return the decoded footer of a Parquet file; it is cached."""
 
     def remember(self, file: LogFile, footer: Footer) -> None:
-        """Take a footer that another process has read: the file is not asked for it again."""
+        """Cache a footer that another process has read, so that it is not read again."""
 
     def expect(self, files: Sequence[LogFile]) -> None:
-        """Read the footers of some files in a thread of their own."""
+        """Start to read the footers of files in the background."""
 
     def finish(self) -> None:
-        """Wait for that thread."""
+        """Wait for the background read."""
 
     def scan_parquet(
         self, file: LogFile, *, columns: tuple[str, ...], row_groups: tuple[int, ...] | None
     ) -> Iterator[ActionBatch]:
-        """The actions of one Parquet file, or of some of its row groups."""
+        """Yield the actions of one Parquet file, or of some of its row groups."""
 
     def scan_leaves(self, leaves: Sequence[Node]) -> Iterator[ActionBatch] | None:
-        """The adds of independent leaves, several at a time; None: these are other plans."""
+        """Return the adds of independent leaves, read in parallel; None for other plans."""
 
     def scan_manifests(self, leaves: Sequence[Node]) -> Iterator[ActionBatch] | None:
-        """The adds of the manifests of a state; None: these are other plans."""
+        """Return the adds of the manifests of a state; None if these are other plans."""
 
     def skip_files(
         self, batches: Iterator[ActionBatch], predicate: BoundPredicate
     ) -> Iterator[ActionBatch]:
-        """The adds that may hold a matching row, batch by batch."""
+        """Yield the adds that may hold a matching row, batch by batch."""
 
     def drop_seen(self, batch: ActionBatch, seen: FrozenSeen) -> ActionBatch:
-        """The adds whose key is not in the set."""
+        """Return the adds whose key is not in the set."""
 
 
 class LoadColumnar(Protocol):
-    """Makes the half that needs Arrow, and keeps what its runs share."""
+    """Creates the part that needs Arrow, and holds the state that its runs share."""
 
     def __call__(self, log: LogBytes, context: ExecutionContext) -> Columnar:
-        """The half that needs Arrow, for one run."""
+        """Return the part that needs Arrow, for one run."""
 
     def clear(self) -> None:
-        """Let go of what the runs share."""
+        """Drop the state that the runs share."""
 
     def decode_state(self, content: bytes, *, path: str) -> StateManifest:
-        """The state that a file holds."""
+        """Decode the state that a file holds."""
 
 
 class ArrowExecutor(Executor):
@@ -105,20 +105,20 @@ class ArrowExecutor(Executor):
         self._cache = cache
         self._context = context or ExecutionContext()
         self._commits_to_ask = 0
-        """How many commits of the plan under way have not been asked for."""
+        """The number of commits of the running plan that have not been requested yet."""
         self._expected: list[Node] = []
-        """The plans whose reads start when all commits have been asked for."""
+        """The plans whose reads start once all commits have been requested."""
         self._collected: set[str] = set()
-        """The files whose keys this run has collected: they are read again for their adds."""
+        """The files whose keys this run has collected; they are read again for their adds."""
 
     def bound(self, context: ExecutionContext) -> "ArrowExecutor":
-        """The same store for one run, with its settings and its meter."""
+        """Return an executor on the same store for one run, with its settings and meter."""
         return ArrowExecutor(
             self._store, load_columnar=self._load_columnar, cache=self._cache, context=context
         )
 
     def forget(self) -> None:
-        """Forget the footers, and the commits that were read."""
+        """Drop the cached footers and commits."""
         self._load_columnar.clear()
         self._cache.clear()
 
@@ -173,16 +173,16 @@ class ArrowExecutor(Executor):
                 assert_never(plan)
 
     def begin(self, plan: Node) -> None:
-        """Ask a remote store for the first commits of a plan, its documents and its footers."""
+        """Request the first commits, documents and footers of a plan from a remote store."""
         if self._log.is_remote:
             for node in _leaves(plan):
                 self._ask(node)
 
     def expect(self, plans: Sequence[Node]) -> None:
-        """Do the same for later plans; on a local disk read footers in a thread of their own.
+        """Do the same for later plans; on a local disk, read footers in the background.
 
-        Not where Arrow has not been needed yet: it may never be. And not before all commits that
-        are being replayed have been asked for: a limit may end the scan before the last one.
+        Local footers are not read before Arrow is needed: it may never be. Remote requests wait
+        until all commits of the current replay are requested: a limit may end the scan early.
         """
         if self._log.is_remote:
             self._expected += plans
@@ -214,7 +214,7 @@ class ArrowExecutor(Executor):
             case ScanJson(files=files):
                 self._expect_commits(files[: self._context.settings.commit_parallelism])
             case ScanParquet(files=files) if "_columnar" in self.__dict__:
-                self._columnar.expect(files)  # it remembers footers
+                self._columnar.expect(files)  # it caches footers
             case ScanParquet(files=files):
                 for file in files:
                     self._log.expect_tail(file)
@@ -222,7 +222,7 @@ class ArrowExecutor(Executor):
                 pass
 
     def execute_leaves(self, leaves: Sequence[Node]) -> Iterator[Batch]:
-        """Execute the leaves of a checkpoint several at a time, others in turn."""
+        """Execute the leaves of a checkpoint in parallel, other leaves in turn."""
         scanned = self._columnar.scan_leaves(leaves)
         if scanned is not None:
             yield from scanned
@@ -234,7 +234,7 @@ class ArrowExecutor(Executor):
         self, files: tuple[LogFile, ...], columns: tuple[str, ...]
     ) -> Iterator[ActionBatch]:
         ahead = self._context.settings.commit_parallelism
-        asked = 1  # a caller that wants one file is content with the first
+        asked = 1  # a caller that wants one file may need only the first commit
         for position, file in enumerate(files):
             if position and self._log.is_remote:
                 self._expect_commits(files[max(position, asked) : position + ahead])
@@ -252,22 +252,22 @@ class ArrowExecutor(Executor):
                 self._log.expect(file)
 
     def footer(self, file: LogFile) -> Footer:
-        """The decoded footer of a Parquet file, read now unless it is cached.
+        """Return the decoded footer of a Parquet file, reading it unless it is cached.
 
         Raises:
-            ObjectNotFoundError: the file is not there.
+            ObjectNotFoundError: the file does not exist.
             CorruptCheckpointError: it is damaged.
         """
         return self._columnar.footer(file)
 
     def remember(self, file: LogFile, footer: Footer) -> None:
-        """Take a footer that another process has read: the file is not asked for it again."""
+        """Cache a footer that another process has read, so that it is not read again."""
         self._columnar.remember(file, footer)
 
     def _scan_parquet(
         self, file: LogFile, columns: tuple[str, ...], row_groups: tuple[int, ...] | None
     ) -> Iterator[ActionBatch]:
-        """A few small columns without Arrow where that is possible, everything else with it."""
+        """Read a few small columns without Arrow if possible, everything else with it."""
         if row_groups is None and READABLE.issuperset(columns):
             check_unchanged(self._log.store, file)
             actions = read_actions(self._log.parquet(file), columns)
@@ -293,7 +293,7 @@ class ArrowExecutor(Executor):
         yield Document(path, content)
 
     def _recorded(self, source: Node, seen: RecordingSeen) -> Iterator[AddBatch]:
-        """The adds that nothing newer hides; what was collected before counts no second time."""
+        """Yield the adds that nothing newer hides; collected files are not counted twice."""
         counted = frozenset(self._collected)
         for batch in self._actions(source):
             meter = Meter() if batch.source.path in counted else self._context.meter
@@ -305,7 +305,7 @@ class ArrowExecutor(Executor):
                 raise UnexpectedBatchError(
                     phase=type(plan).__name__, expected="ActionBatch", got=type(batch).__name__
                 )
-            self._context.cancellation.check()  # some plans give nothing until their input ends
+            self._context.cancellation.check()  # some plans yield nothing until their input ends
             yield batch
 
 
@@ -332,7 +332,7 @@ def _record(batch: ActionBatch, seen: RecordingSeen, meter: Meter) -> AddBatch:
 
 
 def _leaves(plan: Node) -> Iterator[Node]:
-    """The nodes of a plan that read something."""
+    """Yield the nodes of a plan that read something."""
     match plan:
         case ListFiles() | ListTree() | ReadDocument() | ScanJson() | ScanParquet() | ScanAvro():
             yield plan

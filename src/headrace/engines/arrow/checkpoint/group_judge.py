@@ -1,7 +1,7 @@
-"""Which row groups of a leaf to read, and which of their rows.
+"""Decides which row groups of a leaf to read, and which of their rows.
 
-What is cheap comes first: a row group is judged by its footer, then by the dictionary of its
-partition values, then by the values themselves. All of it is quick compared with decoding paths.
+Cheap checks run first: a row group is judged by its footer, then by the dictionary of its
+partition values, then by the values themselves. All of them are fast compared with decoding paths.
 """
 
 from collections.abc import Iterator, Sequence
@@ -32,40 +32,40 @@ PARTITION_VALUES = "add.partitionValues"
 _MASK_BATCH_ROWS = 1 << 15
 _FIRST_READ, _MOST_READ_AT_ONCE = 4, 32
 _MOST_BYTES_AT_ONCE = 16 << 20
-"""Of the partition values of a remote file."""
+"""The largest read of partition values of a remote file."""
 
 
 class PossibleGroup(msgspec.Struct, frozen=True):
-    """A row group that may hold wanted rows."""
+    """A row group that may hold matching rows."""
 
     group: int
     is_judged: bool = True
-    """Whether nothing more can be said; else its partition values are still to be looked at."""
+    """Whether the decision is final; if not, its partition values are still to be checked."""
     maps: CodedMaps | None = None
-    """Those values by code, where they are to be had so."""
+    """The partition values by code, if they can be read as codes."""
 
 
 class WantedGroup(msgspec.Struct, frozen=True):
-    """A row group to read, or those of its rows for which the mask is true."""
+    """A row group to read; with a mask, only the rows for which it is true."""
 
     group: int
     mask: npt.NDArray[np.bool_] | None = None
 
 
 class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
-    """What rules out row groups and rows, for all leaves of a checkpoint."""
+    """Prunes row groups and rows, for all leaves of a checkpoint."""
 
     source: ParquetSource
     predicate: SplitPredicate | None
     verdicts: tuple[PartitionVerdicts, ...]
-    """Those of its conjuncts that partition values alone decide."""
+    """The conjuncts of the predicate that partition values alone decide."""
     meter: Meter
 
     def wanted(self, file: LogFile, some: tuple[int, ...] | None = None) -> Iterator[WantedGroup]:
-        """The row groups of a remote file, or those of some, that hold a wanted add.
+        """Yield the row groups of a remote file that hold a matching add; of `some`, if given.
 
-        Their partition values are requested together, and looked at here: so nothing else is
-        requested of a row group before it is known to be wanted.
+        Their partition values are requested together and checked here, so nothing else of a row
+        group is requested before it is known to match.
         """
         leaves = self.source.footer(file).leaves((PARTITION_VALUES,)) if self.verdicts else []
         memory = Memory()
@@ -81,9 +81,9 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
     def groups(
         self, opened: OpenParquet, some: tuple[int, ...] | None = None
     ) -> Iterator[PossibleGroup]:
-        """The row groups, or those of some, that may hold a wanted add.
+        """Yield the row groups, of `some` if given, that may hold a matching add.
 
-        The others are counted when their turn comes, and forgotten.
+        The others are only counted, in order.
         """
         file = opened.file
         footer = self.source.footer(file)
@@ -100,7 +100,7 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
                 self._count_skipped(file, group, left_by_partition=left)
 
     def _left_by_partition(self, footer: Footer, groups: list[int]) -> list[int]:
-        """The groups that partition values in the footer do not rule out."""
+        """Return the groups that partition values in the footer do not prune."""
         predicate = None if self.predicate is None else self.predicate.by_partition
         if predicate is None or not groups:
             return groups
@@ -110,14 +110,14 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
         return groups_to_read(predicate, footer=footer, groups=groups)
 
     def _left_by_statistics(self, footer: Footer, groups: list[int]) -> list[int]:
-        """Those of these groups that statistics in the footer do not rule out."""
+        """Return the groups that statistics in the footer do not prune."""
         predicate = None if self.predicate is None else self.predicate.rest
         if predicate is None or not groups:
             return groups
         return groups_to_read(predicate, footer=footer, groups=groups)
 
     def _possible(self, opened: OpenParquet, groups: list[int]) -> Iterator[PossibleGroup]:
-        """Each of these groups, with its partition values if they are still to be looked at."""
+        """Yield each group, with its partition values if they are still to be checked."""
         footer = self.source.footer(opened.file)
         leaves = footer.leaves((PARTITION_VALUES,))
         if not self.verdicts or not leaves:
@@ -136,7 +136,7 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
     def _with_values(
         self, opened: OpenParquet, footer: Footer, groups: list[int]
     ) -> Iterator[PossibleGroup]:
-        """Some groups with their partition values; what is said of those is found out at once."""
+        """Yield groups with their partition values, all of which are evaluated at once."""
         chunks = [MapChunks.of(footer, group, PARTITION_VALUES) for group in groups]
         maps = [
             self._coded_maps(opened, own, adds=footer.actions(group, "add"))
@@ -151,10 +151,10 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
     def judged(
         self, opened: OpenParquet, possible: PossibleGroup, *, memory: Memory
     ) -> WantedGroup | None:
-        """What is left to read of a group when its partition values have been looked at.
+        """Check the partition values of a group, and return what to read of it.
 
-        Now it is taken, and so its rows are counted. It holds no lock for most of the time, so that
-        several threads can do it, each with the file open and memory of its own.
+        Counts the rows of the group. It mostly runs without a lock, so several threads can call
+        it, each with its own open file and memory.
         """
         file = opened.file
         self._count_rows(file, possible.group)
@@ -181,7 +181,7 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
     def _coded_maps(
         self, opened: OpenParquet, chunks: MapChunks | None, *, adds: int | None
     ) -> CodedMaps | None:
-        """The partition values of a group by code, if exactly its adds have some."""
+        """Return the partition values of a group by code, if exactly its adds have some."""
         if chunks is None:
             return None
         self.source.count_bytes(opened, sum(head.length for head in chunks.head_ranges()))
@@ -189,7 +189,7 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
         return maps if maps is None or maps.keys.count == adds else None
 
     def _decoded_mask(self, opened: OpenParquet, group: int) -> tuple[npt.NDArray[np.bool_], int]:
-        """The same mask from maps that Arrow has built, and the number of adds."""
+        """Return the same mask from maps that Arrow builds, and the number of adds."""
         file = opened.file
         leaves = self.source.footer(file).leaves((PARTITION_VALUES,))
         with (
@@ -207,7 +207,7 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
         return mask, sum(count for _, count in evaluated)
 
     def _count_rows(self, file: LogFile, group: int) -> int:
-        """Count the rows of a group, and return how many of them are adds."""
+        """Count the rows of a group, and return the number of adds."""
         rows = self.source.footer(file).rows(group)
         adds, removes = (self._actions(file, group, action) for action in ("add", "remove"))
         self.meter.count(
@@ -218,7 +218,7 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
         return adds
 
     def _count_skipped(self, file: LogFile, group: int, *, left_by_partition: set[int]) -> None:
-        """Count a group that is not read, and its adds for what has ruled them out."""
+        """Count a skipped group, and its adds by what pruned them."""
         adds = self._count_rows(file, group)
         if group in left_by_partition:
             self.meter.count(row_groups_skipped=1, rows_filtered_by_data_skipping=adds)
@@ -226,7 +226,7 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
             self.meter.count(row_groups_skipped=1, rows_filtered_by_partition_pruning=adds)
 
     def _actions(self, file: LogFile, group: int, action: str) -> int:
-        """How many actions of a kind a group has: from the footer, or its smallest column."""
+        """Return the number of actions of a kind, from the footer or the smallest column."""
         footer = self.source.footer(file)
         count = footer.actions(group, action)
         if count is not None:
@@ -243,7 +243,7 @@ class GroupJudge(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _cut(groups: Sequence[int], sizes_bytes: Sequence[int]) -> Iterator[list[int]]:
-    """Groups in order, as many at once as are not too large together."""
+    """Divide the groups, in order, into parts of a limited total size."""
     some, total_bytes = list[int](), 0
     for group, size_bytes in zip(groups, sizes_bytes, strict=True):
         if some and total_bytes + size_bytes > _MOST_BYTES_AT_ONCE:
@@ -258,7 +258,7 @@ def _cut(groups: Sequence[int], sizes_bytes: Sequence[int]) -> Iterator[list[int
 def _evaluated(
     batch: pa.RecordBatch, conjuncts: Sequence[PartitionVerdicts]
 ) -> tuple[npt.NDArray[np.bool_], int]:
-    """The rows of a batch that may match, and how many adds it has."""
+    """Return a mask of the rows that may match, and the number of adds."""
     adds = batch.column("add")
     values = child(adds, "partitionValues")
     if values.null_count == 0:
@@ -272,5 +272,5 @@ def _evaluated(
 
 
 def _may_match_without_values(conjuncts: Sequence[PartitionVerdicts]) -> bool:
-    """Whether a file without partition values in the log may match: they are all null."""
+    """Return whether a file without partition values may match: all values are null."""
     return all(part.on([(None,) * len(part.names)])[0] for part in conjuncts)

@@ -1,8 +1,8 @@
-"""Reads leaves of a checkpoint in three steps: decide, select, materialise.
+"""Reads leaves of a checkpoint in three steps: decide, select, materialize.
 
-Pieces of leaves enter: `GroupJudge` has decided which row groups may hold wanted adds. Of each
+Pieces of leaves enter: `GroupJudge` has decided which row groups may hold matching adds. From each
 piece that `AddReader` reads, `LeafScan` selects the adds that neither statistics nor newer commits
-rule out; the reader then materialises the columns that the selection did not need. Batches of adds
+exclude; the reader then materializes the columns that the selection did not need. Batches of adds
 leave.
 """
 
@@ -37,30 +37,30 @@ _LATE = ("add.stats",)
 
 
 class LeafPiece(msgspec.Struct, frozen=True, kw_only=True):
-    """Row groups of one file: what one thread takes at a time."""
+    """Row groups of one file: the unit of work of a thread."""
 
     file: LogFile
     groups: list[PossibleGroup]
-    """Those of a local file, to be judged by the thread."""
+    """Row groups of a local file, which the thread judges."""
     read_ahead: tuple[tuple[WantedGroup, Windows], ...] = ()
-    """Those of a remote file, each with its bytes."""
+    """Row groups of a remote file, each with its bytes."""
 
 
 class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
-    """How the adds of a leaf are to be read: shared by all of its row groups."""
+    """How to read the adds of a leaf; shared by all of its row groups."""
 
     source: ParquetSource
     judge: GroupJudge
     columns: tuple[str, ...]
-    """What is read, also for the predicate's sake."""
+    """The columns to read, including those of the predicate."""
     wanted: tuple[str, ...] | None
-    """What is given on; None: all of it."""
+    """The columns to return; None: all that are read."""
     predicate: SplitPredicate | None
     matcher: SeenMatcher | None
     context: ExecutionContext
 
     def read(self, pieces: Iterator[LeafPiece]) -> Generator[ColumnBatch, None, None]:
-        """The wanted adds of some pieces; a file stays open as long as they are of it."""
+        """Yield the matching adds of pieces; a file stays open for its consecutive pieces."""
         for file, of_file in groupby(pieces, key=attrgetter("file")):
             codes = self._map_leaves(file)
             opened = AddReader.open(self.source, file, codes=codes, batch_rows=self._batch_rows)
@@ -77,12 +77,12 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
                             yield from self._read_group(reader, wanted)
 
     def ranges(self, file: LogFile, group: int) -> list[ByteRange]:
-        """What is read of a wanted row group."""
+        """Return the byte ranges to read of a row group."""
         footer = self.source.footer(file)
         return footer.ranges(group, footer.leaves(self._columns_of(file, group)))
 
     def _read_group(self, reader: AddReader, wanted_group: WantedGroup) -> Iterator[ColumnBatch]:
-        """Select among the rows of a group, and complete what was selected."""
+        """Select rows of a group, and complete the selection."""
         group, mask = wanted_group.group, wanted_group.mask
         columns = self._columns_of(reader.file, group)
         try:
@@ -95,7 +95,7 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
                 group, Wanted(columns=columns, late=self._late)
             ):
                 try:
-                    # In one expression: nothing else may hold on to the rows while it completes.
+                    # One expression, so that nothing else references the rows while it completes.
                     batch = piece.complete(
                         self._select(
                             _adds(reader, plain_batch(piece.take(), coded="partitionValues"))
@@ -108,21 +108,21 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
                 else:
                     yield batch
         except (UnicodeDecodeError, pa.ArrowException) as error:
-            # Arrow checks texts and codes when they are looked at.
+            # Arrow validates strings and codes only when they are accessed.
             raise CorruptCheckpointError(path=reader.file.path, reason=str(error)) from error
 
     @property
     def _late(self) -> tuple[str, ...]:
-        """What decides nothing, and is not wanted of files that are hidden, if some may be."""
+        """Columns that the selection does not need, if newer commits may hide some files."""
         looks_at_statistics = self.predicate is not None and self.predicate.rest is not None
         return () if looks_at_statistics or self.matcher is None else _LATE
 
     def _columns_of(self, file: LogFile, group: int) -> tuple[str, ...]:
-        """The columns to read, without those that are null according to the footer."""
+        """Return the columns to read, without those that the footer reports as null."""
         footer = self.source.footer(file)
         columns = self.columns
         if self.wanted is not None and self.predicate is not None and self.predicate.rest is None:
-            columns = self.wanted  # partition values alone decide, and have been looked at
+            columns = self.wanted  # partition values alone decide, and have been checked
         return tuple(
             column
             for column in columns
@@ -130,7 +130,7 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
         )
 
     def _select(self, batch: ColumnBatch) -> ColumnBatch:
-        """The adds that neither statistics nor newer commits rule out."""
+        """Return the adds that neither statistics nor newer commits exclude."""
         if self.predicate is not None and self.predicate.rest is not None and len(batch):
             kept = keep_mask(self.predicate.rest, batch)
             self.context.meter.count(rows_filtered_by_data_skipping=len(kept) - kept.true_count)
@@ -138,7 +138,7 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
         if self.matcher is not None and len(batch):
             paths, vectors = batch.field("path"), batch.field("deletionVector")
             batch = batch.without(self.matcher.seen_rows(paths, vectors))
-        if batch.lacks("size"):  # once a file has been made of it, no older base can be used
+        if batch.lacks("size"):  # once a file is returned, no older base can be used
             raise CorruptCheckpointError(path=batch.source.path, reason="an add has no size")
         return batch
 
@@ -153,7 +153,7 @@ class LeafScan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _plain_rows(pieces: Iterator[tuple[AddRows, bool]]) -> Iterator[pa.RecordBatch]:
-    """All rows of some pieces, with plain texts."""
+    """Yield all rows of pieces, with plain strings."""
     for piece, may_decline in pieces:
         try:
             rows = plain_batch(piece.take())
@@ -166,7 +166,7 @@ def _plain_rows(pieces: Iterator[tuple[AddRows, bool]]) -> Iterator[pa.RecordBat
 
 
 def _adds(reader: AddReader, batch: pa.RecordBatch) -> ColumnBatch:
-    """The rows of a batch that are adds."""
+    """Return the rows of a batch that are adds."""
     file = reader.file
     adds = batch.column("add")
     if child(adds, "path").null_count != adds.null_count:
@@ -182,7 +182,7 @@ def _adds(reader: AddReader, batch: pa.RecordBatch) -> ColumnBatch:
 
 
 def _together(batches: Iterator[pa.RecordBatch], *, batch_rows: int) -> Iterator[pa.RecordBatch]:
-    """The same rows: what is few of each batch makes one batch together."""
+    """Join small batches until they have at least `batch_rows` rows."""
     rows, waiting = 0, list[pa.RecordBatch]()
     for batch in batches:
         waiting.append(batch)

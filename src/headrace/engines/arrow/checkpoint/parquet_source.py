@@ -1,7 +1,7 @@
-"""Opening the Parquet files of a log, remembering their footers, counting what is read.
+"""Opens the Parquet files of a log, caches their footers, and counts reads.
 
-This is the one place of the engine that knows whether a file is local. Arrow opens a local file by
-its path. Of a remote one, the wanted ranges are fetched together and read from memory.
+Only this module of the engine knows whether a file is local. Arrow opens a local file by its
+path. For a remote file, the requested ranges are fetched together and read from memory.
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,39 +29,39 @@ from headrace.storage.unchanged import check_unchanged
 
 _BUFFER_BYTES = 1 << 18
 _LOCAL_BUFFER_BYTES = 1 << 16
-"""Reads of a local file cost little; what stays in the processor's cache is quicker, and less."""
+"""Local reads are cheap; a buffer that fits the processor's cache is faster and smaller."""
 _FOOTERS_IN_USE = 16
 _DECODED_SIZE = 4
-"""How much larger a footer is in memory than in its file, about."""
+"""Roughly how much larger a footer is in memory than in its file."""
 _UNDECODABLE = (pa.ArrowException, OSError, ValueError)
 _LENGTH_AND_MAGIC = 8
 
 
 class FooterCache:
-    """The footers of the files that were opened last; shared by the runs of one table."""
+    """An LRU cache of footers, shared by the runs of one table."""
 
     def __init__(self, limit_bytes: int) -> None:
-        # Row groups are read by their footer, so those that are in use stay in any case.
+        # Reading row groups needs their footer, so footers in use are always kept.
         self._footers: BoundedCache[tuple[str, int, int], Footer] = BoundedCache(
             limit_bytes, at_least=_FOOTERS_IN_USE
         )
 
     def get(self, file: LogFile) -> Footer | None:
-        """The footer of a file, if it is still the same file."""
+        """Return the footer of a file, if it is cached and the file is unchanged."""
         return self._footers.get(_identity(file))
 
     def put(self, file: LogFile, footer: Footer) -> None:
-        """Remember a footer, and forget the least used ones beyond the bound."""
+        """Cache a footer, and drop the least recently used ones beyond the limit."""
         size_bytes = footer.metadata.serialized_size * _DECODED_SIZE
         self._footers.put(_identity(file), footer, size_bytes=size_bytes)
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Drop all footers."""
         self._footers.clear()
 
 
 class OpenParquet:
-    """A Parquet file that is open: its bytes, and Arrow's reader of them, each once it is used."""
+    """An open Parquet file: its bytes and Arrow's reader, each opened on first use."""
 
     def __init__(
         self,
@@ -81,12 +81,12 @@ class OpenParquet:
 
     @property
     def is_local(self) -> bool:
-        """Whether it is read from a disk of this machine, past the store."""
+        """Whether it is read from a local disk, bypassing the store."""
         return self._local is not None
 
     @cached_property
     def raw(self) -> BinaryIO:
-        """Its bytes, to seek in."""
+        """Its bytes, as a seekable file."""
         if self._local is None:
             return as_binary(self._fetched)
         with storage_errors(self.file.path):
@@ -97,7 +97,7 @@ class OpenParquet:
 
     @cached_property
     def _fetched(self) -> FetchedFile:
-        """The same for a remote file; its end is there if the footer is yet to be read."""
+        """The same for a remote file, with its tail if the footer is still to be read."""
         known, file, log = self._known, self.file, self._log
         if known is not None:
             size_bytes = known.file_bytes or file.size_bytes
@@ -113,20 +113,20 @@ class OpenParquet:
 
     @property
     def size_bytes(self) -> int:
-        """The size of the file, as the store says where it was asked."""
+        """The size of the file; for a remote file, as the store reports it."""
         return self.file.size_bytes if self.is_local else self._fetched.size_bytes()
 
     @cached_property
     def parquet(self) -> pq.ParquetFile:
-        """Arrow's reader; to make it takes half a millisecond.
+        """Arrow's reader; creating it takes half a millisecond.
 
         Raises:
-            ObjectNotFoundError: the file is not there.
+            ObjectNotFoundError: the file does not exist.
             CorruptCheckpointError: it is not a Parquet file, or its footer is damaged.
         """
         known = self._known
         try:
-            # Small buffers keep memory flat, whatever the size of a row group.
+            # Small buffers keep memory constant, whatever the size of a row group.
             parquet = pq.ParquetFile(
                 self.raw if self._local is None else self._local,
                 metadata=None if known is None else known.metadata,
@@ -143,18 +143,18 @@ class OpenParquet:
         return self._opened.enter_context(parquet)
 
     def fetch(self, ranges: Sequence[ByteRange]) -> None:
-        """Request ranges of a remote file, all at once; of a local one nothing is gained by it."""
+        """Request ranges of a remote file together; does nothing for a local file."""
         if not self.is_local:
             self._fetched.fetch(ranges)
 
     def drop(self) -> None:
-        """Forget the ranges that were requested."""
+        """Drop the requested ranges."""
         if not self.is_local:
             self._fetched.drop()
 
     @contextmanager
     def following(self, windows: Windows | None) -> Iterator[None]:
-        """While this is open, read from windows that were fetched ahead."""
+        """Read from windows that were fetched ahead, inside this context."""
         if windows is None:
             yield
             return
@@ -166,7 +166,7 @@ class OpenParquet:
 
 
 class ParquetSource:
-    """Parquet files of one log, for one run."""
+    """The Parquet files of one log, for one run."""
 
     def __init__(self, log: LogBytes, *, footers: FooterCache, meter: Meter) -> None:
         self._log = log
@@ -176,17 +176,17 @@ class ParquetSource:
 
     @property
     def is_remote(self) -> bool:
-        """Whether reads should be few and early."""
+        """Whether the store is remote, so that reads should be few and early."""
         return self._log.is_remote
 
     def expect(self, file: LogFile) -> None:
-        """Start to read the footer of a remote file, unless it is remembered."""
+        """Start to read the footer of a remote file, unless it is cached."""
         if self._footers.get(file) is None:
             self._log.expect_tail(file)
 
     @property
     def is_full(self) -> bool:
-        """Whether enough is read ahead."""
+        """Whether the read-ahead limit is reached."""
         return self._log.ahead.is_full
 
     def windows(self, file: LogFile, ranges: Sequence[ByteRange]) -> Windows:
@@ -194,7 +194,7 @@ class ParquetSource:
         return Windows(self._log.store, file.path, ranges, ahead=self._log.ahead)
 
     def footer(self, file: LogFile) -> Footer:
-        """The decoded footer of a file."""
+        """Return the decoded footer of a file."""
         footer = self._known(file)
         if footer is None:
             with self.open(file) as opened:
@@ -202,7 +202,7 @@ class ParquetSource:
         return footer
 
     def remember(self, file: LogFile, footer: Footer) -> None:
-        """Take a footer that another process has read, and counted."""
+        """Cache a footer that another process has read and counted."""
         self._met.add(_identity(file))
         self._footers.put(file, footer)
 
@@ -211,10 +211,10 @@ class ParquetSource:
         """Open a file; the columns named in `codes` are read as dictionary codes.
 
         Raises:
-            ObjectNotFoundError: it is not there.
-            ObjectChangedError: it is not the one that was listed.
+            ObjectNotFoundError: it does not exist.
+            ObjectChangedError: it is not the file that was listed.
             CorruptCheckpointError: it is not a Parquet file, its footer is damaged, or its adds
-                are not what the protocol says.
+                do not follow the protocol.
         """
         check_unchanged(self._log.store, file)
         with ExitStack() as opened:
@@ -231,18 +231,18 @@ class ParquetSource:
         return footer
 
     def count_bytes(self, opened: OpenParquet, size_bytes: int) -> None:
-        """Count a read of a local file, which the store does not see; others it counts itself."""
+        """Count a read of a local file; the store counts the reads of remote files."""
         if opened.is_local:
             self._meter.count(bytes_read=size_bytes, requests=1)
 
     def count_read(self, opened: OpenParquet, group: int, leaves: Sequence[str]) -> None:
-        """Count the reading of some columns of a row group, unless the store does."""
+        """Count the read of columns of a row group, unless the store does."""
         self.count_bytes(opened, self.footer(opened.file).compressed_bytes(group, leaves))
 
     def batches(
         self, opened: OpenParquet, group: int, *, columns: tuple[str, ...], batch_rows: int
     ) -> Iterator[pa.RecordBatch]:
-        """Some columns of a row group, piece by piece; none where the file has none of them.
+        """Yield batches of columns of a row group; nothing if the file has none of the columns.
 
         Raises:
             CorruptCheckpointError: they cannot be decoded, or have another number of rows than
@@ -274,14 +274,14 @@ class ParquetSource:
             raise CorruptCheckpointError(path=file.path, reason=reason)
 
     def _known(self, file: LogFile) -> Footer | None:
-        """A footer that is remembered; one of an earlier run is counted when it is first used."""
+        """Return a cached footer; one from an earlier run is counted on first use."""
         footer = self._footers.get(file)
         if footer is not None:
             self._meet(file, footer_cache_hits=1)
         return footer
 
     def _meet(self, file: LogFile, *, footer_cache_hits: int = 0) -> None:
-        """Count a file when its footer is first there: it is opened again for each thread."""
+        """Count a file once, since each thread opens it again."""
         identity = _identity(file)
         if identity not in self._met:
             self._met.add(identity)
@@ -289,7 +289,7 @@ class ParquetSource:
 
 
 def _failure(file: LogFile, error: Exception) -> StorageError | CorruptCheckpointError:
-    """Arrow's errors of decoding are of the system's type too, but without its number."""
+    """Tell storage errors from decode errors: Arrow's are OSErrors too, but without an errno."""
     if isinstance(error, OSError) and error.errno is not None:
         return storage_error(file.path, error)
     return CorruptCheckpointError(path=file.path, reason=str(error))

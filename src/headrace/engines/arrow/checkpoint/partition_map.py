@@ -1,8 +1,7 @@
-"""Partition values as a checkpoint stores them: a map in every row, its texts dictionary-coded.
+"""Evaluates predicates on partition values that are stored as dictionary-coded maps.
 
-Where all rows have the same keys in the same order, as writers make them, each row's values
-are a few small integers. A predicate is then evaluated once for each text that occurs, not
-once for each row.
+Writers usually give all rows the same keys in the same order; then the values of a row are a few
+small integers. A predicate is evaluated once for each string that occurs, not once for each row.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -27,28 +26,28 @@ _MOST_COMBINATIONS = 1 << 16
 
 
 class _Verdicts(msgspec.Struct, frozen=True):
-    """What one conjunct says of each combination of codes."""
+    """The verdict of one conjunct on each combination of codes."""
 
     places: tuple[int, ...]
-    """Which of the codes of a row make up its combination."""
+    """The positions, in a row of codes, of the columns of the conjunct."""
     table: npt.NDArray[np.bool_]
 
     def on_rows(self, codes: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
         if len(self.places) == 1:
-            return self.table.take(codes[:, self.places[0]])  # quicker than by index
+            return self.table.take(codes[:, self.places[0]])  # faster than indexing
         verdicts: npt.NDArray[np.bool_] = self.table[
             tuple(codes[:, place] for place in self.places)
         ]
-        return np.broadcast_to(verdicts, len(codes))  # without columns there is one for all
+        return np.broadcast_to(verdicts, len(codes))  # without columns: one verdict for all
 
 
 class CodedPredicate(msgspec.Struct, frozen=True):
-    """A predicate for maps of the same names, with the same texts for codes."""
+    """A predicate on maps that share their key names and their dictionary."""
 
     width: int
-    """How many values a map has."""
+    """The number of values per map."""
     texts: int
-    """How many codes stand for a text."""
+    """The number of codes that have a string."""
     conjuncts: tuple[_Verdicts, ...]
 
     @classmethod
@@ -58,9 +57,9 @@ class CodedPredicate(msgspec.Struct, frozen=True):
         names: Sequence[str],
         texts: Sequence[str | None],
     ) -> "CodedPredicate | None":
-        """Judge every combination; None where there are too many, or a name is not there once.
+        """Evaluate every combination; None if there are too many, or a name does not occur once.
 
-        The last text must be null: it is what code -1 stands for, too.
+        The last string must be null: code -1 stands for it too.
         """
         made = []
         for part in conjuncts:
@@ -74,11 +73,11 @@ class CodedPredicate(msgspec.Struct, frozen=True):
 
     @property
     def can_be_true(self) -> bool:
-        """Whether a row may match, judged by the texts alone."""
+        """Whether a row may match, judged by the strings alone."""
         return all(part.table.any() for part in self.conjuncts)
 
     def by_value(self) -> npt.NDArray[np.uint8] | None:
-        """What is said of each value of a map and each code; None where it takes several values."""
+        """Return the verdict on each value and code; None if a conjunct has several columns."""
         table = np.ones((self.width, self.texts), dtype=np.uint8)
         for part in self.conjuncts:
             if len(part.places) != 1:
@@ -87,10 +86,10 @@ class CodedPredicate(msgspec.Struct, frozen=True):
         return table
 
     def on_pages(self, pages: Iterable[PageCodes]) -> npt.NDArray[np.bool_]:
-        """Whether each map of some pages may match.
+        """Return whether each map of the pages may match.
 
         Raises:
-            ValueError: a code stands for nothing, or a page ends within a map.
+            ValueError: a code has no string, or a page ends within a map.
         """
         masks = [np.zeros(0, np.bool_)]
         for page in pages:
@@ -101,7 +100,7 @@ class CodedPredicate(msgspec.Struct, frozen=True):
         return np.concatenate(masks)
 
     def on_rows(self, codes: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-        """Whether each row may match."""
+        """Return whether each row may match."""
         mask = np.ones(len(codes), dtype=np.bool_)
         for part in self.conjuncts:
             mask &= part.on_rows(codes)
@@ -113,7 +112,7 @@ class CodedPredicate(msgspec.Struct, frozen=True):
 def rows_that_may_match(
     values: pa.MapArray, conjuncts: Sequence[PartitionVerdicts]
 ) -> npt.NDArray[np.bool_]:
-    """Whether each row may match all of these. No row may be null."""
+    """Return whether each row may match all conjuncts. No row may be null."""
     layout = UniformLayout.of(values)
     if layout is not None:
         coded = CodedPredicate.of(conjuncts, layout.names, layout.texts.to_pylist())
@@ -132,7 +131,7 @@ def rows_that_may_match(
 
 
 def _checked(texts: pa.StringArray) -> pa.StringArray:
-    """The same texts, which Arrow otherwise checks only when they are looked at.
+    """Validate strings, which Arrow otherwise checks only on access.
 
     Raises:
         pa.ArrowInvalid: one of them is not UTF-8.
@@ -143,7 +142,7 @@ def _checked(texts: pa.StringArray) -> pa.StringArray:
 def coded_rows_that_may_match(
     maps: CodedMaps, conjuncts: Sequence[PartitionVerdicts], read: Callable[[CodedMaps], MapPages]
 ) -> npt.NDArray[np.bool_] | None:
-    """The same for maps that were never built; None where their codes do not decide it.
+    """Return the same mask without building the maps; None if their codes do not decide it.
 
     `read` is called for their pages, if those can decide it.
     """
@@ -152,7 +151,7 @@ def coded_rows_that_may_match(
         return None
     try:
         pages = read(maps)
-    except (OSError, IndexError):  # Arrow will say what is wrong with it
+    except (OSError, IndexError):  # Arrow will report what is wrong
         return None
     if not coded.can_be_true and pages.have_no_other_texts():
         return np.zeros(len(maps.keys.present), dtype=np.bool_)
@@ -171,15 +170,15 @@ class UniformLayout(msgspec.Struct, frozen=True):
 
     names: list[str]
     codes: npt.NDArray[np.int32]
-    """A row for each map, and a code for each of its values; -1 is null."""
+    """One row per map with a code for each of its values; -1 is null."""
     texts: pa.StringArray
-    """What the codes stand for; the last one is null."""
+    """The dictionary of the codes; the last entry is null."""
     memory: Memory | None = None
-    """What texts may be written to, if something is known that is used again."""
+    """Reusable memory to write strings to, if there is any."""
 
     @classmethod
     def of(cls, values: pa.MapArray, memory: Memory | None = None) -> "UniformLayout | None":
-        """The layout of some maps; None where they differ, or are not coded."""
+        """Return the layout of maps; None if they differ or are not dictionary-coded."""
         keys, items = values.keys, values.items
         width = len(items) // len(values) if len(values) else 0
         if not width or len(items) != width * len(values):
@@ -196,7 +195,7 @@ class UniformLayout(msgspec.Struct, frozen=True):
         codes = indices.to_numpy(zero_copy_only=False)
         texts = items.dictionary.cast(pa.string())
         named = key_codes[:width]
-        # Arrow does not look at what it has decoded.
+        # Arrow does not validate the codes that it decodes.
         if codes.max(initial=-1) >= len(texts) or not _are_codes(named, keys.dictionary):
             raise pa.ArrowInvalid("a code stands for nothing")
         return cls(
@@ -207,13 +206,13 @@ class UniformLayout(msgspec.Struct, frozen=True):
         )
 
     def filter(self, mask: pa.BooleanArray) -> "UniformLayout":
-        """The maps for which the mask is true."""
+        """Return the maps for which the mask is true."""
         rows = np.flatnonzero(mask.to_numpy(zero_copy_only=False))
-        # Several times as fast as by a mask.
+        # Several times as fast as a mask.
         return replace(self, codes=self.codes.take(rows, axis=0))
 
     def plain_maps(self) -> pa.MapArray:
-        """The same maps with texts in place of codes."""
+        """Return the maps with strings instead of codes."""
         size, width = self.codes.shape
         return pa.MapArray.from_arrays(
             pa.array(np.arange(0, (size + 1) * width, width, dtype=np.int32)),
@@ -233,6 +232,6 @@ def _are_codes(codes: npt.NDArray[Any], words: pa.Array) -> bool:
 
 @lru_cache(maxsize=2)
 def _repeated(names: tuple[str, ...], times: int) -> pa.StringArray:
-    """The names again and again. Batches are of few sizes, so that it pays to keep it."""
+    """Repeat the names. Batches have few different sizes, so caching pays off."""
     places = np.tile(np.arange(len(names), dtype=np.int32), times)
     return pa.array(names, pa.string()).take(pa.array(places))

@@ -1,7 +1,7 @@
-"""What a predicate says of partition values, found out once for each combination of them.
+"""Evaluates a predicate on partition values once per combination, and caches the verdicts.
 
-A table has many files and few partitions. Evaluating a predicate takes a dozen calls of Arrow,
-so that it pays to remember what was said, over all commits and row groups of a run.
+A table has many files and few partitions. Evaluating a predicate takes a dozen Arrow calls, so
+caching the verdicts pays off over all commits and row groups of a run.
 """
 
 from collections.abc import Iterable, Sequence
@@ -20,7 +20,7 @@ _MOST_REMEMBERED = 1 << 16
 
 
 class PartitionTexts(msgspec.Struct, frozen=True):
-    """Partition values by column: what skipping needs of files when it needs no statistics."""
+    """Partition values by column: all that data skipping needs without statistics."""
 
     columns: dict[str, pa.Array]
     size: int
@@ -29,7 +29,7 @@ class PartitionTexts(msgspec.Struct, frozen=True):
         return self.size
 
     def partition_text(self, physical_name: str) -> pa.StringArray:
-        """The text of one partition value of each entry."""
+        """Return one partition value of each entry, as a string."""
         return self.columns[physical_name]
 
     def stats_json(self) -> None:
@@ -40,7 +40,7 @@ class PartitionTexts(msgspec.Struct, frozen=True):
 
 
 class PartitionVerdicts:
-    """A predicate over partition columns. Threads may share it: a race costs a second look."""
+    """A predicate on partition columns. Threads may share it: a race only repeats work."""
 
     def __init__(self, predicate: BoundPredicate) -> None:
         self._predicate = predicate
@@ -48,7 +48,7 @@ class PartitionVerdicts:
         self._known: dict[Combination, bool] = {}
 
     def on(self, combinations: Sequence[Combination]) -> list[bool]:
-        """Whether files with these values, in the order of the names, may match."""
+        """Return whether files with these values, in the order of `names`, may match."""
         known = self._known
         new = {combination for combination in combinations if combination not in known}
         if new and len(known) + len(new) > _MOST_REMEMBERED:
@@ -65,25 +65,25 @@ class PartitionVerdicts:
         return [known[combination] for combination in combinations]
 
     def learn(self, texts: Iterable[str | None]) -> None:
-        """Find out at once what is said of these texts, each of which may be met by itself."""
+        """Evaluate these values together in advance, if the predicate has one column."""
         if len(self.names) == 1:
             self.on([(text,) for text in texts])
 
     def on_files(self, texts: PartitionTexts) -> pa.BooleanArray:
-        """Whether each file may match, found out for every one of them."""
+        """Return whether each file may match, without the cache."""
         return keep_mask(self._predicate, texts)
 
 
 class JudgedPredicate(msgspec.Struct, frozen=True):
-    """A predicate, and what has been found out about the part of it that partitions decide."""
+    """A predicate, and the cached verdicts of the part that partition values decide."""
 
     split: SplitPredicate
     verdicts: tuple[PartitionVerdicts, ...]
-    """Each conjunct by itself: one column has fewer values than several have combinations."""
+    """One per conjunct: one column has fewer values than several have combinations."""
 
     @classmethod
     def of(cls, predicate: BoundPredicate) -> "JudgedPredicate":
-        """Nothing is known yet."""
+        """Split a predicate; no verdicts are cached yet."""
         split = split_predicate(predicate)
         parts = split.by_partition
         conjuncts = parts.parts if isinstance(parts, And) else (parts,) if parts else ()

@@ -1,7 +1,7 @@
-"""Parquet's mix of runs and bit-packed numbers, unpacked as a whole: codes and levels.
+"""Decodes Parquet's RLE/bit-packed hybrid encoding of codes and levels with NumPy.
 
-Eight numbers of `width` bits take `width` bytes, so every eighth begins with a byte. From there
-they are read as words of 64 bits, within which all words at once are put right.
+Eight numbers of `width` bits take `width` bytes, so every eighth number starts at a byte. From
+there they are read as 64-bit words, and the numbers of all words are spread in parallel.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from headrace.engines.arrow.parquet.varint import read_varint
 
 MOST_BITS = 16
 _LONGEST_PACKED = 63
-"""Groups of eight in a packed run: writers stop there, since its head then fits one byte."""
+"""Groups of eight in a packed run: writers stop there, since the header then fits one byte."""
 _LONGEST_HEAD = _LONGEST_PACKED << 1 | 1
 _MOST_IN_HEAD = 2**32 - 1
 
@@ -24,8 +24,8 @@ def unpack(data: bytes, width: int, count: int) -> npt.NDArray[Any]:
     """Unpack `count` numbers of `width` bits.
 
     Raises:
-        ValueError: they are of too many bits, or the bytes end too early.
-        IndexError: the same.
+        ValueError: they have too many bits, or the data ends too early.
+        IndexError: the data ends too early.
     """
     kind = _kind(width)
     if not width:
@@ -40,14 +40,14 @@ def unpack(data: bytes, width: int, count: int) -> npt.NDArray[Any]:
 
 
 def _kind(width: int) -> np.dtype[Any]:
-    """The smallest NumPy type for numbers of `width` bits."""
+    """Return the smallest NumPy type for numbers of `width` bits."""
     if width > MOST_BITS:
         raise ValueError(f"numbers of {width} bits are not for this reader")
     return np.dtype(np.uint8 if width <= 8 else np.uint16)  # noqa: PLR2004  (a byte has eight)
 
 
 def _runs(data: bytes, width: int, count: int) -> Iterator[bytes | tuple[int, int]]:
-    """Packed numbers without their heads, and numbers with how often each is repeated."""
+    """Yield packed runs without their headers, and repeated numbers with their counts."""
     at = done = 0
     while done < count:
         alike = _longest_runs(data, at, width, count - done)
@@ -73,17 +73,17 @@ def _runs(data: bytes, width: int, count: int) -> Iterator[bytes | tuple[int, in
 
 
 def is_repeated(data: bytes, width: int, value: int, count: int) -> bool:
-    """Whether all `count` numbers equal `value`."""
+    """Return whether all `count` numbers equal `value`."""
     if not count:
         return True
     head, at = read_varint(data, 0)
-    if not head & 1 and head >> 1 >= count:  # as it mostly is: one run, and nothing to unpack
+    if not head & 1 and head >> 1 >= count:  # the usual case: one run, nothing to unpack
         return int.from_bytes(data[at : at + (width + 7) // 8], "little") == value
     return bool((unpack(data, width, count) == value).all())
 
 
 def _longest_runs(data: bytes, at: int, width: int, count: int) -> npt.NDArray[np.uint8] | None:
-    """The packed runs of the greatest length that follow each other, a row each with its head."""
+    """Return the consecutive packed runs of maximum length, one per row with its header."""
     size = 1 + _LONGEST_PACKED * width
     most = min(count // (_LONGEST_PACKED * 8), (len(data) - at) // size)
     if most < 1 or data[at] != _LONGEST_HEAD:
@@ -98,7 +98,7 @@ def _unpacked(packed: bytes, width: int, kind: np.dtype[Any]) -> npt.NDArray[Any
         return np.frombuffer(packed, dtype=kind.newbyteorder("<"))
     lanes = 8 // kind.itemsize
     groups = len(packed) // width
-    padded = packed + bytes(8)  # the last numbers are read as part of a word that reaches beyond
+    padded = packed + bytes(8)  # the word of the last numbers reaches beyond the data
     words = np.empty((groups, 8 // lanes), dtype="<u8")
     for part in range(8 // lanes):
         start, shift = divmod(part * lanes * width, 8)
@@ -110,10 +110,10 @@ def _unpacked(packed: bytes, width: int, kind: np.dtype[Any]) -> npt.NDArray[Any
 
 
 def _spread(words: npt.NDArray[np.uint64], width: int, lanes: int) -> npt.NDArray[np.uint64]:
-    """Numbers that lie close in each word, moved apart until each has a lane of its own.
+    """Spread the packed numbers of each word until each has its own lane.
 
-    The upper half of the numbers moves by as much as the lower half has to spare; so do then
-    the upper halves of the halves, until every half is one number.
+    The upper half of the numbers moves up into place; then the upper half of each half does, until
+    every half is one number.
     """
     lane = 64 // lanes
     half = lanes // 2

@@ -1,6 +1,6 @@
-"""Rules out whole row groups of a checkpoint by the statistics in its footer.
+"""Skips whole row groups of a checkpoint by the statistics in its footer.
 
-The same evaluator that skips files answers here, with bounds over all the adds of a group.
+It uses the evaluator that skips files, with bounds over all adds of a row group.
 """
 
 from typing import Any
@@ -20,15 +20,15 @@ from headrace.protocol.value import is_ordered
 _STATISTICS = ("minValues", "maxValues", "nullCount")
 _PARSED_STATISTICS = "add.stats_parsed."
 _ABOVE = ("add", "stats_parsed", "minValues")
-"""What stands above a column's own names in the path of a statistic."""
+"""The path of a statistic above the column's own names."""
 _FLOATING = (PrimitiveType("float"), PrimitiveType("double"))
 
 
 def groups_to_read(predicate: BoundPredicate, *, footer: Footer, groups: list[int]) -> list[int]:
-    """The row groups that, by their footer, may hold a file with a matching row."""
+    """Return the row groups that, by their footer, may hold a file with a matching row."""
     columns = evaluated_columns(predicate)
     if columns and not any(_tells_of(column, footer) for column in columns):
-        return groups  # to evaluate would take a millisecond and rule out none
+        return groups  # evaluating would take a millisecond and prune nothing
     possible = evaluate(predicate, _FooterEvidence(footer, tuple(groups))).can_be_true
     return [group for group, keep in zip(groups, possible.to_pylist(), strict=True) if keep]
 
@@ -38,17 +38,17 @@ def _parsed_leaf(column: BoundColumn) -> str:
 
 
 def _tells_of(column: BoundColumn, footer: Footer) -> bool:
-    """Whether the footer may say something about a column."""
+    """Return whether the footer may have statistics of a column."""
     if column.is_partition:
         return _parsed_leaf(column) in footer.positions
     return any(leaf.startswith(_PARSED_STATISTICS) for leaf in footer.positions)
 
 
 def _typed_values_tell(column: BoundColumn, footer: Footer, group: int) -> bool:
-    """Whether the typed values of a partition column stand for its texts.
+    """Return whether the typed values of a partition column represent its strings.
 
-    A null may stand for a text that the writer could not read, whose file must be kept; and a
-    timestamp without a zone was read in the writer's, where here it is in UTC.
+    A null may represent a string that the writer could not parse, whose file must be kept. And
+    the writer parsed a timestamp without a zone in its own zone, while here it is in UTC.
     """
     leaf = _parsed_leaf(column)
     if leaf not in footer.positions or column.type == PrimitiveType("timestamp"):
@@ -57,13 +57,13 @@ def _typed_values_tell(column: BoundColumn, footer: Footer, group: int) -> bool:
 
 
 def _some_null(footer: Footer, group: int, leaf: str) -> bool:
-    """Whether some add of a group may have no value there."""
+    """Return whether an add of a group may have no value there."""
     nulls = footer.nulls(group, leaf)
     return nulls is None or nulls != footer.nulls(group, "add.path")
 
 
 class _FooterEvidence(msgspec.Struct, frozen=True):
-    """What the footer says about the adds of each row group."""
+    """The bounds that the footer has of the adds of each row group."""
 
     footer: Footer
     groups: tuple[int, ...]
@@ -81,7 +81,7 @@ class _FooterEvidence(msgspec.Struct, frozen=True):
             [self._extreme(group, leaf, side) if group in tell else None for group in self.groups]
             for side in ("min", "max")
         )
-        # An empty text is null, also where a writer has kept it as a value.
+        # An empty string is null, even if a writer stored it as a value.
         nulls = [
             low in ("", None) or _some_null(self.footer, group, leaf)
             for group, low in zip(self.groups, lows, strict=True)
@@ -97,12 +97,12 @@ class _FooterEvidence(msgspec.Struct, frozen=True):
         if not self._names_it(column):
             counts = lows = highs = unknown
         elif column.type in _FLOATING:
-            # An extreme of a file may be NaN, which bounds nothing, and the footer passes over it.
+            # An extreme of a file may be NaN, which bounds nothing, and footers ignore NaN.
             lows = highs = unknown
         return self._bounds(column, lows, highs, nulls=[count != 0 for count in counts])
 
     def _names_it(self, column: BoundColumn) -> bool:
-        """Whether a leaf of that path is surely the column's: a name may have dots of its own."""
+        """Return whether a leaf path names the column unambiguously: names may contain dots."""
         path = column.physical_path
         if any("." in name for name in path):
             return False
@@ -129,26 +129,26 @@ class _FooterEvidence(msgspec.Struct, frozen=True):
         )
 
     def _extremes(self, leaf: str, side: str) -> list[Any]:
-        """An extreme of a statistic in each group; None where a file without it may hold more."""
+        """Return an extreme of a statistic per group; None if a file may lack the statistic."""
         return [
             None if _some_null(self.footer, group, leaf) else self._extreme(group, leaf, side)
             for group in self.groups
         ]
 
     def _extreme(self, group: int, leaf: str, side: str) -> Any:
-        """The smallest or largest value of a leaf; None where the footer does not have it."""
+        """Return the smallest or largest value of a leaf; None if the footer does not have it."""
         chunk = self.footer.chunk(group, leaf)
         statistics = None if chunk is None else chunk.statistics
         if statistics is None or not statistics.has_min_max:
             return None
         try:
             return getattr(statistics, side)
-        except (OverflowError, ValueError):  # a day that Python's calendar does not have
+        except (OverflowError, ValueError):  # a date outside Python's calendar
             return None
 
 
 def _array(values: list[Any], column: BoundColumn) -> pa.Array:
-    """The values in the column's type; what is not of that type is unknown."""
+    """Convert values to the column's type; values of another type become null."""
     target = arrow_type(column.type)
     typed = []
     for value in values:

@@ -1,8 +1,8 @@
-"""A column of texts of a row group, decoded by a compiled loop: paths and statistics.
+"""Decodes a string column of a row group, paths or statistics, with a compiled loop.
 
-They are most of what a checkpoint holds. Arrow's own reader knows every encoding and takes half as
-long again for the two usual ones. All memory is used again and again: fresh memory costs as much
-as decompressing into it.
+These columns are most of a checkpoint. Arrow's own reader supports every encoding and takes half
+as long again for the two usual ones. All memory is reused: fresh memory costs as much as
+decompressing into it.
 """
 
 from ctypes import byref
@@ -23,26 +23,26 @@ _READ_BYTES = 1 << 19
 _SPARE = 1.1
 """Room for rows that are longer than the average one."""
 _MOST_EXPECTED_BYTES = 1 << 26
-"""A footer may say anything; more is made room for when it comes."""
+"""A footer may claim anything; the buffer grows when more data arrives."""
 _LARGEST_PAGE_BYTES = 1 << 29
 _MOST_BYTES = 2**31 - 1
-"""What the offsets of a column reach."""
+"""The largest offset of a column."""
 _FEWEST_BYTES = 1 << 10
 _MOST_WORDS = 1 << 16
 
 
 class Texts(msgspec.Struct, frozen=True):
-    """The texts of some rows, and how deep each row is defined."""
+    """The strings of some rows, and the definition level of each row."""
 
     values: pa.StringArray
     levels: npt.NDArray[np.uint8]
 
 
 class TextColumn:
-    """Gives the rows of one column chunk in order."""
+    """Reads the rows of one column chunk in order."""
 
     def __init__(self, file: BinaryIO, chunk: Any, *, depth: int, memory: Memory) -> None:
-        """Take the metadata of the chunk, and the level at which a text is there."""
+        """Take the metadata of the chunk, and the definition level of a non-null string."""
         self._file = file
         self._position = chunk.data_page_offset
         if chunk.has_dictionary_page:
@@ -56,15 +56,15 @@ class TextColumn:
         self._row_bytes = chunk.total_uncompressed_size / max(chunk.num_values, 1) * _SPARE
 
     def take(self, rows: int, kept: Mask | None = None) -> Texts:
-        """The next rows, or those of them that are kept.
+        """Return the next rows, or those of them that are kept.
 
         Args:
-            rows: How many.
-            kept: Whether each is kept. It may tell of later rows too: a page of which no row is
-                kept is not even decompressed.
+            rows: The number of rows.
+            kept: Whether each row is kept. It may cover later rows too: a page without a kept
+                row is not even decompressed.
 
         Raises:
-            ValueError: there are fewer, or they are written in a way that is not known here.
+            ValueError: there are fewer, or their encoding is not supported.
             IndexError: the file ends too early.
         """
         taking = _Taking(rows, kept, memory=self._memory, row_bytes=self._row_bytes)
@@ -92,13 +92,13 @@ class TextColumn:
         return taking.finished(state.depth)
 
     def _read(self, wanted: int) -> None:
-        """Read on until `wanted` bytes can be used."""
+        """Read until `wanted` bytes are available."""
         state = self._state
         kept = state.input_size - state.input_at
         end = kept + min(max(wanted - kept, _READ_BYTES), self._unread)
         if end <= kept:
             raise ValueError("the chunk ends too early")
-        before = self._input  # it is not free until what is left of it has been copied
+        before = self._input  # keeps it alive until its remaining bytes are copied
         if len(before) < end:
             self._input = self._memory.block(_checked(end))
         self._input.bytes[:kept] = before.bytes[state.input_at : state.input_size]
@@ -125,12 +125,12 @@ def _checked(size: int) -> int:
 
 
 class _Taking:
-    """An Arrow column in the making."""
+    """Builds an Arrow column."""
 
     def __init__(self, rows: int, kept: Mask | None, *, memory: Memory, row_bytes: float) -> None:
         self._memory = memory
         kept = None if kept is None else np.ascontiguousarray(kept)
-        self._mask = kept  # as long as its address
+        self._mask = kept  # keeps the array alive
         self._kept = None if kept is None else kept[:rows]
         self._levels = np.empty(rows, dtype=np.uint8)
         count = rows if self._kept is None else int(np.count_nonzero(self._kept))
@@ -149,7 +149,7 @@ class _Taking:
         self._tell_room()
 
     def grow(self) -> None:
-        """Make more room for texts.
+        """Grow the buffer of the strings.
 
         Raises:
             ValueError: they are more than a column can hold.
@@ -162,7 +162,7 @@ class _Taking:
         self._tell_room()
 
     def finished(self, depth: int) -> Texts:
-        """The column, null where rows are not defined to that depth."""
+        """Return the column, null where the definition level is below `depth`."""
         levels = self._levels if self._kept is None else self._levels[self._kept]
         present = levels == depth
         valid = None if present.all() else pa.array(present).buffers()[1]
