@@ -1,4 +1,8 @@
-"""Finds the functions that a view calls, and checks that they exist."""
+"""Finds the functions that a view calls, and checks that they exist.
+
+A parsed query and the catalog enter; the names of the catalog's functions leave. An unknown
+function is an error that suggests similar names.
+"""
 
 from collections.abc import Sequence
 from difflib import get_close_matches

@@ -1,4 +1,7 @@
-"""Reads Substrait expressions: their parts, their literals, and their text for people."""
+"""Reads Substrait expressions: their parts, their literals, and their text for people.
+
+The functions of a plan are numbered; `Words` knows their names.
+"""
 
 import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,4 +1,8 @@
-"""Registers a catalog's aggregate and window functions as DataFusion functions."""
+"""Registers a catalog's aggregate and window functions as DataFusion functions.
+
+A function enters with its number of arguments; the session can then call it over groups and over
+window frames.
+"""
 
 from collections.abc import Callable, Sequence
 from functools import partial

@@ -1,4 +1,7 @@
-"""Resolves the relations in FROM: the names of their columns, and what decides their rows."""
+"""Resolves the relations in FROM: the names of their columns, and what decides their rows.
+
+Columns come from schemas, or from listed names; a relation without either is open.
+"""
 
 from collections.abc import Mapping, Sequence
 

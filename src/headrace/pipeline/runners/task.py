@@ -43,7 +43,7 @@ class ViewTask(msgspec.Struct, frozen=True, kw_only=True):
     inlined: tuple[ViewPlan, ...]
     """The views that are computed as part of it, each after the views that it reads."""
     upstream: dict[str, Upstream]
-    """The result to read of each upstream view."""
+    """The result of each upstream view, to read from."""
     planned: dict[str, pa.Schema]
     """The planned columns of each upstream view that has a plan."""
     folder: Place | None

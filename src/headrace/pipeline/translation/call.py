@@ -1,4 +1,8 @@
-"""Translates function calls: of the catalogue, of the project, and those with their own syntax."""
+"""Translates function calls: of the catalogue, of the project, and those with their own syntax.
+
+A call as the parser leaves it enters; a typed DataFusion expression leaves. Unknown functions, and
+argument types that the catalogue lacks, are refused.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from difflib import get_close_matches

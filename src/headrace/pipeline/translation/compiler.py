@@ -1,4 +1,8 @@
-"""The interfaces between the compilers of expressions and of queries."""
+"""The interfaces between the compilers of expressions and of queries.
+
+Expressions contain queries, and queries contain expressions. Each compiler knows the other only by
+the protocols in this module.
+"""
 
 from collections.abc import Mapping
 from enum import Enum

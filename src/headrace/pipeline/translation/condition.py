@@ -1,4 +1,7 @@
-"""Translates conditions with their own syntax: BETWEEN, IN a list, IS, LIKE and CASE."""
+"""Translates conditions with their own syntax: BETWEEN, IN a list, IS, LIKE and CASE.
+
+Each function takes a syntax node and the visible names, and returns a typed DataFusion expression.
+"""
 
 from collections.abc import Sequence
 from functools import reduce

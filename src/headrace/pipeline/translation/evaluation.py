@@ -53,7 +53,7 @@ def in_order(*values: Typed) -> list[Typed]:
 
 
 def last_first(left: Typed, right: Typed) -> list[Typed]:
-    """Guard two values of which Spark evaluates the second first."""
+    """Guard two values where Spark evaluates the second first."""
     return in_order(right, left)[::-1]
 
 

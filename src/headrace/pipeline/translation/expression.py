@@ -1,4 +1,8 @@
-"""Translates expressions: one case for each form of Spark SQL that the catalogue has."""
+"""Translates expressions: one case for each form of Spark SQL that the catalogue has.
+
+A syntax node and the visible names enter; a DataFusion expression with its Spark type leaves. Any
+other form is refused.
+"""
 
 from collections.abc import Mapping
 

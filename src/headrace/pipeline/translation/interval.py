@@ -1,4 +1,7 @@
-"""Translates interval literals, and arithmetic of dates, times and intervals."""
+"""Translates interval literals, and arithmetic of dates, times and intervals.
+
+Functions return None for forms and types that have no proven translation.
+"""
 
 import re
 

@@ -1,4 +1,8 @@
-"""Translates joins of every kind, and computes the names visible after them."""
+"""Translates joins of every kind, and computes the names visible after them.
+
+The FROM clause of a SELECT enters; its DataFusion text leaves, with the scope for all other
+clauses.
+"""
 
 from collections.abc import Sequence
 from difflib import get_close_matches

@@ -1,4 +1,7 @@
-"""Translates literals with Spark's types, casts of them, and intervals."""
+"""Translates literals with Spark's types, casts of them, and intervals.
+
+Strings are decoded from the query text as Spark reads them, not taken from the parser.
+"""
 
 import re
 from decimal import Decimal

@@ -1,4 +1,8 @@
-"""Translates operators: arithmetic, comparison and logic with Spark's types and failures."""
+"""Translates operators: arithmetic, comparison and logic with Spark's types and failures.
+
+Typed operands enter; a typed DataFusion expression leaves, or None if the catalogue lacks the
+operator for these types. In ANSI mode a failure is an error, otherwise null or a wrapped value.
+"""
 
 from collections.abc import Callable
 

@@ -1,4 +1,7 @@
-"""Translates calls of a project's own functions: positional and named arguments, all kinds."""
+"""Translates calls of a project's own functions: positional and named arguments, all kinds.
+
+Arguments are put in the declared order and cast to the declared types.
+"""
 
 from collections.abc import Sequence
 from difflib import get_close_matches

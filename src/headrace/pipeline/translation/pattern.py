@@ -1,4 +1,4 @@
-"""Patterns of LIKE."""
+"""Normalizes LIKE patterns to one escape character."""
 
 
 def like_parts(pattern: str, escape: str) -> str | None:

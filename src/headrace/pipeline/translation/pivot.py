@@ -1,4 +1,7 @@
-"""Rewrites PIVOT and UNPIVOT into the equivalent aggregates and unions."""
+"""Rewrites PIVOT and UNPIVOT into the equivalent aggregates and unions.
+
+A syntax tree enters and a syntax tree leaves; it is then compiled like any other query.
+"""
 
 from collections.abc import Sequence
 

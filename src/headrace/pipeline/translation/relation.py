@@ -1,4 +1,7 @@
-"""Translates FROM: tables, queries and inline tables, under the names that the query uses."""
+"""Translates FROM: tables, queries and inline tables, under the names that the query uses.
+
+A syntax node enters; a `Relation` leaves: its DataFusion text and its visible columns.
+"""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,8 @@
-"""Resolves names within a part of a query."""
+"""Resolves names within a part of a query.
+
+A `Scope` holds the visible columns and aliases, and links to the scope of the enclosing query. A
+name enters; its typed expression leaves, or an error with a similar name if there is one.
+"""
 
 from collections.abc import Sequence
 from difflib import get_close_matches

@@ -1,4 +1,7 @@
-"""Translates SELECT: its list, its clauses, and the names of its columns."""
+"""Translates SELECT: its list, its clauses, and the names of its columns.
+
+A SELECT and the scope of the enclosing query enter; a `Compiled` query leaves.
+"""
 
 from collections.abc import Sequence
 from difflib import get_close_matches

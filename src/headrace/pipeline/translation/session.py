@@ -1,4 +1,7 @@
-"""Opens DataFusion sessions with the functions that translations rely on."""
+"""Opens DataFusion sessions with the functions that translations rely on.
+
+Planning, runs and lambda bodies all use these sessions.
+"""
 
 from datafusion import RuntimeEnvBuilder, SessionConfig, SessionContext
 

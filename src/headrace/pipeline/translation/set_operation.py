@@ -1,4 +1,7 @@
-"""Translates UNION, EXCEPT and INTERSECT, with both sides cast to common types."""
+"""Translates UNION, EXCEPT and INTERSECT, with both sides cast to common types.
+
+EXCEPT ALL and INTERSECT ALL number equal rows, and become their distinct forms.
+"""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,8 @@
-"""Translates queries inside expressions: IN, NOT IN and scalar queries."""
+"""Translates queries inside expressions: IN, NOT IN and scalar queries.
+
+Membership tests become EXISTS or IN with Spark's null semantics. An uncorrelated scalar query that
+may return several rows is checked when it runs.
+"""
 
 import msgspec
 from sqlglot import exp

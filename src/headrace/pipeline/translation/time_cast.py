@@ -1,4 +1,7 @@
-"""Translates casts of dates and times in the time zone of a session."""
+"""Translates casts of dates and times in the time zone of a session.
+
+Outside UTC, kernels with Java's zone rules convert between instants and local times.
+"""
 
 import pyarrow as pa
 

@@ -1,4 +1,8 @@
-"""DataFusion SQL expressions with their Spark types."""
+"""DataFusion SQL expressions with their Spark types.
+
+`Typed` is what every part of the translation takes and returns: text, type, and whether evaluation
+can fail. The functions build literals, casts, native expressions and kernel calls.
+"""
 
 from typing import Any
 

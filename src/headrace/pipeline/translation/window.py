@@ -1,4 +1,7 @@
-"""Translates aggregates, window functions, frames and ORDER BY keys."""
+"""Translates aggregates, window functions, frames and ORDER BY keys.
+
+A call with its OVER, FILTER and WITHIN GROUP clauses enters; a typed DataFusion expression leaves.
+"""
 
 from collections.abc import Callable, Sequence
 

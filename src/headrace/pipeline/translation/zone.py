@@ -28,9 +28,8 @@ _PREFIXED = re.compile(r"(UTC|GMT|UT)([+-].*)")
 class Zone:
     """The offsets of a zone: `offsets[i]` is valid from `moments[i - 1]` to `moments[i]`.
 
-    All are in seconds.
-
-    With yearly rules, the moments cover one whole cycle of the calendar after `repeats_from`.
+    All are in seconds. With yearly rules, the moments cover one whole cycle of the calendar after
+    `repeats_from`.
     """
 
     def __init__(self, first: int, moments: Any, offsets: Any, yearly: list[list[int]]) -> None:

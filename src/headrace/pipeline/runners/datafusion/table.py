@@ -39,7 +39,7 @@ class RowDataset(ds.Dataset):  # type: ignore[misc]
 
     @property
     def schema(self) -> pa.Schema:
-        """The columns."""
+        """Return the columns."""
         return self._schema
 
     def get_fragments(self, filter: Any = None) -> Iterator["_Fragment"]:  # noqa: A002, ARG002

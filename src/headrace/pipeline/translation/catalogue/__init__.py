@@ -1,4 +1,5 @@
 """The catalogue: Spark functions that DataFusion computes identically, by argument types.
 
-It is data: the reference in the documentation is generated from its entries.
+Each entry names a function, the argument types that it takes, and how to build its DataFusion
+expression. Entries are data: the reference in the documentation is generated from them.
 """

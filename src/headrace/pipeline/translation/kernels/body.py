@@ -1,4 +1,7 @@
-"""Evaluates the body of a lambda: a DataFusion expression over columns."""
+"""Evaluates the body of a lambda: a DataFusion expression over columns.
+
+The body's text and its columns enter; one array leaves. Each evaluation runs in its own session.
+"""
 
 import threading
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,7 @@
-"""Runs scalar Python functions over arrays, once for each distinct combination of values."""
+"""Runs scalar Python functions over arrays, once for each distinct combination of values.
+
+Kernels that are written for one value use it. Dates and times are passed as numbers.
+"""
 
 from collections.abc import Callable
 from typing import Any
