@@ -76,7 +76,7 @@ _PLANNED_FOR_THIS = "datafusion "
 _UNFENCED = "__rows"
 _FENCE = 1 << 62
 """A limit that limits nothing, but that no filter is pushed through. Otherwise pyarrow would
-evaluate the filters of a dataset, and there NaN is greater than nothing and `NOT IN` keeps
+evaluate the filters of a dataset; there NaN is not greater than any value, and `NOT IN` keeps
 nulls."""
 
 
