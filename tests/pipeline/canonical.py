@@ -1,4 +1,4 @@
-"""Whether the canonical form of a plan is the plan that DataFusion made."""
+"""Check that the canonical form of a plan is equivalent to the plan from DataFusion."""
 
 from datafusion import SessionContext
 from datafusion.substrait import Consumer, Producer, Serde
@@ -12,8 +12,8 @@ _MOST_READINGS = 50
 def check_canonical(context: SessionContext, planned: Planned) -> None:
     """Assert that DataFusion reads the same query from the canonical plan as from its own.
 
-    It reads the window functions of a query in the order of a hash map, another one each time. So
-    both are read until they have been read alike; plans that differ never are.
+    DataFusion reads the window functions of a query in hash map order, which varies. So both plans
+    are read repeatedly until two readings agree; plans that differ never agree.
     """
     optimized = planned.frame.optimized_logical_plan()
     raw = Producer.to_substrait_plan(optimized, context).encode()
@@ -28,7 +28,7 @@ def check_canonical(context: SessionContext, planned: Planned) -> None:
 
 
 def _read_back(context: SessionContext, encoded: bytes) -> str:
-    """The query that a plan stands for, or why it is none."""
+    """Return the query that a plan encodes, or the error on reading it."""
     try:
         plan = Consumer.from_substrait_plan(context, Serde.deserialize_bytes(encoded))
         frame = context.create_dataframe_from_logical_plan(plan)

@@ -1,4 +1,4 @@
-"""What tests of pipelines share: the tables of TPC-H, and a check of every plan that is made."""
+"""Shared by the pipeline tests: the TPC-H tables, and a check of every plan."""
 
 import shutil
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ TPCH = Path(__file__).parents[2] / "examples" / "tpch"
 
 @pytest.fixture(scope="session")
 def tpch(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The project of TPC-H with small tables."""
+    """The TPC-H project with small tables."""
     root = tmp_path_factory.mktemp("tpch") / "project"
     shutil.copytree(TPCH, root, ignore=shutil.ignore_patterns("lake", "__pycache__"))
     make_lake(root / "lake", scale=0.01)
@@ -24,7 +24,7 @@ def tpch(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session", autouse=True)
 def every_plan_is_checked() -> Iterator[None]:
-    """Each plan that any test of pipelines makes: its canonical form is the same query."""
+    """Check that the canonical form of every plan made in a pipeline test is the same query."""
     plan_query = PlanningSession.plan
     known: set[str] = set()
 

@@ -1,8 +1,8 @@
-"""Computes the function `points` of many projects, each in a process of its own.
+"""Compute the function `points` of many projects, each in a separate process.
 
-As a script it reads a project as JSON from each line of its input, and writes what the function
-gives and what its fingerprint is made of. Processes are forked, so that packages are imported
-only once. `Judge` is its handle.
+As a script, it reads a project as JSON from each line of its input, and writes the result of the
+function and the parts of its fingerprint. Processes are forked, so that packages are imported only
+once. `Judge` is a handle on it.
 """
 
 import json
@@ -24,7 +24,7 @@ from headrace.pipeline.project.folder import read_functions
 
 
 class Judgement(msgspec.Struct, frozen=True):
-    """What a project's function gives for some rows, and what its fingerprint is made of."""
+    """The result of a project's function for some rows, and the parts of its fingerprint."""
 
     result: list[int | None] | None = None
     part: FunctionPart | None = None
@@ -32,7 +32,7 @@ class Judgement(msgspec.Struct, frozen=True):
 
 
 class Judge:
-    """A process that computes functions, and writes no bytecode."""
+    """A process that computes functions and writes no bytecode."""
 
     def __enter__(self) -> Self:
         self._process = subprocess.Popen(
@@ -67,7 +67,7 @@ class Judge:
 
 
 def given_by(function: Function) -> list[int | None]:
-    """What a function gives for three rows, or for the value 3."""
+    """Return the result of a function for three rows, or for the value 3."""
     rows = pa.array([1, 2, 3])
     match function.kind:
         case FunctionKind.SCALAR:
@@ -80,7 +80,7 @@ def given_by(function: Function) -> list[int | None]:
 
 def compute(project: dict[str, Any]) -> Judgement:
     os.environ.update(project["environment"])
-    # A function that imports when it is called finds its project on the path.
+    # A function that imports on call needs its project on the path.
     sys.path[:] = [project["root"], *sys.path, project["outside"]]
     try:
         catalog = read_functions(Path(project["root"]))

@@ -1,4 +1,4 @@
-"""Changes to what a function is made of, one at a time, each with what must become of its key."""
+"""Single changes to the parts of a function, each with the expected effect on its key."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -17,18 +17,18 @@ Files = Mapping[str, str | bytes]
 
 @dataclass(frozen=True)
 class Change:
-    """A project before and after a change, and what must become of the function `points`."""
+    """A project before and after a change, and the expected effect on the function `points`."""
 
     name: str
     before: Files
     after: Files
     says: str | None
-    """A part of what is said about the change; None if the fingerprint must stay the same."""
+    """Part of the explanation of the change; None if the fingerprint must stay the same."""
     environment: tuple[Mapping[str, str], Mapping[str, str]] = ({}, {})
     outside: tuple[Files, Files] = ({}, {})
-    """Files of a folder on the path that modules are imported from, outside the project."""
+    """Files of a folder on the import path, outside the project."""
     judged: bool = field(default=True)
-    """Whether the result itself must change if and only if the fingerprint must."""
+    """Whether the result must change if and only if the fingerprint must."""
 
 
 def functions(code: str, expression: str = "x") -> str:
@@ -47,7 +47,7 @@ def changed(  # noqa: PLR0913  (a row of the table)
     files: Mapping[str, str] | None = None,
     judged: bool = True,
 ) -> Change:
-    """One text replaced in all files of a project."""
+    """Replace a text in all files of a project."""
     before = {"functions.py": functions(code, expression)}
     before |= {"helpers.py": dedent(helpers)} if helpers else {}
     before |= {path: dedent(text) for path, text in (files or {}).items()}
@@ -60,7 +60,7 @@ BODY = "its body changed"
 ON_IMPORT = "what functions.py runs on import changed"
 
 CHANGES = [
-    # What the function itself says.
+    # The function itself.
     changed("body", "", "[x for", "[x + 1 for", BODY),
     changed("comment", "# one\n", "# one", "# two", None),
     changed("layout", "A = 1\n", "A = 1\n", "A = 1\n\n\n\n", None),
@@ -208,7 +208,7 @@ CHANGES = [
         ON_IMPORT,
         expression="RULES[0](x)",
     ),
-    # What a module does on import.
+    # Module code that runs on import.
     changed(
         "item assigned on import",
         'TABLE = {}\nTABLE["a"] = 1\n',
@@ -463,7 +463,7 @@ CHANGES = [
         "functions.py:Field",
         expression="K.n",
     ),
-    # Functions made of functions.
+    # Functions that make functions.
     changed(
         "closure",
         "def make(n):\n    def inner(x): return x + n\n    return inner\nadd = make(1)\n",
@@ -712,7 +712,7 @@ CHANGES = [
             {"local_tools/__init__.py": "from local_deep import A\n", "local_deep.py": "A = 2\n"},
         ),
     ),
-    # What cannot be followed.
+    # Code that cannot be followed.
     changed(
         "getattr of a module",
         "import helpers\n",
@@ -832,7 +832,7 @@ CHANGES = [
         "functions.py, which counts as a whole, changed",
         expression="len(inspect.getsource(f))",
     ),
-    # What is not code.
+    # Changes other than code.
     changed(
         "file beside the function",
         'from pathlib import Path\nA = int((Path(__file__).parent / "a.txt").read_text())\n',

@@ -1,4 +1,4 @@
-"""Random small projects that do odd things on import, each in two versions."""
+"""Random small projects that do unusual things on import, each in two versions."""
 
 import re
 
@@ -92,7 +92,7 @@ def statements(draw: st.DrawFn, forms: tuple[str, ...]) -> str:
 
 @st.composite
 def changed_programs(draw: st.DrawFn) -> tuple[Program, Program]:
-    """Two versions of a project that differ in one place."""
+    """Draw two versions of a project that differ in one place."""
     own = draw(st.lists(statements(FORMS + IMPORTS), min_size=1, max_size=5))
     helpers = draw(st.lists(statements(FORMS), min_size=1, max_size=3))
     reads = draw(st.lists(st.sampled_from(READS), min_size=1, max_size=len(READS), unique=True))
@@ -113,7 +113,7 @@ def changed_programs(draw: st.DrawFn) -> tuple[Program, Program]:
 
 @st.composite
 def changes_of(draw: st.DrawFn, body: list[str]) -> list[str]:
-    """A list of statements, with one of them changed, moved, removed or added."""
+    """Draw a list of statements with one of them changed, moved, removed or added."""
     at = draw(st.integers(0, len(body) - 1))
     match draw(st.sampled_from(("move", "number", "remove", "add", "name"))):
         case "number":

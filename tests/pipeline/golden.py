@@ -1,4 +1,4 @@
-"""The standard functions: calls in Spark SQL, and what each must give. One table, three ways."""
+"""Golden values of the standard functions: Spark SQL calls and results, tested in three ways."""
 
 from typing import Any
 
@@ -49,7 +49,7 @@ GOLDEN: list[tuple[str, Any]] = [
 
 
 def plain(value: Any) -> Any:
-    """A value as plain Python, whatever engine it came from."""
+    """Return a value as plain Python, whichever engine it came from."""
     if isinstance(value, list) and value and isinstance(value[0], tuple):
         return dict(value)
     return value.asDict() if hasattr(value, "asDict") else value

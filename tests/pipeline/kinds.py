@@ -125,7 +125,7 @@ READINGS = pa.table(
 def write_kinds(
     root: Path, views: Mapping[str, str] = VIEWS, readings: pa.Table = READINGS
 ) -> Path:
-    """Write the project; every view has a table of its own."""
+    """Write the project, with a table for every view."""
     (root / "views").mkdir(parents=True)
     (root / "headrace.toml").write_text(MANIFEST)
     (root / "functions.py").write_text(FUNCTIONS)

@@ -1,4 +1,4 @@
-"""Changes to a Delta table that a library does not make: written into its log by hand."""
+"""Change a Delta table in ways that libraries do not support, by editing its log."""
 
 import json
 import uuid
@@ -11,7 +11,7 @@ Action = dict[str, Any]
 
 
 def commits(table: Path) -> list[Path]:
-    """The commits of a table, oldest first."""
+    """Return the commits of a table, oldest first."""
     return sorted((table / "_delta_log").glob("*.json"))
 
 
@@ -24,20 +24,20 @@ def write_actions(commit: Path, actions: list[Action]) -> None:
 
 
 def add_commit(table: Path, *actions: Action) -> None:
-    """One more version."""
+    """Add a version."""
     version = len(commits(table))
     info = {"commitInfo": {"timestamp": version, "operation": "TEST"}}
     write_actions(table / "_delta_log" / f"{version:020}.json", [info, *actions])
 
 
 def newest(table: Path, kind: str) -> Action:
-    """The newest action of a kind."""
+    """Return the newest action of a kind."""
     found = [a[kind] for commit in commits(table) for a in read_actions(commit) if kind in a]
     return dict(found[-1])
 
 
 def rewrite(table: Path, change: Callable[[Action], None]) -> None:
-    """Change the actions of all commits where they stand: the table is another one then."""
+    """Change the actions of all commits in place, which makes it a different table."""
     for commit in commits(table):
         actions = read_actions(commit)
         for action in actions:
@@ -46,7 +46,7 @@ def rewrite(table: Path, change: Callable[[Action], None]) -> None:
 
 
 def make_anew(table: Path) -> None:
-    """Another table at the same address, of the same file names."""
+    """Replace the table by another one at the same address, with the same file names."""
 
     def change(action: Action) -> None:
         if "metaData" in action:
@@ -56,7 +56,7 @@ def make_anew(table: Path) -> None:
 
 
 def resize(table: Path) -> None:
-    """The same names, but other files: each is a byte larger."""
+    """Replace the files by others with the same names, each a byte larger."""
 
     def change(action: Action) -> None:
         if "add" in action:
@@ -66,7 +66,7 @@ def resize(table: Path) -> None:
 
 
 def touch(table: Path) -> None:
-    """The same files at another time."""
+    """Give the files another modification time."""
 
     def change(action: Action) -> None:
         if "add" in action:
@@ -76,7 +76,7 @@ def touch(table: Path) -> None:
 
 
 def change_schema(table: Path, change: Callable[[list[Field]], list[Field]]) -> None:
-    """A commit of nothing but metadata: the files stay as they are."""
+    """Commit only new metadata; the files stay as they are."""
     metadata = newest(table, "metaData")
     schema = json.loads(metadata["schemaString"])
     schema["fields"] = change(schema["fields"])
@@ -91,7 +91,7 @@ def change_property(table: Path, name: str, value: str) -> None:
 
 
 def map_columns(table: Path, *, mode: str = "name") -> None:
-    """Switch column mapping on; columns keep their names in the files."""
+    """Enable column mapping; columns keep their names in the files."""
     change_property(table, "delta.columnMapping.mode", mode)
     add_commit(table, {"protocol": {"minReaderVersion": 2, "minWriterVersion": 5}})
 
@@ -112,12 +112,12 @@ def mapping(physical_name: str, number: int) -> dict[str, Any]:
 
 
 def add_column(name: str, kind: str = "long") -> Callable[[list[Field]], list[Field]]:
-    """A new column after the others."""
+    """Add a column after the others."""
     return lambda fields: [*fields, _field(name, kind)]
 
 
 def add_mapped_column(name: str, number: int) -> Callable[[list[Field]], list[Field]]:
-    """A new column under column mapping: files have another name for it."""
+    """Add a column with column mapping: files use another name for it."""
     metadata = mapping(f"col-{number}", number)
     return lambda fields: [*fields, {**_field(name, "long"), "metadata": metadata}]
 
@@ -127,7 +127,7 @@ def drop_column(name: str) -> Callable[[list[Field]], list[Field]]:
 
 
 def replace_column(name: str, number: int) -> Callable[[list[Field]], list[Field]]:
-    """Drop a column and add it again: its old values are gone."""
+    """Drop a column and add it again, which discards its values."""
 
     def change(fields: list[Field]) -> list[Field]:
         return [
@@ -141,7 +141,7 @@ def replace_column(name: str, number: int) -> Callable[[list[Field]], list[Field
 
 
 def rename(names: dict[str, str]) -> Callable[[list[Field]], list[Field]]:
-    """Other names for columns; files keep the old ones."""
+    """Rename columns; files keep the old names."""
     return lambda fields: [{**f, "name": names.get(f["name"], f["name"])} for f in fields]
 
 
@@ -154,7 +154,7 @@ def change_field(name: str, **changes: Any) -> Callable[[list[Field]], list[Fiel
 
 
 def add_again(table: Path, *, values: dict[str, str]) -> None:
-    """Take the newest file out and in again, under other partition values."""
+    """Remove the newest file, and add it again with other partition values."""
     file = newest(table, "add")
     removed = {"path": file["path"], "dataChange": True, "deletionTimestamp": 0}
     add_commit(table, {"remove": removed})

@@ -1,4 +1,4 @@
-"""A small project over small Delta tables, in which one thing at a time can be changed."""
+"""A small project over small Delta tables, in which tests change one thing at a time."""
 
 from decimal import Decimal
 from pathlib import Path
@@ -85,7 +85,7 @@ SELECT day, max(degrees) AS warmest FROM weather GROUP BY day
 
 
 def write_shop(root: Path) -> Path:
-    """Two years of orders, customers, and a table that has nothing to do with them."""
+    """Write two years of orders, customers, and an unrelated table."""
     (root / "views").mkdir(parents=True)
     (root / "headrace.toml").write_text(MANIFEST)
     (root / "functions.py").write_text(FUNCTIONS)
@@ -133,7 +133,7 @@ def delete_orders(root: Path, condition: str) -> None:
 
 
 def edit(file: Path, old: str, new: str) -> None:
-    """Change a file; it must have what is to be changed."""
+    """Replace a text in a file, which must contain it."""
     text = file.read_text()
     assert old in text
     file.write_text(text.replace(old, new))

@@ -1,4 +1,4 @@
-"""Appending: never a whole result again, unless the author says so."""
+"""Appending never adds a whole result again, unless the author asks for it."""
 
 from pathlib import Path
 

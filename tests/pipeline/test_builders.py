@@ -1,4 +1,4 @@
-"""Views that are built in Python: what is known of them with and without a Spark session."""
+"""Views built in Python: what is known of them with and without a Spark session."""
 
 from pathlib import Path
 from typing import Any

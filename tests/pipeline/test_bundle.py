@@ -1,4 +1,4 @@
-"""Bundles as values: what their id and their seal cover, and the lists of files they refer to."""
+"""Bundles as values: what their id and seal cover, and the file lists they refer to."""
 
 import json
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ def bundle(shop: Path) -> Bundle:
 
 
 def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """The path to every value that is no container, and to every empty container."""
+    """Yield the path to every value that is not a container, and to every empty container."""
     pairs: list[tuple[Any, Any]] = []
     if isinstance(value, dict):
         pairs = list(value.items())
@@ -109,7 +109,7 @@ def test_what_decides_a_result_is_covered_by_the_id_and_not_by_the_seal_alone(
 
 
 def sealed(stored: dict[str, Any]) -> bytes:
-    """A forgery whose seal is right."""
+    """Return a forgery with a valid seal."""
     unsealed = msgspec.json.encode({**stored, "seal": ""}, order="sorted")
     seal = sha256(unsealed).hexdigest()
     return msgspec.json.encode({**stored, "seal": seal}, order="sorted")

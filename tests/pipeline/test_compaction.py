@@ -1,4 +1,4 @@
-"""Compaction re-runs nothing, where the log proves that only files changed and not rows."""
+"""Compaction causes no re-run if the log proves that only files changed, and not rows."""
 
 from pathlib import Path
 

@@ -18,7 +18,7 @@ LONG_AGO = (10**18, 10**18)
 
 
 def settle(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a file be of a time that is over."""
+    """Set a file's time far enough in the past."""
     os.utime(file, ns=LONG_AGO)
     later = file.stat().st_ctime_ns + 10**10
     monkeypatch.setattr("headrace.pipeline.sources.content_cache.time.time_ns", lambda: later)

@@ -1,4 +1,4 @@
-"""Contracts: from and to Arrow and DDL, and what each policy lets pass."""
+"""Contracts: conversion from and to Arrow and DDL, and what each policy accepts."""
 
 from pathlib import Path
 

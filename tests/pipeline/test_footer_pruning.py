@@ -1,4 +1,4 @@
-"""Parquet files are left out only where no row of them can match, as a naive filter tells."""
+"""Parquet files are pruned only if no row can match, according to a naive filter."""
 
 import math
 import operator

@@ -1,6 +1,6 @@
-"""Aggregate, window and table functions of a project: the same rows on both engines, or a refusal.
+"""Aggregate, window and table functions: the same rows on both engines, or a refusal.
 
-The oracle is plain Python over lists of rows: it shares no code with Headrace, nor with a body.
+The oracle is plain Python over lists of rows. It shares no code with Headrace or the functions.
 """
 
 import math
@@ -138,7 +138,7 @@ JUDGED = {
 
 
 def random_readings(seed: int, count: int) -> pa.Table:
-    """Groups of every size from one on, with nulls, both zeros, infinities and other alphabets."""
+    """Return groups of all sizes, with nulls, both zeros, infinities and other alphabets."""
     chance = random.Random(seed)
     numbers = [None, 0.0, -0.0, 0.1, 1e16, -3.5, float("inf"), *(chance.random() for _ in range(9))]
     texts = [None, "", "a", "ß", "é", "e\u0301", "😀", "zz"]

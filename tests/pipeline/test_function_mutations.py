@@ -1,7 +1,7 @@
-"""A function whose result changes has another fingerprint, whatever the change was made to.
+"""A function whose result changes gets another fingerprint, whatever part of it changed.
 
-What the functions give is not predicted but computed, by running every project before and after
-its change in a process of its own.
+The results are not predicted but computed, by running every project before and after its change in
+a separate process.
 """
 
 import shutil
@@ -30,7 +30,7 @@ def judge() -> Iterator[Judge]:
 
 @pytest.fixture(scope="module")
 def judged(judge: Judge, tmp_path_factory: pytest.TempPathFactory) -> Judged:
-    """By change: what the project gives before and after it, from another folder each time."""
+    """Return each change's results before and after, computed in a different folder each time."""
     folder = tmp_path_factory.mktemp("projects")
 
     def one(change: Change, index: int) -> Judgement:

@@ -1,4 +1,4 @@
-"""Functions whose result nothing proves to be the same: their views run every time, and say why."""
+"""Functions that are not provably deterministic: their views always run, and explain why."""
 
 import os
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Functions: golden values in both runners, and what a fingerprint sees."""
+"""Functions: golden values in both runners, and what a fingerprint covers."""
 
 import sys
 from pathlib import Path

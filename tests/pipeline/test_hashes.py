@@ -1,4 +1,4 @@
-"""Which change moves which of the three hashes, and what `why` says about it."""
+"""Which change affects which of the three hashes, and how `why` explains it."""
 
 from pathlib import Path
 
@@ -32,7 +32,7 @@ def test_a_change_moves_the_hashes_that_it_should_and_is_named(
         assert causes == ()
     else:
         kind, text = mutation.cause
-        declared = {K.FUNCTION} if kind is K.VOLATILE else set()  # it is in the signature, too
+        declared = {K.FUNCTION} if kind is K.VOLATILE else set()  # it is part of the signature, too
         assert {cause.kind for cause in causes} - declared == {kind}
         assert any(text in str(cause) for cause in causes), [*map(str, causes)]
 

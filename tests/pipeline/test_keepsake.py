@@ -1,4 +1,4 @@
-"""A project that an earlier release made, with partitioned records and bundles of format 1."""
+"""A project of an earlier release, with partitioned records and bundles of format 1."""
 
 import shutil
 import tarfile
@@ -30,9 +30,9 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def keepsake(archive: Path, tmp_path: Path) -> Path:
-    """The project at another place, as records name outputs by absolute addresses.
+    """Unpack the project at another place; records name outputs by absolute addresses.
 
-    Its view that appends has to say since then that it means to add whole results.
+    Its appending view now has to declare that it means to add whole results.
     """
     root = tmp_path / "keepsake"
     shutil.copytree(archive, root)
@@ -72,7 +72,7 @@ def outputs(root: Path) -> dict[str, list[str]]:
 
 
 def recorded(root: Path) -> dict[str, int]:
-    """How many rows deltalake finds in each table of records."""
+    """Return how many rows deltalake finds in each table of records."""
     tables = (root / ".headrace" / "store").iterdir()
     return {
         table.name: DeltaTable(table).to_pyarrow_table().num_rows
@@ -106,7 +106,7 @@ def test_its_runs_are_replayed_but_for_functions_that_cannot_be_compared(keepsak
     replays["first again"] = project.replay("first")
     for name, replay in replays.items():
         equal = {view.view for view in replay.views.values() if view.status is ViewStatus.RAN}
-        assert equal - {"clock"} == {"big", "latest", "log"}, name  # that one has another day
+        assert equal - {"clock"} == {"big", "latest", "log"}, name  # the clock has another day
         failure = replay.views["by_city"].failure
         assert failure is not None
         assert "doubled: its fingerprint was made by an older release" in failure.text

@@ -1,4 +1,4 @@
-"""Keys of an older format: still read, still what they were, and never taken for new ones."""
+"""Keys of an older format can still be read, keep their value, and never equal new ones."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ STORED = b"""{
     "engine": "spark 4.3.0", "upstream": {}, "volatile": []
 }"""
 STORED_KEY = "0f3c3b19"
-"""How the key began that was stored with these parts."""
+"""The start of the key that was stored with these parts."""
 
 
 def test_a_stored_key_of_the_first_format_is_read_and_gives_the_key_it_was_stored_with() -> None:

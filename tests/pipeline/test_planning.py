@@ -1,4 +1,4 @@
-"""What a plan tells: filters that may prune, lineage, lint, and what cannot be planned."""
+"""What a plan reports: filters that may prune, lineage, lint, and what cannot be planned."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The same project has the same hashes in every process, whatever the seed of its hash maps."""
+"""A project has the same hashes in every process, whatever the seed of its hash maps."""
 
 import json
 import os
@@ -37,7 +37,7 @@ def test_hashes_are_the_same_in_every_process(tmp_path: Path) -> None:
 def test_hashes_are_the_same_wherever_the_project_lies(tmp_path: Path) -> None:
     root = write_shop(tmp_path / "here" / "shop")
     elsewhere = tmp_path / "there" / "project"
-    shutil.copytree(root, elsewhere, copy_function=shutil.copyfile)  # with other times of change
+    shutil.copytree(root, elsewhere, copy_function=shutil.copyfile)  # with other modification times
     assert hashes_of(root, seed=1) == hashes_of(elsewhere, seed=2)
 
 

@@ -1,4 +1,4 @@
-"""A project's files: what they may say, and errors that name the file and the key."""
+"""Project files: what they may contain, and errors that name the file and the key."""
 
 from datetime import date
 from pathlib import Path

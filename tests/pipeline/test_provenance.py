@@ -1,4 +1,4 @@
-"""Another release of Headrace: what it computes in another way runs again on DataFusion."""
+"""Another release of Headrace: views that it computes differently run again on DataFusion."""
 
 import ast
 import os
@@ -71,7 +71,7 @@ def rows(root: Path, view: str) -> list[object]:
 
 
 def other_release(place: Path) -> Path:
-    """A copy of Headrace whose array kernels have another text, and whose `upper` is wrong."""
+    """Copy Headrace, with another text of its array kernels and a wrong `upper`."""
     shutil.copytree(PACKAGE, place / "headrace", ignore=shutil.ignore_patterns("__pycache__"))
     translation = place / "headrace" / "pipeline" / "translation"
     for file, before, after in (
@@ -85,13 +85,13 @@ def other_release(place: Path) -> Path:
 
 
 class OtherRun(NamedTuple):
-    """What another release did."""
+    """The outcome of a run by another release."""
 
     views: dict[str, tuple[str, str]]
-    """By view: its status, and why."""
+    """By view: its status and the reason."""
     spark_keys: dict[str, str]
     keyed: dict[str, bool]
-    """By view that it ran from a bundle of this release: whether its result has a skip key."""
+    """By view run from a bundle of this release: whether its result has a skip key."""
 
 
 def run_release(place: Path, root: Path, bundle: str) -> OtherRun:

@@ -1,6 +1,6 @@
-"""No file is left out in which Spark itself finds a row: conditions of all kinds, tried on Spark.
+"""Pruning never removes a file in which Spark finds a row, for conditions of all kinds.
 
-Every row lies in a file of its own, so each row that Spark finds names the file that must be kept.
+Every row is in its own file, so each row that Spark finds identifies a file that must be kept.
 """
 
 import shutil
@@ -165,7 +165,7 @@ def _typed() -> list[dict[str, Any]]:
 
 
 def _is_valid(session: Any, condition: str) -> bool:
-    """Whether Spark takes the condition at all: some pairs of types it does not compare."""
+    """Whether Spark accepts the condition: it does not compare some pairs of types."""
     try:
         session.sql(f"SELECT ({condition}) AS c FROM t")
     except Exception:  # noqa: BLE001  (whatever it says, it is no condition)

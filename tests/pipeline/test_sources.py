@@ -1,4 +1,4 @@
-"""Sources: pinned to one version each, missing where they may be, of kinds of one's own."""
+"""Sources: each pinned to one version, missing where allowed, and of custom kinds."""
 
 import importlib.metadata
 from collections.abc import Iterator
@@ -152,7 +152,7 @@ def test_parquet_files_have_no_versions(shop: Path) -> None:
 
 
 class Numbers:
-    """A source of one's own: as many numbers as its address says."""
+    """A custom source: as many numbers as its address says."""
 
     def __init__(self, request: SourceRequest) -> None:
         self.count = int(request.spec.uri)

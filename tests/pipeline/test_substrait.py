@@ -1,4 +1,4 @@
-"""Canonical Substrait gives the rows of the plan that DataFusion made."""
+"""Canonical Substrait returns the same rows as the plan from DataFusion."""
 
 import pyarrow as pa
 import pytest
@@ -75,7 +75,7 @@ def test_a_plan_with_a_field_that_is_not_known_is_not_rewritten(context: Session
 
 
 def messages(message: Message) -> list[Message]:
-    """A message and all below it."""
+    """Return a message and all messages nested in it."""
     found = [message]
     for field, value in message.ListFields():
         if field.message_type is not None:
@@ -88,7 +88,7 @@ def messages(message: Message) -> list[Message]:
 def test_an_unknown_field_is_seen_wherever_it_is(context: SessionContext, sql: str) -> None:
     plan = Plan()
     plan.ParseFromString(encoded(context, sql))
-    plan.ClearField("version")  # the one message that a canonical plan does not have
+    plan.ClearField("version")  # the only message that a canonical plan lacks
     for place in range(len(messages(plan))):
         changed = Plan()
         changed.CopyFrom(plan)

@@ -1,4 +1,4 @@
-"""The 22 queries of TPC-H: planned quickly, and pruned without losing a row."""
+"""The 22 TPC-H queries: planned quickly, and pruned without losing a row."""
 
 import time
 from functools import cache
@@ -34,7 +34,7 @@ def test_all_queries_are_planned(bundle: Bundle) -> None:
 
 def test_planning_all_of_them_takes_less_than_a_second_of_work(tpch: Path) -> None:
     project = Project.load(tpch)
-    project.plan()  # imports, and the first files of each log
+    project.plan()  # warms up imports and the first files of each log
     assert min(_cpu_seconds(project) for _ in range(3)) < 1.0
 
 
@@ -75,7 +75,7 @@ def test_no_file_that_was_left_out_has_a_row_that_the_query_needs(
 
 
 def _matching_rows(file: Path, unit: ScanUnit) -> int:
-    """How many rows of a file fulfil the predicate, by reading them all."""
+    """Count the rows of a file that satisfy the predicate, by reading them all."""
     assert unit.where is not None
     condition = sqlglot.parse_one(unit.where, dialect=SparkText).sql(dialect=DataFusion)
     context = SessionContext()

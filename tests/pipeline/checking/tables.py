@@ -1,6 +1,6 @@
 """Views with one mistake each, and views that only look wrong, over two small tables.
 
-A mistake is marked by `^`, which stands right before the place where it must be found.
+A `^` marks a mistake, directly before the position where it must be reported.
 """
 
 # ruff: noqa: E501, ISC004  (a table reads best with one view a line)
@@ -44,7 +44,7 @@ first_day = "2026-01-01"
 
 
 def write_project(root: Path) -> Path:
-    """A project without views."""
+    """Write a project without views."""
     (root / "views").mkdir(parents=True)
     (root / "headrace.toml").write_text(_MANIFEST)
     for name, schema in (("orders", ORDERS), ("customers", CUSTOMERS)):
@@ -53,19 +53,19 @@ def write_project(root: Path) -> Path:
 
 
 class Typo(msgspec.Struct, frozen=True):
-    """A text with a mistake, and the name that was probably meant."""
+    """SQL with a mistake, and the name that was probably meant."""
 
     marked: str
     nearest: str | None
 
     @property
     def sql(self) -> str:
-        """The text itself."""
+        """The SQL without the mark."""
         return self.marked.replace("^", "", 1)
 
     @property
     def place(self) -> tuple[int, int]:
-        """The line and column of the mistake, both from 1."""
+        """The line and column of the mistake, both counted from 1."""
         before = self.marked[: self.marked.index("^")]
         return before.count("\n") + 1, len(before) - before.rfind("\n")
 
@@ -90,7 +90,7 @@ TYPOS = [
     Typo("SELECT ^oo.* FROM orders o", "o"),
     Typo("SELECT ^ordrs.id FROM orders", "orders"),
     Typo("SELECT ^id FROM orders o JOIN customers c ON o.customer = c.id", None),
-    # columns, in views that it cannot
+    # columns, in views that DataFusion cannot plan
     Typo("SELECT explode(tags) AS tag, ^amuont FROM orders", "amount"),
     Typo("SELECT tag FROM orders LATERAL VIEW explode(^tgas) t AS tag", "tags"),
     Typo("SELECT ^tga FROM orders LATERAL VIEW explode(tags) t AS tag", "tag"),

@@ -1,4 +1,4 @@
-"""A stored plan that cannot be run is replaced by its SQL, and nobody can overlook it."""
+"""A stored plan that cannot be run is replaced by its SQL, and this is reported clearly."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from headrace.pipeline.runs.run_record import RunStatus
 
 
 class UnreadablePlans:
-    """Stands for a DataFusion that cannot read what an older one has written."""
+    """Stands in for a DataFusion that cannot read plans of an older release."""
 
     @staticmethod
     def from_substrait_plan(*_: object) -> None:

@@ -1,7 +1,7 @@
-"""Lineage against another engine: what a change of one source column changes must be in it.
+"""Lineage against another engine: it must include every dependency that a change reveals.
 
-DuckDB computes each view twice, before and after the values of one column of a source change. A
-column of the result that differs depends on that column, whatever a plan or a text says.
+DuckDB computes each view twice, before and after the values of one source column change. A result
+column that differs depends on that source column, whatever the plan or the SQL suggests.
 """
 
 # ruff: noqa: E501, ISC004  (a table reads best with one view a line)
@@ -82,7 +82,7 @@ HARD_TO_PLAN = [
 
 
 def mutated(values: pa.ChunkedArray) -> Iterator[pa.Array]:
-    """The values of a column, changed in a few ways."""
+    """Yield the values of a column, changed in a few ways."""
     listed = values.to_pylist()
     yield pa.array(listed[1:] + listed[:1], values.type)
     if pa.types.is_integer(values.type):
@@ -93,7 +93,7 @@ def mutated(values: pa.ChunkedArray) -> Iterator[pa.Array]:
 
 
 def computed(sql: str, tables: Mapping[str, pa.Table]) -> dict[str, Counter[str]]:
-    """By column of the result, its values."""
+    """Return the values of each result column."""
     connection = duckdb.connect(config={"threads": 1})
     for name, table in tables.items():
         connection.register(name, table)
@@ -105,7 +105,7 @@ def computed(sql: str, tables: Mapping[str, pa.Table]) -> dict[str, Counter[str]
 
 
 def changes(sql: str) -> dict[str, set[str]]:
-    """By column of the result, the source columns whose values it was seen to depend on."""
+    """Return, for each result column, the source columns that it was observed to depend on."""
     judged = sqlglot.transpile(sql, "spark", "duckdb")[0]
     before = computed(judged, TABLES)
     found: dict[str, set[str]] = {name: set() for name in before}

@@ -1,6 +1,6 @@
-"""A run on Spark that fails at planning starts no JVM, also where a view is built in Python.
+"""A run on Spark that fails at planning starts no JVM, even with views built in Python.
 
-Each run is a process of its own whose `java` is a script that notes that it was started.
+Each run is a separate process whose `java` is a script that records that it was started.
 """
 
 import os
@@ -29,7 +29,7 @@ def built(spark):
 
 
 def run_project(tmp_path: Path, views: dict[str, str]) -> tuple[int, str, bool]:
-    """The exit status of a run, its messages, and whether it started Java."""
+    """Return the exit status of a run, its messages, and whether it started Java."""
     root = write_project(tmp_path / "project")
     for name, text in views.items():
         (root / "views" / name).write_text(text)
@@ -67,7 +67,7 @@ def test_a_run_that_fails_at_planning_starts_no_jvm(tmp_path: Path, views: dict[
 
 
 def test_a_run_that_is_planned_starts_java(tmp_path: Path) -> None:
-    """Without it, the test above would prove nothing."""
+    """Prove that the test above can detect a start of Java."""
     view = "-- @materialise output\nSELECT id FROM orders"
     status, _, started_java = run_project(tmp_path, {"good.sql": view})
     assert started_java

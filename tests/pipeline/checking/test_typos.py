@@ -1,4 +1,4 @@
-"""Mistakes are found before anything runs, and nothing else is called one; Spark is the judge."""
+"""Mistakes are found before anything runs, without false alarms; Spark is the oracle."""
 
 import runpy
 from pathlib import Path
@@ -34,7 +34,7 @@ PLACES_OF_SPARK = {
     "SELECT substring(^city) AS x FROM orders": (1, 8),
     "SELECT substring(^city, 1, 2, 3) AS x FROM orders": (1, 8),
 }
-"""Where Spark sees a mistake at another place of the same text."""
+"""Mistakes that Spark reports at another position of the same SQL."""
 WITHOUT_NAME = [
     "SELECT city, sum(amount) AS s FROM orders GROUP BY city HAVING ^amonut > 1",
     "SELECT id FROM orders ORDER BY ^amoutn",
@@ -43,7 +43,7 @@ WITHOUT_NAME = [
     "SELECT o.id, b FROM orders o, LATERAL (SELECT ^o.amuont + 1 AS b)",
     "SELECT ^:frist_day AS u",
 ]
-"""Where Spark does not tell what may be meant."""
+"""Mistakes for which Spark suggests no name."""
 
 
 @pytest.fixture(scope="module")
@@ -122,7 +122,7 @@ def test_spark_refuses_every_typo_and_its_words_become_place_and_name(
 
 
 def test_the_signatures_are_those_that_spark_tells(judge: Any) -> None:
-    """A sample of them: asking about all takes minutes."""
+    """Check a sample of the signatures: checking all takes minutes."""
     script = runpy.run_path(str(Path(__file__).parents[3] / "docs" / "make_signatures.py"))
     names = sorted(spark_signatures())[::90]
     lines = script["TARGET"].read_text(encoding="utf-8").splitlines()

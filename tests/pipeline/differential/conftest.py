@@ -1,4 +1,4 @@
-"""The Spark session that judges: the hard tables as views, each read by one task."""
+"""The Spark session used as oracle: the hard tables as views, each read by one task."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,7 +11,7 @@ from tests.pipeline.differential.hard_table import TABLES
 
 @pytest.fixture(scope="module")
 def session(spark: Any) -> Iterator[Any]:
-    """A session in which one task meets all rows in their order, so that sums are defined."""
+    """A session in which one task reads all rows in order, so that sums are deterministic."""
     own = spark.newSession()
     own.conf.set("spark.sql.session.timeZone", "UTC")
     own.conf.set("spark.sql.shuffle.partitions", "1")

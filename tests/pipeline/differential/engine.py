@@ -1,4 +1,4 @@
-"""A statement on DataFusion and on Spark, as rows that can be compared."""
+"""Run a statement on DataFusion and on Spark, and return rows that can be compared."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -24,20 +24,20 @@ from headrace.pipeline.translation.refusal import Blame, Refusal, Refused
 from headrace.pipeline.translation.syntax import parse_calls
 
 FAILED = "failed"
-"""What stands for the rows of a statement that raises."""
+"""Stands for the rows of a statement that raises an error."""
 
 Tables = Mapping[str, pa.Table]
 
 
 class Prepared:
-    """A statement that DataFusion is to run: translated, planned, and ready."""
+    """A statement that is translated and planned for DataFusion."""
 
     def __init__(self, sql: str, tables: Tables, settings: Settings | None = None) -> None:
         """Translate and plan; raises `Refused` where the product refuses."""
         settings = settings or Settings()
         self.sql, self.tables = sql, tables
         self.fallback: str | None = None
-        """Why the stored plan was not run, if so."""
+        """Why the stored plan was not used, if it was not."""
         self.translation = self._translated(settings, Clock.RUNNING)
         one_task = row_ordered(self.translation.kernels)  # as the runner does
         options = {"datafusion.execution.target_partitions": "1"} if one_task else {}
@@ -54,7 +54,7 @@ class Prepared:
             self.frame.execution_plan()
             self.makes_rows = "unnest(" in self.translation.sql
             planned = self.frame
-            if self.makes_rows:  # what is planned stands for it; the query itself is run
+            if self.makes_rows:  # the plan represents the query, but the query itself is run
                 stopped = self._translated(settings, Clock.STOPPED)
                 register_kernels(context, stopped.kernels)
                 planned = context.sql(stopped.sql)
@@ -77,9 +77,10 @@ class Prepared:
         )
 
     def rows(self) -> pa.Table | str:
-        """The rows that DataFusion gives for the stored plan, in the types that were promised.
+        """Return DataFusion's rows for the stored plan, in the promised types.
 
-        The plan of the query itself gives the same: what is stored is no other query.
+        Also asserts that the query's own plan returns the same rows, so that the stored plan is no
+        other query.
         """
         rows, direct = self._run(self._stored()), self._run(self.frame)
         if not any(word in self.translation.sql for word in _NEVER_THE_SAME):
@@ -91,7 +92,7 @@ class Prepared:
         return rows.cast(pa.schema(list(zip(rows.column_names, given, strict=True))))
 
     def _stored(self) -> DataFrame:
-        """The plan as it is stored, or the query itself where the plan cannot be read back."""
+        """Return the stored plan, or the query itself if the plan cannot be read back."""
         if self.makes_rows:
             return self.frame
         try:
@@ -114,7 +115,7 @@ _NEVER_THE_SAME = ("random()", "uuid()", "NOW()")
 
 
 def comparable(rows: pa.Table | str, *, ordered: bool = False) -> Any:
-    """Rows as plain values: NaN is equal to NaN, and zero to minus zero."""
+    """Return rows as plain values; NaN equals NaN, and zero equals minus zero."""
     if isinstance(rows, str):
         return FAILED
     types = [type_text(kind) for kind in spark_schema(rows.schema).types]
@@ -124,15 +125,15 @@ def comparable(rows: pa.Table | str, *, ordered: bool = False) -> Any:
 
 
 def _values(column: pa.ChunkedArray) -> list[Any]:
-    """Python values; dates and times as numbers, for Python's own end at 9999.
+    """Return Python values, with dates and times as numbers: Python's own range ends in 9999.
 
-    Texts of Spark's may hold bytes that are not UTF-8.
+    Strings become bytes, because Spark's may not be valid UTF-8.
     """
     return [_plain(value) for value in column.cast(_bytes(numbered(column.type))).to_pylist()]
 
 
 def _bytes(kind: pa.DataType) -> pa.DataType:
-    """A type with bytes in place of texts."""
+    """Return the type with binary in place of string."""
     if pa.types.is_list(kind):
         return pa.list_(kind.value_field.with_type(_bytes(kind.value_type)))
     if pa.types.is_map(kind):
@@ -160,7 +161,7 @@ def _plain(value: Any) -> Any:
 
 
 def spark_rows(session: Any, sql: str) -> pa.Table | str:
-    """The rows on Spark."""
+    """Return the rows from Spark."""
     try:
         return session.sql(sql).toArrow()
     except Exception as error:  # noqa: BLE001  (whatever Spark raises)
@@ -168,7 +169,7 @@ def spark_rows(session: Any, sql: str) -> pa.Table | str:
 
 
 def spark_rows_together(session: Any, statements: Sequence[str]) -> list[pa.Table | str]:
-    """The rows of statements without FROM: as one query, or apart if one of them fails."""
+    """Run statements without FROM as one query, or separately if one of them fails."""
     if not statements:
         return []
     if len(statements) == 1:
@@ -185,20 +186,20 @@ def spark_rows_together(session: Any, statements: Sequence[str]) -> list[pa.Tabl
 
 
 class Tally:
-    """What became of statements: equal, refused, or different.
+    """Counts statements by outcome: equal, refused, or different.
 
-    One that fails on DataFusion alone is different too, unless it writes a float that releases of
-    Java write differently: then there is no text that is right for every Spark.
+    A statement that fails only on DataFusion counts as different too, unless it formats a float
+    that Java releases format differently: then no text is right for every Spark.
     """
 
     def __init__(self) -> None:
         self.equal, self.refused, self.by_java = 0, 0, 0
         self.fallbacks = 0
-        """How many statements ran from their SQL, for their stored plan cannot be read back."""
+        """How many statements ran from their SQL because their stored plan cannot be read back."""
         self.different: list[str] = []
 
     def count(self, sql: str, ours: Any, theirs: Any) -> None:
-        """Compare the rows of a statement."""
+        """Compare the rows of one statement."""
         if comparable(ours) == comparable(theirs):
             self.equal += 1
         elif isinstance(ours, str) and "releases of Java" in ours:

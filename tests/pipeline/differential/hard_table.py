@@ -1,4 +1,4 @@
-"""Two tables of the same columns: one of everyday values, one of extremes."""
+"""Two tables with the same columns: one with everyday values, one with extreme values."""
 
 import datetime as dt
 from decimal import Decimal

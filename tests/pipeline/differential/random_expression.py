@@ -1,4 +1,4 @@
-"""Random typed expressions of Spark SQL, made from the catalogue itself."""
+"""Random typed Spark SQL expressions, generated from the function catalogue."""
 
 from collections.abc import Callable
 from typing import Any
@@ -40,7 +40,7 @@ _GIVING: dict[str, list[Entry]] = {
 
 
 class Writer:
-    """Writes expressions; `draw` decides."""
+    """Writes expressions by making choices with `draw`."""
 
     def __init__(self, draw: Draw, prefix: str = "") -> None:
         self.draw, self.prefix = draw, prefix
@@ -72,7 +72,7 @@ class Writer:
         return self.leaf(kind)
 
     def any(self, depth: int) -> str:
-        """An expression of any type: any entry of the catalogue, as often as not."""
+        """Return an expression of any type; half of the time, a call of any catalogue entry."""
         if self.draw(st.booleans()):
             return self.entry(self.pick(_ENTRIES), depth)
         if self.draw(st.integers(0, 9)) == 0:
@@ -107,7 +107,7 @@ class Writer:
         return f"{entry.name}({', '.join(arguments)})"
 
     def special(self, name: str, word: str) -> list[str] | None:
-        """Arguments that mean something to a function of times, as often as not."""
+        """Return arguments that are meaningful to a date or time function, or None."""
         if word == "STRING!":
             return CONSTANTS_OF.get(name)
         if word in {"STRING", "ANY"} and self.draw(st.booleans()):
@@ -132,14 +132,14 @@ class Writer:
         return f"try_parse_json({text})"
 
     def shifted(self, kind: str, depth: int) -> str:
-        """A date or time that is moved."""
+        """Return a date or time shifted by an interval."""
         value = self.value(kind, depth)
         if self.draw(st.booleans()):
             return f"({value} {self.pick(['+', '-'])} {self.pick(INTERVALS)})"
         return f"timestampadd({self.pick(UNITS)}, {self.leaf('INT')}, {value})"
 
     def passed(self, depth: int) -> str:
-        """The time between two times, as a number or a comparison."""
+        """Return the difference of two times, as a number or a comparison."""
         kind = self.pick(sorted(TIMES))
         sides = self.value(kind, depth), self.value(self.pick([kind, "DATE"]), depth)
         return str(self.pick([

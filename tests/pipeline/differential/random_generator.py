@@ -1,4 +1,4 @@
-"""Random queries with generators, in the SELECT list, after LATERAL VIEW, and in FROM."""
+"""Random queries with generators in the SELECT list, after LATERAL VIEW, and in FROM."""
 
 from hypothesis import strategies as st
 
@@ -18,7 +18,7 @@ _STRUCTS = [
 
 @st.composite
 def generations(draw: Draw) -> str:
-    """A query that makes rows of arrays."""
+    """Draw a query that generates rows from arrays."""
     writer = Writer(draw)
     source = writer.pick(["everyday", "extreme"])
     value, structs = writer.pick(_VALUES), writer.pick(_STRUCTS)

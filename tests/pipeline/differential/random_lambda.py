@@ -1,4 +1,4 @@
-"""Random calls with lambdas: bodies name their parameters, and columns of the query."""
+"""Random calls with lambdas, whose bodies use their parameters and columns of the query."""
 
 from hypothesis import strategies as st
 
@@ -16,13 +16,13 @@ class BodyWriter(Writer):
         self.variables = variables
 
     def column(self, kind: str) -> str:
-        """A parameter of this type, if there is one and luck will have it."""
+        """Return a parameter of this type, if there is one, or sometimes a column."""
         own = self.variables.get(kind)
         return str(self.pick(own)) if own and self.draw(st.integers(0, 4)) else super().column(kind)
 
 
 def _array(writer: Writer) -> tuple[str, str]:
-    """An array, and the type of its elements."""
+    """Return an array, and the type of its elements."""
     if writer.draw(st.booleans()):
         kind = writer.pick(list(_ARRAYS))
         return writer.pick(_ARRAYS[kind]), kind
@@ -43,7 +43,7 @@ def _variables(*pairs: tuple[str, str]) -> dict[str, list[str]]:
 
 @st.composite
 def lambda_calls(draw: Draw) -> str:  # noqa: C901  (one case a function)
-    """A call of a function that takes lambdas."""
+    """Draw a call of a function that takes lambdas."""
     writer = Writer(draw)
     depth = draw(st.integers(0, 2))
     array, kind = _array(writer)

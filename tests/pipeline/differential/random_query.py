@@ -1,4 +1,4 @@
-"""Random queries of Spark SQL: filters, groups, joins, set operations, windows and subqueries."""
+"""Random Spark SQL queries: filters, groups, joins, set operations, windows and subqueries."""
 
 from collections.abc import Callable
 
@@ -40,7 +40,7 @@ def _aggregate(writer: Writer) -> str:
 
 
 def _aggregated(writer: Writer, name: str, word: str) -> str:
-    """An argument of an aggregate."""
+    """Return an argument of an aggregate."""
     if word == "SHARE":
         return str(writer.pick(_SHARES))
     if name in {"max_by", "min_by"} and word == "INTEGER":
@@ -63,7 +63,7 @@ def projections(draw: Draw) -> str:
 
 @st.composite
 def aggregations(draw: Draw) -> str:
-    """A query that aggregates, in groups or as a whole."""
+    """Draw a query that aggregates, in groups or over all rows."""
     source = draw(st.sampled_from(["everyday", "everyday", "extreme"]))
     form = draw(st.sampled_from([_grouped, _grouped, _windowed]))
     return str(form(Writer(draw), source, ""))
@@ -71,7 +71,7 @@ def aggregations(draw: Draw) -> str:
 
 @st.composite
 def queries(draw: Draw) -> str:
-    """A query over the tables, with no order to be compared."""
+    """Draw an unordered query over the tables."""
     source = draw(st.sampled_from(["everyday", "everyday", "extreme"]))
     writer = Writer(draw)
     where = f" WHERE {writer.value('BOOLEAN', 2)}" if draw(st.booleans()) else ""
@@ -100,7 +100,7 @@ def _grouped(writer: Writer, source: str, where: str) -> str:
 
 
 def _rolled(writer: Writer, source: str, where: str) -> str:
-    """Grouping sets over columns and expressions."""
+    """Return a query with grouping sets over columns and expressions."""
     one, two = (writer.value(writer.pick(PLAIN), writer.pick([0, 0, 1])) for _ in range(2))
     sets = writer.pick(
         [
@@ -116,7 +116,7 @@ def _rolled(writer: Writer, source: str, where: str) -> str:
 
 
 def _merged(writer: Writer, source: str, where: str) -> str:
-    """Joins by columns of the same name, some of which match."""
+    """Return a join on columns of the same name, some of whose values match."""
     del where
     name = writer.pick([name for kind in PLAIN for name in OF_COLUMNS[kind] if name != "k"])
     word = writer.pick(["", "LEFT ", "RIGHT ", "FULL ", "LEFT SEMI ", "LEFT ANTI "])

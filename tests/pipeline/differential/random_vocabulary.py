@@ -1,4 +1,4 @@
-"""The words of random queries: literals, arguments that fit a function, and columns by type."""
+"""The vocabulary of random queries: literals, suitable arguments, and columns by type."""
 
 import pyarrow as pa
 
@@ -73,7 +73,7 @@ FITTING: dict[str, dict[int, list[str]]] = {
         for kind in ("", "_boolean", "_string", "_double", "_float", "_short", "_int", "_long")
     },
 }  # fmt: skip
-"""By function and argument, what fits better than any value of its type."""
+"""By function and argument position, values that fit better than any value of the type."""
 OF_COLUMNS: dict[str, list[str]] = {
     "BOOLEAN": ["b"], "TINYINT": ["y"], "INT": ["i", "k"], "BIGINT": ["l"], "FLOAT": ["f"],
     "DOUBLE": ["d"],
@@ -113,5 +113,5 @@ COUNTING = frozenset(
         "format_number",
     }
 )
-"""Functions whose result is as long as a number says: it must be small."""
+"""Functions in which a number sets the length of the result, so it must be small."""
 NOT_CALLED = frozenset({"not", "date", "timestamp"})

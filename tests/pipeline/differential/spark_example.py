@@ -1,4 +1,4 @@
-"""The examples that Spark's own descriptions of its functions carry."""
+"""The examples in Spark's own function descriptions."""
 
 import re
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ _STATEMENT = re.compile(r"^\s*> (.*?;)\s*$", re.MULTILINE | re.DOTALL)
 
 
 def spark_examples(session: Any, functions: Sequence[str] = ()) -> list[tuple[str, str]]:
-    """Each statement in the descriptions of functions, with the function; by default of all."""
+    """Return each example statement with its function, by default for all functions."""
     names = functions or [row[0] for row in session.sql("SHOW SYSTEM FUNCTIONS").collect()]
     found: dict[str, str] = {}
     for name in names:

@@ -11,7 +11,7 @@ from tests.pipeline.differential.engine import Prepared, Tally, spark_rows
 from tests.pipeline.differential.hard_table import TABLES
 
 _ROWS = "FROM VALUES (CAST(NULL AS INT), 0, 'x'), (7, 2, '3') AS v(a, b, s)"
-"""In the first row `a` is null, and what divides by `b`, or casts `s`, fails."""
+"""In the first row `a` is null, and dividing by `b` or casting `s` fails."""
 _NOT_EVALUATED = [
     *("a + (1 DIV b)", "a - 7 * (1 DIV b)", "a * (1 DIV b) + (2 DIV b)", "(1 DIV b) / a"),
     *("(1 DIV b) % a", "(1 DIV b) DIV a", "mod(1 DIV b, a)", "pmod(1 DIV b, a)"),

@@ -1,4 +1,4 @@
-"""Spark's own examples: each gives Spark's rows on DataFusion, or is refused."""
+"""Spark's own examples: each returns Spark's rows on DataFusion, or is refused."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from tests.pipeline.differential.engine import Prepared, Tally, spark_rows, spar
 from tests.pipeline.differential.spark_example import spark_examples
 
 LEAST_EQUAL = 890
-"""How many examples must be equal; the number only ever grows."""
+"""The minimum number of equal examples; it must only increase."""
 _BATCH = 40
 _OTHER_EACH_TIME = ("now()", "current_timestamp", "current_date", "curdate", "rand", "uuid")
 

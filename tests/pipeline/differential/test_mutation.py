@@ -1,4 +1,4 @@
-"""A broken entry of the catalogue is found: each of these is broken on purpose."""
+"""A broken catalogue entry is detected: each of these is broken on purpose."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -50,7 +50,7 @@ KERNELS: list[tuple[str, str, Break]] = [
 
 @pytest.fixture(scope="module")
 def answers(spark: Any) -> dict[str, list[tuple[str, Any]]]:
-    """By function, some of its examples with Spark's rows."""
+    """Return some examples of each function, with Spark's rows."""
     session = spark.newSession()
     session.conf.set("spark.sql.session.timeZone", "UTC")
     functions = {function for _, function, _ in KERNELS} | {"upper"}

@@ -97,7 +97,7 @@ REFUSED = [
     "SELECT last_value(i) IGNORE NULLS OVER (ORDER BY k) AS a FROM everyday",
     "SELECT sum(k) OVER (ORDER BY k RANGE BETWEEN 2 PRECEDING AND CURRENT ROW) AS a FROM everyday",
 ]
-"""What depends on the order of rows, or what Substrait would lose."""
+"""Queries that depend on the order of rows, or that Substrait cannot represent."""
 
 
 @pytest.mark.parametrize("kind", EQUAL)

@@ -1,4 +1,4 @@
-"""Forms of queries: each gives Spark's rows on DataFusion, or is refused."""
+"""Query forms: each returns Spark's rows on DataFusion, or is refused."""
 
 from typing import Any
 
@@ -189,7 +189,7 @@ def test_a_string_as_a_name_is_an_error_of_its_author() -> None:
 
 
 def test_a_column_of_an_outer_side_may_be_null() -> None:
-    """Else NOT IN would keep rows without a match."""
+    """Otherwise NOT IN would keep rows without a match."""
     sql = "SELECT q.c FROM everyday p {} JOIN (SELECT 'x' AS c, k FROM everyday) q ON p.k = q.k"
     nullable = [
         Prepared(sql.format(side), TABLES).translation.schema.field("c").nullable

@@ -1,4 +1,4 @@
-"""Parts of the translation of queries are broken on purpose: the comparison finds each."""
+"""Parts of the query translation are broken on purpose: the comparison detects each."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Random typed queries: each gives Spark's rows on DataFusion, or is refused."""
+"""Random typed queries: each returns Spark's rows on DataFusion, or is refused."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -23,7 +23,7 @@ _QUICK = settings(
     deadline=None,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
 )
-"""A failure is shown as it is: shrinking asks Spark a thousand times."""
+"""Failures are not shrunk: shrinking would run a thousand Spark queries."""
 
 
 @pytest.fixture(scope="module")

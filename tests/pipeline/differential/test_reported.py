@@ -1,4 +1,4 @@
-"""Expressions that once gave other rows on DataFusion than on Spark, without a word."""
+"""Expressions that once silently returned other rows on DataFusion than on Spark."""
 
 from typing import Any
 

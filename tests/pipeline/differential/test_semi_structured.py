@@ -1,4 +1,4 @@
-"""Variants, JSON schemas and XML: each value gives Spark's result, or an error that says Spark."""
+"""Variants, JSON schemas and XML: Spark's result for each value, or an error that names Spark."""
 
 from collections.abc import Sequence
 from itertools import product
@@ -28,7 +28,7 @@ _VARIANT_CALLS = (
 )
 _STRICT_CALLS = ("variant_get(parse_json({0}), '$', 'int')", "is_variant_null(parse_json({0}))")
 _STRICT_TEXTS = ("1", "3000000000", '" 12x"', "[1]", "nope", '{"a":1,"a":2}', "null")
-"""What fails on Spark goes to Spark one by one."""
+"""Calls that fail on Spark are sent to it one by one."""
 _XML = (
     *("<a><b>1</b><b>2</b></a>", "<a><b> 1.5 </b></a>", "<a><b>x</b></a>", "<a/>", "<c><b/></c>"),
     *("<a><b>1<d>2</d>3</b></a>", "", "<a b='7'/>", "<a><b/></a>", "<a><b>&lt;</b></a>"),
@@ -66,9 +66,9 @@ def _quoted(text: str) -> str:
 
 
 def _count(session: Any, calls: Sequence[str], texts: Sequence[str]) -> Tally:
-    """Compare calls of texts; the calls of one text go to Spark as one query.
+    """Compare calls on texts; the calls on one text go to Spark as one query.
 
-    The gate takes each text with some of the calls, a soak with all of them.
+    By default, each text is combined with some of the calls; a soak run uses all of them.
     """
     tally = Tally()
     stride = max(len(calls) // examples(4), 1)

@@ -1,4 +1,4 @@
-"""Texts of numbers and documents: floats, formats, JSON and patterns, each judged by Spark."""
+"""Numbers and documents as text: floats, formats, JSON and patterns, each compared with Spark."""
 
 import math
 import random

@@ -1,4 +1,4 @@
-"""Time zones: the rules that come with the package are those of the Java that runs Spark."""
+"""Time zones: the rules shipped with the package are those of the Java that runs Spark."""
 
 import random
 from typing import Any
@@ -10,11 +10,11 @@ import pytest
 from headrace.pipeline.translation.zone import find_zone, zone_names
 
 _LEAST, _MOST = -9_223_372_036_854, 9_223_372_036_854
-"""The seconds that a TIMESTAMP can count."""
+"""The range of a TIMESTAMP, in seconds."""
 
 
 def moments_of(name: str, chance: random.Random) -> list[int]:
-    """Seconds around changes of a zone's clock, in UTC and in local time, and some far away."""
+    """Return seconds around a zone's transitions, in UTC and local time, and some far away."""
     zone = find_zone(name)
     assert zone is not None
     changes = zone.moments.tolist()

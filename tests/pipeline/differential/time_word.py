@@ -1,4 +1,4 @@
-"""What functions of times need of their arguments: patterns, zones, texts, units, intervals."""
+"""Arguments for date and time functions: patterns, zones, texts, units and intervals."""
 
 PATTERNS = [
     "'yyyy-MM-dd'", "'yyyy-MM-dd HH:mm:ss'", "'dd/MM/yyyy'", "'yyyyMMdd'", "'y-M-d H:m:s'",
@@ -50,7 +50,7 @@ CONSTANTS_OF: dict[str, list[str]] = {
     **dict.fromkeys(("date_part", "datepart"), FIELDS),
     **dict.fromkeys(("date_trunc", "trunc"), CUTS),
 }  # fmt: skip
-"""By function, the constants that are worth trying."""
+"""By function, the constants worth trying."""
 TEXTS_OF: dict[str, list[str]] = {
     **dict.fromkeys(
         (*_MOVING, "date_part", "datepart", "date_trunc", "hour", "minute", "second",
@@ -59,8 +59,8 @@ TEXTS_OF: dict[str, list[str]] = {
     ),
     **dict.fromkeys(("timestamp", "date", *_READING), TEXTS),
 }  # fmt: skip
-"""By function, the texts and times that are worth reading."""
+"""By function, the texts and times worth parsing."""
 PARTS_OF: dict[str, list[str]] = dict.fromkeys(
     (*_MAKING, "make_timestamp_ntz", "try_make_timestamp_ntz", "make_date"), _NUMBERS
 )
-"""By function, the numbers that a date may have."""
+"""By function, the numbers that may be parts of a date."""

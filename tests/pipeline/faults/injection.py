@@ -1,7 +1,7 @@
-"""Faults: every operation of a store and every step of a runner can fail, or end the process.
+"""Inject faults: any store operation or runner step can fail, or kill the process.
 
-Operations are numbered in the order in which a run asks for them. A fault names one of them, and
-how it fails: before it is done, after it is done, or with the process killed at either point.
+Operations are numbered in the order in which a run performs them. A fault names one operation and
+how it fails: before or after it is executed, with an error or with the process killed.
 """
 
 import os
@@ -21,7 +21,7 @@ from headrace.pipeline import wiring as pipeline_wiring
 
 
 class Moment(StrEnum):
-    """When an operation fails, and how."""
+    """When and how an operation fails."""
 
     BEFORE = "before"
     AFTER = "after"
@@ -30,19 +30,19 @@ class Moment(StrEnum):
 
     @property
     def is_kill(self) -> bool:
-        """Whether it ends the process."""
+        """Whether it kills the process."""
         return self in {Moment.KILL_BEFORE, Moment.KILL_AFTER}
 
 
 class Fault(msgspec.Struct, frozen=True, kw_only=True):
-    """One operation that fails; `number` counts from 0, and a large one fails nothing."""
+    """One operation that fails; `number` counts from 0, and one past the last fails nothing."""
 
     number: int
     moment: Moment
 
 
 class Faults:
-    """Numbers operations, and fails the one that is to fail."""
+    """Numbers operations, and fails the chosen one."""
 
     def __init__(self, fault: Fault | None = None) -> None:
         self._fault = fault
@@ -60,7 +60,7 @@ class Faults:
             os.kill(os.getpid(), signal.SIGKILL)
         if fault.moment is Moment.BEFORE:
             raise StoreFailedError(path=name, reason="a fault was injected before it")
-        with suppress(HeadraceError):  # such as that there is nothing to read
+        with suppress(HeadraceError):  # for example, if there is nothing to read
             operation()
         if fault.moment is Moment.KILL_AFTER:
             os.kill(os.getpid(), signal.SIGKILL)
@@ -68,7 +68,7 @@ class Faults:
 
 
 class _Failing:
-    """Any object some of whose methods are operations."""
+    """Wraps an object, some of whose methods are operations."""
 
     def __init__(self, inner: Any, faults: Faults, methods: frozenset[str], kind: str) -> None:
         self._inner, self._faults, self._methods, self._kind = inner, faults, methods, kind
@@ -90,7 +90,7 @@ def _subject(args: tuple[Any, ...]) -> str:
 
 
 def _whole(result: Any) -> Any:
-    """Listings and chunks are done when they are whole; an open file is read later."""
+    """Read listings and chunks to the end, so that they are complete; leave open files alone."""
     is_lazy = isinstance(result, Iterator) and not isinstance(result, IOBase)
     return iter(list(result)) if is_lazy else result
 
@@ -102,7 +102,7 @@ _STEPS = frozenset({"compute", "merge", "close"})
 
 @contextmanager
 def injected(faults: Faults) -> Iterator[None]:
-    """Make every store and every runner that is opened from here on ask `faults` first."""
+    """Inject `faults` into every store and runner that is opened in this block."""
     open_store, open_writable = wiring.open_store, wiring.open_writable_store
     runners = {n: getattr(pipeline_wiring, n) for n in ("datafusion_runner", "spark_runner")}
 

@@ -1,12 +1,12 @@
-"""A process that forks one child per run, so that a run can be killed and costs no start-up.
+"""A process that forks one child per run, so that runs can be killed and start quickly.
 
-As a script it is that process: each line of its input is a run, each line of its output says how
-the child ended and which operations it performed. Nothing but imports happens before the fork, so
-the child misses no threads.
+As a script, it is that process: each line of its input is a run, and each line of its output
+reports how the child ended and which operations it performed. Only imports happen before the fork,
+so the child misses no threads.
 
-A run on Spark starts a JVM of its own, which notices its death after a while, or connects to the
-JVM of another process through that process's gateway, as notebook servers do. Such a JVM survives
-the kill. Until they end, tasks of both go on writing.
+A run on Spark starts its own JVM, which notices the death of the run after a while. Or it connects
+to the JVM of another process through that process's gateway, as notebook servers do; such a JVM
+survives the kill. Until they end, the tasks of both keep writing.
 """
 
 import ctypes
@@ -26,9 +26,9 @@ from headrace.pipeline import Project
 from tests.pipeline.faults.injection import Fault, Faults, injected
 
 _ADOPT_ORPHANS = 36
-"""Linux's PR_SET_CHILD_SUBREAPER: the children of a child that died become our own."""
+"""Linux's PR_SET_CHILD_SUBREAPER: children of a dead child become our own."""
 FAILED = 1
-"""The status of a child whose run failed, or raised."""
+"""The exit status of a child whose run failed or raised an error."""
 
 
 class Gateway(msgspec.Struct, frozen=True, kw_only=True):
@@ -55,7 +55,7 @@ class Gateway(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class WaitOrder(msgspec.Struct, frozen=True, kw_only=True, tag=True):
-    """Wait until the JVMs of runs that were killed have ended."""
+    """Wait until the JVMs of killed runs have ended."""
 
 
 class RunOrder(msgspec.Struct, frozen=True, kw_only=True, tag=True):
@@ -71,12 +71,12 @@ class RunEnd(msgspec.Struct, frozen=True, kw_only=True):
     """How a run ended."""
 
     status: int
-    """0: well; negative: by that signal."""
+    """0 for success; a negative number is the signal that killed it."""
     operations: list[str]
 
 
 class Nursery:
-    """The handle of the process."""
+    """A handle on the process."""
 
     def __enter__(self) -> Self:
         self._process = subprocess.Popen(
@@ -106,7 +106,7 @@ class Nursery:
         return self._send(RunOrder(root=str(root), engine=engine, fault=fault, gateway=gateway))
 
     def wait_for_orphans(self) -> None:
-        """Wait until the JVMs of runs that were killed have ended."""
+        """Wait until the JVMs of killed runs have ended."""
         self._send(WaitOrder())
 
     def _send(self, order: RunOrder | WaitOrder) -> RunEnd:

@@ -1,4 +1,4 @@
-"""A project whose views write in every way, and what must hold of its tables after any fault."""
+"""A project with views in every write mode, and checks of its tables after a fault."""
 
 from pathlib import Path
 
@@ -43,7 +43,7 @@ def grow(root: Path, step: int) -> None:
 
 
 def add_foreign_files(root: Path) -> None:
-    """Files of other writers that are not committed yet."""
+    """Add uncommitted files of other writers."""
     for table in (root / "output").iterdir():
         for name in FOREIGN:
             (table / name).parent.mkdir(exist_ok=True)
@@ -51,7 +51,7 @@ def add_foreign_files(root: Path) -> None:
 
 
 def tables(root: Path) -> dict[str, list[str]]:
-    """The rows of all outputs; reading them needs every committed file."""
+    """Return the rows of all outputs, which reads every committed file."""
     return {
         folder.name: sorted(map(repr, Table(folder).snapshot().rows().read_all().to_pylist()))
         for folder in sorted((root / "output").iterdir())
@@ -63,14 +63,14 @@ def versions(root: Path) -> dict[str, int]:
 
 
 def age_intents(root: Path) -> None:
-    """Let intents of dead runs be so old that the next run forgets them."""
+    """Make intents of dead runs old enough for the next run to discard them."""
     for file in (root / ".headrace" / "intents").glob("*.json"):
         intent = msgspec.json.decode(file.read_bytes())
         file.write_bytes(msgspec.json.encode({**intent, "found_dead_ms": 0}))
 
 
 def wrong_files(root: Path) -> list[str]:
-    """Committed files that are missing, foreign ones that are gone, and files of nobody's."""
+    """Return missing committed files, deleted foreign files, orphans and open intents."""
     wrong = []
     for folder in (root / "output").iterdir():
         committed = {Path(change.uri) for change in Table(folder).changes(0)}

@@ -1,4 +1,4 @@
-"""A fault at every operation of a run: the next run ends as if there had been none."""
+"""A fault at any operation of a run: the next run ends as if there had been none."""
 
 import hashlib
 import logging
@@ -28,9 +28,12 @@ from tests.pipeline.faults.project import (
 _LOGGER = logging.getLogger(__name__)
 EVERY = os.environ.get("HEADRACE_FAULTS", "sample 37")
 SPARK_EVERY = os.environ.get("HEADRACE_SPARK_FAULTS", "sample 373")
-"""Which faults to try: `all`; `turn N`, which fails each operation in one of the four ways, so that
-four turns are all; or `sample N`, one in N. `FIRST:END` after it restricts the operations, as in
-`all 40:80`."""
+"""Which faults to try.
+
+`all` tries all of them; `turn N` fails each operation in one of the four ways, so that four turns
+cover all; `sample N` tries one in N. A `FIRST:END` suffix restricts the operations, as in
+`all 40:80`.
+"""
 
 RunOnce = Callable[[Path, Fault | None, str], RunEnd]
 
@@ -55,10 +58,10 @@ def test_after_any_fault_the_next_run_ends_as_if_there_had_been_none(
 def test_after_any_fault_on_spark_the_next_run_ends_as_if_there_had_been_none(
     tmp_path: Path, nursery: Nursery, spark: Any
 ) -> None:
-    """Runs that are killed at a step of the runner have a JVM that dies after them.
+    """Runs that are killed at a runner step have their own JVM, which dies after them.
 
-    The others that are killed share the JVM of this test, which outlives them: its tasks end by
-    themselves. Starting a JVM costs ten times as much as a run.
+    Other killed runs share the JVM of this test, which outlives them; its tasks end by themselves.
+    Starting a JVM costs ten times as much as a run.
     """
 
     def run(root: Path, fault: Fault | None, operation: str) -> RunEnd:
@@ -88,7 +91,7 @@ def _run_in_session(root: Path, session: object, fault: Fault | None) -> RunEnd:
 
 
 def _wait_for_jobs(session: Any) -> None:
-    """Wait until the JVM has no jobs left of a process that was killed."""
+    """Wait until the JVM has no more jobs of a killed process."""
     tracker = session.sparkContext.statusTracker()
     while tracker.getActiveJobsIds():
         time.sleep(0.05)
@@ -103,7 +106,7 @@ def _try_faults(
         run: Runs the project in a folder, with a fault at an operation.
         place: A folder to work in.
         which: Which faults to try.
-        wait: Waits until nothing writes any more that belongs to a run that was killed.
+        wait: Waits until no killed run writes any more.
     """
     root = write_project(place / "shop")
     assert run(root, None, "").status == 0
@@ -124,7 +127,7 @@ def _try_faults(
         _copy_back(untouched, root)
         counts[fault.moment] += 1
         counts["ended the run"] += run(root, fault, operation).status != 0
-        if _contents(root) == before:  # the next run is the undisturbed one
+        if _contents(root) == before:  # so the next run would be the undisturbed one
             counts["left no trace"] += 1
             _LOGGER.info("%s: no trace", what)
             continue
@@ -161,7 +164,7 @@ def _choose(which: str, operations: int) -> list[Fault]:
 
 
 def _contents(root: Path) -> str:
-    """A digest of all names and bytes, but for the lock, which holds the id of a process."""
+    """Return a digest of all names and bytes, except the lock, which holds a process id."""
     digest = hashlib.sha256()
     for file in sorted(set(root.rglob("*")) - {root / ".headrace" / "lock"}):
         content = file.read_bytes() if file.is_file() else b""
@@ -170,6 +173,6 @@ def _contents(root: Path) -> str:
 
 
 def _copy_back(untouched: Path, root: Path) -> None:
-    """Reset the project in place: records hold the addresses of tables."""
+    """Reset the project in place, because records hold the addresses of tables."""
     shutil.rmtree(root)
     shutil.copytree(untouched, root)

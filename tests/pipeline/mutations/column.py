@@ -1,4 +1,4 @@
-"""Changes to the columns of what views read."""
+"""Changes to the columns of the sources that views read."""
 
 from tests.pipeline import log_edit as log
 from tests.pipeline.mutations.mutation import (

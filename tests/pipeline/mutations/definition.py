@@ -1,4 +1,4 @@
-"""Changes to what a view says, and to the functions that it calls."""
+"""Changes to the text of a view, and to the functions that it calls."""
 
 from tests.pipeline.mutations.mutation import (
     NONE,

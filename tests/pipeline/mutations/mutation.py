@@ -1,4 +1,4 @@
-"""A change to a project or its lake, the hashes that it must move, and ways to make it."""
+"""A change to a project or its lake, the hashes that it must change, and helpers to make it."""
 
 import os
 import shutil
@@ -16,18 +16,18 @@ from tests.pipeline.shop import (
 )
 
 SAME, OTHER, NONE = "same", "other", "none"
-"""What becomes of a hash; a view that must run every time has no key."""
+"""The effect on a hash; a view that must always run has no key."""
 
 Change = Callable[[Path], None]
 
 
 def nothing(_: Path) -> None:
-    """Time goes by."""
+    """Change nothing; only time passes."""
 
 
 @dataclass(frozen=True)
 class Mutation:
-    """One change to the project or its lake, and what it must do to a view."""
+    """One change to the project or its lake, and its expected effect on a view."""
 
     name: str
     change: Change
@@ -35,12 +35,12 @@ class Mutation:
     key: str
     bundle: str
     cause: tuple[CauseKind, str] | None = None
-    """The kind of cause that is named, and a part of its text."""
+    """The kind of cause that is reported, and part of its text."""
     view: str = "revenue"
     before: Change = nothing
-    """What the project needs before the change."""
+    """Prepares the project for the change."""
     profile: str = "default"
-    """The profile that it is planned for after the change."""
+    """The profile that is planned after the change."""
 
 
 K = CauseKind
@@ -98,7 +98,7 @@ def map_weather(root: Path) -> None:
 
 
 def add_parquet_source(sql: str = "SELECT a, b FROM p") -> Change:
-    """A source of two Parquet files, and a view over it."""
+    """Add a source of two Parquet files, and a view over it."""
 
     def prepare(root: Path) -> None:
         with (root / "headrace.toml").open("a") as manifest:
@@ -127,14 +127,14 @@ def touch_parquet(root: Path) -> None:
 
 
 def copy_parquet(root: Path) -> None:
-    """The same bytes in files of their own, as in a copy of the project."""
+    """Replace the files by copies with the same bytes, as in a copy of the project."""
     shutil.copytree(root / "files", root / "copied")
     shutil.rmtree(root / "files")
     (root / "copied").rename(root / "files")
 
 
 def flip_parquet(root: Path) -> None:
-    """Other values in a file of the same size and time."""
+    """Change the values in a file, but not its size and time."""
     file = root / "files" / "low.parquet"
     status = file.stat()
     size = status.st_size
@@ -154,6 +154,6 @@ def set_spark(name: str, value: str) -> Change:
 
 
 def add_days(root: Path) -> None:
-    """A view in which `day` is a date."""
+    """Add a view in which `day` is a date."""
     text = "SELECT CAST('2024-01-01' AS DATE) AS day, degrees FROM weather\n"
     write_text(root / "views" / "days.sql", text)

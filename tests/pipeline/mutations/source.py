@@ -1,4 +1,4 @@
-"""Changes to what views read."""
+"""Changes to the data that views read."""
 
 from tests.pipeline import log_edit as log
 from tests.pipeline.mutations.mutation import (

@@ -1,4 +1,4 @@
-"""Changes to what surrounds a view: the time, the session, settings, its table."""
+"""Changes to the surroundings of a view: the time, the session, settings, its table."""
 
 from tests.pipeline.mutations.mutation import (
     NONE,

@@ -1,4 +1,4 @@
-"""All changes, by what they are about: what a test makes and what the documentation shows."""
+"""All changes by topic, for the tests and for the documentation."""
 
 from tests.pipeline.mutations.column import COLUMNS
 from tests.pipeline.mutations.definition import FUNCTIONS, TEXT

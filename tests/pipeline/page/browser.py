@@ -1,4 +1,4 @@
-"""A real browser, driven through the pipes of its own debugging protocol: no library is needed."""
+"""Control a real browser through the pipes of its debugging protocol, without a library."""
 
 import json
 import os
@@ -20,7 +20,7 @@ _OPTIONS = (
     *("--remote-debugging-pipe", "--window-size=1400,900"),
 )
 
-# The browser reads commands from descriptor 3 and writes answers to descriptor 4.
+# The browser reads commands from descriptor 3 and writes responses to descriptor 4.
 _WRAPPER = (
     "import os, sys; os.dup2(int(sys.argv[1]), 3); os.dup2(int(sys.argv[2]), 4); "
     "os.execv(sys.argv[3], sys.argv[3:])"
@@ -28,14 +28,14 @@ _WRAPPER = (
 
 
 class Browser:
-    """One tab."""
+    """One browser tab."""
 
     def __init__(self, commands: int, answers: int) -> None:
         self._commands, self._answers = commands, answers
         self._number, self._session = 0, ""
         self._unread = b""
         self.complaints: list[str] = []
-        """What the console was told, and what the page's policy kept out."""
+        """Messages on the console, and resources that the page's policy blocked."""
         target = self._call("Target.createTarget", url="about:blank")["targetId"]
         attached = self._call("Target.attachToTarget", targetId=target, flatten=True)
         self._session = attached["sessionId"]
@@ -49,31 +49,31 @@ class Browser:
         self.until("document.readyState === 'complete' && location.protocol === 'file:'")
 
     def ask(self, script: str) -> Any:
-        """The value of an expression in the page."""
+        """Return the value of an expression in the page."""
         answer = self._call("Runtime.evaluate", expression=script, returnByValue=True)
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
 
     def until(self, script: str) -> None:
-        """Wait for an expression to become true."""
+        """Wait until an expression becomes true."""
         deadline = time.monotonic() + _PATIENCE_S
         while not self.ask(script):
             assert time.monotonic() < deadline, f"it never became true: {script}"
             time.sleep(0.02)
 
     def type(self, text: str) -> None:
-        """Type into what has the focus."""
+        """Type into the focused element."""
         self._call("Input.insertText", text=text)
 
     def press(self, key: str) -> None:
-        """Press a key and let it go."""
+        """Press and release a key."""
         text = {"text": "\r"} if key == "Enter" else {}
         code = {"windowsVirtualKeyCode": 13} if key == "Enter" else {}
         self._call("Input.dispatchKeyEvent", type="keyDown", key=key, **text, **code)
         self._call("Input.dispatchKeyEvent", type="keyUp", key=key, **code)
 
     def click(self, script: str) -> None:
-        """Click on the middle of an element, with the mouse."""
+        """Click on the center of an element with the mouse."""
         box = self.ask(
             f"(e => {{ const b = e.getBoundingClientRect(); "
             f"return [b.x + b.width / 2, b.y + b.height / 2]; }})({script})"
@@ -109,7 +109,7 @@ class Browser:
 
 @contextmanager
 def running_browser(folder: Path) -> Iterator[Browser]:
-    """Start a browser, and end it."""
+    """Run a browser until the end of the block."""
     theirs_in, commands = os.pipe()
     answers, theirs_out = os.pipe()
     command = [str(CHROMIUM), *_OPTIONS, f"--user-data-dir={folder}"]

@@ -1,4 +1,4 @@
-"""A project that a page is made of: its sources are optional and missing, so no lake is needed."""
+"""A project to render as a page; its sources are optional and missing, so it needs no lake."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -31,7 +31,7 @@ SELECT c.name, s.total FROM sales AS s JOIN customers AS c ON c.id = s.customer
 
 
 def write_project(root: Path, views: Mapping[str, str] = VIEWS) -> Path:
-    """A project's folder with the given views."""
+    """Write a project folder with the given views."""
     (root / "views").mkdir(parents=True)
     (root / "headrace.toml").write_text(MANIFEST)
     for name, sql in views.items():

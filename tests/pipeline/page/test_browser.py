@@ -24,7 +24,7 @@ def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 
 @pytest.fixture
 def opened(browser: Browser, tmp_path: Path) -> Iterator[Callable[..., Browser]]:
-    """Opens a page; it must not complain until the test has ended."""
+    """Return a function that opens a page; the browser must report no errors during the test."""
 
     def open_page(page: str, *, address: str = "") -> Browser:
         file = tmp_path / "page.html"
@@ -34,7 +34,7 @@ def opened(browser: Browser, tmp_path: Path) -> Iterator[Callable[..., Browser]]
         return browser
 
     yield open_page
-    browser.ask("0")  # what it has said by now has been read
+    browser.ask("0")  # makes sure that pending messages are read
     assert browser.complaints == []
 
 

@@ -1,8 +1,8 @@
-"""A process of its own that runs projects, and that can be killed at any point of a run.
+"""A separate process that runs projects, and that can be killed at any point of a run.
 
-As a script it is that process: it runs each project that a line of its input names, and says when
-a run begins and when it has ended. `Driver` is its handle. A Spark session is opened once, before
-the first run.
+As a script, it is that process: it runs each project that a line of its input names, and reports
+when a run begins and ends. `Driver` is a handle on it. A Spark session is opened once, before the
+first run.
 """
 
 import os
@@ -31,7 +31,7 @@ class Driver:
         self.restart()
 
     def restart(self) -> None:
-        """Start the process, the first time or after it was killed."""
+        """Start the process, for the first time or after it was killed."""
         self._process = subprocess.Popen(
             [sys.executable, "-m", "tests.pipeline.running.driver", self._engine],
             stdin=subprocess.PIPE,
@@ -52,34 +52,34 @@ class Driver:
         self.kill_everything()
 
     def run(self, root: Path) -> float:
-        """Run a project to its end; gives the seconds that it took."""
+        """Run a project to its end, and return the seconds that it took."""
         self.begin(root)
         start = time.monotonic()
         self._hear("ended")
         return time.monotonic() - start
 
     def begin(self, root: Path) -> None:
-        """Start the run of a project, and wait until it has begun."""
+        """Start a run, and wait until it has begun."""
         assert self._process.stdin is not None
         print(root, file=self._process.stdin, flush=True)
         self._hear("begins")
 
     def is_busy(self) -> bool:
-        """Whether the run that was begun has not ended yet."""
+        """Whether the current run has not ended yet."""
         assert self._process.stdout is not None
         return not select.select([self._process.stdout], [], [], 0)[0]
 
     def kill_everything(self) -> None:
-        """End the process and all that it started, as the end of a machine does."""
+        """Kill the process and everything that it started, as a machine failure does."""
         if self._process.poll() is None:
             os.killpg(self._process.pid, signal.SIGKILL)
         self._reap()
 
     def kill_alone(self) -> None:
-        """End the process; what it started must see for itself that it is gone.
+        """Kill only the process; its children must notice by themselves.
 
         Raises:
-            AssertionError: something that it started lives on.
+            AssertionError: A child process survives.
         """
         started = psutil.Process(self._process.pid).children(recursive=True)
         os.kill(self._process.pid, signal.SIGKILL)

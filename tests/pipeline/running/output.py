@@ -1,4 +1,4 @@
-"""A table that a view's rows are written to, without the view."""
+"""An output table to write rows to, without a view."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -22,7 +22,7 @@ SCHEMA = pa.schema([("k", pa.int64()), ("part", pa.string()), ("v", pa.string())
 
 
 class Embedded:
-    """Writes and merges as the embedded runner does."""
+    """Writes and merges like the embedded runner."""
 
     def write(self, folder: Path, rows: pa.Table, partition_by: Sequence[str]) -> None:
         write_rows(folder, rows.schema, rows.to_batches(), partition_by=partition_by)

@@ -43,7 +43,7 @@ _IMPORTS = "from pathlib import Path\n\nTABLE = {'a': 2}\n"
 
 @st.composite
 def projects(draw: st.DrawFn) -> Change:
-    """Writes a project whose views read each other, with functions, stars and Parquet files."""
+    """Draw a project whose views read each other, with functions, stars and Parquet files."""
     aggregate, where = draw(st.sampled_from(_AGGREGATES)), draw(st.sampled_from(_FILTERS))
     star = draw(st.sampled_from(_STARS))
     staged = draw(st.sampled_from(("staging", "none", "memory", "output")))
@@ -96,7 +96,7 @@ def _set_factor(line: str) -> Change:
 
 
 def _recreate_customers(root: Path) -> None:
-    """Another table at the same address, whose file has the same name."""
+    """Replace a table by another one at the same address, with the same file name."""
     table = root / "lake" / "customers"
     (name,) = (file.name for file in table.glob("*.parquet"))
     shutil.rmtree(table)
@@ -126,7 +126,7 @@ def _write_to_output(root: Path) -> None:
 
 
 def _make_output_anew(root: Path) -> None:
-    """Somebody else's table of the same version at the address of an output."""
+    """Replace an output by another writer's table of the same version."""
     table = root / "output" / "star"
     version = DeltaTable(table).version()
     rows = DeltaTable(table).to_pyarrow_table().slice(0, 1)
@@ -136,10 +136,10 @@ def _make_output_anew(root: Path) -> None:
 
 
 def _run(**request: Any) -> Change:
-    """A run that leaves the project's tables as nobody would find them by running it plainly."""
+    """Run in a way that leaves tables in a state that a plain run would not leave."""
 
     def change(root: Path) -> None:
-        with suppress(PipelineError):  # such as that what a view reads has no result yet
+        with suppress(PipelineError):  # for example, if a view reads one that has no result yet
             Project.load(root).run(engine="datafusion", **request)
 
     return change

@@ -1,7 +1,7 @@
 """A project with its sources, outputs and state in a store.
 
-Run as `python -m tests.pipeline.running.remote_project FOLDER`, it runs the project of a folder
-until the first commit of the view `log` is about to be created, and stops itself there.
+`python -m tests.pipeline.running.remote_project FOLDER` runs the project in a folder until the
+first commit of the view `log` is about to be created, and stops itself there.
 """
 
 import signal
@@ -41,7 +41,7 @@ MORE = pa.table({"id": [5, 6], "day": [2, 3], "year": [2024, 2025]})
 
 
 class RemoteProject:
-    """A project whose folder has only its text."""
+    """A project whose folder holds only its text."""
 
     def __init__(
         self,
@@ -84,7 +84,7 @@ class RemoteProject:
         }
 
     def leftovers(self) -> list[str]:
-        """Files below the outputs that no commit names, staging tables, and open intents."""
+        """Return output files that no commit references, staging tables, and open intents."""
         store = self.place.store(self.prefix)
         named = {
             unquote(change.uri.partition(f"{self.prefix}/")[2])
@@ -111,7 +111,7 @@ class _Stopping:
 
     def put(self, path: str, content: bytes, *, mode: PutMode) -> None:
         if self._inner.root.endswith("out/log") and path.startswith("_delta_log/"):
-            # To this thread: a signal to the process may reach another thread, and later.
+            # Signal this thread: a signal to the process may arrive in another thread, and later.
             signal.pthread_kill(threading.get_ident(), signal.SIGSTOP)
         self._inner.put(path, content, mode=mode)
 

@@ -37,7 +37,7 @@ def amount(root: Path, view: str) -> object:
 
 
 def run_a_day_ahead(root: Path) -> str:
-    """Run once by a clock that is a day ahead."""
+    """Run once with a clock that is a day ahead."""
     real = time.time_ns
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("time.time_ns", lambda: real() + DAY_NS)

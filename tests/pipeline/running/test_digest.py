@@ -1,4 +1,4 @@
-"""Digests: equal for equal results, and only for these."""
+"""Digests are equal for equal results, and only for those."""
 
 from decimal import Decimal
 

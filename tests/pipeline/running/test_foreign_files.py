@@ -1,4 +1,4 @@
-"""Files of others in the folders of a project: whatever a run does, they stay."""
+"""Files of other writers in the folders of a project: no run deletes them."""
 
 import os
 import shutil
@@ -44,7 +44,7 @@ def test_staging_tables_of_this_run_and_of_a_dead_one_are_removed(shop: Path) ->
     Project.load(shop).run(engine=ENGINE).check()
     staging = shop / "data" / "staging"
     assert not staging.exists()
-    shutil.copytree(shop / "output" / "days", staging / "gone")  # as a dead run would leave it
+    shutil.copytree(shop / "output" / "days", staging / "gone")  # as a dead run leaves it
     (staging / "begun" / "run-1-0123abcd" / "rows").mkdir(parents=True)
     Project.load(shop).run(engine=ENGINE).check()
     assert not staging.exists()

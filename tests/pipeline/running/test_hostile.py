@@ -1,4 +1,4 @@
-"""What a careless user asks, and what somebody else has done: nothing is lost, all is said."""
+"""Careless requests, and interference by others: nothing is lost, and everything is reported."""
 
 import resource
 import shutil
@@ -55,7 +55,7 @@ def test_an_id_that_is_no_name_is_refused(shop: Path, odd: str) -> None:
 
 
 def test_a_run_that_is_tried_again_under_its_id_appends_nothing_twice(shop: Path) -> None:
-    """Also where a view must run every time, and its run died before it was recorded."""
+    """Also if a view must always run, and its run died before it was recorded."""
     header = "-- @materialise output\n-- @write append\n-- @append all\n"
     text = f"{header}SELECT day, random() AS r FROM weather\n"
     (shop / "views" / "dice.sql").write_text(text)
@@ -222,7 +222,7 @@ def test_a_data_file_that_is_gone_is_told_as_such(shop: Path) -> None:
 
 
 def test_what_a_reader_raises_keeps_its_type_through_datafusion(shop: Path) -> None:
-    """The error of the reader goes through DataFusion, which keeps its text alone."""
+    """The error passes through DataFusion, which only keeps its text."""
     [file] = (shop / "lake" / "weather").glob("*.parquet")
     file.write_bytes(b"x" * file.stat().st_size)
     failure = run(shop).views["forecast"].failure

@@ -1,4 +1,4 @@
-"""Runs that are killed: the next one ends with the same tables, and nothing is doubled."""
+"""Killed runs: the next run ends with the same tables, and no row is duplicated."""
 
 import logging
 import os
@@ -16,7 +16,7 @@ from tests.pipeline.shop import append_orders, append_weather, write_shop
 _LOGGER = logging.getLogger(__name__)
 
 FEW = {"datafusion": 3, "spark": 1}
-"""How often the gate kills; starting a Spark takes seconds."""
+"""The number of kills by default; starting Spark takes seconds."""
 VIEWS = {
     "log": (
         "-- @materialise output\n-- @write append\n-- @append all\n"
@@ -85,7 +85,7 @@ def test_a_run_that_is_killed_and_repeated_ends_as_if_it_had_not_been(
 
 
 def _state(root: Path) -> str:
-    """What a run that was killed has left, in words."""
+    """Describe in words what a killed run has left."""
     record = Project.load(root).show()
     intents = list((root / ".headrace" / "intents").glob("*.json"))
     written = list((root / "output").rglob(f"run-{record.id}/**/*.parquet"))
@@ -96,7 +96,7 @@ def _state(root: Path) -> str:
 
 
 def _orphans(root: Path) -> list[str]:
-    """Data files that no version of their table has ever had."""
+    """Return data files that no version of their table has ever referenced."""
     found = []
     for folder in (root / "output").iterdir():
         known = {change.uri for change in Table(folder).changes(0)}

@@ -1,4 +1,4 @@
-"""What goes wrong after a commit is a warning; what goes wrong before it is not committed."""
+"""Failures after a commit are warnings; failures before it prevent the commit."""
 
 import errno
 from pathlib import Path

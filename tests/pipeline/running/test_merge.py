@@ -1,4 +1,4 @@
-"""Merging by key, in this process and on Spark: the same rows, one commit."""
+"""Merge by key, embedded and on Spark: the same rows, in one commit."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -23,13 +23,13 @@ MakeOutput = Callable[..., Output]
 
 @pytest.fixture(params=["embedded", "spark"])
 def output(request: pytest.FixtureRequest, tmp_path: Path) -> MakeOutput:
-    """Makes an output that is merged by either runner."""
+    """Return a function that creates an output, merged by either runner."""
     runner = OnSpark(request.getfixturevalue("spark")) if request.param == "spark" else None
     return partial(Output, tmp_path / "t", runner=runner, write=WriteMode.MERGE, keys=("k",))
 
 
 class OnSpark:
-    """Writes and merges as the runner on Spark does."""
+    """Writes and merges like the Spark runner."""
 
     def __init__(self, spark: Any) -> None:
         self._spark = spark

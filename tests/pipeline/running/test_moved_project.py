@@ -1,4 +1,4 @@
-"""A project that was moved or copied works on its own tables, and leaves the others alone."""
+"""A moved or copied project uses its own tables, and leaves the original ones alone."""
 
 import shutil
 from collections.abc import Iterator
@@ -90,7 +90,7 @@ def test_a_moved_project_keeps_what_its_runs_need(root: Path, tmp_path: Path) ->
 
 @contextmanager
 def copied_while_it_runs(root: Path, copy: Path) -> Iterator[Path]:
-    """A staging of a run that is going on, with the project copied in the middle of it."""
+    """Yield the staging of a run in progress, with the project copied in the middle of it."""
     journal = Journal(LocalStore(str(root / ".headrace")))
     with journal.open(root / "output" / "total", run="live", view="total") as staging:
         folder = staging.folder.path

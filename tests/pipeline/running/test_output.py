@@ -1,4 +1,4 @@
-"""Outputs: how tables take rows, and what their logs say."""
+"""Outputs: how rows are written to tables, and what the logs record."""
 
 from datetime import date, datetime
 from decimal import Decimal
@@ -145,7 +145,7 @@ def test_a_table_with_a_feature_that_we_do_not_write_is_refused_by_name(tmp_path
 
 
 def delete_first_row(table: Path) -> None:
-    """Give the one file of a table a deletion vector, as another writer would."""
+    """Add a deletion vector to a table's only file, as another writer would."""
     (file,) = Table(table).snapshot().scan()
     schema = {"partitionValues": {}, "size": file.size_bytes, "dataChange": True}
     features = {"readerFeatures": ["deletionVectors"], "writerFeatures": ["deletionVectors"]}

@@ -1,4 +1,4 @@
-"""Pipelines whose sources, outputs, staging tables and records are in a store, on DataFusion."""
+"""Pipelines with sources, outputs, staging tables and records in a store, on DataFusion."""
 
 import os
 import signal
@@ -30,7 +30,7 @@ AFTER_MORE = {
 EVERY = os.environ.get("HEADRACE_FAULTS", "")
 """`all` for every write; otherwise a sample."""
 APPENDED = [repr({"id": n, "day": d}) for n, d in ((1, 1), (2, 1), (3, 2), (4, 2))]
-"""The rows that the view `log` has after one run."""
+"""The rows of the view `log` after one run."""
 APPENDED_TWICE = sorted([*APPENDED * 2, *(repr({"id": n, "day": n - 3}) for n in (5, 6))])
 
 
@@ -40,7 +40,7 @@ def project(s3: Place, tmp_path: Path) -> RemoteProject:
 
 
 def test_every_way_of_writing_works_in_a_store(project: RemoteProject) -> None:
-    """One project for all of it: most of the time goes into its runs."""
+    """One test for all write modes, because most of the time goes into runs."""
     project.run().check()
     again = project.run()
     assert (again.count(ViewStatus.SKIPPED), again.count(ViewStatus.RAN)) == (len(VIEWS), 0)
@@ -68,7 +68,7 @@ def test_every_way_of_writing_works_in_a_store(project: RemoteProject) -> None:
 def test_after_a_fault_the_next_run_ends_as_if_there_had_been_none(
     s3: Place, tmp_path: Path, moment: Moment
 ) -> None:
-    """A sample: each fault takes two runs."""
+    """Try a sample of the faults: each takes two runs."""
     views = {name: VIEWS[name] for name in ("log", "kept", "total")}
 
     def fresh(name: str) -> RemoteProject:
@@ -88,7 +88,7 @@ def test_after_a_fault_the_next_run_ends_as_if_there_had_been_none(
     for number in writes[step // 2 :: step]:
         project = fresh(f"fault{number}")
         faults = Faults(Fault(number=number, moment=moment))
-        with injected(faults), suppress(Exception):  # a fault may come out as anything
+        with injected(faults), suppress(Exception):  # a fault may surface as any error
             project.run().check()
         project.run().check()
         found = {
@@ -116,7 +116,7 @@ def test_a_process_that_lost_its_lease_cannot_commit(
 ) -> None:
     """The other process stops between its last check and the creation of its commit.
 
-    Two seconds of it are the start of that process, two are its lease.
+    The test takes two seconds to start that process, and two for its lease to expire.
     """
     views = {"log": VIEWS["log"]}
     project = RemoteProject(
@@ -141,7 +141,7 @@ def test_a_process_that_lost_its_lease_cannot_commit(
 
 
 def _run_when_the_lease_has_expired(project: RemoteProject) -> RunRecord:
-    """Run nothing: the view whose commit the other process is about to create is left out."""
+    """Run without the view whose commit the other process is about to create."""
     until = time.monotonic() + 60
     while True:
         try:

@@ -1,4 +1,4 @@
-"""Replays, embedded: equal where nothing changed, and clear words where something did."""
+"""Embedded replays: equal if nothing changed, and a clear explanation if something did."""
 
 from pathlib import Path
 

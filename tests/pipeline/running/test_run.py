@@ -1,4 +1,4 @@
-"""Runs, embedded: what runs, what is skipped, and what the tables have afterwards."""
+"""Embedded runs: what runs, what is skipped, and what the tables hold afterwards."""
 
 from pathlib import Path
 
@@ -154,7 +154,7 @@ def test_a_run_that_died_is_told_as_interrupted(shop: Path) -> None:
 def test_a_bundle_is_on_record_before_its_run_is(
     shop: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A run that dies in between must not be one that nobody can show."""
+    """A run that dies in between must still be traceable."""
 
     def die(_: object, __: object) -> None:
         raise KeyboardInterrupt

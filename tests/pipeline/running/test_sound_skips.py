@@ -1,4 +1,4 @@
-"""Whatever changes, a run ends with the tables that a project without a past ends with."""
+"""After any change, a run produces the same tables as a project without a history."""
 
 import logging
 import shutil
@@ -19,7 +19,7 @@ from tests.pipeline.running.random_project import CHANGES, Change, projects
 _LOGGER = logging.getLogger(__name__)
 TALLY: Counter[str] = Counter()
 REFUSED = "an output made anew"
-"""What somebody else made is not overwritten."""
+"""A table that another writer created is not overwritten."""
 
 
 def run(root: Path) -> RunRecord:
@@ -29,7 +29,7 @@ def run(root: Path) -> RunRecord:
 
 
 def tables(root: Path) -> dict[str, list[str]]:
-    """The rows of all outputs that views write now."""
+    """Return the rows of all outputs that the current views write."""
     return {
         name: sorted(
             map(repr, Table(root / "output" / name).snapshot().rows().read_all().to_pylist())
@@ -40,7 +40,7 @@ def tables(root: Path) -> dict[str, list[str]]:
 
 
 def fresh(root: Path, place: Path) -> dict[str, list[str]]:
-    """The tables of the same project, run for the first time."""
+    """Return the tables of the same project, run for the first time."""
     shutil.copytree(root, place, ignore=shutil.ignore_patterns(".headrace", "output"))
     run(place)
     return tables(place)

@@ -1,4 +1,4 @@
-"""Runs on Spark: the author's text over exactly the pinned files, and the same results."""
+"""Runs on Spark: the author's SQL over exactly the pinned files, with the same results."""
 
 import threading
 import time
@@ -165,7 +165,7 @@ uri = "lake/vectors"
 
 
 def test_sources_of_every_kind_give_the_same_on_both_runners(tmp_path: Path, spark: Any) -> None:
-    """All types, null partitions, mapped columns, deletion vectors, in another time zone."""
+    """All types, null partitions, mapped columns and deletion vectors, in another time zone."""
     root = write_shop(tmp_path / "shop")
     write_deltalake(root / "lake" / "typed", pa.table(TYPED), partition_by=["p"])
     mapped_table(root / "lake" / "mapped", "name")
@@ -201,7 +201,7 @@ def test_what_a_function_raises_comes_first(tmp_path: Path, spark: Any) -> None:
 
 
 class _InterruptingOnce(Quiet):
-    """Presses Ctrl-C a little after the first view has started."""
+    """Presses Ctrl-C shortly after the first view has started."""
 
     def run_started(self, record: RunRecord, decisions: Mapping[str, Decision]) -> None:
         assert decisions["endless"].action is Action.RUN

@@ -1,4 +1,4 @@
-"""Staging: what a run that ended early leaves goes, and nothing else does."""
+"""Staging: the leftovers of a run that ended early are deleted, and nothing else is."""
 
 import shutil
 import time
@@ -17,11 +17,11 @@ from tests.pipeline.running.output import Output, as_rows, rows
 
 
 class DiedError(Exception):
-    """Ends a block before it is done."""
+    """Ends a block before it is finished."""
 
 
 def journal(tmp_path: Path, *, after_ms: int = 0) -> Journal:
-    """The journal, by a clock that is ahead."""
+    """Return the journal, with a clock that is ahead."""
     store = LocalStore(str(tmp_path / "state"))
     return Journal(store, clock_ms=lambda: time.time_ns() // 1_000_000 + after_ms)
 
@@ -31,7 +31,7 @@ def intents(tmp_path: Path) -> list[Path]:
 
 
 def leave_open(tmp_path: Path, table: Path, run: str) -> Path:
-    """Stage a file for a run, and leave everything as a process that was killed does."""
+    """Stage a file for a run, and leave everything as a killed process does."""
     left = tmp_path / "left"
     with suppress(DiedError), journal(tmp_path).open(table, run=run, view="v") as staging:
         folder = staging.folder.path
@@ -98,7 +98,7 @@ def test_files_of_others_are_never_deleted(tmp_path: Path) -> None:
     output.write(rows((1, "a", "x"), (2, "a", "y")))
     folder = leave_open(tmp_path, table, "1")
     pq.write_table(rows((8, "a", "x")), table / "not-yet-committed.parquet")
-    DeltaTable(table).update({"v": "'z'"}, predicate="k = 1")  # leaves files of a change feed
+    DeltaTable(table).update({"v": "'z'"}, predicate="k = 1")  # leaves change data files
     journal(tmp_path).recover(folders=())
     assert (table / "not-yet-committed.parquet").exists()
     changes = DeltaTable(table).load_cdf(starting_version=1).read_all()

@@ -1,4 +1,4 @@
-"""Results that look unchanged and are not: none of them may be skipped, and no row comes twice."""
+"""Results that look unchanged but are stale: none is skipped, and no row is duplicated."""
 
 import json
 from collections.abc import Callable
@@ -230,7 +230,7 @@ def test_members_of_a_struct_are_named_by_the_type_of_a_cast(root: Path) -> None
 
 
 def test_a_comment_that_spark_continues_on_the_next_line_is_refused(root: Path) -> None:
-    """Spark takes the next line for a part of the comment; other readers of the text do not."""
+    """Spark treats the next line as part of the comment; other parsers do not."""
     with pytest.raises(InvalidViewError, match=r"line 2 column 11: .*backslash"):
         skip_key(root, "SELECT id -- next \\\n + 1 AS id FROM t")
     assert skip_key(root, "SELECT id /* a \\\n b */ , '-- \\\n' AS s FROM t")

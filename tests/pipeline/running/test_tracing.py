@@ -1,4 +1,4 @@
-"""Spans of OpenTelemetry: one a run, one a view below it, and which of them failed."""
+"""OpenTelemetry spans: one per run, one per view below it, and which of them failed."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,7 +22,7 @@ memory = pytest.importorskip(
 
 @pytest.fixture(scope="module")
 def exporter() -> Iterator[Any]:
-    """Takes the spans of this process, for which there is one provider and no more."""
+    """Export the spans of this process, which can have only one provider."""
     provider = trace.get_tracer_provider()
     if not isinstance(provider, sdk.TracerProvider):
         provider = sdk.TracerProvider()
@@ -35,7 +35,7 @@ def exporter() -> Iterator[Any]:
 
 @pytest.fixture
 def spans(exporter: Any, tmp_path: Path) -> dict[str, Any]:
-    """The spans of a run in which one view fails, by view; that of the run under its id."""
+    """Return the spans of a run with one failing view, by view; that of the run by its id."""
     root = write_shop(tmp_path / "shop")
     edit(root / "views" / "forecast.sql", "max(degrees)", "1 / (max(degrees) - 8)")
     exporter.clear()

@@ -1,4 +1,4 @@
-"""Sources with deletion vectors: they are read, pinned, kept by a vacuum, missed by a replay."""
+"""Sources with deletion vectors: read, pinned, kept by a vacuum, and missed by a replay."""
 
 from pathlib import Path
 from uuid import UUID
@@ -21,7 +21,7 @@ VIEW = "-- @materialise output\nSELECT sum(id) AS total FROM t\n"
 
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
-    """A project over one data file, of whose ten rows two are deleted by a vector."""
+    """A project over one data file; a vector deletes two of its ten rows."""
     (tmp_path / "views").mkdir()
     (tmp_path / "headrace.toml").write_text(MANIFEST)
     (tmp_path / "views" / "v.sql").write_text(VIEW)
@@ -38,7 +38,7 @@ def added(table: Path, deleted: list[int], *, number: int) -> Line:
 
 
 def delete_more(root: Path, *, version: int) -> None:
-    """Another vector takes the place of the one before."""
+    """Replace the vector by one that deletes more rows."""
     table = root / "lake" / "t"
     (file,) = Table(table).snapshot().scan()
     known = file.deletion_vector

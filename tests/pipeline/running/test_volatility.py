@@ -1,4 +1,4 @@
-"""What may give another result next time: Spark is the judge, when views run and of our list."""
+"""Volatile expressions: Spark is the oracle, both when views run and for our own list."""
 
 import re
 from collections.abc import Iterator
@@ -28,11 +28,11 @@ from tests.pipeline.mutations.surroundings import CLOCK_AND_SESSION
 from tests.pipeline.shop import write_shop
 
 _PART_OF_THE_KEY = frozenset({"current_timezone", "convert_timezone", "version"})
-"""What depends on the session only by what every key has: the time zone, and Spark's version."""
+"""Functions that depend on the session only through the key: time zone and Spark version."""
 
 
 def examples_of_all_functions(spark: Any) -> Iterator[tuple[str, str]]:
-    """Every call that Spark's own documentation of its functions shows."""
+    """Yield every call in Spark's own function documentation."""
     registry = spark._jvm.org.apache.spark.sql.catalyst.analysis.FunctionRegistry
     entries = registry.expressions().iterator()
     while entries.hasNext():
@@ -55,7 +55,7 @@ def test_every_function_that_spark_calls_volatile_is_on_the_list_and_no_other(sp
         try:
             reasons = volatile_parts(spark.sql(query))
         except (PySparkException, Py4JJavaError):
-            continue  # of a type, a file or a table that is not there
+            continue  # uses a type, file or table that does not exist
         judged.add(name)
         if reasons and not is_listed(query) and name not in _PART_OF_THE_KEY:
             missing.append(query)
@@ -106,7 +106,7 @@ def test_spark_finds_nothing_where_there_is_nothing(spark: Any, sql: str) -> Non
 
 @pytest.fixture
 def results(monkeypatch: pytest.MonkeyPatch) -> dict[str, ViewResult]:
-    """By view: what the runner on Spark answers."""
+    """Return the results of the Spark runner, by view."""
     answered: dict[str, ViewResult] = {}
     compute = SparkRunner.compute
 
@@ -150,7 +150,7 @@ def test_a_builder_that_spark_calls_volatile_has_no_key(tmp_path: Path, spark: A
     project = Project.load(root)
     first = project.plan(builders=SparkAnalyst(spark))
     assert first["dice"].skip_key is None
-    again = project.plan(previous=first.views)  # without a session: as it was told then
+    again = project.plan(previous=first.views)  # without a session: the earlier answer counts
     assert again["dice"].skip_key is None
     assert any("each run" in reason for reason in again["dice"].key.volatile)
 
@@ -158,7 +158,7 @@ def test_a_builder_that_spark_calls_volatile_has_no_key(tmp_path: Path, spark: A
 def test_a_setting_that_was_not_planned_for_is_a_reason_to_run_again(
     tmp_path: Path, spark: Any, results: dict[str, ViewResult], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The session that a run is given may not be the one that was planned for."""
+    """The session of a run may not be the one it was planned for."""
     root = write_shop(tmp_path / "shop")
     with (root / "headrace.toml").open("a") as manifest:
         manifest.write('[profiles.raw.spark]\n"spark.sql.parser.escapedStringLiterals" = "true"\n')
@@ -186,7 +186,7 @@ def test_a_session_brings_along_what_it_was_started_with(
     root = write_shop(tmp_path / "shop")
     planned = Project.load(root).plan(session=spark)["revenue"]
     assert planned.key.settings["spark.sql.mapKeyDedupPolicy"] == "X"
-    assert planned.unit("orders").where is None  # what the text means under it is not known
+    assert planned.unit("orders").where is None  # its meaning under this setting is unknown
     assert "spark.sql.mapKeyDedupPolicy" not in (
         Project.load(root).plan(session=spark, engine="datafusion")["revenue"].key.settings
     )
@@ -269,7 +269,7 @@ def test_pruned_parquet_files_give_spark_the_same_rows(tmp_path: Path, spark: An
 
 
 def test_what_the_list_calls_volatile_spark_does_too(spark: Any) -> None:
-    """But for typed literals, which Spark's parser replaces before there is a plan."""
+    """Except for typed literals, which Spark's parser replaces before it makes a plan."""
     spark.sql("SELECT DATE '2024-01-01' AS day, 1L AS degrees").createOrReplaceTempView("days")
     for mutation in CLOCK_AND_SESSION:
         found = re.match(r"`(.*)`,", mutation.name)

@@ -1,4 +1,4 @@
-"""Many processes commit to one output: every version is attributed to the one that made it."""
+"""Many processes commit to one output: each version is attributed to the process that made it."""
 
 import subprocess
 import sys

@@ -1,6 +1,6 @@
-"""A process that appends to one table again and again, as our commits do or as deltalake does.
+"""A process that repeatedly appends to one table, through our commits or through deltalake.
 
-It prints the versions that it made.
+It prints the versions that it created.
 """
 
 import sys

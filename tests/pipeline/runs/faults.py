@@ -1,4 +1,4 @@
-"""A store that fails at one of its operations, before or after it has done what it was asked."""
+"""A store that fails at one of its operations, before or after executing it."""
 
 from collections.abc import Callable, Iterable, Iterator
 from enum import Enum

@@ -1,4 +1,4 @@
-"""Runs that never happened, as records."""
+"""Records of made-up runs."""
 
 from headrace.pipeline import RunKind, RunRecord, RunStatus, ViewRun, ViewStatus
 

@@ -1,4 +1,4 @@
-"""Marks of files: what they notice, and how much they read."""
+"""File marks: which changes they detect, and how much they read."""
 
 import os
 from hashlib import blake2b

@@ -1,4 +1,4 @@
-"""The artifact store: what it gives back, whatever fails and whoever else writes."""
+"""The artifact store: what it returns, despite failures and concurrent writers."""
 
 import logging
 from pathlib import Path
@@ -223,7 +223,7 @@ def test_a_project_whose_last_bundle_cannot_be_read_runs_and_says_so_once(
 
 
 def record_two_runs(store: ArtifactStore, bundle: Bundle) -> list[str]:
-    """What runs do to a store; returns the runs that were recorded as ended."""
+    """Do to a store what runs do, and return the runs that were recorded as ended."""
     ended = []
     for number in (1, 2):
         record = run_of(number, bundle=bundle.id)
@@ -239,7 +239,7 @@ def record_two_runs(store: ArtifactStore, bundle: Bundle) -> list[str]:
 
 
 def check_whole(folder: Path, bundle: Bundle, ended: set[str]) -> None:
-    """Every table can be read by others, no committed file is missing, nothing ended is lost."""
+    """Check that all tables are readable, and that no committed file and no ended run is lost."""
     for log in (folder / "store").glob("*/_delta_log"):
         rows = DeltaTable(log.parent).to_pyarrow_table()
         assert rows.num_rows == Table(log.parent).snapshot().rows().read_all().num_rows
