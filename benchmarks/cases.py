@@ -1,4 +1,4 @@
-"""The cases: what is asked, of which lake, and of whom."""
+"""The benchmark cases: each question, the lake it is asked of, and the contestants."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -8,7 +8,7 @@ from benchmarks.question import Ask, Question
 from benchmarks.truth import Truth
 
 SMALL_FILES = 100_000
-"""What growth is measured from."""
+"""The size that growth is measured from."""
 
 HEADRACE = "headrace_scan"
 DELTALAKE = "deltalake_table"
@@ -23,13 +23,13 @@ TITLES = {
     PYARROW: "pyarrow decode",
     PAGES: "bare pages",
 }
-"""The contestants, by their module; the last two are floors, which answer nothing."""
+"""The contestants, by module; the last two are floors, which do not answer the question."""
 ANSWERING = (HEADRACE, DELTALAKE, DUCKDB)
 FLOORS = (PYARROW, PAGES)
 
 
 class Water(Enum):
-    """Which of the lakes of a run."""
+    """Which lake of a run a case uses."""
 
     PLAIN = "plain"
     CHECKSUM = "checksum"
@@ -49,7 +49,7 @@ class Case:
     threads: int = 0
     contestants: tuple[str, ...] = ANSWERING
     most_files: int | None = None
-    """Left out of larger runs."""
+    """Skipped in larger runs."""
 
 
 CASES = (
@@ -110,12 +110,12 @@ CASES = (
 
 
 def case_named(name: str) -> Case:
-    """The case of a name."""
+    """Return the case with this name."""
     return next(case for case in CASES if case.name == name)
 
 
 def lake_parameters(water: Water, files: int) -> Parameters:
-    """The lake that a case of a run over so many files is about."""
+    """Return the parameters of a case's lake, in a run over `files` files."""
     match water:
         case Water.PLAIN:
             return Parameters(files=files)
@@ -128,7 +128,7 @@ def lake_parameters(water: Water, files: int) -> Parameters:
 
 
 def question_of(case: Case, *, table: str, truth: Truth) -> Question:
-    """The question of a case, about one lake."""
+    """Return the question of a case about one lake."""
     partition = truth.partitions[0]
     return Question(
         ask=case.ask,

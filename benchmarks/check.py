@@ -1,4 +1,4 @@
-"""Whether an answer is right. A wrong one ends the benchmark: its time means nothing."""
+"""Check an answer. A wrong answer ends the benchmark, because its time means nothing."""
 
 from typing import Any
 
@@ -7,18 +7,18 @@ from benchmarks.question import Ask, Question
 from benchmarks.truth import Truth
 
 OTHER_ACTIONS = 3
-"""Rows of a checkpoint that are no files: protocol, metadata, a transaction."""
+"""Checkpoint rows that are not files: protocol, metadata, a transaction."""
 
 
 class WrongAnswerError(Exception):
-    """An answer that does not agree with the truth."""
+    """An answer that does not match the truth."""
 
 
 def check_answer(answer: Any, question: Question, truth: Truth) -> None:
     """Compare an answer with the truth of its lake.
 
     Raises:
-        WrongAnswerError: they differ.
+        WrongAnswerError: They differ.
     """
     match question.ask:
         case Ask.LIMIT:
@@ -36,10 +36,10 @@ def check_answer(answer: Any, question: Question, truth: Truth) -> None:
 
 
 def check_floor(rows: int, truth: Truth) -> None:
-    """Make sure that a floor has gone over the whole checkpoint.
+    """Make sure that a floor has read the whole checkpoint.
 
     Raises:
-        WrongAnswerError: it has not.
+        WrongAnswerError: It has not.
     """
     whole = truth.parameters.files + truth.parameters.tombstones + OTHER_ACTIONS
     _expect("rows of the checkpoint", rows, whole)

@@ -1,4 +1,4 @@
-"""Checkpoints as Parquet: classic, in parts, or V2 with sidecars, a row group at a time."""
+"""Write checkpoints as Parquet: classic, multi-part, or V2 with sidecars, by row group."""
 
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
@@ -19,7 +19,7 @@ Column: TypeAlias = Any
 """A `pyarrow.Array`."""
 
 VERSION = 1000
-"""The version of the checkpoint; the commits before it have been cleaned up."""
+"""The version of the checkpoint; the commits before it are cleaned up."""
 _DELETED_MS = EPOCH_MS + 10**9
 
 _TEXT_MAP = pa.map_(pa.string(), pa.string())
@@ -117,25 +117,25 @@ _REGIONS = pa.array(REGIONS)
 
 
 def leaf_schema(parameters: Parameters) -> Any:
-    """The columns of the file that holds adds: a sidecar has nothing else."""
+    """Return the schema of the file that holds adds; a sidecar holds nothing else."""
     parsed = _PARSED if parameters.values is Values.PARSED else {}
     files = {"add": pa.struct(_ADD | parsed), "remove": _REMOVE}
     return pa.schema(files if parameters.layout is Layout.V2 else files | _OTHERS)
 
 
 def manifest_schema() -> Any:
-    """The columns of the manifest of a V2 checkpoint."""
+    """Return the schema of a V2 checkpoint's manifest."""
     return pa.schema({"add": pa.struct(_ADD), "remove": _REMOVE} | _OTHERS | _MANIFEST)
 
 
 def other_actions(schema: Any, actions: Iterable[Mapping[str, Any]]) -> Batch:
-    """Actions that are no files, a row each."""
+    """Return actions other than files, one per row."""
     rows = [{name: _as_pairs(value) for name, value in action.items()} for action in actions]
     return pa.RecordBatch.from_pylist(rows, schema=schema)
 
 
 def add_actions(schema: Any, files: Files, statistics: Texts) -> Batch:
-    """An add a row."""
+    """Return adds, one per row."""
     given = {
         "path": files.paths,
         "partitionValues": _partition_values(files),
@@ -151,7 +151,7 @@ def add_actions(schema: Any, files: Files, statistics: Texts) -> Batch:
 
 
 def remove_actions(schema: Any, files: Files) -> Batch:
-    """A tombstone a row."""
+    """Return tombstones, one per row."""
     given = {
         "path": files.paths,
         "deletionTimestamp": _repeat(_DELETED_MS, len(files)),
@@ -164,9 +164,9 @@ def remove_actions(schema: Any, files: Files) -> Batch:
 
 
 def write_parquet(path: Path, schema: Any, batches: Iterable[Batch], like: Parameters) -> int:
-    """Write one file, its row groups full but for the last; returns how many rows it has."""
+    """Write one file, with all row groups full except the last; return its number of rows."""
     rows = 0
-    # Other writers leave no Arrow schema in the footer, so none is left here.
+    # Other writers store no Arrow schema in the footer, so this one does not either.
     with pq.ParquetWriter(path, schema, compression=like.codec, store_schema=False) as writer:
         for group in _regrouped(batches, like.row_group_rows):
             writer.write_table(group, row_group_size=like.row_group_rows)
@@ -175,7 +175,7 @@ def write_parquet(path: Path, schema: Any, batches: Iterable[Batch], like: Param
 
 
 def leaf_names(parameters: Parameters) -> list[str]:
-    """The names of the files that hold adds, below the log."""
+    """Return the names of the files that hold adds, below the log."""
     head = f"{VERSION:020d}.checkpoint"
     parts = parameters.parts
     match parameters.layout:
@@ -188,7 +188,7 @@ def leaf_names(parameters: Parameters) -> list[str]:
 
 
 def manifest_name(parameters: Parameters) -> str:
-    """The name of the manifest of a V2 checkpoint, below the log."""
+    """Return the name of a V2 checkpoint's manifest, below the log."""
     return f"{VERSION:020d}.checkpoint.{_uuid(parameters, parameters.parts)}.parquet"
 
 
@@ -253,7 +253,7 @@ def _repeat(value: bool | int, size: int) -> Column:  # noqa: FBT001  (a value, 
 
 
 def _as_pairs(value: Any) -> Any:
-    """Dicts that are maps in Parquet as lists of pairs."""
+    """Convert dicts that are maps in Parquet to lists of pairs."""
     if not isinstance(value, Mapping):
         return value
     below = {name: found for name, found in value.items() if isinstance(found, Mapping)}

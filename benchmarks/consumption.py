@@ -1,4 +1,4 @@
-"""Takes what a contestant streams and lets go of it; the same work for every contestant."""
+"""Consume and discard what a contestant streams, with the same work for every contestant."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -12,13 +12,13 @@ from benchmarks.question import RecordBatch
 
 @dataclass(slots=True, kw_only=True)
 class Consumption:
-    """What is left of a stream of record batches."""
+    """The totals of a stream of record batches."""
 
     rows: int = 0
     size_bytes: int = 0
 
     def take(self, batches: Iterator[RecordBatch]) -> None:
-        """Look at every batch, as little as shows that it is there."""
+        """Read just enough of every batch to show that it was delivered."""
         for batch in batches:
             self.rows += batch.num_rows
             self.size_bytes += pc.sum(batch.column("size_bytes")).as_py() or 0
@@ -26,14 +26,14 @@ class Consumption:
 
 @dataclass(slots=True, kw_only=True)
 class Audit(Consumption):
-    """The same, and every file of it: for a run whose time does not count."""
+    """The totals and every file of the stream, for a run whose time does not count."""
 
     tally: Any
     records: int | None = None
     statistics_bytes: int | None = None
 
     def take(self, batches: Iterator[RecordBatch]) -> None:
-        """Look at every file."""
+        """Read every file."""
         for batch in batches:
             self.rows += batch.num_rows
             sizes = batch.column("size_bytes").to_numpy()

@@ -1,8 +1,9 @@
-"""What users do every day: count the rows of many small files, and start the command line.
+"""Everyday tasks: count the rows of many small files, and start the command line.
 
-Both are measured in turns with a peer: the count with deltalake's, each from opening the table to
-the number; the command line with a script that uses the library, each as a process of its own and
-by the CPU that it took, which other work on the machine changes least. Answers are compared.
+Both are measured alternately with a peer. The count is compared with deltalake's, each from opening
+the table to the result. The command line is compared with a script that uses the library: each runs
+as a separate process and is measured by its CPU time, which other work on the machine affects
+least. Answers are compared.
 """
 
 import argparse
@@ -21,13 +22,13 @@ import pyarrow.parquet as pq
 ROWS_A_FILE = 100
 LIMIT = 100
 MOST_COUNT = 2.0
-"""How many times as long as deltalake a count may take."""
+"""The limit for a count, as a multiple of deltalake's time."""
 MOST_START = 1.4
-"""How many times as long as the library the command line may take."""
+"""The limit for the command line, as a multiple of the library's time."""
 
 
 def write_small_files(table: Path, files: int) -> Path:
-    """A table of many small files, with statistics, in one commit."""
+    """Write a table of many small files, with statistics, in one commit."""
     fields = [{"name": "id", "type": "long", "nullable": True, "metadata": {}}]
     metadata = {
         "id": "small-files",
@@ -62,7 +63,7 @@ def write_small_files(table: Path, files: int) -> Path:
 
 
 def measure_counts(table: Path, *, files: int, repeats: int) -> tuple[float, float]:
-    """The least time of a count in milliseconds, with Headrace and with deltalake."""
+    """Return the minimum time of a count in milliseconds, with Headrace and with deltalake."""
     from deltalake import DeltaTable  # noqa: PLC0415  (its import is not measured)
 
     from headrace import Table  # noqa: PLC0415
@@ -78,11 +79,11 @@ def measure_counts(table: Path, *, files: int, repeats: int) -> tuple[float, flo
             if ask() != files * ROWS_A_FILE:
                 raise SystemExit("wrong count")
             taken.append((time.perf_counter() - start) * 1000)
-    return min(times[0][1:]), min(times[1][1:])  # the first of each imports
+    return min(times[0][1:]), min(times[1][1:])  # the first of each includes imports
 
 
 def measure_starts(table: Path, *, repeats: int) -> tuple[float, float]:
-    """The least CPU time of a process in milliseconds: the command line, and the library."""
+    """Return the minimum CPU milliseconds of a process: the command line, and the library."""
     scan = f"headrace.Table({str(table)!r}).snapshot().scan(limit={LIMIT})"
     script = f"import headrace\nfor file in {scan}:\n    print(file.uri)"
     command = ["-m", "headrace", "files", str(table), "--limit", str(LIMIT), "-f", "paths"]

@@ -1,13 +1,12 @@
 """Time to the first rows of a LIMIT query on a table of very many files.
 
-The log is that of a lake with a checkpoint of so many files and the commits after it; one more
-commit adds a day of data, and only its files exist. The question is for some rows of that day:
-every contestant can find its files by the partition, and none has to open a file that is not
-there. Each answer comes from a process of its own and is checked; neither imports nor the start
-of Spark are counted.
+The log has a checkpoint of many files and the commits after it. One more commit adds a day of data,
+and only its files exist. The query asks for some rows of that day: every contestant can find its
+files by the partition, and none has to open a file that does not exist. Each answer comes from a
+separate process and is checked; neither imports nor the start of Spark are counted.
 
 `--spark-delta` takes the Python of an environment that has PySpark and can load Spark's own Delta
-(`make spark-delta` makes one: `.venv/spark-delta/bin/python`); `HEADRACE_SPARK_DELTA` names the
+(`make spark-delta` creates one: `.venv/spark-delta/bin/python`); `HEADRACE_SPARK_DELTA` names the
 package.
 """
 
@@ -41,10 +40,10 @@ _WORKER = "from benchmarks.first_row import answer; answer()"
 
 
 def headrace_rows(table: str) -> Callable[[], pa.Table]:
-    """Newest first: the commit that has the answer is the first that is read."""
+    """Newest first: the commit with the answer is the first to be read."""
     import headrace  # noqa: PLC0415
 
-    # What is imported late is imported before the clock starts.
+    # Lazy imports happen before the clock starts.
     late = ("rows.open", "expr.bind", "expr.parse", "engines.arrow.columnar", "scan.arrow_files")
     for module in late:
         importlib.import_module(f"headrace.{module}")
@@ -52,7 +51,7 @@ def headrace_rows(table: str) -> Callable[[], pa.Table]:
 
 
 def deltalake_sql(table: str) -> Callable[[], pa.Table]:
-    """delta-rs, with the engine that it brings."""
+    """delta-rs, with its built-in query engine."""
     from deltalake import DeltaTable, QueryBuilder  # noqa: PLC0415
 
     sql = f"SELECT * FROM t WHERE {WHERE} LIMIT {LIMIT}"
@@ -60,7 +59,7 @@ def deltalake_sql(table: str) -> Callable[[], pa.Table]:
 
 
 def polars_scan(table: str) -> Callable[[], pa.Table]:
-    """polars' lazy scan, over delta-rs."""
+    """The lazy scan of polars, over delta-rs."""
     import polars as pl  # noqa: PLC0415
 
     day = pl.lit(DAY).str.to_date()
@@ -94,7 +93,7 @@ CONTESTANTS: dict[str, Callable[[str], Callable[[], pa.Table]]] = {
 
 
 def open_table(files: int, *, below: Path | None = None, **shape: Any) -> Path:
-    """The table; it is made if it is not there."""
+    """Return the table, creating it if needed."""
     lake = open_lake(Parameters(files=files, **shape), below=below)
     folder = (below or bench_folder()) / f"first-row-{lake.table.parent.name}"
     if folder.exists():
@@ -145,7 +144,7 @@ def _link(source: str, target: str) -> None:
 
 
 def check(found: pa.Table) -> None:
-    """Raise if these are not so many rows of that day, each as it was written."""
+    """Raise an error unless these are the requested rows of that day, each as it was written."""
     rows = found.select(["id", "amount", "name", "date"]).to_pylist()
     ids = {row["id"] for row in rows}
     right = all(
@@ -160,7 +159,7 @@ def check(found: pa.Table) -> None:
 
 
 def answer() -> None:
-    """In a process of its own: ask once, check, and say what it took, with all that it started."""
+    """In a separate process: query once, check, and report the cost, child processes included."""
     contestant, table = sys.argv[1:]
     ask = CONTESTANTS[contestant](table)
     idle_bytes, started, cpu_before_s = tree_peak_bytes(), time.monotonic(), cpu_s()
@@ -188,7 +187,7 @@ def sample(contestant: str, table: Path, *, python: str = sys.executable) -> dic
 
 
 def main() -> None:
-    """Measure the time to the first rows, beside the peers."""
+    """Measure the time to the first rows, and compare it with the peers."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.first_row", description=main.__doc__
     )

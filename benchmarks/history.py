@@ -1,7 +1,7 @@
-"""What the commits after the checkpoint do, decided before anything is written.
+"""Decide what the commits after the checkpoint do, before anything is written.
 
-The history is made of file numbers alone. It is what the commits are written from, and what the
-truth follows from: nothing is read back.
+The history consists only of file numbers. The commits are written from it, and the truth is derived
+from it: nothing is read back.
 """
 
 from dataclasses import dataclass
@@ -12,12 +12,12 @@ from benchmarks.parameter import Parameters
 from benchmarks.synthetic import COMMITTED, Numbers
 
 HITS_OF_CHECKPOINT = 0.8
-"""The share of removes that hit the checkpoint; the others hit what earlier commits added."""
+"""The share of removes that hit the checkpoint; the others hit files of earlier commits."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Commit:
-    """One commit: what it adds, removes, and adds again under the same path."""
+    """One commit: the files it adds, removes, and adds again under the same path."""
 
     added: Numbers
     removed: Numbers
@@ -26,17 +26,17 @@ class Commit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class History:
-    """All commits, and what is left of their files when all have been replayed."""
+    """All commits, and the state of their files after replaying all of them."""
 
     commits: tuple[Commit, ...]
     dead: Numbers
-    """Files that are not live, of the checkpoint or of commits."""
+    """Files of the checkpoint or of commits that are no longer live."""
     revised: Numbers
     """Files whose live add is the second one."""
 
     @property
     def fresh(self) -> Numbers:
-        """Live files that only a commit speaks of."""
+        """Live files that appear only in a commit."""
         added = np.concatenate([commit.added for commit in self.commits])
         return added[~np.isin(added, self.touched)]
 
@@ -79,7 +79,7 @@ def _take(pool: list[int], count: int) -> list[int]:
 
 
 def _draw(pool: list[int], count: int, random: np.random.Generator) -> list[int]:
-    """Take some from anywhere, so that none is taken twice."""
+    """Remove random elements from a pool, so that none is drawn twice."""
     places = sorted(random.choice(len(pool), count, replace=False), reverse=True) if count else []
     return [pool.pop(place) for place in places]
 

@@ -1,6 +1,6 @@
-"""Synthetic Delta logs of any size, without data files, whose truth is known.
+"""Generate synthetic Delta logs of any size, without data files, whose truth is known.
 
-A lake has one checkpoint and the commits after it. It is made once for each set of parameters,
+A lake has one checkpoint and the commits after it. It is generated once for each set of parameters,
 a chunk of rows at a time, and kept below `HEADRACE_BENCH_DIR` (by default `.bench`).
 """
 
@@ -51,18 +51,19 @@ _SCHEMA = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lake:
-    """A table, and what is true of it."""
+    """A table, and the truth about it."""
 
     table: Path
     truth: Truth
 
 
 def open_lake(parameters: Parameters, *, below: Path | None = None) -> Lake:
-    """The lake of these parameters; it is made if it is not there."""
+    """Return the lake of these parameters, creating it if needed."""
     folder = (below or bench_folder()) / parameters.name
     if not (folder / NAME).exists():
         started = time.monotonic()
-        # Made beside its place and moved there, so that half a lake is never taken for one.
+        # Create it next to its final place and move it there, so that an unfinished lake is never
+        # used.
         unfinished = folder.with_name(f"{folder.name}.unfinished")
         shutil.rmtree(unfinished, ignore_errors=True)
         _make(parameters, unfinished, below=below)
@@ -72,7 +73,7 @@ def open_lake(parameters: Parameters, *, below: Path | None = None) -> Lake:
 
 
 def bench_folder() -> Path:
-    """Where lakes are kept."""
+    """Return the folder that holds the lakes."""
     return Path(os.environ.get("HEADRACE_BENCH_DIR") or ROOT / ".bench")
 
 
@@ -95,7 +96,7 @@ def _make(parameters: Parameters, folder: Path, *, below: Path | None) -> None:
 
 
 def _make_with_checksum(parameters: Parameters, folder: Path, *, below: Path | None) -> None:
-    """The lake without a checksum again, its files shared where the disk can, and a checksum."""
+    """Copy the lake without a checksum, with hard links where possible, and add a checksum."""
     plain = open_lake(replace(parameters, checksum=Checksum.ABSENT), below=below)
     shutil.copytree(plain.table, folder / "table", copy_function=_link)
     truth = replace(plain.truth, parameters=parameters)
@@ -148,7 +149,7 @@ def _chain(first: list[Batch], rest: Iterator[Batch]) -> Iterator[Batch]:
 def _leaf(
     schema: Any, parameters: Parameters, history: History, truth: Truth, *, part: tuple[int, int]
 ) -> Iterator[Batch]:
-    """The adds and the tombstones of one file of the checkpoint; the truth hears of each add."""
+    """Yield the adds and tombstones of one checkpoint file, and record each add in the truth."""
     touched = history.touched
     for places in _chunks(parameters.files, part):
         files = _files(parameters, _placed(places, parameters))
@@ -167,10 +168,10 @@ def _chunks(total: int, part: tuple[int, int]) -> Iterator[Numbers]:
 
 
 def _placed(places: Numbers, parameters: Parameters) -> Numbers:
-    """Which file is at each place of the checkpoint."""
+    """Return which file is at each position of the checkpoint."""
     if parameters.order is Order.DATE:
         return places
-    # Neighbours are a golden section apart, so that every stretch has files of every day.
+    # Neighbours are a golden section apart, so that every range has files of every day.
     step = int(parameters.files * 0.6180339887) | 1
     while np.gcd(step, parameters.files) != 1:
         step += 2
@@ -245,7 +246,7 @@ def _compact(value: Any) -> str:
 
 
 def main() -> None:
-    """Make one lake and say where it is."""
+    """Create one lake and print its location."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.lake", description=main.__doc__)
     defaults = Parameters(files=1_000_000)
     for field in fields(Parameters):

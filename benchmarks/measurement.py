@@ -1,4 +1,4 @@
-"""Measures: starts one worker a sample, one after the other, and keeps what they say."""
+"""Measure: run one worker process per sample, one after the other, and keep the results."""
 
 import json
 import os
@@ -21,25 +21,25 @@ _TIMEOUT_S = 3600
 
 
 class WorkerFailedError(Exception):
-    """A contestant failed or gave a wrong answer: the benchmark ends here."""
+    """A contestant failed or returned a wrong answer, which ends the benchmark."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sample:
-    """What one process measured of itself, and its parent of it."""
+    """What a process measured of itself, and what its parent measured of it."""
 
     warm_ms: float
     """From the end of the imports to the answer."""
     cold_ms: float
     """From the start of the process to the answer."""
     cpu_ms: float
-    """The time of all threads, from the end of the imports."""
+    """The CPU time of all threads, from the end of the imports."""
     peak_mb: float
-    """The most memory that the process ever had."""
+    """The peak memory of the process."""
     over_idle_mb: float
-    """That, without what the imports alone take."""
+    """The peak memory, without what the imports alone take."""
     read_kb: float | None
-    """What it read by its own account or the system's, whichever is more."""
+    """Bytes read, by its own count or the system's, whichever is larger."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -51,24 +51,24 @@ class Measurement:
     samples: list[Sample] = field(default_factory=list)
 
     def values(self, measure: str) -> list[float]:
-        """One measure of every sample that has it."""
+        """Return one measure of every sample that has it."""
         found = (getattr(sample, measure) for sample in self.samples)
         return [value for value in found if value is not None]
 
     def best(self) -> Iterator[tuple[tuple[str, str, Measure], float]]:
-        """The least value of each measure."""
+        """Yield the minimum of each measure."""
         for measure in Measure:
             if values := self.values(measure):
                 yield (self.case, self.contestant, measure), min(values)
 
     def median(self, measure: str) -> float:
-        """The median of a measure."""
+        """Return the median of a measure."""
         return statistics.median(self.values(measure))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runner:
-    """A contestant before one kind of question: knows what it imports, and what that takes."""
+    """Runs a contestant on one kind of question, with its imports and their memory known."""
 
     contestant: str
     modules: Path
@@ -88,12 +88,12 @@ class Runner:
         )
 
     def audit(self, question: Question) -> None:
-        """Let every file of the answer be checked; no time counts."""
+        """Check every file of the answer, without measuring the time."""
         _spawn(AUDIT, self.contestant, self.modules, question)
 
 
 def rehearse(contestant: str, question: Question, *, folder: Path) -> Runner:
-    """Let a contestant answer once, to see which modules it needs and whether it is right."""
+    """Let a contestant answer once, to find the modules it needs and check its answer."""
     if question.ask is Ask.BATCHES:
         _spawn(AUDIT, contestant, None, question)
     said, _ = _spawn(MEASURE, contestant, None, question)

@@ -1,4 +1,4 @@
-"""What a synthetic lake is made from: two equal `Parameters` make the same bytes of log."""
+"""The parameters of a synthetic lake: equal `Parameters` produce the same bytes of log."""
 
 import hashlib
 import json
@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 
 GENERATION = 1
-"""Raised when the generator makes another log from the same parameters, so none is re-used."""
+"""Incremented when the generator's output changes, so that old lakes are not reused."""
 
 
 class Layout(StrEnum):
@@ -18,21 +18,21 @@ class Layout(StrEnum):
 
 
 class Order(StrEnum):
-    """How the adds of the checkpoint are ordered: as they came, day by day, or spread."""
+    """The order of the checkpoint's adds: as they arrived, day by day, or scattered."""
 
     DATE = "date"
     HASH = "hash"
 
 
 class Values(StrEnum):
-    """What the checkpoint has of partition values and statistics, besides their texts."""
+    """How the checkpoint stores partition values and statistics: as text only, or also parsed."""
 
     TEXT = "text"
     PARSED = "parsed"
 
 
 class Checksum(StrEnum):
-    """Whether there is a `.crc` file beside the newest commit."""
+    """Whether the newest commit has a `.crc` file."""
 
     ABSENT = "absent"
     NEWEST = "newest"
@@ -40,10 +40,10 @@ class Checksum(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parameters:
-    """A checkpoint of so many files, and so many commits after it.
+    """A checkpoint of `files` files, followed by `commits` commits.
 
-    Each commit adds `adds` files, removes `removes` and adds `readds` again, half of them files
-    that are live and half of them files that an earlier commit removed.
+    Each commit adds `adds` files, removes `removes` and adds `readds` again; half of the latter are
+    live, and half were removed by an earlier commit.
     """
 
     files: int
@@ -61,7 +61,7 @@ class Parameters:
     seed: int = 1
 
     def __post_init__(self) -> None:
-        """Refuse what no history can be made of."""
+        """Refuse parameters that no history can satisfy."""
         if self.commits < 1 or self.adds < self.removes:
             msg = "there must be a commit, and none may remove more than one adds"
             raise ValueError(msg)
@@ -71,12 +71,12 @@ class Parameters:
 
     @property
     def tombstones(self) -> int:
-        """How many removes the checkpoint holds."""
+        """The number of removes in the checkpoint."""
         return self.files // 100
 
     @property
     def name(self) -> str:
-        """The name of the lake's folder: readable, and its own for each set of parameters."""
+        """The name of the lake's folder: readable, and unique for each set of parameters."""
         text = json.dumps({"generation": GENERATION} | asdict(self), sort_keys=True)
         digest = hashlib.sha256(text.encode()).hexdigest()[:8]
         checksum = "" if self.checksum is Checksum.ABSENT else "-crc"

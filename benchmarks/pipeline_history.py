@@ -1,10 +1,10 @@
-"""What a run costs in a project that has been run many times, against one that has not.
+"""The cost of a run in a project with many previous runs, compared with a new project.
 
     python -m benchmarks.pipeline_history --runs 10 10000
 
-Each project is run once for real; further runs that skip everything are recorded through the
-artifact store as a run records them, ten minutes apart by its clock, with upkeep after each. Then
-a run that skips everything is made in a fresh process, the projects taking turns: wall time, CPU
+Each project is really run once. Further runs that skip everything are recorded through the artifact
+store as a run records them, ten minutes apart by its clock, with upkeep after each. Then a run that
+skips everything is started in a fresh process, alternating between the projects. Its wall time, CPU
 time and peak memory must be at most 1.2 times those of the project with the shortest history. The
 state folder of the longest history must hold no more files than a few hours of runs leave.
 """
@@ -42,7 +42,7 @@ Project.load(sys.argv[1]).run(engine="datafusion")
 status = open("/proc/self/status").read().splitlines()
 print(next(line.split()[1] for line in status if line.startswith("VmHWM:")))
 """
-"""Prints its own peak: what the system counts for a child begins with the memory of its parent."""
+"""Prints its own peak: what the system counts for a child starts with its parent's memory."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +59,7 @@ class Size:
 
 
 def write_project(root: Path) -> Path:
-    """A project of a few views over one small table."""
+    """Write a project of a few views over one small table."""
     (root / "views").mkdir(parents=True)
     (root / "headrace.toml").write_text(MANIFEST)
     for number in range(VIEWS):
@@ -101,20 +101,20 @@ def record_runs(root: Path, count: int) -> None:
 
 @contextmanager
 def no_flushing() -> Iterator[None]:
-    """Leave out the flushes to disk, which only make the preparation slow."""
+    """Disable flushes to disk, which only slow down the preparation."""
     with patch.object(os, "fsync", lambda _: None):
         yield
 
 
 @contextmanager
 def clock_at(now_ms: int) -> Iterator[None]:
-    """Let files seem to be replaced at a time."""
+    """Make files seem to be replaced at the given time."""
     with patch.object(history_table, "_now_ms", lambda: now_ms):
         yield
 
 
 def run_once(root: Path) -> Cost:
-    """Run the project in a process of its own."""
+    """Run the project in a separate process."""
     started = time.perf_counter()
     process = subprocess.Popen([sys.executable, "-c", RUN, str(root)], stdout=subprocess.PIPE)
     assert process.stdout is not None
@@ -128,7 +128,7 @@ def run_once(root: Path) -> Cost:
 
 
 def measure(roots: Sequence[Path], repeats: int) -> list[list[Cost]]:
-    """What a run costs in each project, the projects taking turns."""
+    """Measure the cost of a run in each project, alternating between them."""
     for root in roots:
         run_once(root)
     costs: list[list[Cost]] = [[] for _ in roots]
@@ -143,7 +143,7 @@ def median(costs: Sequence[Cost], name: str) -> float:
 
 
 def size_of(root: Path) -> Size:
-    """How much there is in the state folder."""
+    """Return the size of the state folder."""
     files = [file for file in (root / ".headrace").rglob("*") if file.is_file()]
     return Size(files=len(files), size_bytes=sum(file.stat().st_size for file in files))
 

@@ -1,9 +1,9 @@
-"""What a pinned run costs over PySpark written by hand: the 22 queries of TPC-H, on the same files.
+"""The cost of a pinned run over hand-written PySpark: the 22 TPC-H queries, on the same files.
 
-Both sides read the same files in the same session, run the same text and write their results.
+Both sides read the same files in the same session, run the same SQL and write their results.
 Headrace also plans, pins and prunes, digests the rows it wrote, commits them to Delta tables and
-records the run. The sides take turns, and the ratio of each pair is what counts; the answers of
-the last pair are compared row by row.
+records the run. The sides alternate, and the ratio of each pair counts; the answers of the last
+pair are compared row by row.
 """
 
 import argparse
@@ -40,7 +40,7 @@ class Cost:
 
 
 def prepare(scale: float) -> Path:
-    """The project with its lake, made once for each scale."""
+    """Return the project with its lake, which is created once for each scale."""
     root = bench_folder() / f"tpch-{scale:g}"
     if not (root / "lake").exists():
         shutil.rmtree(root, ignore_errors=True)
@@ -53,7 +53,7 @@ def prepare(scale: float) -> Path:
 
 
 def by_hand(spark: SparkSession, project: Project, bundle: Bundle, out: Path) -> None:
-    """What one would write without Headrace, given the names of the files."""
+    """Run the views as one would write them without Headrace, given the file names."""
     session = spark.newSession()
     for setting, value in project.profile("bench").spark_settings().items():
         if session.conf.isModifiable(setting):
@@ -68,12 +68,12 @@ def by_hand(spark: SparkSession, project: Project, bundle: Bundle, out: Path) ->
 
 
 def by_headrace(spark: SparkSession, project: Project) -> None:
-    """The same views, pinned, checked, committed and recorded."""
+    """Run the same views, pinned, checked, committed and recorded."""
     project.run(session=spark, profile="bench", full_refresh=True)
 
 
 class Clock:
-    """Wall time, and the CPU time of this process and of Spark's, which says more on a busy one."""
+    """Measures wall time and the CPU time of this process and Spark; the latter is less noisy."""
 
     def __init__(self, spark: SparkSession) -> None:
         jvm = spark.sparkContext._jvm  # noqa: SLF001
@@ -91,7 +91,7 @@ class Clock:
 
 
 def run_pairs(spark: SparkSession, root: Path, pairs: int) -> list[tuple[Cost, Cost]]:
-    """What it costs by hand and by Headrace, pair by pair; who begins alternates."""
+    """Measure the cost by hand and with Headrace, in pairs; the starting side alternates."""
     project = Project.load(root)
     bundle = project.plan()
     out = root / "by_hand"
@@ -100,7 +100,7 @@ def run_pairs(spark: SparkSession, root: Path, pairs: int) -> list[tuple[Cost, C
         "headrace": lambda: by_headrace(spark, project),
     }
     clock = Clock(spark)
-    for side in sides.values():  # what is compiled once is not counted
+    for side in sides.values():  # one-time compilation is not counted
         side()
     found = []
     for number in range(pairs):
@@ -117,10 +117,10 @@ def run_pairs(spark: SparkSession, root: Path, pairs: int) -> list[tuple[Cost, C
 
 
 def compare(project: Project, bundle: Bundle, out: Path) -> None:
-    """Both sides must have written the same rows.
+    """Check that both sides have written the same rows.
 
     Raises:
-        AssertionError: they have not.
+        AssertionError: They have not.
     """
     outputs = project.root / project.manifest.project.outputs
     for name in bundle.order:
@@ -133,14 +133,14 @@ def compare(project: Project, bundle: Bundle, out: Path) -> None:
 
 
 def rows_of(table: pa.Table) -> list[tuple[Any, ...]]:
-    """The rows in an order of their own; floats come last, as they may differ in the last digit."""
+    """Return the rows sorted, with floats last, as they may differ in the last digit."""
     names = sorted(table.schema.names, key=lambda n: (pa.types.is_floating(table[n].type), n))
     rows = zip(*(table[name].to_pylist() for name in names), strict=True)
     return sorted(rows, key=lambda row: tuple((value is None, str(value)) for value in row))
 
 
 def is_same(mine: Any, other: Any) -> bool:
-    """Whether two values are the same; floats, but for the order in which they were added."""
+    """Whether two values are equal; floats may differ by the order of addition."""
     if isinstance(mine, float) and isinstance(other, float):
         return math.isclose(mine, other, rel_tol=1e-9)
     return bool(mine == other)

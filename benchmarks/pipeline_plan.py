@@ -2,10 +2,10 @@
 
     python -m benchmarks.pipeline_plan --views 250 500 1000
 
-Every project has a hundred functions and an expression fifty levels deep. The shapes are those
-that could make a planner slow: a long chain of views that are computed in place, each view
-joined with itself, a web of views of which some are materialised, and views side by side. First
-the 22 queries of TPC-H are planned, by the clock: they must take less than a second.
+Every project has a hundred functions and an expression fifty levels deep. The shapes are those that
+could slow down a planner: a long chain of inlined views, each view joined with itself, a web of
+views of which some are materialised, and independent views. First, the 22 TPC-H queries are
+planned: they must take less than a second of wall time.
 """
 
 import argparse
@@ -32,12 +32,12 @@ Shape = Callable[[int], str]
 
 
 def chain(number: int) -> str:
-    """Each view reads the one before it."""
+    """Each view reads the previous one."""
     return f"SELECT id, v + 1 AS v, s FROM {view(number - 1)} WHERE id > 2"
 
 
 def doubled(number: int) -> str:
-    """Each view joins the one before it with itself."""
+    """Each view joins the previous one with itself."""
     before = view(number - 1)
     return f"SELECT a.id, a.v + b.v AS v, a.s FROM {before} a JOIN {before} b ON a.id = b.id"
 
@@ -53,7 +53,7 @@ def web(number: int) -> str:
 
 
 def beside(number: int) -> str:
-    """Each view reads the source, and calls a function."""
+    """Each view reads the source and calls a function."""
     called = number % FUNCTIONS
     return f"SELECT id, f{called:03}(v) AS v, s FROM t WHERE id > {number}"
 
@@ -86,7 +86,7 @@ def write_project(root: Path, shape: Shape, views: int) -> Path:
 
 
 def plan_seconds(root: Path) -> float:
-    """The work of loading and planning a project, in seconds of one core."""
+    """Return the CPU seconds of loading and planning a project."""
     start = time.process_time()
     bundle = Project.load(root).plan()
     unplanned = [v.unplanned for v in bundle.views.values() if v.unplanned]
@@ -95,7 +95,7 @@ def plan_seconds(root: Path) -> float:
 
 
 def plan_tpch() -> bool:
-    """Plan the queries of TPC-H some times, and say whether the quickest was quick enough."""
+    """Plan the TPC-H queries several times; return whether the fastest was fast enough."""
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "tpch"
         shutil.copytree(TPCH, root, ignore=shutil.ignore_patterns("lake", "__pycache__"))

@@ -1,6 +1,7 @@
-"""Draws the results: one SVG, and the table in README.md, both from the JSON of `run`.
+"""Draw the results: one SVG, and the table in README.md, both from the JSON of `run`.
 
-The SVG is plain text, made by hand: bars on a logarithmic scale, readable on light and dark.
+The SVG is generated as plain text: bars on a logarithmic scale, readable on light and dark
+backgrounds.
 """
 
 import argparse
@@ -24,7 +25,7 @@ README = ROOT / "README.md"
 SVG_NAME = "benchmark.svg"
 START, END = "<!-- benchmark:start -->", "<!-- benchmark:end -->"
 SHOWN = ("first", "limit", "partition", "partition-hashed", "count", "arrow", "predicate")
-"""The cases that are drawn, and their order."""
+"""The cases to draw, in order."""
 
 _LEFT, _WIDTH, _RIGHT, _TOP, _BAR, _GAP = 250, 480, 90, 64, 14, 16
 _ENDED = 'text-anchor="end"'
@@ -43,7 +44,7 @@ _STYLE = """
 
 
 def newest_results(folder: Path) -> list[Result]:
-    """The newest result of each size, the largest first."""
+    """Return the newest result of each size, the largest first."""
     by_size: dict[int, Result] = {}
     for path in sorted(folder.glob("*.json")):
         result: Result = json.loads(path.read_text(encoding="utf-8"))
@@ -52,7 +53,7 @@ def newest_results(folder: Path) -> list[Result]:
 
 
 def draw_svg(result: Result) -> str:
-    """Bars of the warm times of one run."""
+    """Draw the warm times of one run as bars."""
     times = warm_times(result)
     longest = max(time for bars in times.values() for time in bars.values())
     decades = max(1, math.ceil(math.log10(max(longest, 1))))
@@ -107,7 +108,7 @@ def _axis(decades: int, bottom: float) -> Iterator[str]:
 
 
 def warm_times(result: Result) -> dict[str, dict[str, float]]:
-    """The least warm time of each case that is shown, by contestant."""
+    """Return the minimum warm time of each drawn case, by contestant."""
     times: dict[str, dict[str, float]] = {case: {} for case in SHOWN}
     for measured in result["measurements"]:
         if measured["case"] in times and measured["contestant"] in ANSWERING:
@@ -117,7 +118,7 @@ def warm_times(result: Result) -> dict[str, dict[str, float]]:
 
 
 def write_tables(results: list[Result]) -> str:
-    """What stands between the markers of README.md."""
+    """Return the text between the markers in README.md."""
     parts = [f"![Time to the answer](benchmarks/results/{SVG_NAME})"]
     for result in results:
         machine, versions = result["machine"], result["versions"]
@@ -156,7 +157,7 @@ def _table(result: Result) -> Iterator[str]:
 
 
 def _best(result: Result) -> Best:
-    """The least of each measure, as `Report.best` has it."""
+    """Return the minimum of each measure, as `Report.best` does."""
     return {
         (measured["case"], measured["contestant"], measure): min(values)
         for measured in result["measurements"]
@@ -166,21 +167,21 @@ def _best(result: Result) -> Best:
 
 
 def duration(time_ms: float) -> str:
-    """A time in the unit that suits it, with two digits that count, at least."""
+    """Format a time in a suitable unit, with at least two significant digits."""
     value, unit = (time_ms / 1000, "s") if time_ms >= 1000 else (time_ms, "ms")
     return f"{value:,.0f} {unit}" if value >= 10 or value == 1 else f"{value:.1f} {unit}"
 
 
 def times_text(ratio: float) -> str:
-    """A ratio with two digits that count, at least."""
+    """Format a ratio with at least two significant digits."""
     return f"{ratio:,.0f}" if ratio >= 10 else f"{ratio:.1f}"
 
 
 def insert(text: str, block: str) -> str:
-    """The text with the block between its markers.
+    """Return the text with the block inserted between its markers.
 
     Raises:
-        ValueError: a marker is missing.
+        ValueError: A marker is missing.
     """
     before, start, rest = text.partition(START)
     _, end, after = rest.partition(END)

@@ -1,4 +1,4 @@
-"""What a process and all that it has started have taken, by the system's own account."""
+"""The CPU time and memory of a process and its descendants, as the system reports them."""
 
 import os
 import time
@@ -6,15 +6,15 @@ from pathlib import Path
 
 
 def cpu_s() -> float:
-    """The CPU time of this process and of its descendants, those that have ended included."""
+    """Return the CPU time of this process and its descendants, including ended ones."""
     own, *others = descendants(os.getpid())
     ticks = sum(_ticks(own)[2:]) + sum(sum(_ticks(pid)) for pid in others)
-    # What the system counts in ticks would be too coarse for this process itself.
+    # The system's ticks would be too coarse for this process itself.
     return time.process_time() + ticks / os.sysconf("SC_CLK_TCK")
 
 
 def peak_bytes(pid: int) -> int:
-    """The most memory that a process ever had; nothing, if it is gone."""
+    """Return the peak memory of a process, or 0 if it has ended."""
     try:
         lines = Path(f"/proc/{pid}/status").read_text(encoding="utf-8").splitlines()
     except (FileNotFoundError, ProcessLookupError):
@@ -23,12 +23,12 @@ def peak_bytes(pid: int) -> int:
 
 
 def tree_peak_bytes() -> int:
-    """The sum of the peaks of this process and of its descendants."""
+    """Return the sum of the peaks of this process and its descendants."""
     return sum(map(peak_bytes, descendants(os.getpid())))
 
 
 def descendants(root: int) -> list[int]:
-    """A process and those that run below it."""
+    """Return a process and its running descendants."""
     parents = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdecimal():
@@ -43,12 +43,12 @@ def descendants(root: int) -> list[int]:
 
 
 def _ticks(pid: int) -> list[int]:
-    """What it has taken as a user and within the system; the same of its children that ended."""
+    """Return a process's user and system ticks, and those of its ended children."""
     return [int(field) for field in _stat(pid)[11:15]]
 
 
 def _stat(pid: int) -> list[str]:
-    """The fields of a process from its state on; the name before it may hold anything."""
+    """Return the fields of a process after its name, which may contain anything."""
     try:
         return Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):

@@ -1,6 +1,6 @@
-"""What a contestant is asked, in a form that a command line can carry.
+"""The questions to contestants, in a form that fits on a command line.
 
-Workers import this before their clock of a cold start has stopped: it stays light.
+Workers import this module while the cold-start clock runs, so it must stay light.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ RecordBatch: TypeAlias = Any
 
 
 class Ask(StrEnum):
-    """What is asked; also the name of the contestant's method that answers it."""
+    """The kind of question; also the name of the contestant's method that answers it."""
 
     LIMIT = "limit"
     PARTITION = "partition"
@@ -30,23 +30,23 @@ class Question:
     ask: Ask
     table: str
     limit: int
-    """For `LIMIT`: so many live files, whichever."""
+    """For `LIMIT`: any `limit` live files."""
     date: str
     region: str
-    """For `PARTITION`: all live files of this one."""
+    """For `PARTITION`: all live files of this region."""
     below: int
     """For `PREDICATE`: how many live files may hold an `id` below this."""
     threads: int
-    """At most so many threads; 0: as many as the contestant likes."""
+    """The maximum number of threads; 0 lets the contestant decide."""
 
     def to_words(self) -> list[str]:
-        """The question as words of a command line."""
+        """Return the question as command line arguments."""
         partition = (self.date, self.region)
         return [*map(str, (self.ask, self.table, self.limit, *partition, self.below, self.threads))]
 
     @classmethod
     def of_words(cls, words: list[str]) -> Self:
-        """The question again."""
+        """Parse the question from command line arguments."""
         ask, table, limit, date, region, below, threads = words
         return cls(
             ask=Ask(ask),
@@ -60,35 +60,35 @@ class Question:
 
 
 class Contestant(Protocol):
-    """Who answers. Nobody answers everything; a path may be relative or below the table."""
+    """Answers questions, but not all. Paths are relative to the table, or absolute below it."""
 
     def __init__(self, question: Question) -> None:
-        """Take the question; nothing is read yet."""
+        """Take the question, without reading anything."""
 
     def limit(self) -> list[str]:
-        """So many paths of live files."""
+        """Return the paths of `limit` live files."""
 
     def partition(self) -> list[str]:
-        """The paths of the live files of a partition."""
+        """Return the paths of a partition's live files."""
 
     def count(self) -> int:
-        """How many live files there are."""
+        """Return the number of live files."""
 
     def paths(self) -> Iterator[str]:
-        """The path of each live file."""
+        """Yield the path of each live file."""
 
     def batches(self) -> Iterator[RecordBatch]:
-        """Each live file, with `path`, `size_bytes`, and `stats` or `num_records`, at least."""
+        """Yield each live file with at least `path`, `size_bytes`, and `stats` or `num_records`."""
 
     def predicate(self) -> int:
-        """How many live files may match the predicate."""
+        """Return the number of live files that may match the predicate."""
 
     def bytes_read(self) -> int | None:
-        """How much it says that it has read; None: it does not say."""
+        """Return the bytes that it reports to have read, or None if it does not report them."""
 
 
 class Floor(Protocol):
-    """Who does only what nobody who answers can do without."""
+    """Does only the work that every contestant has to do."""
 
     def floor(self) -> int:
-        """How many rows of the checkpoint have passed by."""
+        """Return the number of checkpoint rows that were read."""

@@ -1,11 +1,11 @@
 """Headrace and deltalake on a slow object store, in one run.
 
-A look-alike of S3 on this machine adds a delay to each request and limits the bandwidth of each
-connection (`slow_store`). Each answer comes from a process of its own, is checked before its time
-counts, and is asked for after the imports. The store's own log tells requests and bytes. The round
-trips of Headrace are counted on another store that has no clock (`round_trip`).
+A local server that imitates S3 adds a delay to each request and limits the bandwidth of each
+connection (`slow_store`). Each answer comes from a separate process, is checked before its time
+counts, and is requested after the imports. Requests and bytes are taken from the store's own log.
+Headrace's round trips are counted on another store that has no clock (`round_trip`).
 
-The floor is a plain download: the requests that Headrace sent for all files, again and all at once,
+The floor is a plain download: the requests that Headrace sent for all files, repeated all at once,
 with nothing decoded.
 """
 
@@ -44,17 +44,17 @@ _LATE = ("engines.arrow.columnar", "expr.bind", "expr.parse", "scan.arrow_files"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One question, and what Headrace may take for it."""
+    """One question, and the limits for Headrace."""
 
     name: str
     title: str
     most_rounds: int | None
-    """Round trips; None: it is measured by its time."""
+    """The maximum number of round trips; None if the case is measured by its time."""
     least_ratio: float | None = None
     """How many times faster than deltalake it must be."""
     checksum: Checksum = Checksum.ABSENT
     most_files: int | None = None
-    """Left out of larger runs."""
+    """Skipped in larger runs."""
 
 
 CASES = (
@@ -82,7 +82,7 @@ CASES = (
 
 @dataclass(slots=True, kw_only=True)
 class Sample:
-    """What one answer took."""
+    """The cost of one answer."""
 
     seconds: float
     cpu_s: float
@@ -94,7 +94,7 @@ class Sample:
 def headrace_asks(
     case: str, uri: str, question: Question, *, store: Any = None
 ) -> Callable[[], Any]:
-    """The public interface, as a user would write it."""
+    """Ask through the public interface, as a user would."""
     import importlib  # noqa: PLC0415
 
     import headrace  # noqa: PLC0415
@@ -129,7 +129,7 @@ def headrace_asks(
 
 
 def deltalake_asks(case: str, uri: str, question: Question) -> Callable[[], Any]:
-    """delta-rs: the quickest way that its interface has to each answer."""
+    """Ask delta-rs, with the fastest of its interfaces for each answer."""
     import pyarrow as pa  # noqa: PLC0415
     from deltalake import DeltaTable  # noqa: PLC0415
 
@@ -154,7 +154,7 @@ def deltalake_asks(case: str, uri: str, question: Question) -> Callable[[], Any]
 
 
 def plain_download(requests: list[Request], port: int) -> Callable[[], int]:
-    """Send requests again, many at once, and let go of what comes."""
+    """Repeat requests, many at once, and discard the responses."""
     import obstore  # noqa: PLC0415
     from obstore.store import S3Store  # noqa: PLC0415
 
@@ -181,7 +181,7 @@ def plain_download(requests: list[Request], port: int) -> Callable[[], int]:
 
 
 def count_rounds(case: str, folder: Path) -> int:
-    """How many round trips Headrace takes, counted without a clock."""
+    """Count Headrace's round trips, without a clock."""
     question = _question(case, str(folder), Truth.read(folder))
     with RoundTripStore(folder / "table") as store:
         headrace_asks(case, store.root, question, store=store)()
@@ -192,7 +192,7 @@ CONTESTANTS = {HEADRACE: headrace_asks, DELTALAKE: deltalake_asks}
 
 
 def answer() -> None:
-    """In a process of its own: ask once, check, and say what it took."""
+    """In a separate process: ask once, check, and report the cost."""
     contestant, case, folder, port = sys.argv[1:]
     if contestant == FLOOR:
         requests = [Request(**fields) for fields in json.load(sys.stdin)]
@@ -214,7 +214,7 @@ def answer() -> None:
     else:
         check_answer(answered, question, truth)
     print(json.dumps(took), flush=True)
-    os._exit(0)  # a table of millions of files takes long to take apart
+    os._exit(0)  # freeing a table of millions of files takes long
 
 
 def _question(case: str, folder: str, truth: Truth) -> Question:
@@ -232,14 +232,14 @@ def _question(case: str, folder: str, truth: Truth) -> Question:
 
 
 class Server:
-    """The slow store, as the one who measures sees it."""
+    """A handle on the slow store."""
 
     def __init__(self, port: int) -> None:
         self.port = port
 
     @property
     def environment(self) -> dict[str, str]:
-        """What tells clients of S3 where it is."""
+        """Return the environment that directs S3 clients to the store."""
         return {
             "AWS_ENDPOINT_URL": f"http://127.0.0.1:{self.port}",
             "AWS_ACCESS_KEY_ID": "bench",
@@ -250,14 +250,14 @@ class Server:
         }
 
     def log(self) -> list[Request]:
-        """What was asked since the last time."""
+        """Return the requests since the last call."""
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{LOG}") as response:
             return [Request(**fields) for fields in json.load(response)]
 
 
 @contextmanager
 def slow_store(folder: Path, *, delay_ms: float, megabytes_per_second: float) -> Iterator[Server]:
-    """Serve a folder while this is open."""
+    """Serve a folder until the end of the block."""
     command = [sys.executable, "-m", "benchmarks.slow_store", str(folder)]
     command += ["--delay-ms", str(delay_ms), "--megabytes-per-second", str(megabytes_per_second)]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as server:
@@ -271,7 +271,7 @@ def slow_store(folder: Path, *, delay_ms: float, megabytes_per_second: float) ->
 def measure(
     contestant: str, case: str, folder: Path, server: Server, *, requests: list[Request]
 ) -> tuple[Sample, list[Request]]:
-    """Measure once, in a process of its own; also return what it asked of the store."""
+    """Measure once, in a separate process; also return its requests to the store."""
     server.log()
     done = subprocess.run(
         [sys.executable, "-c", _WORKER, contestant, case, str(folder), str(server.port)],
@@ -298,7 +298,7 @@ def measure(
 def measure_cases(
     files: int, server: Server, below: Path, *, repeats: int, only: list[str]
 ) -> dict[str, dict[str, Sample]]:
-    """The best sample of each contestant, by case."""
+    """Return the best sample of each contestant, by case."""
     best: dict[str, dict[str, Sample]] = {}
     for case in CASES:
         left_out = case.most_files is not None and files > case.most_files
@@ -337,7 +337,7 @@ def _row(case: Case, best: dict[str, Sample]) -> str:
 
 
 def missed(best: dict[str, dict[str, Sample]]) -> list[str]:
-    """The targets that were not met."""
+    """Return the targets that were missed."""
     found = []
     for case in CASES:
         if case.name not in best:

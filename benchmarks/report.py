@@ -1,4 +1,4 @@
-"""What a run found, as JSON for later and as Markdown for now."""
+"""The results of a run, as JSON to keep and as Markdown to print."""
 
 import os
 import platform
@@ -29,16 +29,16 @@ class Report:
 
     @property
     def best(self) -> Best:
-        """The least value of each measure."""
+        """Return the minimum of each measure."""
         return dict(pair for measurement in self.measurements for pair in measurement.best())
 
     def verdicts(self) -> list[Verdict]:
-        """How each target for this size went."""
+        """Return the verdict on each target for this size."""
         ours = [t for t in TARGETS if t.files in {None, self.files}]
         return [verdict for target in ours if (verdict := target.judge(self.best))]
 
     def to_json(self) -> dict[str, Any]:
-        """All numbers, and what they were measured on."""
+        """Return all numbers, and the machine they were measured on."""
         return {
             "date": datetime.now(UTC).date().isoformat(),
             "files": self.files,
@@ -51,7 +51,7 @@ class Report:
         }
 
     def to_markdown(self) -> str:
-        """The tables that a run prints."""
+        """Return the tables that a run prints."""
         return "\n".join([*self._numbers(), "", *self._floors(), "", *self._targets()])
 
     def _numbers(self) -> Iterator[str]:
@@ -85,7 +85,7 @@ class Report:
 
 
 def floor_table(best: Best) -> Iterator[str]:
-    """The CPU time of each case that has a floor, and how far it is from each floor."""
+    """Compare the CPU time of each case with its floors."""
     heads = " | ".join(f"{TITLES[floor]} ms | x" for floor in FLOORS)
     yield f"| case | {TITLES[HEADRACE]} ms | {heads} |"
     yield "|---|--:|--:|--:|--:|--:|"
@@ -126,7 +126,7 @@ def _row(measured: Measurement, ours: Measurement | None) -> str:
 
 
 def number(value: float) -> str:
-    """A number with three digits that count, at least."""
+    """Format a number with at least three significant digits."""
     if abs(value) >= 100:
         return f"{value:,.0f}"
     return f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"

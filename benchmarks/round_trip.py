@@ -1,6 +1,6 @@
 """A store that counts round trips, without a clock.
 
-It holds back every request until no thread of the process can go on without an answer, and then
+It holds every request back until no thread of the process can continue without a response, and then
 answers all of them at once: that is one round trip. So the number of rounds is the depth of the
 critical path on a store whose requests all take equally long, however busy the machine is.
 """
@@ -25,7 +25,7 @@ _LOOKS = 3
 
 
 class RoundTripStore(Store):
-    """A folder, seen as a remote store would be. Use it in a `with` block."""
+    """A folder that behaves like a remote store. Use it in a `with` block."""
 
     def __init__(self, root: Path) -> None:
         self._inner = LocalStore(str(root))
@@ -35,7 +35,7 @@ class RoundTripStore(Store):
         self._is_over = False
         self._watch = threading.Thread(target=self._release_rounds, daemon=True)
         self.requests: list[str] = []
-        """The path of each request, or the directory that was listed."""
+        """The path of each request, or the listed directory."""
         self.bytes_read = 0
 
     @property
@@ -48,11 +48,11 @@ class RoundTripStore(Store):
 
     @property
     def rounds(self) -> int:
-        """The round trips until now."""
+        """The number of round trips so far."""
         return self._round
 
     def reset(self) -> None:
-        """Count from zero."""
+        """Reset the counts."""
         self._round, self.bytes_read = 0, 0
         self.requests.clear()
 
@@ -127,7 +127,7 @@ class RoundTripStore(Store):
 
 
 class _HeldFile(RangedFile):
-    """An open file of which every range is a request."""
+    """An open file for which reading a range is a request."""
 
     def __init__(self, store: RoundTripStore, path: str, file: BinaryIO) -> None:
         super().__init__()
@@ -150,10 +150,10 @@ class _HeldFile(RangedFile):
 
 
 def _is_quiet() -> bool:
-    """Whether no other thread of this process runs or could run.
+    """Whether no other thread of this process is running or runnable.
 
     A thread that waits for a processor is runnable, so a busy machine does not look quiet. Reading
-    a file lets another thread have the interpreter, and so none is left waiting for that either.
+    a file releases the interpreter, so no thread is left waiting for that either.
     """
     before = _threads()
     for _ in range(_LOOKS):
@@ -165,7 +165,7 @@ def _is_quiet() -> bool:
 
 
 def _threads() -> list[tuple[str, str, str]]:
-    """Each other thread: its id, its state, and how often it has given up its processor."""
+    """Return each other thread's id, its state, and how often it has yielded its processor."""
     own = str(threading.get_native_id())
     found = []
     for task in sorted(os.listdir(_TASKS)):  # noqa: PTH208

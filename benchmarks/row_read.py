@@ -1,14 +1,13 @@
-"""Whole and filtered reads of rows beside pyarrow.dataset and polars, in one run.
+"""Whole and filtered reads of rows, compared with pyarrow.dataset and polars in one run.
 
-Three tables: few large files, many small ones, and the large ones with a tenth of their rows
-deleted by vectors. Each contestant answers in a process of its own, several times, and they take
-turns for some rounds; the least counts. Files are in the page cache, and everybody may use all
-cores. Besides the time on the clock there is the time that all cores spent, which says more on a
-machine that others use too. Every answer is reduced to a few numbers, which must be the same for
-all.
+There are three tables: few large files, many small ones, and the large ones with a tenth of their
+rows deleted by vectors. Each contestant answers several times in a separate process, and they
+alternate for some rounds; the minimum counts. Files are in the page cache, and every contestant may
+use all cores. CPU time is reported besides wall time, because it is more reliable on a shared
+machine. Every answer is reduced to a few numbers, which must be the same for all.
 
-polars keeps texts as views into the pages; "polars (table), texts" hands over what Arrow's strings
-and ours are, one text after the other.
+polars keeps strings as views into the pages; "polars (table), texts" returns contiguous strings, as
+Arrow and Headrace do.
 """
 
 import argparse
@@ -33,7 +32,7 @@ from benchmarks.lake import ROOT, bench_folder
 from benchmarks.process import tree_peak_bytes
 
 Ask: TypeAlias = Callable[[], Any]
-"""Asks a question; the answer is an Arrow table, or becomes one when the clock has stopped."""
+"""Runs a query; the answer is an Arrow table, or is converted to one after the clock stops."""
 
 LARGE_FILES, LARGE_ROWS = 8, 500_000
 SMALL_FILES, SMALL_ROWS = 1192, 200
@@ -53,7 +52,7 @@ _WORKER = "from benchmarks.row_read import answer; answer()"
 
 
 def open_tables(folder: Path) -> Path:
-    """The tables; they are made if they are not there."""
+    """Return the tables, creating them if needed."""
     made = folder / f"row-read-{LARGE_FILES}x{LARGE_ROWS}-{SMALL_FILES}x{SMALL_ROWS}"
     if made.exists():
         return made
@@ -137,7 +136,7 @@ def _vector(draw: np.random.Generator, rows: int, path: Path) -> dict[str, Any]:
 
 
 def headrace_rows(table: str, where: str | None) -> Ask:
-    """The reader of this project."""
+    """Headrace's reader."""
     import headrace  # noqa: PLC0415
 
     return lambda: headrace.Table(table).snapshot().rows(where=where).read_all()
@@ -153,7 +152,7 @@ def arrow_dataset(table: str, where: str | None) -> Ask:
 
 
 def polars_files(table: str, where: str | None) -> Ask:
-    """polars' scan of the same files, given as a list; its texts stay views."""
+    """polars' scan of the same files, given as a list; its strings stay views."""
     import polars as pl  # noqa: PLC0415
 
     files = sorted(map(str, Path(table).glob("*.parquet")))
@@ -167,7 +166,7 @@ def polars_files(table: str, where: str | None) -> Ask:
 
 
 def polars_delta(table: str, where: str | None) -> Ask:
-    """polars' scan of the table."""
+    """polars' scan of the Delta table."""
     import polars as pl  # noqa: PLC0415
 
     def ask() -> Any:
@@ -179,7 +178,7 @@ def polars_delta(table: str, where: str | None) -> Ask:
 
 
 def polars_texts(table: str, where: str | None) -> Ask:
-    """The same as an Arrow table of plain types, which is what this project gives."""
+    """The same as an Arrow table of plain types, which is what Headrace returns."""
     import polars as pl  # noqa: PLC0415
 
     ask = polars_delta(table, where)
@@ -197,7 +196,7 @@ KNOWS_NO_VECTORS = frozenset({"pyarrow.dataset", "polars (files)"})
 
 
 def summary(found: Any) -> list[Any]:
-    """A few numbers that two answers hardly share by chance."""
+    """Return a few numbers that two different answers are unlikely to share."""
     rows = found if isinstance(found, pa.Table) else found.to_arrow()
     lengths = pc.sum(pc.binary_length(rows["s"].cast(pa.large_string()))).as_py()
     letters = pc.value_counts(rows["g"].cast(pa.large_string())).to_pylist()
@@ -206,7 +205,7 @@ def summary(found: Any) -> list[Any]:
 
 
 def answer() -> None:
-    """In a process of its own: ask several times, and say the least that it took."""
+    """In a separate process: ask several times, and report the minimum cost."""
     contestant, question, folder, repeats = sys.argv[1:]
     name, where = QUESTIONS[question]
     ask = CONTESTANTS[contestant](f"{folder}/{name}", where)
@@ -214,7 +213,7 @@ def answer() -> None:
     clock_s, cores_s = float("inf"), float("inf")
     found = None
     for _ in range(int(repeats)):
-        found = None  # one answer at a time
+        found = None  # keep one answer at a time
         started, spent = time.perf_counter(), time.process_time()
         found = ask()
         clock_s = min(clock_s, time.perf_counter() - started)
@@ -225,7 +224,7 @@ def answer() -> None:
 
 
 def sample(contestant: str, question: str, folder: Path, repeats: int) -> dict[str, Any] | None:
-    """Measure once; None: the contestant refuses the table."""
+    """Measure once; return None if the contestant refuses the table."""
     done = subprocess.run(
         [sys.executable, "-c", _WORKER, contestant, question, str(folder), str(repeats)],
         cwd=ROOT,
@@ -242,7 +241,7 @@ def sample(contestant: str, question: str, folder: Path, repeats: int) -> dict[s
 
 
 def measure(question: str, folder: Path, *, rounds: int, repeats: int) -> dict[str, Any]:
-    """The least that each contestant took; None: it refuses the table."""
+    """Return the minimum cost of each contestant, or None if it refuses the table."""
     least: dict[str, Any] = {}
     for _ in range(rounds):
         for name in CONTESTANTS:

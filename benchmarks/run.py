@@ -1,8 +1,8 @@
-"""Runs the benchmark: every case, every contestant, in fresh processes, in turns.
+"""Run the benchmark: every case and contestant, in fresh processes, alternating.
 
-First each contestant answers on a small lake, where every answer is checked file by file and its
-imports are noted. Then they take turns, as often as asked; answers that stream are audited once
-on the large lake too. An answer that is wrong ends the run.
+First, each contestant answers on a small lake, where every answer is checked file by file and its
+imports are recorded. Then they alternate for the requested number of repeats. Streamed answers are
+also audited once on the large lake. A wrong answer ends the run.
 """
 
 import argparse
@@ -34,7 +34,7 @@ RESULTS = ROOT / "benchmarks" / "results"
 
 
 def run(cases: list[Case], *, files: int, repeats: int, patience_s: float) -> Report:
-    """Measure the cases on lakes of so many files."""
+    """Measure the cases on lakes of `files` files."""
     load = psutil.getloadavg()[0]
     measurements: list[Measurement] = []
     with tempfile.TemporaryDirectory() as folder:
@@ -85,7 +85,7 @@ def _say(text: str) -> None:
 
 
 def main() -> None:
-    """Measure Headrace beside its peers, and say which targets are met."""
+    """Measure Headrace against its peers, and report which targets are met."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.run", description=main.__doc__)
     names = [case.name for case in CASES]
     parser.add_argument(

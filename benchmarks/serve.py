@@ -1,9 +1,9 @@
-"""A server against what a user would have instead, in one run and on one table.
+"""Compare the server with its alternatives, in one run and on one table.
 
 The peers are a Flight server in a few lines over deltalake, which lists all files before it sends
-the first; a bare Flight server that sends the batches of a scan with nothing around them; and one
-that sends batches which it already has, the most that Flight carries. Each server is a process of
-its own. Answers are compared by their number.
+the first; a bare Flight server that only sends the batches of a scan; and one that sends batches
+from memory, the maximum that Flight can carry. Each server is a separate process. Answers are
+compared by their number of files.
 """
 
 import argparse
@@ -66,7 +66,7 @@ server.serve()
 
 @dataclass(frozen=True)
 class Server:
-    """A process that serves."""
+    """A server process."""
 
     process: psutil.Process
     port: int
@@ -86,7 +86,7 @@ class Server:
 
 @contextmanager
 def process_of(words: list[str]) -> Iterator["subprocess.Popen[str]"]:
-    """A server in a process of its own."""
+    """Run a server in a separate process."""
     process = subprocess.Popen(
         words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ
     )
@@ -117,7 +117,7 @@ def peer_server(kind: str, table: Path) -> Iterator[Server]:
 
 
 def ticket_of(client: flight.FlightClient, **asked: Any) -> flight.Ticket:
-    """The ticket of a request; a peer takes any."""
+    """Return the ticket of a request; a peer accepts any ticket."""
     command = json.dumps({"table": "t", "columns": COLUMNS} | asked)
     info = client.get_flight_info(flight.FlightDescriptor.for_command(command))
     return info.endpoints[0].ticket
@@ -126,7 +126,7 @@ def ticket_of(client: flight.FlightClient, **asked: Any) -> flight.Ticket:
 def read(
     port: int, ticket: Callable[[flight.FlightClient], flight.Ticket]
 ) -> tuple[float, float, int]:
-    """The time to the first file, the time to the last one, and how many there were."""
+    """Return the time to the first file, the time to the last, and the number of files."""
     client = flight.connect(f"grpc://127.0.0.1:{port}")
     start = time.perf_counter()
     reader = client.do_get(ticket(client))
@@ -152,7 +152,7 @@ Ticket = Callable[[flight.FlightClient], flight.Ticket]
 
 
 def measure_turns(times: int, servers: dict[str, tuple[Server, Ticket]]) -> dict[str, Any]:
-    """Ask several servers in turns; the best of each counts: other work only ever adds."""
+    """Query several servers alternately and keep the best of each: other work only adds time."""
     tries: dict[str, list[tuple[float, float, int, float, float]]] = {name: [] for name in servers}
     for _ in range(times):
         for name, (server, ticket) in servers.items():
@@ -174,7 +174,7 @@ def measure_turns(times: int, servers: dict[str, tuple[Server, Ticket]]) -> dict
 
 
 def measure_latency(table: Path, port: int) -> dict[str, float]:
-    """The first file from a server, beside that of the library in this process."""
+    """Compare the time to the first file with that of the library in this process."""
     import headrace  # noqa: PLC0415
 
     snapshot = headrace.Table(table).snapshot()
@@ -194,7 +194,7 @@ def measure_latency(table: Path, port: int) -> dict[str, float]:
 
 
 def measure_fairness(port: int) -> dict[str, float]:
-    """Several scans at once: none may starve."""
+    """Run several scans at once: none may starve."""
     taken: list[float] = []
 
     def one() -> None:
@@ -214,7 +214,7 @@ def measure_fairness(port: int) -> dict[str, float]:
 
 
 def measure_stalled(server: Server) -> dict[str, float]:
-    """Clients that take one message and no more: what they hold, and whether others are served."""
+    """Stall clients after one message; measure their memory, and whether others are served."""
     port, before = server.port, server.rss()
     client = flight.connect(f"grpc://127.0.0.1:{port}")
     readers = []
@@ -248,14 +248,14 @@ def measure_stalled(server: Server) -> dict[str, float]:
 
 
 def _streams(port: int) -> int:
-    """How many streams the server has; its HTTP half is asked."""
+    """Return the server's number of streams, from its HTTP endpoint."""
     with urlopen(f"http://127.0.0.1:{port}/readyz") as reply:
         found: int = json.load(reply)["streams"]
     return found
 
 
 def compare_speed(table: Path, repeats: int) -> dict[str, Any]:
-    """A server against the same scan, and against batches in memory, behind bare Flight."""
+    """Compare a server with bare Flight servers of the same scan and of batches in memory."""
     with (
         headrace_server(table) as server,
         peer_server("scan", table) as scan,
@@ -283,7 +283,7 @@ def compare_speed(table: Path, repeats: int) -> dict[str, Any]:
 
 
 def compare_first_requests(table: Path) -> dict[str, Any]:
-    """The first request of a process, here and over deltalake."""
+    """Compare the first request of a process with that over deltalake."""
     found: dict[str, Any] = {}
     with headrace_server(table) as server:
         found |= measure_turns(1, {"headrace_cold": (server, ticket_of)})

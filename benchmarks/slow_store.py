@@ -1,10 +1,10 @@
-"""A read-only S3 look-alike over a folder, with a delay for each request and a limited bandwidth.
+"""A read-only S3 imitation over a folder, with a delay per request and limited bandwidth.
 
     python -m benchmarks.slow_store FOLDER --delay-ms 50 --megabytes-per-second 100
 
-It prints its port. Every request waits for the delay, then its body leaves at the bandwidth of one
-connection; connections do not slow each other down. `/_log` returns what was asked since the last
-time, as JSON. Credentials are not checked.
+It prints its port. Every request waits for the delay, and then its body is sent at the bandwidth of
+one connection; connections do not slow each other down. `/_log` returns the requests since the last
+call, as JSON. Credentials are not checked.
 """
 
 import argparse
@@ -33,15 +33,15 @@ class Request:
     start: int
     """The offset of the first byte of the object that was sent."""
     size_bytes: int
-    """How much of the object was sent."""
+    """How many bytes of the object were sent."""
     started_s: float
     ended_s: float
 
 
 def depth(requests: list[Request]) -> int:
-    """How many of the requests, at most, followed each other: round trips on the critical path.
+    """Return the number of round trips on the critical path.
 
-    It is the largest number of requests of which no two were under way at the same time.
+    It is the size of the largest set of requests in which no two overlap in time.
     """
     rounds, free_at_s = 0, float("-inf")
     for request in sorted(requests, key=lambda request: request.ended_s):
@@ -65,7 +65,7 @@ class SlowStore:
             while head := await _read_head(reader):
                 await self._answer(*head, writer)
         except (asyncio.IncompleteReadError, ConnectionError):
-            pass  # the client has left
+            pass  # the client has disconnected
         finally:
             writer.close()
 
@@ -99,7 +99,7 @@ class SlowStore:
         )
 
     def _list(self, query: Mapping[str, list[str]]) -> bytes:
-        """One page of a listing. Only whole folders are listed: the prefix ends with a slash."""
+        """Return one page of a listing. Only folders are listed: the prefix ends in a slash."""
         prefix = query.get("prefix", [""])[0]
         after = max(query.get("start-after", [""])[0], query.get("continuation-token", [""])[0])
         objects: list[tuple[str, os.stat_result]] = []
@@ -138,7 +138,7 @@ class SlowStore:
     async def _send_object(
         self, method: str, key: str, headers: Mapping[str, str], writer: asyncio.StreamWriter
     ) -> tuple[int, int]:
-        """Send an object or a range of it; return its first byte and how many were sent."""
+        """Send an object or a range of it; return the first byte and the number of bytes sent."""
         file = self._folder / key
         if not file.is_file():
             content = b"<Error><Code>NoSuchKey</Code></Error>"
@@ -181,7 +181,7 @@ class SlowStore:
 async def _read_head(
     reader: asyncio.StreamReader,
 ) -> tuple[str, str, dict[str, str]] | None:
-    """Read a request's method, target and headers; None: the client has closed the connection."""
+    """Read a request's method, target and headers, or None if the connection is closed."""
     try:
         head = await reader.readuntil(b"\r\n\r\n")
     except asyncio.IncompleteReadError as error:
@@ -210,7 +210,7 @@ async def _send(
 
 
 def _range(header: str | None, size_bytes: int) -> tuple[int, int]:
-    """The first byte that a `Range` header asks for, and the one after the last."""
+    """Return the first byte that a `Range` header asks for, and the end of the range."""
     if header is None:
         return 0, size_bytes
     first, _, last = header.removeprefix("bytes=").partition("-")
@@ -232,7 +232,7 @@ async def _run(folder: Path, *, delay_s: float, bytes_per_second: float) -> None
 
 
 def main() -> None:
-    """Serve a folder until the process is ended."""
+    """Serve a folder until the process is stopped."""
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks.slow_store", description=main.__doc__
     )

@@ -1,8 +1,8 @@
-"""A pinned read on Spark against a bare one of the same files: python -m benchmarks.spark_read.
+"""Compare a pinned read on Spark with a bare one of the same files.
 
-Both take turns at the same aggregate. The pinned one must be a vectorised scan, cost little more
-than the bare one, be put together in a fraction of that, and read no file that the kernel ruled
-out; what is not so ends the run.
+Run `python -m benchmarks.spark_read`. Both alternately compute the same aggregate. The pinned read
+must be a vectorised scan, cost little more than the bare one, be constructed in a fraction of that
+time, and read no file that the kernel has pruned; otherwise the run ends with an error.
 """
 
 import argparse
@@ -33,14 +33,14 @@ AT_MOST = 1.1
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a piece of work took: by the clock, and of all processors by the JVM and by Python."""
+    """The cost of a task: wall time, and CPU time of the JVM and of Python."""
 
     seconds: float
     cpu_s: float
 
 
 class Clock:
-    """Measures this process and the JVM that it drives."""
+    """Measures this process and its JVM."""
 
     def __init__(self, spark: SparkSession) -> None:
         gateway = spark.sparkContext._gateway  # noqa: SLF001
@@ -57,7 +57,7 @@ class Clock:
 
 
 def make_table(files: int, *, below: Path | None = None) -> Path:
-    """A table of small files in partitions by day; each file has a range of ids of its own."""
+    """Create a table of small files, partitioned by day; each file has its own range of ids."""
     table = (below or bench_folder()) / f"spark-read-{files}"
     log = table / "_delta_log" / f"{0:020}.json"
     if log.exists():
@@ -112,7 +112,7 @@ def aggregate(frame: DataFrame) -> DataFrame:
 
 
 def scan_metrics(frame: DataFrame) -> dict[str, int]:
-    """What Spark says of the only scan of a query, which must have run."""
+    """Return Spark's metrics of a query's only scan; the query must have run."""
     plan = frame._jdf.queryExecution().executedPlan()  # noqa: SLF001
     if plan.nodeName() == "AdaptiveSparkPlan":
         plan = plan.finalPhysicalPlan()
@@ -123,7 +123,7 @@ def scan_metrics(frame: DataFrame) -> dict[str, int]:
 
 
 def check_pruning(clock: Clock, frame: DataFrame, table: Path, condition: str) -> None:
-    """See that a query reads the files that the kernel keeps, and no other."""
+    """Check that a query reads exactly the files that the kernel keeps."""
     query = aggregate(frame.where(condition))
     cost = clock.measure(query.collect)
     kept = list(headrace.Table(table).snapshot().scan(where=condition))
@@ -148,7 +148,7 @@ def main() -> None:
 
 
 def compare(spark: SparkSession, table: Path, *, pairs: int) -> float:
-    """Measure both ways; what the pinned one takes of CPU, by that of the bare one."""
+    """Measure both ways; return the CPU time of the pinned read relative to the bare one."""
     clock = Clock(spark)
     frames: dict[str, DataFrame] = {}
 
@@ -173,7 +173,7 @@ def compare(spark: SparkSession, table: Path, *, pairs: int) -> float:
     assert exact["pinned"] == exact["bare"], exact
     costs: dict[str, list[Cost]] = {"bare": [], "pinned": []}
     for pair in range(pairs):
-        # Who goes first takes turns too.
+        # The starting side alternates, too.
         for name in sorted(costs, reverse=pair % 2 == 1):
             costs[name].append(clock.measure(aggregate(frames[name]).collect))
     ratios = {

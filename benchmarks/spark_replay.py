@@ -1,11 +1,11 @@
-"""Replays a checkpoint on Spark and embedded: the same files, at what price.
+"""Replay a checkpoint on Spark and embedded, and compare the costs.
 
     python -m benchmarks.spark_replay --files 2000000
 
-Each way is a process of its own, whose answer is checked against the truth of the lake: every path
-and size. Memory is that of the driver alone: the peak of its Python process, and of the heap of its
-JVM, which is given a limit. CPU is that of everything: driver, JVM and workers. What the Python of
-the driver takes is told apart, since no number of workers makes it less.
+Each way runs in a separate process, whose answer is checked against the truth of the lake: every
+path and size. Memory is that of the driver alone: the peak of its Python process, and of the heap
+of its JVM, which has a limit. CPU time covers everything: driver, JVM and workers. The share of the
+driver's Python is shown separately, since more workers do not reduce it.
 """
 
 import argparse
@@ -28,7 +28,7 @@ from benchmarks.truth import Tally
 
 WAYS = ("embedded", "spark", "frame")
 _PARTS_OF = 50_000
-"""How many adds a sidecar has, about as many as writers put there."""
+"""The number of adds per sidecar, about as many as writers use."""
 
 
 def main() -> None:
@@ -85,7 +85,7 @@ def _measure(way: str, lake: Lake, *, heap: str, cores: int) -> dict[str, Any]:
         import headrace.spark  # noqa: PLC0415  (the embedded engine does not pay for it)
 
         spark = headrace.spark.local(cores=cores, memory=heap)
-        spark.range(1).mapInArrow(lambda batches: batches, "id long").collect()  # workers are up
+        spark.range(1).mapInArrow(lambda batches: batches, "id long").collect()  # starts workers
     cpu_before_s, driver_s, started = cpu_s(), time.process_time(), time.monotonic()
     tally, checking_s = Tally(), 0.0
     if way == "frame":
@@ -121,14 +121,14 @@ def _batches(spark: Any, lake: Lake) -> Iterator[pa.RecordBatch]:
 
 
 def _in_spark(spark: Any, lake: Lake) -> Tally:
-    """What becomes of a list that stays in Spark: here it is only counted."""
+    """Only count the list, which stays in Spark."""
     frame = headrace.spark.files(spark, lake.table)
     row = frame.selectExpr("count(*)", "sum(size_bytes)", "count(stats)").collect()[0]
     return Tally(count=row[0], size_bytes=row[1])
 
 
 def _heap_mb(spark: Any) -> float:
-    """The sum of the peaks of the heap's parts: an upper bound, garbage included."""
+    """Return the sum of the heap pools' peaks: an upper bound, garbage included."""
     beans = spark._jvm.java.lang.management.ManagementFactory.getMemoryPoolMXBeans()  # noqa: SLF001
     heap = [bean for bean in beans if bean.getType().toString() == "Heap memory"]
     return float(sum(bean.getPeakUsage().getUsed() for bean in heap)) / 1e6

@@ -1,9 +1,9 @@
-"""A Delta table with and without its state, on the local disk and on a slow store.
+"""A Delta table with and without its state, on local disk and on a slow store.
 
 `python -m benchmarks.state_accelerator --files 1000000`
 
-Each question is asked in a process of its own, three times on one table object; the least time
-counts. Every answer is compared between the two ways. The state lies outside of the table.
+Each query runs in a separate process, three times on one table object; the minimum time counts. The
+answers of both ways are compared. The state is stored outside the table.
 """
 
 import argparse
@@ -46,7 +46,7 @@ print(json.dumps({**told, "wall": min(t[0] for t in times), "cpu": min(t[1] for 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What one way of answering a question took."""
+    """The cost of answering a query in one way."""
 
     files: int
     wall_s: float
@@ -59,7 +59,7 @@ class Answer:
 def ask(
     table: str, state: str, where: str, *, repeats: int, environment: dict[str, str] | None = None
 ) -> Answer:
-    """Ask in a process of its own."""
+    """Query in a separate process."""
     done = subprocess.run(
         [sys.executable, "-c", _WORKER, table, state, where, str(repeats)],
         env=os.environ | (environment or {}),
@@ -76,7 +76,7 @@ def ask(
 
 
 def ask_remotely(folder: Path, state: str, where: str) -> Answer:
-    """Ask once on the slow store, and count what was asked of it."""
+    """Query once on the slow store, and count its requests."""
     with slow_store(
         folder, delay_ms=_DELAY_MS, megabytes_per_second=_MEGABYTES_PER_SECOND
     ) as server:
@@ -96,7 +96,7 @@ def ask_remotely(folder: Path, state: str, where: str) -> Answer:
 
 
 def measure(files: int) -> list[str]:
-    """Print the comparison; return the targets that were missed."""
+    """Print the comparison, and return the missed targets."""
     lake = open_lake(Parameters(files=files))
     partition = lake.truth.partitions[0]
     wheres = {
@@ -113,7 +113,7 @@ def measure(files: int) -> list[str]:
         newest = max((lake.table / "_delta_log").glob("*.json"))
         seconds = int(
             newest.stat().st_mtime
-        )  # S3 tells times in seconds, and a state compares them
+        )  # S3 reports times in seconds, and a state compares them
         os.utime(newest, (seconds, seconds))
         start = time.perf_counter()
         result = headrace.Table(str(lake.table), state=state).state.sync()

@@ -1,7 +1,7 @@
-"""Reading states: all entries of a manifest, and one partition of a large table.
+"""Read states: all entries of a manifest, and one partition of a large table.
 
-Ratios are of one run, times are of the processor, and every answer is checked.
-`python -m benchmarks.state_read --files 1000000`
+Ratios are from one run, times are CPU times, and every answer is checked. Run `python -m
+benchmarks.state_read --files 1000000`.
 """
 
 import argparse
@@ -33,7 +33,7 @@ _BATCH_BLOCKS = 16
 _FILES_OF_A_PARTITION = 1000
 _MANIFEST_ENTRIES = 50_000
 _WANTED = 4
-"""The partition that is asked for."""
+"""The requested partition."""
 
 _SCRIPT = """
 import sys, time
@@ -57,7 +57,7 @@ print(json.dumps({"files": files, "times": times, "grown_mb": peak_mb() - before
 
 
 def entries(start: int, count: int) -> Iterator[dict[str, Any]]:
-    """Entries in partitions of a thousand files, with statistics."""
+    """Yield entries with statistics, in partitions of a thousand files."""
     chance = Random(start)
     for number in range(start, start + count):
         part = f"p{number // _FILES_OF_A_PARTITION:06}"
@@ -79,7 +79,7 @@ def entries(start: int, count: int) -> Iterator[dict[str, Any]]:
 
 
 def write_table(table: Path, files: int, *, manifest_entries: int = _MANIFEST_ENTRIES) -> None:
-    """Write an IndexTables log of one state."""
+    """Write an IndexTables log with one state."""
     log = table / "_transaction_log"
     (log / "manifests").mkdir(parents=True)
     infos = []
@@ -109,7 +109,7 @@ def write_table(table: Path, files: int, *, manifest_entries: int = _MANIFEST_EN
 
 
 def best(call: Callable[[], int], expected: int, *, repeats: int = 5) -> float:
-    """Return the least processor time in milliseconds, of answers that are right."""
+    """Return the minimum CPU time in milliseconds, checking every answer."""
     times = []
     for _ in range(repeats):
         start = time.process_time()
@@ -121,7 +121,7 @@ def best(call: Callable[[], int], expected: int, *, repeats: int = 5) -> float:
 
 
 def measure_bulk(count: int) -> None:
-    """All entries of one manifest, against fastavro and DataFusion."""
+    """Read all entries of one manifest, compared with fastavro and DataFusion."""
     writer = ManifestWriter(schema=entry_schema(*ENTRY_FIELDS))
     writer.append(entries(0, count))
     content = writer.finish().content()
@@ -156,7 +156,7 @@ def measure_bulk(count: int) -> None:
 
 
 def seed_layout(table: Path, part: str) -> int:
-    """One partition as the seed reads it: manifests by text bounds, entries by fastavro."""
+    """Read one partition like the seed: manifests by text bounds, entries with fastavro."""
     log = table / "_transaction_log"
     with (log / f"state-v{1:020}/_manifest.avro").open("rb") as file:
         state: Any = next(iter(fastavro.reader(file)))
@@ -171,7 +171,7 @@ def seed_layout(table: Path, part: str) -> int:
 
 
 def measure_partition(files: int) -> None:
-    """One partition of a large table, in a process of its own."""
+    """Read one partition of a large table, in a separate process."""
     with tempfile.TemporaryDirectory() as folder:
         table = Path(folder)
         write_table(table, files)

@@ -1,10 +1,10 @@
-"""The absolute targets of the state's design that are about whole tables.
+"""The absolute targets of the state's design that concern whole tables.
 
 `python -m benchmarks.state_target`
 
-Ten manifests side by side, the memory of reading 100,000 files, a state on a slow store, and the
-changes of the newest version of a large table. Each runs in a process of its own; answers are
-checked. Times by the clock depend on how busy the machine is: processor times are printed, too.
+Ten manifests in parallel, the memory of reading 100,000 files, a state on a slow store, and the
+changes of the newest version of a large table. Each runs in a separate process, and answers are
+checked. Wall times depend on how busy the machine is, so CPU times are printed, too.
 """
 
 import json
@@ -48,7 +48,7 @@ count = len(list(table.changes(2, 2)))
 
 
 def run(body: str, table: str, expected: int, *, more: dict[str, str] | None = None) -> Any:
-    """Run a script, and check what it counts."""
+    """Run a script, and check its count."""
     done = subprocess.run(
         [sys.executable, "-c", _HEAD + body + _TAIL, table],
         env=os.environ | (more or {}),
@@ -69,14 +69,14 @@ def _line(title: str, told: Any, target: str) -> None:
 
 
 def measure_parallel(folder: Path) -> None:
-    """Ten manifests of a state, read side by side."""
+    """Read ten manifests of a state in parallel."""
     table = folder / "ten"
     write_table(table, 20_000, manifest_entries=2_000)
     _line("ten manifests of 2,000 entries", run(_READ, str(table), 20_000), "design: 200 ms")
 
 
 def measure_memory(folder: Path) -> None:
-    """The peak memory of a process that reads 100,000 entries."""
+    """Measure the peak memory of a process that reads 100,000 entries."""
     table = folder / "memory"
     write_table(table, 100_000)
     told = run(_READ, str(table), 100_000)
@@ -86,7 +86,7 @@ def measure_memory(folder: Path) -> None:
 
 
 def measure_slow_store(folder: Path) -> None:
-    """A state of 70,000 entries on a store with 50 ms a request."""
+    """Read a state of 70,000 entries from a store with 50 ms per request."""
     bucket = folder / BUCKET
     write_table(bucket / "table", 70_000)
     with slow_store(bucket, delay_ms=50, megabytes_per_second=100) as server:
@@ -97,7 +97,7 @@ def measure_slow_store(folder: Path) -> None:
 
 
 def measure_changes(folder: Path) -> None:
-    """The changes of the newest of two versions, of a table of 200,000 files."""
+    """Read the changes of the newest of two versions, in a table of 200,000 files."""
     table = folder / "changes"
     write_table(table, 200_000)
     adds = [{"path": f"new-{n}", "size": 1, "partitionValues": {"part": "p0"}} for n in range(100)]

@@ -1,6 +1,6 @@
-"""Writing and compacting states: incremental commits, and block copy against decode and encode.
+"""Write and compact states: incremental commits, and block copy against decode and encode.
 
-Ratios are of one run, and every answer is checked. `python -m benchmarks.state_write`
+Ratios are from one run, and every answer is checked. Run `python -m benchmarks.state_write`.
 """
 
 import argparse
@@ -30,7 +30,7 @@ _DAYS = 100
 
 
 def entries(count: int, *, start: int = 0) -> Iterator[dict[str, Any]]:
-    """Entries with statistics, in days."""
+    """Yield entries with statistics, partitioned by day."""
     for number in range(start, start + count):
         day = f"2026-{number * _DAYS // max(count, 1) % 12 + 1:02}-{number % 28 + 1:02}"
         yield {
@@ -46,7 +46,7 @@ def entries(count: int, *, start: int = 0) -> Iterator[dict[str, Any]]:
 
 
 def metadata() -> dict[str, Any]:
-    """A table of days."""
+    """Return the metadata of a table partitioned by day."""
     fields = [{"name": "date", "type": "date", "nullable": True, "metadata": {}}]
     return {
         "id": "bench",
@@ -58,19 +58,19 @@ def metadata() -> dict[str, Any]:
 
 
 def timed(call: Callable[[], Any]) -> tuple[float, Any]:
-    """Milliseconds, and the result."""
+    """Return the milliseconds that a call takes, and its result."""
     start = time.perf_counter()
     result = call()
     return (time.perf_counter() - start) * 1000, result
 
 
 def bytes_below(folder: Path) -> int:
-    """The size of all files."""
+    """Return the total size of all files."""
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
 def bench_append(count: int) -> tuple[float, int]:
-    """100 files added to a state of so many: milliseconds, and bytes written."""
+    """Add 100 files to a state of `count` files; return milliseconds and bytes written."""
     with tempfile.TemporaryDirectory() as folder:
         store = LocalStore(folder)
         StateWriter(store, settings=QUIET).commit(entries(count), metadata=metadata())
@@ -85,7 +85,7 @@ def bench_append(count: int) -> tuple[float, int]:
 
 
 def bench_compaction(count: int, manifests: int) -> None:
-    """Compaction by block copy, against decoding and encoding the same entries with fastavro."""
+    """Compare compaction by block copy with decoding and encoding in fastavro."""
     with tempfile.TemporaryDirectory() as folder:
         store = LocalStore(folder)
         StateWriter(store, settings=QUIET).commit([], metadata=metadata())
@@ -116,7 +116,7 @@ def bench_compaction(count: int, manifests: int) -> None:
 
 
 def copy_blocks(store: LocalStore) -> int:
-    """The compaction alone: manifests are opened, verified, merged and made into new files."""
+    """Run only the compaction: open, verify and merge manifests, and build new files."""
     state = read_base(store, INDEXTABLES_HOME).state
     assert state is not None
     types = partition_types(state.metadata)
@@ -134,7 +134,7 @@ def copy_blocks(store: LocalStore) -> int:
 
 
 def decode_and_encode(folder: Path, store: LocalStore) -> int:
-    """What a compaction costs that decodes every entry and encodes it again."""
+    """Run a compaction that decodes every entry and encodes it again."""
     state = read_base(store, INDEXTABLES_HOME).state
     assert state is not None
     records: list[Any] = []
@@ -150,7 +150,7 @@ def decode_and_encode(folder: Path, store: LocalStore) -> int:
 
 
 def main() -> None:
-    """Run all."""
+    """Run all benchmarks."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--files", type=int, default=1_000_000)
     chosen = parser.parse_args()

@@ -1,7 +1,7 @@
-"""Synthetic data files: all about a file follows from its number, many files at a time.
+"""Synthetic data files: every property of a file follows from its number.
 
-The path holds the number in a form that looks random, so that `numbers_of` can take a path back
-to its number: whether an answer is right can be told without keeping the paths of all files.
+The path encodes the number in a form that looks random, and `numbers_of` decodes it. So an answer
+can be checked without keeping the paths of all files.
 """
 
 import re
@@ -60,16 +60,16 @@ class Files:
 
     @property
     def day_texts(self) -> Texts:
-        """The date of each file, as the log has it."""
+        """Return the date of each file, as the log spells it."""
         return _DAY_TEXTS.take(pa.array(self.days))
 
     @property
     def region_texts(self) -> Texts:
-        """The region of each file."""
+        """Return the region of each file."""
         return _REGION_TEXTS.take(pa.array(self.regions))
 
     def bounds(self) -> dict[str, tuple[Texts, Texts]]:
-        """Least and greatest value of each column, as texts of JSON without quotes."""
+        """Return the minimum and maximum of each column, as JSON text without quotes."""
         days, bits = self.day_texts, self.entropy
         names = hex_texts(mix(bits), 6)
         low, high = _drawn(bits, 11, 10_000), 500_000 + _drawn(bits, 12, 90_000_000)
@@ -84,11 +84,11 @@ class Files:
         }
 
     def null_names(self) -> npt.NDArray[np.int64]:
-        """How many nulls the column `name` has in each file."""
+        """Return the null count of the column `name` in each file."""
         return _drawn(self.entropy, 15, 900)
 
     def statistics(self) -> Texts:
-        """The statistics of each file as JSON."""
+        """Return the statistics of each file, as JSON."""
         bounds = self.bounds()
         low, high = ({name: b[side] for name, b in bounds.items()} for side in (0, 1))
         return _join(
@@ -100,13 +100,13 @@ class Files:
 
 
 def make_files(numbers: Numbers, *, total: int, seed: int, revision: int = 0) -> Files:
-    """The files of these numbers, in a lake whose checkpoint has `total`.
+    """Return the files with these numbers, in a lake whose checkpoint has `total` files.
 
-    A later revision of a file keeps path and partition; its size and statistics are new.
+    A later revision of a file keeps its path and partition, but has a new size and new statistics.
     """
     identity = mix(numbers + np.uint64(seed << 48))
     entropy = mix(identity + np.uint64(revision))
-    # Most new files are of the last day; some come late and belong to any.
+    # Most new files belong to the last day; some arrive late and belong to any day.
     newest = np.where(_drawn(identity, 0, 10) == 0, _drawn(identity, 8, len(DAYS)), len(DAYS) - 1)
     in_order = numbers.astype(np.int64) * len(DAYS) // total
     days = np.where(numbers < TOMBSTONE, in_order, newest)
@@ -125,7 +125,7 @@ def make_files(numbers: Numbers, *, total: int, seed: int, revision: int = 0) ->
 
 
 def numbers_of(paths: Sequence[str], *, seed: int) -> Numbers:
-    """The number in each path; ValueError if a path has none."""
+    """Return the number in each path, or raise a ValueError if a path has none."""
     found = [_UUID.search(path) for path in paths]
     if lost := [path for path, match in zip(paths, found, strict=True) if match is None]:
         msg = f"not a path of a synthetic file: {lost[0]}"
@@ -137,7 +137,7 @@ def numbers_of(paths: Sequence[str], *, seed: int) -> Numbers:
 
 
 def mix(numbers: Numbers) -> Numbers:
-    """Spread 64-bit numbers over all their bits; two different ones stay different."""
+    """Spread 64-bit numbers over all their bits, keeping different numbers different."""
     n = numbers + np.uint64(0x9E3779B97F4A7C15)
     n = (n ^ (n >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     n = (n ^ (n >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -145,12 +145,12 @@ def mix(numbers: Numbers) -> Numbers:
 
 
 def _drawn(bits: Numbers, shift: int, size: int) -> npt.NDArray[np.int64]:
-    """Numbers below `size` from random bits."""
+    """Return numbers below `size` from random bits."""
     return ((bits >> np.uint64(shift)) % np.uint64(size)).astype(np.int64)
 
 
 def hex_texts(numbers: Numbers, digits: int) -> Texts:
-    """The last `digits` hexadecimal digits of each number."""
+    """Return the last `digits` hexadecimal digits of each number."""
     return _fixed_width(_hex(numbers)[:, -digits:])
 
 

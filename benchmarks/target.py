@@ -1,4 +1,4 @@
-"""The targets, as data: what is measured, against what, and how far it must go."""
+"""The targets, as data: what is measured, compared with what, and the required value."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ TEN_MILLION = 10_000_000
 
 
 class Measure(StrEnum):
-    """What is compared, by its name in the results; the unit is in the name."""
+    """The measure to compare, by its name in the results; the name includes the unit."""
 
     WARM = "warm_ms"
     COLD = "cold_ms"
@@ -30,12 +30,12 @@ class Bound(Enum):
 
 
 Best: TypeAlias = Mapping[tuple[str, str, Measure], float]
-"""The least value of each case, contestant and measure."""
+"""The minimum of each case, contestant and measure."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """How a target went."""
+    """The result of a target."""
 
     text: str
     found: str
@@ -44,21 +44,21 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """A bound on a measure of Headrace, alone or relative to another one."""
+    """A bound on a measure of Headrace, absolute or relative to another one."""
 
     case: str
     measure: Measure
     bound: Bound
     value: float
     peer: str | None = None
-    """The contestant to compare with; for `AT_LEAST` it is the peer that takes so much more."""
+    """The contestant to compare with; for `AT_LEAST`, the ratio is the peer's value by ours."""
     other_case: str | None = None
-    """What the peer was asked, if it is not the same."""
+    """The case of the peer, if it is not the same."""
     files: int | None = None
-    """The size of lake that this holds for; None: any."""
+    """The lake size that this target applies to; None for any size."""
 
     def judge(self, best: Best) -> Verdict | None:
-        """Whether it is met; None if something was not measured."""
+        """Return whether the target is met, or None if something was not measured."""
         ours = best.get((self.case, HEADRACE, self.measure))
         theirs = best.get((self.other_case or self.case, self.peer or HEADRACE, self.measure))
         if ours is None or theirs is None:
@@ -96,7 +96,7 @@ class Target:
 def faster(
     case: str, peer: str, times: float, files: int, measure: Measure = Measure.WARM
 ) -> Target:
-    """The peer takes so many times as long."""
+    """The peer must take at least `times` times as long."""
     return Target(
         case=case, peer=peer, value=times, files=files, measure=measure, bound=Bound.AT_LEAST
     )
@@ -105,7 +105,7 @@ def faster(
 def within(
     case: str, peer: str, times: float, files: int, measure: Measure = Measure.WARM
 ) -> Target:
-    """Headrace takes at most so many times what the peer takes."""
+    """Headrace must take at most `times` times as much as the peer."""
     return Target(
         case=case, peer=peer, value=times, files=files, measure=measure, bound=Bound.AT_MOST
     )

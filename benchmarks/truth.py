@@ -1,7 +1,7 @@
-"""What is true of a lake, known from how it was made, and whether an answer agrees.
+"""The truth about a lake, known from how it was generated, and checks against it.
 
-The digest of a set of files does not depend on their order: it is the sum of one hash a file, so
-it can be taken batch by batch, and a file that is missing, double or of another size changes it.
+The digest of a set of files does not depend on their order: it is the sum of one hash per file. So
+it can be computed batch by batch, and a missing, duplicated or resized file changes it.
 """
 
 import json
@@ -32,7 +32,7 @@ NAME = "truth.json"
 PROBES = ((200, 4), (364, 1))
 """The partitions whose files are counted, as day and region: an old one, and the newest."""
 BELOW = 100_000_000
-"""The predicate is `id < BELOW`; it rules most files out."""
+"""The predicate is `id < BELOW`, which prunes most files."""
 
 _WIDTH = 128
 _CHUNK = 16_384
@@ -41,14 +41,14 @@ _FACTORS = mix(np.arange(_WIDTH // 8, dtype=np.uint64)) | np.uint64(1)
 
 @dataclass(slots=True, kw_only=True)
 class Tally:
-    """How many files, how large together, and which."""
+    """The number of files, their total size, and a digest of which they are."""
 
     count: int = 0
     size_bytes: int = 0
     digest: int = 0
 
     def add(self, paths: Texts, sizes: npt.NDArray[np.int64]) -> None:
-        """Take in some files."""
+        """Add some files."""
         self.count += len(paths)
         self.size_bytes += int(sizes.sum())
         self.digest = (self.digest + digest(paths, sizes)) % (1 << 64)
@@ -56,7 +56,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Partition:
-    """A partition that is asked for, and what it holds."""
+    """A requested partition, and its contents."""
 
     date: str
     region: str
@@ -65,7 +65,7 @@ class Partition:
 
 @dataclass(slots=True, kw_only=True)
 class Truth:
-    """What every right answer agrees with."""
+    """The facts that every right answer matches."""
 
     parameters: Parameters
     live: Tally
@@ -79,7 +79,7 @@ class Truth:
 
     @classmethod
     def start(cls, parameters: Parameters, *, dead: Numbers) -> Self:
-        """The truth before any file has been made."""
+        """Return the truth before any file is generated."""
         partitions = [
             Partition(date=DAYS[day], region=REGIONS[region], tally=Tally())
             for day, region in PROBES
@@ -88,7 +88,7 @@ class Truth:
         return cls(parameters=parameters, live=Tally(), partitions=partitions, dead=numbers)
 
     def add(self, files: Files, statistics: Texts, live: npt.NDArray[np.bool_]) -> None:
-        """Take in the live ones of some files."""
+        """Add the live files among these."""
         self.live.add(files.paths.filter(pa.array(live)), files.sizes[live])
         for (day, region), partition in zip(PROBES, self.partitions, strict=True):
             held = live & (files.days == day) & (files.regions == region)
@@ -99,10 +99,10 @@ class Truth:
         self.statistics_bytes += pc.sum(lengths).as_py() or 0
 
     def check_paths(self, paths: Sequence[str], *, partition: Partition | None = None) -> None:
-        """Say what is wrong with these paths, which should be different live files.
+        """Check that these paths are distinct live files.
 
         Raises:
-            ValueError: one of them is not live, not of the partition, or there twice.
+            ValueError: One of them is not live, not in the partition, or a duplicate.
         """
         numbers = numbers_of(paths, seed=self.parameters.seed)
         files = make_files(numbers, total=self.parameters.files, seed=self.parameters.seed)
@@ -122,12 +122,12 @@ class Truth:
             raise ValueError("a file of another partition")
 
     def write(self, folder: Path) -> None:
-        """Write it beside the log."""
+        """Write it next to the log."""
         (folder / NAME).write_text(json.dumps(asdict(self)), encoding="utf-8")
 
     @classmethod
     def read(cls, folder: Path) -> Self:
-        """Read it again."""
+        """Read it back."""
         fields: dict[str, Any] = json.loads((folder / NAME).read_text(encoding="utf-8"))
         given = fields.pop("parameters")
         given |= {"layout": Layout(given["layout"]), "order": Order(given["order"])}
@@ -144,7 +144,7 @@ class Truth:
 
 
 def digest(paths: Texts, sizes: npt.NDArray[np.int64]) -> int:
-    """One number for a set of files, whatever their order."""
+    """Return one number for a set of files, independent of their order."""
     total = np.uint64(0)
     for start in range(0, len(paths), _CHUNK):
         chunk = paths.slice(start, _CHUNK)

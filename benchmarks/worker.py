@@ -1,10 +1,10 @@
-"""One measurement, in a process of its own.
+"""One measurement, in a separate process.
 
     python -c "from benchmarks.worker import main; main()" MODE CONTESTANT MODULES WORD…
 
-It imports the modules that the file MODULES names, and only then starts the warm clock; so what a
-contestant imports late is not counted as its work. The words are a `Question`. What has been
-measured goes to standard output, as JSON, after the answer has been checked.
+It imports the modules that the file MODULES names, and only then starts the warm clock, so that a
+contestant's lazy imports are not counted as its work. The words are a `Question`. The measurements
+are written to standard output as JSON, after the answer has been checked.
 """
 
 import gc
@@ -19,7 +19,7 @@ from typing import Any
 from benchmarks.question import Ask, Question
 
 MEASURE, AUDIT, IDLE = "measure", "audit", "idle"
-"""Modes: measure; check every file of a stream; only import, for the memory that it takes."""
+"""Modes: measure; check every file of a stream; only import, to measure the memory of it."""
 _FLOOR = "floor"
 
 
@@ -28,7 +28,7 @@ def main() -> None:
     at_start = set(sys.modules)
     mode, contestant, modules, *words = sys.argv[1:]
     question = Question.of_words(words)
-    # First of all, since an allocator is chosen before the libraries that use it are imported.
+    # This comes first, since an allocator must be chosen before libraries that use it are imported.
     answering = import_module(f"benchmarks.contestants.{contestant}").Contestant(question)
     _preload(modules)
     if mode == IDLE:
@@ -56,14 +56,14 @@ def _preload(modules: str) -> None:
         return
     with open(modules, encoding="utf-8") as names:  # noqa: PTH123  (pathlib costs a start)
         for name in names.read().split():
-            # Some names are only aliases, which come with the module that they stand for.
+            # Some names are only aliases, which are imported with the module they refer to.
             with suppress(ImportError):
                 import_module(name)
-    gc.collect()  # what imports leave behind is theirs, and not the work's
+    gc.collect()  # garbage from imports does not count as work
 
 
 def prepare(answering: Any, question: Question, *, mode: str) -> Callable[[], Any]:
-    """The work to be measured, as a call that gives the answer."""
+    """Return the work to measure, as a call that returns the answer."""
     ask: Callable[[], Any] = getattr(answering, _method(answering, question))
     if question.ask is Ask.PATHS:
         return lambda: sum(1 for _ in ask())
@@ -84,7 +84,7 @@ def prepare(answering: Any, question: Question, *, mode: str) -> Callable[[], An
 
 
 def check(answering: Any, answered: Any, question: Question) -> None:
-    """Compare the answer with the truth beside the table; raises if they differ."""
+    """Compare the answer with the truth stored next to the table; raise an error if they differ."""
     checks = import_module("benchmarks.check")
     folder = import_module("pathlib").Path(question.table).parent
     truth = import_module("benchmarks.truth").Truth.read(folder)
@@ -99,7 +99,7 @@ def _method(answering: Any, question: Question) -> str:
 
 
 def _bytes_read() -> int | None:
-    """What this process has read until now, where the system tells."""
+    """Return the bytes that this process has read so far, if the system reports them."""
     with suppress(OSError), open("/proc/self/io", "rb") as file:  # noqa: PTH123
         return int(file.readline().split()[1])
     return None
@@ -110,7 +110,7 @@ def _difference(after: int | None, before: int | None) -> int | None:
 
 
 def _peak_bytes() -> int:
-    # What getrusage says may be the peak of the process that started this one.
+    # getrusage may report the peak of the parent process.
     with suppress(OSError), open("/proc/self/status", "rb") as file:  # noqa: PTH123
         for line in file:
             if line.startswith(b"VmHWM:"):
@@ -122,7 +122,7 @@ def _peak_bytes() -> int:
 
 def _print(measured: dict[str, Any]) -> None:
     print(import_module("json").dumps(measured), flush=True)
-    # A table of millions of files takes long to take apart, and nobody waits for it.
+    # Freeing a table of millions of files takes long, and nothing needs it.
     os._exit(0)
 
 

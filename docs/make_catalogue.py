@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes docs/reference/catalogue.md from the catalogue of translations."""
+"""Write docs/reference/catalogue.md from the catalogue of translations."""
 
 from pathlib import Path
 
@@ -135,11 +135,11 @@ QUERIES = [
      "several columns at once; expressions of aggregates"),
     ("`TABLESAMPLE`, pipes", "", "all"),
 ]  # fmt: skip
-"""By form of a query: how it runs, and what of it is refused."""
+"""For each form of a query: how it runs, and which parts are refused."""
 
 
 def render() -> str:
-    """The page as Markdown."""
+    """Return the page as Markdown."""
     operators = ", ".join(f"`{operator}`" for operator in BINARY if operator != "|")
     forms = (
         "`AND`, `OR`, `NOT`, `IS [NOT] NULL`, `IS [NOT] TRUE`, `BETWEEN`, `IN`, `LIKE`, `CASE`, "
@@ -198,7 +198,7 @@ def _table(rows: list[tuple[str, str, str]]) -> str:
 
 
 def main() -> None:
-    """Write the page anew."""
+    """Rewrite the page."""
     PAGE.write_text(render(), encoding="utf-8")
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes docs/reference/differences.md from the list that the conformance tests hold true."""
+"""Write docs/reference/differences.md from the list that the conformance tests verify."""
 
 import json
 from pathlib import Path
@@ -19,7 +19,7 @@ one does not differ. This page is written by `docs/make_differences.py`.
 
 
 def render(differences: dict[str, dict[str, dict[str, Any]]]) -> str:
-    """The page as Markdown: real tables first, then small ones made for the purpose."""
+    """Return the page as Markdown: real tables first, then small ones made for the purpose."""
     real = [(f"`{name}`", row) for name, row in differences["fixtures"].items()]
     made = [(row["title"], row) for row in differences["generated"].values()]
     sections = [("Real tables", real), ("Tables made for the purpose", made)]
@@ -49,7 +49,7 @@ def _answer(answer: str | int) -> str:
 
 
 def main() -> None:
-    """Write the page anew."""
+    """Rewrite the page."""
     PAGE.parent.mkdir(parents=True, exist_ok=True)
     PAGE.write_text(render(json.loads(SOURCE.read_text(encoding="utf-8"))), encoding="utf-8")
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes docs/reference/errors.md from the classes of headrace.errors."""
+"""Write docs/reference/errors.md from the classes of headrace.errors."""
 
 import inspect
 from pathlib import Path
@@ -33,7 +33,7 @@ This page is written by `docs/make_errors.py`.
 
 
 def render() -> str:
-    """The page as Markdown: one section a family, one row a class."""
+    """Return the page as Markdown: one section per family, one row per class."""
     return HEAD + "".join(map(_section, _below(HeadraceError))) + _statuses()
 
 
@@ -63,7 +63,7 @@ def _statuses() -> str:
 
 
 def _below(kind: type[HeadraceError]) -> list[type[HeadraceError]]:
-    """The classes right below one, in the order in which `headrace.errors` draws its tree."""
+    """Return the direct subclasses, in the order in which `headrace.errors` draws its tree."""
     tree = inspect.getdoc(errors) or ""
     below = [
         found for found in kind.__subclasses__() if found.__module__.startswith(errors.__name__)
@@ -72,7 +72,7 @@ def _below(kind: type[HeadraceError]) -> list[type[HeadraceError]]:
 
 
 def _leaves(kind: type[HeadraceError]) -> list[type[HeadraceError]]:
-    """The classes below one that have a code, also those of a family within it."""
+    """Return all subclasses that have a code, including those of nested families."""
     return [leaf for below in _below(kind) for leaf in (_leaves(below) or [below])]
 
 
@@ -89,7 +89,7 @@ def _status(family: type[HeadraceError]) -> int:
 
 
 def main() -> None:
-    """Write the page anew."""
+    """Rewrite the page."""
     PAGE.parent.mkdir(parents=True, exist_ok=True)
     PAGE.write_text(render(), encoding="utf-8")
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes docs/reference/functions.md from the standard functions of pipelines."""
+"""Write docs/reference/functions.md from the standard functions of pipelines."""
 
 import inspect
 from itertools import groupby
@@ -23,7 +23,7 @@ is written by `docs/make_functions.py`.
 
 
 def render() -> str:
-    """The page as Markdown: one section a module, one entry a function."""
+    """Return the page as Markdown: one section per module, one entry per function."""
     entries = sorted(standard_catalog(), key=_module)
     return HEAD + "".join(
         _section(module, list(group)) for module, group in groupby(entries, key=_module)
@@ -48,7 +48,7 @@ def _entry(entry: Entry) -> str:
 
 
 def main() -> None:
-    """Write the page anew."""
+    """Rewrite the page."""
     PAGE.write_text(render(), encoding="utf-8")
 
 

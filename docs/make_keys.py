@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes docs/reference/keys.md from the table of changes that the tests run."""
+"""Write docs/reference/keys.md from the table of changes that the tests run."""
 
 import sys
 from pathlib import Path
@@ -25,7 +25,7 @@ This page is written by `docs/make_keys.py`.
 
 
 def render() -> str:
-    """The page as Markdown: one table a section, one row a change."""
+    """Return the page as Markdown: one table per section, one row per change."""
     return HEAD + "".join(_section(title, rows) for title, rows in SECTIONS.items())
 
 
@@ -45,7 +45,7 @@ def _shown(value: str) -> str:
 
 
 def main() -> None:
-    """Write the page anew."""
+    """Rewrite the page."""
     PAGE.write_text(render(), encoding="utf-8")
 
 

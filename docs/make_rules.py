@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes docs/reference/delta-rules.md from docs/rules.toml and the names of the tests."""
+"""Write docs/reference/delta-rules.md from docs/rules.toml and the names of the tests."""
 
 import re
 import tomllib
@@ -26,18 +26,18 @@ This page is written by `docs/make_rules.py` from `docs/rules.toml` and the name
 
 
 def render(groups: list[dict[str, Any]], tests: Mapping[int, list[str]]) -> str:
-    """The page as Markdown: one table a group."""
+    """Return the page as Markdown: one table per group."""
     return HEAD + "".join(_section(group, tests) for group in groups)
 
 
 def read_groups() -> list[dict[str, Any]]:
-    """The rules as they are written down, group by group."""
+    """Return the rules from the TOML file, by group."""
     groups: list[dict[str, Any]] = tomllib.loads(SOURCE.read_text(encoding="utf-8"))["group"]
     return groups
 
 
 def find_tests() -> dict[int, list[str]]:
-    """The files that hold tests of each rule."""
+    """Return the test files of each rule."""
     found: defaultdict[int, list[str]] = defaultdict(list)
     for path in sorted((ROOT / "tests").rglob("test_*.py")):
         numbers = set(map(int, _NAMED.findall(path.read_text(encoding="utf-8"))))
@@ -60,7 +60,7 @@ def _code(paths: list[str]) -> str:
 
 
 def main() -> None:
-    """Write the page anew."""
+    """Rewrite the page."""
     PAGE.parent.mkdir(parents=True, exist_ok=True)
     PAGE.write_text(render(read_groups(), find_tests()), encoding="utf-8")
 

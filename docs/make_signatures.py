@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Asks Spark what arguments its functions take, and writes the answers down.
+"""Ask Spark which arguments its functions take, and write down the answers.
 
-Spark names the numbers of arguments in its error for a wrong number, and refuses a wrong type
-with an error of its own. Only what it refuses both with and without ANSI is written down.
+Spark reports the allowed numbers of arguments in its error for a wrong number, and refuses a wrong
+type with another error. Only what it refuses both with and without ANSI is written down.
 """
 
 import logging
@@ -31,13 +31,13 @@ TYPES = {
     "MAP": ("MAP<STRING, INT>", "MAP<INT, STRING>", "MAP<STRING, STRING>"),
     "STRUCT": ("STRUCT<a: INT>", "STRUCT<a: STRING, b: INT>", "STRUCT<start: TIMESTAMP>"),
 }
-"""By kind, types of it: a function refuses a kind only if it refuses each of them."""
+"""Types of each kind: a function refuses a kind only if it refuses all of them."""
 _TOO_MANY = 31
 _ABOUT_VALUES = ("NON_FOLDABLE_INPUT", "UNEXPECTED_NULL", "VALUE_OUT_OF_RANGE")
 
 
 def refusal(session: SparkSession, query: str) -> PySparkException | None:
-    """What Spark says against a query, before it runs."""
+    """Return the error with which Spark refuses a query before running it, if any."""
     try:
         session.sql(query)
     except PySparkException as error:
@@ -46,7 +46,7 @@ def refusal(session: SparkSession, query: str) -> PySparkException | None:
 
 
 def counts_of(session: SparkSession, name: str) -> str | None:
-    """The numbers of arguments that a function takes; None if Spark does not tell."""
+    """Return the numbers of arguments that a function takes, or None if Spark reports none."""
     for count in (0, _TOO_MANY):
         error = refusal(session, f"SELECT `{name}`({', '.join(['NULL'] * count)})")
         if error is not None and (error.getCondition() or "").startswith("WRONG_NUM_ARGS"):
@@ -60,7 +60,7 @@ def counts_of(session: SparkSession, name: str) -> str | None:
 
 
 def rejected_by(session: SparkSession, name: str) -> list[str]:
-    """The kinds of types that a function of one argument refuses, whatever the settings."""
+    """Return the kinds of types that a function of one argument refuses under all settings."""
     rejected = set(TYPES)
     for ansi in ("true", "false"):
         session.conf.set("spark.sql.ansi.enabled", ansi)
@@ -80,7 +80,7 @@ def _refuses(session: SparkSession, name: str, column: str) -> bool:
 
 
 def signature_lines(session: SparkSession, names: list[str]) -> list[str]:
-    """One line for each function whose number of arguments Spark reports."""
+    """Return one line for each function whose number of arguments Spark reports."""
     columns = ", ".join(
         f"CAST(NULL AS {each}) AS {kind}_{place}"
         for kind, types in TYPES.items()

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Writes docs/reference/state-tests.md: the tests that the design of the state names, and ours.
+"""Write docs/reference/state-tests.md: the tests that the state's design names, and ours.
 
-Fails where one of the names has no test, or a test that is named does not exist.
+Fails if a name has no test, or if a listed test does not exist.
 """
 
 import re
@@ -13,7 +13,7 @@ ROOT = DOCS.parent
 PAGE = DOCS / "reference" / "state-tests.md"
 NAMED = DOCS / "state_tests.toml"
 COUNT = 144
-"""How many tests the design names."""
+"""The number of tests that the design names."""
 
 HEAD = """\
 # Tests of the state
@@ -28,7 +28,7 @@ a time or a size; Kryo and Java serialisation are pickle here. This page is writ
 
 
 def read_named() -> dict[str, str]:
-    """The names, each with `file::test` of ours."""
+    """Return our `file::test` for each name."""
     sections: dict[str, dict[str, str]] = tomllib.loads(NAMED.read_text(encoding="utf-8"))
     named = {name: ours for section in sections.values() for name, ours in section.items()}
     if sum(map(len, sections.values())) != COUNT or len(named) != COUNT:
@@ -37,7 +37,7 @@ def read_named() -> dict[str, str]:
 
 
 def missing(named: dict[str, str]) -> list[str]:
-    """The names whose test does not exist."""
+    """Return the names whose test does not exist."""
     return [name for name, ours in named.items() if not _exists(ours)]
 
 
@@ -51,7 +51,7 @@ def _exists(ours: str) -> bool:
 
 
 def render(named: dict[str, str]) -> str:
-    """The page."""
+    """Return the page as Markdown."""
     return HEAD + "".join(f"| `{name}` | `{ours}` |\n" for name, ours in named.items())
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes docs/reference/types.md from the cases of the type matrix, which the tests hold true."""
+"""Write docs/reference/types.md from the cases of the type matrix, which the tests verify."""
 
 import sys
 from collections.abc import Iterable
@@ -43,7 +43,7 @@ READ = "read"
 
 
 def render() -> str:
-    """The page as Markdown."""
+    """Return the page as Markdown."""
     cases = [*parquet_cases(), *arrow_cases(), *library_cases(), *spark_cases()]
     groups = groupby(cases, key=lambda case: case.group)
     return HEAD + "".join(_section(TITLES[name], members) for name, members in groups)
@@ -59,7 +59,7 @@ def _section(title: str, cases: Iterable[Case]) -> str:
 
 
 def main() -> None:
-    """Write the page anew."""
+    """Rewrite the page."""
     PAGE.write_text(render(), encoding="utf-8")
 
 

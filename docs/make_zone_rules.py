@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes the rules of time zones that the translation carries, as the installed Java has them."""
+"""Write the time zone rules that the translation uses, as the installed Java has them."""
 
 import gzip
 import subprocess
@@ -10,7 +10,7 @@ TARGET = FOLDER.parent / "src/headrace/pipeline/translation/zone_rules.json.gz"
 
 
 def dump() -> bytes:
-    """The rules as JSON; Java runs the program from its source."""
+    """Return the rules as JSON, from a Java program that runs from source."""
     command = ["java", str(FOLDER / "ZoneRules.java")]
     return subprocess.run(command, check=True, capture_output=True).stdout  # noqa: S603
 

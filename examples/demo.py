@@ -1,6 +1,6 @@
 """The demo: a small lake, its files as a stream, and a pinned pipeline over them on Spark.
 
-Everything happens in `demo-lake/`, which is made anew each time.
+Everything happens in `demo-lake/`, which is recreated each time.
 """
 
 import shutil
@@ -32,7 +32,7 @@ console = Console(highlight=False)
 
 
 def make_lake() -> None:
-    """Forty days of events in forty commits, a checkpoint among them, and one day deleted."""
+    """Write forty days of events in forty commits, with a checkpoint, and delete one day."""
     shutil.rmtree(LAKE, ignore_errors=True)
     for day in range(DAYS):
         add_day(EVENTS, day)
@@ -42,7 +42,7 @@ def make_lake() -> None:
 
 
 def add_day(table: Path, day: int) -> None:
-    """Append a day of events, as one commit."""
+    """Append a day of events, in one commit."""
     rows = pa.table(
         {
             "id": pa.array(range(day * 100, day * 100 + 100), pa.int64()),
@@ -55,7 +55,7 @@ def add_day(table: Path, day: int) -> None:
 
 
 def make_project() -> None:
-    """A project with a lake of its own: the events, which will grow, and a second table."""
+    """Create a project with its own lake: the events, which will grow, and a second table."""
     shutil.copytree(Path(__file__).parent / "cities", PROJECT)
     shutil.copytree(EVENTS, PROJECT / "lake" / "events")
     cantons = pa.table(
@@ -65,13 +65,13 @@ def make_project() -> None:
 
 
 def say(text: str) -> None:
-    """Head a step of the demo."""
+    """Print the heading of a step."""
     console.print()
     console.print(Rule(f"[bold]{text}[/]", align="left"))
 
 
 def show(*words: str) -> None:
-    """Run a command of the command line, as a user would."""
+    """Run a command as a user would."""
     console.print(f"[bold cyan]$ headrace {' '.join(map(_quoted, words))}[/]", soft_wrap=True)
     command = [sys.executable, "-m", "headrace", *words]
     subprocess.run(command, check=True)  # noqa: S603  (our own words)
@@ -82,7 +82,7 @@ def _quoted(word: str) -> str:
 
 
 def check() -> None:
-    """Headrace and delta-rs must agree, file by file."""
+    """Check that Headrace and delta-rs agree, file by file."""
     started = time.perf_counter()
     ours = {(f.uri, f.size_bytes) for f in headrace.Table(str(EVENTS)).snapshot().scan()}
     elapsed_ms = (time.perf_counter() - started) * 1000

@@ -1,9 +1,8 @@
-"""An executor of your own: Headrace on a log that is kept in memory.
+"""A custom executor: Headrace on a log that is kept in memory.
 
-An executor answers plans; it never decides anything about Delta. This one has the files of a
-log in a dictionary and needs no Arrow. It knows no Parquet and no Avro, so it refuses
-checkpoints and states in these formats. It does not evaluate predicates: keeping every file is
-always allowed.
+An executor answers plans; it never makes decisions about Delta. This one keeps the files of a log
+in a dictionary and needs no Arrow. It supports neither Parquet nor Avro, so it refuses checkpoints
+and states in these formats. It does not evaluate predicates: keeping every file is always allowed.
 
 Run it: `python examples/memory_executor.py`
 """
@@ -51,7 +50,7 @@ from headrace.protocol.log_file import LogFile
 
 
 class MemoryExecutor(Executor):
-    """Answers plans from a mapping of paths to bytes, and remembers what it was asked."""
+    """Answers plans from a mapping of paths to bytes, and records the plans."""
 
     def __init__(self, files: Mapping[str, bytes]) -> None:
         self.files = files
@@ -137,7 +136,7 @@ def _record(batch: ActionBatch, seen: RecordingSeen) -> AddBatch:
 
 
 def two_commits() -> dict[str, bytes]:
-    """A log of two commits: two files are added, then one of them is replaced."""
+    """Return a log of two commits: two files are added, then one of them is replaced."""
     commits = [
         [
             {"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}},

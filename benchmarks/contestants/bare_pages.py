@@ -1,6 +1,6 @@
-"""Reads and decompresses the column chunks that an answer needs, and decodes none of it.
+"""Read and decompress the column chunks that an answer needs, and decode nothing.
 
-No reader of these columns can be quicker on one thread. A floor, no answer.
+No reader of these columns can be faster on one thread. This is a floor, not an answer.
 """
 
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ _COLUMNS = {
 
 
 class Contestant:
-    """Gives the number of rows that the pages of the path column say they hold."""
+    """Returns the number of rows that the page headers of the path column claim."""
 
     def __init__(self, question: Question) -> None:
         self.question = question
@@ -53,7 +53,7 @@ def _chunks(metadata: Any, columns: list[str]) -> Iterator[Any]:
 
 
 def _decompress(file: BinaryIO, chunk: Any) -> int:
-    """Decompress every page of a chunk; returns how many values they hold."""
+    """Decompress every page of a chunk, and return the number of values."""
     start = chunk.dictionary_page_offset or chunk.data_page_offset
     file.seek(start)
     data = memoryview(file.read(chunk.total_compressed_size))
@@ -70,7 +70,7 @@ def _decompress(file: BinaryIO, chunk: Any) -> int:
 
 
 class _Thrift:
-    """Just enough of Thrift's compact protocol for the header of a page."""
+    """Just enough of Thrift's compact protocol to read a page header."""
 
     def __init__(self, data: memoryview, at: int) -> None:
         self.data, self.at = data, at

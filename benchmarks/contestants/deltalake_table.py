@@ -1,4 +1,4 @@
-"""deltalake (delta-rs): of the ways that its interface has, the quickest to each answer."""
+"""deltalake (delta-rs), with the fastest of its interfaces for each answer."""
 
 from collections.abc import Iterator
 
@@ -10,13 +10,13 @@ from benchmarks.question import Question, RecordBatch
 
 
 class Contestant:
-    """Opens the table, which replays the log, then asks it."""
+    """Opens the table, which replays the log, and then queries it."""
 
     def __init__(self, question: Question) -> None:
         self.question = question
 
     def limit(self) -> list[str]:
-        # A list of all addresses takes longer than the table of all files.
+        # Listing all addresses takes longer than building the table of all files.
         actions = pa.table(self._open().get_add_actions())
         found: list[str] = actions["path"].slice(0, self.question.limit).to_pylist()
         return found
@@ -36,7 +36,7 @@ class Contestant:
         return iter(pa.table(self._open().get_add_actions()).to_batches())
 
     def predicate(self) -> int:
-        # Comparing the column is quicker than `file_uris` with the same predicate.
+        # Comparing the column is faster than `file_uris` with the same predicate.
         least = pa.table(self._open().get_add_actions(flatten=True))["min.id"]
         possible = pc.fill_null(pc.less(least, self.question.below), True)
         count: int = pc.sum(possible).as_py()

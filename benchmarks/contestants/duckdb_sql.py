@@ -1,7 +1,7 @@
-"""DuckDB: SQL over the files of the log, as one writes it by hand who knows the format.
+"""DuckDB: SQL over the log files, as someone who knows the format would write it by hand.
 
-Each query reads the columns that it needs and no others. It is exact for tables whose files have
-no deletion vectors, so that a path is a key; protocol and metadata are not looked at.
+Each query reads only the columns that it needs. It is exact for tables without deletion vectors,
+where the path is the key. It ignores protocol and metadata.
 """
 
 import os
@@ -19,13 +19,13 @@ _COMMIT = re.compile(r"[0-9]{20}\.json")
 
 
 class Contestant:
-    """What the commits say last of each path, and what of the checkpoint they do not speak of."""
+    """Queries the latest action on each path in the commits, and the checkpoint for the others."""
 
     def __init__(self, question: Question) -> None:
         self.question = question
 
     def limit(self) -> list[str]:
-        # Asked for both at once, DuckDB reads the checkpoint even if the commits have enough.
+        # With both in one query, DuckDB reads the checkpoint even if the commits are enough.
         limit = f"LIMIT {self.question.limit}"
         found = self._paths(f"{self._said(_PATH)} SELECT path FROM said WHERE live {limit}")
         if len(found) == self.question.limit:
@@ -66,7 +66,7 @@ class Contestant:
         return None
 
     def _live(self, *, add: str, columns: str = _PATH_COLUMN, where: str = "true") -> str:
-        """Every live file: those of commits, and those of the checkpoint that no commit names."""
+        """Select live files from the commits, and checkpoint files that no commit names."""
         return f"""
             {self._said(add)}
             SELECT {columns} FROM said WHERE live AND {where}
@@ -78,7 +78,7 @@ class Contestant:
         """
 
     def _said(self, add: str) -> str:
-        """What the commits say last of each path."""
+        """Select the latest action on each path in the commits."""
         log = f"{self.question.table}/_delta_log"
         commits = [f"{log}/{name}" for name in _names(log) if _COMMIT.fullmatch(name)]
         return f"""
@@ -105,7 +105,7 @@ class Contestant:
     def _connect(self) -> duckdb.DuckDBPyConnection:
         connection = duckdb.connect()
         connection.execute("SET preserve_insertion_order = false")
-        connection.execute("SET enable_progress_bar = false")  # it would stand in the answer
+        connection.execute("SET enable_progress_bar = false")  # it would become part of the output
         if self.question.threads:
             connection.execute(f"SET threads = {self.question.threads}")
         return connection

@@ -1,4 +1,4 @@
-"""Headrace: all that the benchmarks use of it is here."""
+"""Headrace: everything that the benchmarks use of it."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,13 +7,13 @@ import headrace
 from benchmarks.question import Question, RecordBatch
 
 ONE_THREAD: dict[str, Any] = {"leaf_parallelism": 1, "batch_rows": 4096}
-"""The options of a scan that is to take little memory: one thread, small batches."""
+"""Options for a scan that uses little memory: one thread, small batches."""
 COLUMNS = ("path", "partition_values", "size_bytes", "modified_ms", "stats")
-"""What the peers give of each file; by default there is more."""
+"""The columns that the peers return for each file; the default returns more."""
 
 
 class Contestant:
-    """The public interface, as a user would write it."""
+    """Uses the public interface as a user would."""
 
     def __init__(self, question: Question) -> None:
         self.question = question

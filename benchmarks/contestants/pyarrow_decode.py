@@ -1,4 +1,4 @@
-"""pyarrow: decodes the columns that an answer needs, without any replay. A floor, no answer."""
+"""pyarrow: decode the columns that an answer needs, without replay. A floor, not an answer."""
 
 from pathlib import Path
 
@@ -20,7 +20,7 @@ _COLUMNS = {
 
 
 class Contestant:
-    """Reads the checkpoint alone, on one thread, in bounded memory."""
+    """Reads only the checkpoint, on one thread, in bounded memory."""
 
     def __init__(self, question: Question) -> None:
         self.question = question

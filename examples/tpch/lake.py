@@ -1,9 +1,9 @@
-"""Makes the tables of TPC-H as Delta tables, for the views beside this file.
+"""Create the TPC-H tables as Delta tables, for the views in this folder.
 
     python lake.py --scale 0.01
 
-The two large tables are cut along their dates into several files, as they would lie in a lake
-that grew from day to day; so there is something to prune.
+The two large tables are split by date into several files, like a lake that grows day by day, so
+that there is something to prune.
 """
 
 import argparse
@@ -44,7 +44,7 @@ def _write(path: Path, rows: pa.Table, name: str) -> None:
 
 
 def _plain(rows: pa.Table) -> pa.Table:
-    """The same rows with texts of the one type that Delta has for them."""
+    """Return the same rows, with strings in the one type that Delta has for them."""
     fields = [
         field.with_type(pa.string()) if pa.types.is_string_view(field.type) else field
         for field in rows.schema
