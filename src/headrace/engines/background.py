@@ -1,8 +1,8 @@
-"""A call in a thread of its own, which can be waited for whatever interrupts its start.
+"""Runs a call in a thread, and can wait for it even if a signal interrupts its start.
 
-Python starts a thread and then waits until it runs. A signal may come in between: the thread runs
-then, and its caller does not know. So the call says by itself that it has begun and
-that it has ended; it is made once, however often it is started.
+Python starts a thread and then waits until it runs. If a signal arrives in between, the thread
+runs without its caller knowing. So the call itself records that it has begun and ended; it runs
+once, however often it is started.
 """
 
 import os
@@ -14,32 +14,32 @@ from headrace.errors import ReaderClosedError
 
 
 class Background:
-    """One call. A handler of signals may wait for it, too: nothing here is held while it waits."""
+    """One call. A signal handler may wait for it too: no lock is held while waiting."""
 
     def __init__(self, call: Callable[[], None], *, name: str) -> None:
-        """Prepare the call; the thread holds on to it, and to nothing else of its caller."""
+        """Prepare the call; the thread references the call, and nothing else of its caller."""
         self._call = call
         self._name = name
-        self._beginning = threading.Lock()  # taken for ever by who begins, or rules it out
+        self._beginning = threading.Lock()  # acquired for good, to begin or to prevent it
         self._ended: SimpleQueue[None] = SimpleQueue()
         self._process: int | None = None
         self._thread: threading.Thread | None = None
 
     @property
     def is_current(self) -> bool:
-        """Whether it is the call itself that asks."""
+        """Whether the current thread is the one that runs the call."""
         return self._thread is threading.current_thread()
 
     @property
     def _is_elsewhere(self) -> bool:
-        """Whether another process has started it, and this one is a fork of that."""
+        """Whether it was started in the parent process, before a fork."""
         return self._process not in {None, os.getpid()}
 
     def start(self) -> None:
-        """Start it, unless it was.
+        """Start it, unless it was started already.
 
         Raises:
-            ReaderClosedError: it was started before this process was forked, and is not here.
+            ReaderClosedError: it was started before this process was forked, and does not run here.
         """
         if self._is_elsewhere:
             raise ReaderClosedError
@@ -49,18 +49,18 @@ class Background:
             self._process = os.getpid()
 
     def is_over(self) -> bool:
-        """Whether it has ended, or is not in this process. What has not begun never will."""
+        """Return whether it has ended, or runs in another process. Prevents a later start."""
         if self._beginning.acquire(blocking=False):
             self._ended.put(None)
         return self._is_elsewhere or not self._ended.empty()
 
     def wait(self) -> None:
-        """Wait until it has ended, unless it is the call itself that waits."""
+        """Wait until it has ended, unless called from the call itself."""
         if self.is_current or self._is_elsewhere:
             return
         self.is_over()
         self._ended.get()
-        self._ended.put(None)  # for others who wait
+        self._ended.put(None)  # for other waiting threads
         if self._thread is not None:
             self._thread.join()
 

@@ -1,7 +1,7 @@
-"""A file of a remote store whose ranges were fetched before they are read.
+"""A remote file whose ranges are fetched before they are read.
 
-A Parquet reader seeks and reads as if the file were local. Ranges that are held in memory are given
-without a copy; any other range is a request of its own.
+A Parquet reader seeks and reads as if the file were local. Ranges in memory are returned without
+a copy; any other range is a separate request.
 """
 
 from bisect import bisect_right, insort
@@ -15,14 +15,14 @@ from headrace.storage.ranged import RangedFile
 from headrace.storage.store import Store
 
 _WINDOWS_HELD = 2
-"""Columns do not reach the next window at the same time: so the one before it stays."""
+"""Columns do not reach the next window at the same time, so the previous one is kept."""
 
 
 class FetchedFile(RangedFile):
-    """One object of a store. It is read by one thread at a time."""
+    """One object of a store, read by one thread at a time."""
 
     def __init__(self, store: Store, path: str, *, size_bytes: int) -> None:
-        """Open an object whose size is known; nothing is requested."""
+        """Open an object of known size, without a request."""
         super().__init__()
         self._store = store
         self._path = path
@@ -30,20 +30,20 @@ class FetchedFile(RangedFile):
         self._held: list[Held] = []
         self._windows: Windows | None = None
         self._recent: list[tuple[int, list[Held]]] = []
-        """The windows that are held, by index."""
+        """The windows in memory, by index."""
 
     def follow(self, windows: Windows) -> None:
-        """Serve reads from these windows, and from nothing that was held before."""
+        """Serve reads from these windows, and drop all earlier ranges."""
         self.drop()
         self._windows = windows
 
     def hold(self, ranges: Iterable[Held]) -> None:
-        """Serve reads from these ranges; they do not overlap each other."""
+        """Serve reads from these ranges, which do not overlap."""
         for held in ranges:
             insort(self._held, held, key=itemgetter(0))
 
     def drop(self) -> None:
-        """Forget all ranges, and the windows that have not been read."""
+        """Drop all ranges, and the windows that have not been read."""
         self._held.clear()
         self._recent.clear()
         if self._windows is not None:
@@ -51,18 +51,18 @@ class FetchedFile(RangedFile):
             self._windows = None
 
     def fetch(self, ranges: Iterable[ByteRange]) -> None:
-        """Request the ranges that are not held, all at once, and hold them."""
+        """Request the ranges that are not in memory, all at once, and keep them."""
         missing = [wanted for wanted in ranges if not self._has(wanted)]
         contents = self._store.read_ranges(self._path, missing) if missing else []
         self.hold((wanted.start, data) for wanted, data in zip(missing, contents, strict=True))
 
     def read_at(self, position: int, size: int) -> bytes:
-        """The bytes from a position: those that are held, or as many as the store is asked for."""
+        """Return bytes from a position: from memory, or from the store."""
         size = min(size, self._size_bytes - position)
         return b"" if size <= 0 else cast("bytes", self._view(position, size))
 
     def readinto(self, room: Any, /) -> int:
-        """Fill memory with the next bytes."""
+        """Read the next bytes into a buffer."""
         self._check_open()
         target = memoryview(room).cast("B")
         size = min(len(target), self._size_bytes - self._position)
@@ -74,7 +74,7 @@ class FetchedFile(RangedFile):
         return len(view)
 
     def _view(self, position: int, size: int) -> memoryview:
-        """The same without a copy: whatever takes bytes takes a view of them, too."""
+        """Return the same as a view, without a copy."""
         held = self._find(position)
         if held is None and self._read_window(position):
             held = self._find(position)
@@ -92,7 +92,7 @@ class FetchedFile(RangedFile):
         return self._size_bytes
 
     def release(self) -> None:
-        """Forget all ranges; nothing is open."""
+        """Drop all ranges; nothing else is open."""
         self.drop()
 
     def _has(self, wanted: ByteRange) -> bool:
@@ -100,7 +100,7 @@ class FetchedFile(RangedFile):
         return held is not None and wanted.stop <= held[0] + len(held[1])
 
     def _find(self, position: int) -> Held | None:
-        """The held range that has the byte at a position."""
+        """Return the range in memory that includes a position."""
         index = bisect_right(self._held, position, key=itemgetter(0))
         if not index:
             return None
@@ -108,7 +108,7 @@ class FetchedFile(RangedFile):
         return (start, data) if position < start + len(data) else None
 
     def _read_window(self, position: int) -> bool:
-        """Hold the window that has the byte at a position; False: there is none."""
+        """Load the window that includes a position; False if there is none."""
         index = None if self._windows is None else self._windows.find(position)
         if self._windows is None or index is None:
             return False

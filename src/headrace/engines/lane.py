@@ -1,7 +1,7 @@
-"""A lane carries items from the threads that make them to the consumer that takes them.
+"""A bounded queue from the threads that produce items to their consumer.
 
-Items and their cost enter, the same items leave, then an `End`. A thread waits while the lane is
-full. Both sides share `SimpleQueue`s; the lock is taken by the producing threads alone.
+Items and their cost enter; the same items leave, then an `End`. A thread waits while the lane is
+full. Both sides share `SimpleQueue`s; only the producing threads take the lock.
 """
 
 import threading
@@ -16,22 +16,22 @@ T = TypeVar("T")
 
 
 class End(msgspec.Struct, frozen=True):
-    """There are no more items; `error` says why, unless the work is complete."""
+    """Marks the end of the items; `error` says why, unless the work is complete."""
 
     error: BaseException | None = None
 
 
 class Lane(Generic[T]):
-    """Items on their way to the consumer: of one unit, or of all."""
+    """Items for the consumer, of one unit or of all units."""
 
     def __init__(self, limit: int, cancellation: Cancellation, *, is_counted: bool = False) -> None:
         """Create an empty lane.
 
         Args:
-            limit: How much may wait in it; 0: an item is made when it is asked for.
-            cancellation: Ends the waiting of threads when it is requested, after `wake`.
-            is_counted: Whether every item costs 1: a consumer that waits then makes room before
-                its item is there, and the thread goes on without waiting for it to be taken.
+            limit: The total cost that may wait in it; 0: an item is produced on demand.
+            cancellation: Ends the wait of threads when it is requested, after `wake`.
+            is_counted: Whether every item costs 1. A waiting consumer then frees room before its
+                item arrives, and the thread continues without waiting for it to be taken.
         """
         self._limit = limit
         self._is_counted = is_counted
@@ -42,10 +42,10 @@ class Lane(Generic[T]):
         self._waiting_cost = 0
 
     def put(self, item: T, cost: int) -> None:
-        """Hand an item over, as soon as there is room for it.
+        """Add an item as soon as there is room for it.
 
         Raises:
-            Cancelled: it is no longer wanted.
+            Cancelled: the work was cancelled.
         """
         with self._filling:
             while self._waiting_cost and self._waiting_cost + cost > self._limit > 0:
@@ -56,12 +56,12 @@ class Lane(Generic[T]):
         self._ready.put((item, cost))
 
     def await_demand(self) -> None:
-        """Where nothing may be ahead, wait until the consumer asks for an item."""
+        """If the limit is 0, wait until the consumer asks for an item."""
         if not self._limit:
             self._freed.get()
 
     def take(self) -> T | End:
-        """The next item, as soon as it is there; the end is given to everyone who asks."""
+        """Wait for the next item and return it; every later call returns the end."""
         if not self._limit:
             self._freed.put(0)
         if not self._is_counted:
@@ -74,7 +74,7 @@ class Lane(Generic[T]):
         return item[0]
 
     def take_within(self, seconds: float) -> T | End | None:
-        """The next item, or None if it takes longer. Something must be allowed to be ahead."""
+        """Return the next item, or None if it takes longer. The limit must not be 0."""
         assert self._limit, "each call would ask for another item"
         try:
             item = self._ready.get(timeout=seconds) if seconds > 0 else self._ready.get_nowait()
@@ -91,9 +91,9 @@ class Lane(Generic[T]):
         return item[0]
 
     def end(self, end: End) -> None:
-        """Let the consumer know that there are no more items."""
+        """Signal the consumer that there are no more items."""
         self._ready.put(end)
 
     def wake(self) -> None:
-        """Let the thread that waits for room look at the cancellation."""
+        """Make a thread that waits for room check the cancellation."""
         self._freed.put(0)

@@ -1,9 +1,9 @@
-"""The bytes of a log, as one run asks for them: early, together, and once.
+"""Reads the files of a log for one run, with prefetching and a cache on remote stores.
 
-Files of the log enter, their contents leave. On a local disk each read is made when it is asked
-for. On a remote store reads may be expected, so that they are under way when they are asked for;
-and what was read of commits and footers is kept, within bounds, for the next run of the table: a
-scan fetches nothing again that its snapshot has read.
+Log files enter; their contents leave. On a local disk each read happens on demand. On a remote
+store, reads can be announced, so that they are in flight when they are needed. Commits and footers
+are cached, within limits, for the next run of the table: a scan does not fetch again what its
+snapshot has read.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,20 +21,20 @@ from headrace.storage.cache import BoundedCache
 from headrace.storage.store import LIST_PAGE_OBJECTS, ObjectMeta, RequestCost, Store, Tail
 
 CHUNK_BYTES = 1 << 20
-"""How much of a large file is held at once."""
+"""The chunk size of a large file."""
 LARGEST_WHOLE_BYTES = 4 << 20
-"""A larger commit of a remote store is not fetched ahead: it is streamed when its turn comes."""
+"""A larger commit of a remote store is not prefetched, but streamed when it is needed."""
 _ENTRY_BYTES = 256
-"""What it takes to keep something, besides its bytes."""
+"""The overhead of a cache entry, besides its bytes."""
 
 _Key: TypeAlias = tuple[str, str, int, int, str | None]
-"""Kind of read, path, size, time and mark of the file."""
+"""Kind of read; path, size, modification time and ETag of the file."""
 
 
 class LogCache:
-    """What the runs of one table share: bytes of its log, and how large its footers are.
+    """The cache that the runs of one table share: bytes of its log, and the size of its footers.
 
-    It pickles empty.
+    It is pickled empty.
     """
 
     def __init__(self, limit_bytes: int) -> None:
@@ -46,12 +46,12 @@ class LogCache:
         return LogCache, (self.limit_bytes,)
 
     def clear(self) -> None:
-        """Forget the bytes."""
+        """Drop the bytes."""
         self.contents.clear()
 
 
 class _FirstPage(msgspec.Struct, frozen=True):
-    """The beginning of a listing."""
+    """The first page of a listing."""
 
     objects: list[ObjectMeta]
 
@@ -71,15 +71,15 @@ class LogBytes:
         self._room_bytes = cache.limit_bytes
         self._meter = meter
         self._met: set[str] = set()
-        """The files that this run has read, or found in the cache."""
+        """The files that this run has read or found in the cache."""
 
     @property
     def is_remote(self) -> bool:
-        """Whether a request takes so long that reads should be few and early."""
+        """Whether requests are slow, so that reads should be few and early."""
         return self.store.request_cost is RequestCost.REMOTE
 
     def close(self) -> None:
-        """Drop the reads that were expected and have not started."""
+        """Drop the announced reads that have not started."""
         self.ahead.close()
 
     def expect_listing(self, directory: str) -> None:
@@ -88,9 +88,9 @@ class LogBytes:
         self.ahead.expect(key, lambda: self._first_page(directory), size_bytes=0)
 
     def list(self, directory: str, *, start_from: str) -> Iterator[ObjectMeta]:
-        """The objects of a directory whose names are at or after `start_from`.
+        """Return the objects of a directory whose names are at or after `start_from`.
 
-        An expected listing is the answer if it is complete; it is used once.
+        A prefetched listing is used once, if it is complete.
         """
         page: _FirstPage | None = self.ahead.take(("list", directory), lambda: None)
         if page is None or not page.is_complete:
@@ -105,7 +105,7 @@ class LogBytes:
             self.ahead.expect(key, lambda: self._read(file), size_bytes=file.size_bytes)
 
     def read(self, file: LogFile) -> bytes:
-        """A file, whole."""
+        """Return the content of a file."""
         if not self.is_remote:
             return self.store.read(file.path)
         kept = self._kept("whole", file)
@@ -117,12 +117,12 @@ class LogBytes:
         return self.ahead.take(_key("whole", file), lambda: self._read(file))
 
     def is_small(self, file: LogFile) -> bool:
-        """Whether a file is better read whole than in chunks."""
+        """Return whether a file is better read whole than in chunks."""
         most_bytes = LARGEST_WHOLE_BYTES if self.is_remote else CHUNK_BYTES
         return 0 < file.size_bytes <= most_bytes
 
     def chunks(self, file: LogFile) -> Iterator[bytes]:
-        """A file in pieces."""
+        """Return the content of a file in chunks."""
         return self.store.read_chunks(file.path, chunk_bytes=CHUNK_BYTES)
 
     def expect_tail(self, file: LogFile) -> None:
@@ -134,14 +134,14 @@ class LogBytes:
             )
 
     def tail(self, file: LogFile) -> Tail:
-        """The end of a file: as much as its footer takes, to the best of our knowledge."""
+        """Return the end of a file, long enough for its expected footer."""
         kept = self._kept("tail", file)
         if isinstance(kept, Tail):
             return kept
         return self.ahead.take(_key("tail", file), lambda: self._read_tail(file))
 
     def parquet(self, file: LogFile) -> "ParquetBytes":
-        """A Parquet file, for a reader that knows which bytes it wants."""
+        """Return a Parquet file for a reader that selects its own ranges."""
         return ParquetBytes(self, file)
 
     def _first_page(self, directory: str) -> _FirstPage:
@@ -166,7 +166,7 @@ class LogBytes:
         return self._cache.get(_key(kind, file)) if file.modified_ms else None
 
     def _keep(self, kind: str, file: LogFile, content: bytes | Tail, size_bytes: int) -> None:
-        """Keep what a run reads first: that is the newest, and what the next run begins with."""
+        """Cache what a run reads first: that is the newest, and what the next run starts with."""
         size_bytes += _ENTRY_BYTES
         if file.modified_ms and self.is_remote and size_bytes <= self._room_bytes:
             self._room_bytes -= size_bytes
@@ -180,15 +180,15 @@ class ParquetBytes(msgspec.Struct, frozen=True):
     file: LogFile
 
     def tail(self) -> Tail:
-        """As much of the end as the footer takes, to the best of our knowledge."""
+        """Return the end of the file, long enough for the expected footer."""
         return self.log.tail(self.file)
 
     def ranges(self, ranges: Sequence[ByteRange]) -> list[memoryview]:
-        """The bytes of some ranges, all at once."""
+        """Return the bytes of ranges, read together."""
         return self.log.store.read_ranges(self.file.path, ranges)
 
     def learn(self, footer_bytes: int, *, file_bytes: int) -> None:
-        """Take in how large the footer was."""
+        """Learn the size of the footer."""
         self.log.tail_size.learn(footer_bytes, file_bytes=file_bytes)
 
 

@@ -1,12 +1,12 @@
-"""The one bounded producer: threads make items, a consumer takes them and holds the threads back.
+"""A bounded producer: threads produce items for an iterator, with backpressure.
 
 Units of work enter: files, row groups, or a single generator. Items leave through an iterator, in
-the order of the units or as they are made. What is made and not yet taken is bounded, by the number
-of items or by their size. Closing the iterator, dropping it or requesting its cancellation ends the
-threads at their next step, and a consumer that waits gets an error instead of a short answer.
+the order of the units or as they are produced. The items that wait for the consumer are bounded,
+by number or by size. Closing the iterator, dropping it or requesting its cancellation ends the
+threads at their next step; a waiting consumer then gets an error instead of a short answer.
 
-Consumer and threads share nothing but `SimpleQueue`s. A signal handler may therefore close the
-iterator at any point of its consumer; the locks of `Lane` and `Job` are taken by the threads alone.
+Consumer and threads share only `SimpleQueue`s, and only the threads take the locks of `Lane` and
+`Job`. A signal handler may therefore close the iterator at any point of its consumer.
 """
 
 import threading
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 class Producer(Generic[T]):
-    """An iterator over items that threads make; they start when the first item is asked for."""
+    """An iterator over items that threads produce; they start with the first `next`."""
 
     def __init__(  # noqa: PLR0913  (what a producer is made of)
         self,
@@ -42,13 +42,13 @@ class Producer(Generic[T]):
         """Prepare the work; nothing starts.
 
         Args:
-            make: Makes the items of the units that one thread takes, in that thread.
-            units: What to work on; it is advanced by one thread at a time.
-            backpressure: How far to be ahead.
-            order: In which order the items are given.
-            cancellation: Ends the work when requested; the work itself may check it, too.
-            release: Called once, when no thread works any more.
-            cost: What an item counts against `ahead`; by default 1.
+            make: Produces the items of the units that one thread takes, in that thread.
+            units: The units of work; advanced by one thread at a time.
+            backpressure: How far the threads may be ahead of the consumer.
+            order: The order of the items.
+            cancellation: Ends the work when requested; the work itself may check it too.
+            release: Called once, after all threads have ended.
+            cost: The cost of an item against `ahead`; by default 1.
             name: The name of the threads.
         """
         self._job = Job(
@@ -77,7 +77,7 @@ class Producer(Generic[T]):
         if self._end is not None:
             raise self._finish(self._end)
         if not self._start():
-            raise ReaderClosedError  # the end of an iteration would pass for a complete answer
+            raise ReaderClosedError  # a plain end would look like a complete answer
         while True:
             lane = self._lane
             if lane is None:
@@ -95,7 +95,7 @@ class Producer(Generic[T]):
             self._start()
 
     def next_within(self, seconds: float) -> T | None:
-        """Return the next item, or None if it takes longer; for items given as they are made.
+        """Return the next item, or None if it takes longer; only for `Order.AS_MADE`.
 
         Raises:
             StopIteration: there are no more items.
@@ -121,8 +121,8 @@ class Producer(Generic[T]):
     def close(self) -> None:
         """End the work and wait until no thread runs.
 
-        A consumer that waits for an item, or asks for one, gets `ReaderClosedError` unless the end
-        had been reached.
+        A consumer that waits or asks for an item gets `ReaderClosedError`, unless the end had been
+        reached.
         """
         self.stop()
         self._wait()
@@ -137,7 +137,7 @@ class Producer(Generic[T]):
         self._job.stop()
 
     def _start(self) -> bool:
-        """Start the threads that may work now; False: it was closed."""
+        """Start the threads that may work now; False if it was closed."""
         with self._changing:
             if not self._was_cut:
                 while len(self._workers) < self._job.threads_now:
@@ -150,7 +150,7 @@ class Producer(Generic[T]):
 
     def _wait(self) -> None:
         if any(worker.is_current for worker in self._workers):
-            return  # a thread closes its own producer: it ends with its next step
+            return  # a thread closes its own producer: it ends at its next step
         for worker in tuple(self._workers):
             worker.wait()
         with self._changing:
@@ -160,11 +160,11 @@ class Producer(Generic[T]):
         self._job.abandon()
 
     def _finish(self, end: End) -> BaseException:
-        """The exception that ends the iteration, once no thread runs."""
+        """Wait for the threads, and return the exception that ends the iteration."""
         self._end = self._end or end
         was_cancelled = isinstance(end.error, Cancelled) and self._job.was_cancelled
         if end.error is not None:
-            self._job.stop()  # the other threads work for nobody
+            self._job.stop()  # nobody needs the work of the other threads
         self._wait()
         if self._was_cut or was_cancelled:
             self._was_cut = True
@@ -176,7 +176,7 @@ class Producer(Generic[T]):
 def one_at_a_time(
     read: Callable[[U], Generator[T, None, None]],
 ) -> Callable[[Iterator[U]], Generator[T, None, None]]:
-    """For `make`: read each unit by itself."""
+    """Build a `make` function that reads each unit separately."""
 
     def make(units: Iterator[U]) -> Generator[T, None, None]:
         for unit in units:
@@ -189,7 +189,7 @@ def one_at_a_time(
 def in_parallel(
     make: Callable[[Iterator[U]], Generator[T, None, None]], units: Iterable[U], *, threads: int
 ) -> Generator[T, None, None]:
-    """Yield the items of some units in any order; with one thread, lazily in the caller's own."""
+    """Yield the items of units in any order; with one thread, lazily in the calling thread."""
     if threads <= 1:
         yield from make(iter(units))
         return

@@ -1,7 +1,7 @@
-"""What a producer and its threads share: the units of work, the lanes, and when to stop.
+"""The state that a producer and its threads share: units of work, lanes and cancellation.
 
-The consumer's side is `headrace.engines.producer`. Methods say by whom they are called: what the
-consumer calls takes no lock, so that a signal handler may interrupt it anywhere.
+The consumer's side is `headrace.engines.producer`. Methods are grouped by their caller: those that
+the consumer calls take no lock, so a signal handler may interrupt them anywhere.
 """
 
 import threading
@@ -20,24 +20,24 @@ T = TypeVar("T")
 
 
 class Order(Enum):
-    """In which order items reach the consumer."""
+    """The order in which items reach the consumer."""
 
     BY_UNIT = "by unit"
     """All items of the first unit, then those of the second; one thread consumes them."""
     AS_MADE = "as made"
-    """As the threads make them. Several threads may consume them."""
+    """As the threads produce them. Several threads may consume them."""
 
 
 class Backpressure(msgspec.Struct, frozen=True, kw_only=True):
     """How far the threads may be ahead of the consumer."""
 
     threads: int = 1
-    """How many units are worked on at once. By unit: how many are open or not yet consumed."""
+    """The number of units in progress. By unit: the number that are open or not yet consumed."""
     ahead: int = 1
-    """How much may wait for the consumer, in items or in what `cost` returns; one item always may.
-    By unit: of each unit; as made: of all together. 0, as made: each is made when asked for."""
+    """The items, or their total `cost`, that may wait for the consumer; one item always may.
+    By unit: per unit; as made: in total. 0, as made: each item is produced on demand."""
     start_with: int | None = None
-    """How many units to begin with, by unit. It doubles with each one consumed, up to `threads`."""
+    """By unit: how many units to start with. It doubles with each one consumed, up to `threads`."""
 
 
 class _Nothing:
@@ -48,7 +48,7 @@ _NOTHING: Final = _Nothing()
 
 
 class Job(Generic[T]):
-    """What the threads and the consumer share."""
+    """The state that the threads and the consumer share."""
 
     def __init__(  # noqa: PLR0913  (what a producer is made of)
         self,
@@ -91,20 +91,20 @@ class Job(Generic[T]):
 
     @property
     def was_cancelled(self) -> bool:
-        """Whether the work is to end early."""
+        """Whether cancellation was requested."""
         return self._cancellation.is_requested
 
-    # By the consumer:
+    # Called by the consumer:
 
     def next_lane(self) -> Lane[T] | End:
-        """The lane of the next unit; the end is given to everyone who asks."""
+        """Return the lane of the next unit; every later call returns the end."""
         lane = self._lanes.get()
         if isinstance(lane, End):
             self._lanes.put(lane)
         return lane
 
     def open_more(self) -> None:
-        """A unit has been consumed: allow another, and twice as many at once as before."""
+        """After a unit is consumed, allow another one, and twice as many at once as before."""
         before = self.threads_now
         self.threads_now = min(2 * before, self._limits.threads)
         for _ in range(1 + self.threads_now - before):
@@ -118,7 +118,7 @@ class Job(Generic[T]):
             lane.wake()
 
     def release(self) -> None:
-        """No thread runs: let go of the units."""
+        """Release the units, after all threads have ended."""
         close = getattr(self._units, "close", None)
         if close is not None:
             close()
@@ -126,33 +126,33 @@ class Job(Generic[T]):
             self._release()
 
     def abandon(self) -> None:
-        """No thread runs: let nobody wait for items."""
+        """End every wait for items, after all threads have ended."""
         end = End(Cancelled() if self.was_cancelled else None)
         self._lanes.put(end)
         if self.shared_lane is not None:
             self.shared_lane.end(end)
 
-    # By the threads:
+    # Called by the threads:
 
     def check(self) -> None:
-        """Raise `Cancelled` if the work is to end early."""
+        """Raise `Cancelled` if cancellation was requested."""
         self._cancellation.check()
 
     def next_unit(self, worker: "Worker[T]") -> Any:
-        """The next unit, for which the worker has a lane; `_NOTHING` at the end."""
+        """Return the next unit, and give the worker a lane for it; `_NOTHING` at the end."""
         is_ordered = self.shared_lane is None
         if is_ordered:
             self._openings.get()
-        with self._advancing:  # by one thread: lanes stand in the order of their units
+        with self._advancing:  # one thread at a time, so lanes have the order of their units
             if self._is_exhausted or self.was_cancelled:
-                self._openings.put(None)  # for the other threads that wait
+                self._openings.put(None)  # for other waiting threads
                 if not self._is_exhausted:
                     raise Cancelled
                 return _NOTHING
             try:
                 unit = next(self._units, _NOTHING)
             except BaseException:
-                self._open_lane(worker)  # the error comes after the items of earlier units
+                self._open_lane(worker)  # the error follows the items of earlier units
                 self._exhaust()
                 raise
             if unit is _NOTHING:
@@ -162,7 +162,7 @@ class Job(Generic[T]):
             return unit
 
     def leave(self, lane: Lane[T] | None, end: End) -> None:
-        """A thread has no more work; as made, there are no more items after the last one."""
+        """Record that a thread has no more work; as made, the last thread ends the items."""
         if lane is not None:
             self.finish_lane(lane, end)
         elif end.error is not None:
@@ -174,7 +174,7 @@ class Job(Generic[T]):
             self.shared_lane.end(End())
 
     def finish_lane(self, lane: Lane[T], end: End) -> None:
-        """A thread has no more items for a lane; one that all threads share stays open."""
+        """Record that a thread has no more items for a lane; a shared lane stays open."""
         if lane is not self.shared_lane:
             self._filling.discard(lane)
             lane.end(end)
@@ -198,7 +198,7 @@ class Job(Generic[T]):
 
 
 class Worker(Generic[T]):
-    """One thread: it takes units, makes their items and hands them over."""
+    """One thread: it takes units, and puts their items into a lane."""
 
     def __init__(self, job: Job[T]) -> None:
         self._job = job

@@ -1,9 +1,9 @@
-"""Reads that start before anyone waits for them.
+"""Prefetching: reads that start before their content is needed.
 
-A request to a remote store takes tens of milliseconds, nearly all of them waiting. Whoever knows
-what will be read next says so with `expect`; `take` then waits for a read that is under way, or
-reads at once. What is under way or waits to be taken is bounded by bytes, so a slow consumer holds
-the reads back. Closing drops the reads that have not started.
+A request to a remote store takes tens of milliseconds, nearly all of them waiting. `expect`
+announces a read; `take` waits for it if it is in flight, or reads at once. The bytes in flight or
+not yet taken are bounded, so a slow consumer delays the reads. Closing drops the reads that have
+not started.
 """
 
 import threading
@@ -17,13 +17,13 @@ import msgspec
 T = TypeVar("T")
 
 AHEAD_BYTES = 64 << 20
-"""How much may be under way, or read and not yet taken."""
+"""The maximum number of bytes in flight, or read and not yet taken."""
 MOST_REQUESTS = 64
-"""How many reads are under way at most."""
+"""The maximum number of reads in flight."""
 
 
 class _Expected(msgspec.Struct):
-    """A read that someone will ask for."""
+    """An announced read."""
 
     read: Callable[[], Any]
     size_bytes: int
@@ -32,16 +32,16 @@ class _Expected(msgspec.Struct):
 
 
 class ReadAhead:
-    """The expected reads of one run, by key. It is shared by threads."""
+    """The announced reads of one run, by key. Threads may share it."""
 
     def __init__(
         self, *, limit_bytes: int = AHEAD_BYTES, most_requests: int = MOST_REQUESTS
     ) -> None:
-        """Start with nothing expected; threads are started with the first read.
+        """Start empty; threads start with the first read.
 
         Args:
-            limit_bytes: How much may be under way or wait to be taken. One read may always be.
-            most_requests: How many reads may be under way.
+            limit_bytes: The bytes that may be in flight or not yet taken. One read always may.
+            most_requests: The number of reads that may be in flight.
         """
         self._limit_bytes = limit_bytes
         self._most_requests = most_requests
@@ -55,12 +55,12 @@ class ReadAhead:
     def expect(self, key: Hashable, read: Callable[[], object], *, size_bytes: int) -> None:
         """Start a read as soon as there is room for it; reads start in the order of these calls.
 
-        A key that is expected already is expected once.
+        Announcing a key twice has no effect.
 
         Args:
-            key: What to `take` it by.
-            read: Makes the content, in another thread.
-            size_bytes: About how large the content is.
+            key: The key for `take`.
+            read: Reads the content, in another thread.
+            size_bytes: The approximate size of the content.
         """
         with self._lock:
             if self._is_closed or key in self._waiting or key in self._started:
@@ -69,9 +69,9 @@ class ReadAhead:
             self._start_more()
 
     def take(self, key: Hashable, read: Callable[[], T]) -> T:
-        """Return the content that was expected under a key, or read it now.
+        """Return the content of an announced read, or read it now.
 
-        A read that failed raises its error here. Once taken, a key is no longer expected.
+        A failed read raises its error here. Taking a key removes it.
         """
         with self._lock:
             self._waiting.pop(key, None)
@@ -88,7 +88,7 @@ class ReadAhead:
         return content
 
     def drop(self, key: Hashable) -> None:
-        """Expect a key no longer: nobody is going to take it."""
+        """Remove a key that nobody will take."""
         with self._lock:
             self._waiting.pop(key, None)
             expected = self._started.pop(key, None)
@@ -98,11 +98,11 @@ class ReadAhead:
 
     @property
     def is_full(self) -> bool:
-        """Whether a read waits for room: it makes no sense to look further ahead."""
+        """Whether a read is waiting for room, so that announcing more makes no sense."""
         return bool(self._waiting)
 
     def close(self) -> None:
-        """Drop what has not started, and wait for what has."""
+        """Drop the reads that have not started, and wait for the others."""
         with self._lock:
             self._is_closed = True
             self._waiting.clear()

@@ -1,4 +1,4 @@
-"""A store as one run reads it."""
+"""Wraps a store for one run: reads are counted and retried."""
 
 from functools import partial
 
@@ -12,7 +12,7 @@ from headrace.storage.store import Store
 
 
 def reading_store(store: Store, context: ExecutionContext) -> Store:
-    """The same store, whose reads are counted, and tried again until the run is called off."""
+    """Return the store with reads that are counted, and retried until the run is cancelled."""
     settings, meter = context.settings, context.meter
     policy = RetryPolicy(
         attempts=settings.retry_attempts,

@@ -1,17 +1,17 @@
-"""How much of the end of a Parquet file to read, so that one request has the whole footer."""
+"""Estimates how much of the end of a Parquet file to read to get its footer in one request."""
 
 import threading
 
 _LEAST_BYTES = 64 << 10
 _MOST_BYTES = 8 << 20
 _FILE_SHARE = 2048
-"""A footer grows with its file: at most about one byte for this many bytes of the file."""
+"""A footer grows with its file: at most about one byte per this many bytes of the file."""
 _SPARE = 1.25
 """The next footer may be a little larger."""
 
 
 class TailSize:
-    """Learns from the footers of a table's files; it is shared by threads. Pickled, it forgets."""
+    """Learns from the footers of a table's files. Threads may share it. It is pickled empty."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -22,13 +22,13 @@ class TailSize:
         return TailSize, ()
 
     def guess(self, file_bytes: int) -> int:
-        """How many bytes to read from the end of a file of that size (0: it is not known)."""
+        """Return how many bytes to read from the end of a file of this size (0: unknown)."""
         size_bytes = max(self._least_bytes, int(file_bytes * self._share))
         size_bytes = min(size_bytes, _MOST_BYTES)
         return min(size_bytes, file_bytes) if file_bytes else size_bytes
 
     def learn(self, footer_bytes: int, *, file_bytes: int) -> None:
-        """Take in the size of a footer; guesses for files like this one are then large enough."""
+        """Learn the size of a footer, so that guesses for similar files are large enough."""
         with self._lock:
             if footer_bytes > self.guess(file_bytes):
                 self._share = max(self._share, footer_bytes * _SPARE / max(file_bytes, 1))

@@ -1,7 +1,7 @@
-"""Ranges of one object that are fetched together, in windows of bounded size.
+"""Fetches ranges of one object together, in windows of bounded size.
 
-The columns of a row group are read side by side, so each window has the same share of every range.
-A row group of the usual size is one window; a huge one never has to be in memory as a whole.
+The columns of a row group are read in parallel, so each window has the same share of every range.
+A row group of the usual size is one window; a huge one is never in memory as a whole.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ Held: TypeAlias = tuple[int, memoryview]
 
 WINDOW_BYTES = 32 << 20
 _SMALL_BYTES = 256 << 10
-"""A range that is no larger is not cut: it comes with the first window."""
+"""A range up to this size is not cut: it is in the first window."""
 
 
 def cut(ranges: Sequence[ByteRange], window_bytes: int) -> list[list[ByteRange]]:
@@ -38,7 +38,7 @@ def cut(ranges: Sequence[ByteRange], window_bytes: int) -> list[list[ByteRange]]
 
 
 class Windows:
-    """The windows over some ranges of one object, read ahead of their use."""
+    """The prefetched windows of ranges of one object."""
 
     def __init__(
         self,
@@ -49,7 +49,7 @@ class Windows:
         ahead: ReadAhead,
         window_bytes: int = WINDOW_BYTES,
     ) -> None:
-        """Expect all windows; they start in order, as far as there is room for them."""
+        """Announce all windows; they are read in order, as room permits."""
         self._store = store
         self._path = path
         self._ahead = ahead
@@ -59,18 +59,18 @@ class Windows:
             ahead.expect((self, index), partial(self._read, index), size_bytes=size_bytes)
 
     def find(self, position: int) -> int | None:
-        """The window that has the byte at a position; None: no range does."""
+        """Return the window that includes a position; None if no range does."""
         for index, window in enumerate(self._windows):
             if any(wanted.start <= position < wanted.stop for wanted in window):
                 return index
         return None
 
     def take(self, index: int) -> list[Held]:
-        """Wait for a window; taken twice, it is read again."""
+        """Wait for a window; one that is taken twice is read again."""
         return self._ahead.take((self, index), partial(self._read, index))
 
     def drop(self) -> None:
-        """Read no window that has not started."""
+        """Drop the windows that have not been taken."""
         for index in range(len(self._windows)):
             self._ahead.drop((self, index))
 

@@ -1,4 +1,4 @@
-"""Newline-delimited actions, read in bounded pieces and decoded only as far as asked."""
+"""Reads newline-delimited actions in bounded pieces, and decodes only the requested fields."""
 
 import re
 from collections.abc import Iterator
@@ -15,39 +15,39 @@ from headrace.protocol.log_file import LogFile
 from headrace.protocol.version_file import inflate
 
 _MAY_BE_COMPRESSED = "_transaction_log/"
-"""Files of IndexTables logs; those of Delta logs are plain."""
+"""The directory of IndexTables logs; files of Delta logs are never compressed."""
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _UNDECODABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError)
 
 
 def scan_json(log: LogBytes, file: LogFile, *, columns: tuple[str, ...]) -> Iterator[RowBatch]:
-    """The actions of one file, piece by piece; a batch is what a piece decodes to.
+    """Yield the actions of one file, one batch per piece.
 
     Raises:
-        CorruptLogError: a line is not an action, by its number.
+        CorruptLogError: a line is not an action; the error has its number.
     """
     before = b""
     first_line = 1
     for lines in _whole_lines(log, file):
         first_line += before.count(b"\n")
         before = lines
-        # Summaries of commits are decoded to the last line, since a damaged one can be replaced
-        # as long as nothing of it has been given out.
+        # Summaries of commits are decoded to the last line: a damaged one can be replaced as long
+        # as none of its rows have been yielded.
         if file.version is None or _may_hold(lines, columns):
-            decoder = _decoder(columns)  # made for the first lines that are worth it
+            decoder = _decoder(columns)  # built for the first lines that need it
             try:
                 rows = decoder.decode_lines(lines)
             except _UNDECODABLE as error:
                 raise _corrupt(file, lines, first_line, decoder, error) from error
-            if not rows and file.sums_up is not None:  # it is read whole, so that was all
+            if not rows and file.sums_up is not None:  # it is read as a whole, so it is empty
                 raise CorruptLogError(path=file.path, line=None, reason="it sums up nothing")
             yield RowBatch(file, _held(rows, columns))
 
 
 def _held(rows: list[ActionRow], columns: tuple[str, ...]) -> list[ActionRow]:
-    """The lines that hold something wanted; where adds are wanted all of them, for they count.
+    """Return the lines with a requested action; all lines if adds are requested, to count them.
 
-    A phase may keep what it is given until the end, and a file may have a million lines.
+    A phase may keep its rows until the end, and a file may have a million lines.
     """
     if any(column.startswith("add") for column in columns):
         return rows
@@ -56,22 +56,22 @@ def _held(rows: list[ActionRow], columns: tuple[str, ...]) -> list[ActionRow]:
 
 
 def count_json_rows(rows: int, *, files: int, meter: Meter) -> None:
-    """Count rows; `files` of them are adds and removes that are replayed."""
+    """Count rows, `files` of which are replayed adds and removes."""
     meter.count(total_metadata_rows=rows, rows_from_json=rows, non_file_action_rows=rows - files)
 
 
 def _whole_lines(log: LogBytes, file: LogFile) -> Iterator[bytes]:
-    """Pieces of the file that end where a line ends."""
+    """Yield pieces of the file that end at the end of a line."""
     may_be_compressed = file.path.startswith(_MAY_BE_COMPRESSED)
     if file.sums_up is not None or log.is_small(file) or may_be_compressed:
-        # A summary of commits may turn out to contradict itself, and must then be replaced as a
-        # whole: so nothing of it may be given out before all of it has been read.
+        # A summary of commits that contradicts itself must be replaced as a whole, so nothing of it
+        # may be yielded before all of it has been read.
         content = log.read(file)
         if may_be_compressed:
             content = _inflated(file, content)
         yield content.removeprefix(_BYTE_ORDER_MARK)
         return
-    pieces: list[bytes] = []  # of a line that has not ended; joined once, however long it is
+    pieces: list[bytes] = []  # of an unfinished line; joined once, however long it is
     mark = _BYTE_ORDER_MARK
     for chunk in log.chunks(file):
         end = chunk.rfind(b"\n") + 1
@@ -91,7 +91,7 @@ def _inflated(file: LogFile, content: bytes) -> bytes:
 
 
 def _may_hold(lines: bytes, columns: tuple[str, ...]) -> bool:
-    """Whether decoding is worth it: most commits have no metadata, and all have files."""
+    """Return whether decoding is worth it: most commits have files but no metadata."""
     wanted = _wanted_line(columns)
     if wanted is None:
         return True
@@ -101,11 +101,11 @@ def _may_hold(lines: bytes, columns: tuple[str, ...]) -> bool:
 
 @cache
 def _wanted_line(columns: tuple[str, ...]) -> re.Pattern[bytes] | None:
-    """The end of a line before one that may hold a wanted action; None: any may.
+    """Match the end of a line before one that may hold a requested action; None: any may.
 
-    A line holds one action, so its first name tells which, unless its value is null. Where a name
-    is spelt in an unusual way, with escapes or spaces, only decoding tells. Of lines that are not
-    about files there are few: these are looked through for a wanted name.
+    A line holds one action, so its first name identifies it, unless its value is null. If a name
+    is spelled with escapes or spaces, only decoding can identify it. Few lines are not about
+    files: these are searched for a requested name.
     """
     actions = list(_fields_by_action(columns))
     if "add" in actions:
@@ -115,7 +115,7 @@ def _wanted_line(columns: tuple[str, ...]) -> re.Pattern[bytes] | None:
     another = rb'\{"(?:%s)":\{|\{"(?:%s)":\{(?![^\n]*"(?:%s)")' % tuple(
         "|".join(names).encode() for names in (files, others, actions)
     )
-    # The line feed is what makes the search quick: whole lines are leapt over.
+    # The line feed makes the search fast: it skips whole lines.
     return re.compile(rb"\n(?!%s|\Z)" % another)
 
 
@@ -134,7 +134,7 @@ def _kind(action: str, fields: set[str]) -> type[Action]:
 
 
 def _fields_by_action(columns: tuple[str, ...]) -> dict[str, set[str]]:
-    """The fields asked for; an empty name stands for all of them. JSON has none below."""
+    """Return the requested fields of each action; an empty name means all of them."""
     fields: dict[str, set[str]] = {}
     for column in columns:
         action, _, rest = column.partition(".")
@@ -149,7 +149,7 @@ def _corrupt(
     decoder: msgspec.json.Decoder[ActionRow],
     error: Exception,
 ) -> CorruptLogError:
-    """Find the line that did it."""
+    """Find the line that failed to decode."""
     for number, line in enumerate(lines.split(b"\n"), start=first_line):
         if line.strip():
             try:

@@ -1,7 +1,7 @@
-"""One form for texts: writers may store an Arrow schema that asks for dictionaries or large text.
+"""Converts all string columns to `string`: writers may store dictionaries or large strings.
 
-Everything above this engine may then rely on plain `string` columns. The one exception are the
-partition values of a leaf, which may stay coded: looking at them by code is much quicker.
+Code outside this engine can rely on plain `string` columns. The only exception are the partition
+values of a leaf, which may stay coded: evaluating codes is much faster.
 """
 
 from functools import lru_cache
@@ -13,7 +13,7 @@ _TEXT = frozenset({pa.large_string(), pa.string_view(), pa.string()})
 
 
 def plain_batch(batch: pa.RecordBatch, *, coded: str | None = None) -> pa.RecordBatch:
-    """The same rows with plain texts; nothing is copied where they already are.
+    """Return the same rows with plain strings, without a copy if they already are.
 
     The field named `coded` may stay a map of codes.
     """
@@ -23,7 +23,7 @@ def plain_batch(batch: pa.RecordBatch, *, coded: str | None = None) -> pa.Record
 
 @lru_cache(maxsize=16)
 def _plain_schema(schema: pa.Schema, coded: str | None) -> pa.Schema | None:
-    """The schema with plain texts; None: it has no others."""
+    """Return the schema with plain strings; None if it has no others."""
     plain = pa.schema([_plain_field(field, coded) for field in schema])
     return None if plain.equals(schema) else plain
 
@@ -35,7 +35,7 @@ def _plain_field(field: pa.Field, coded: str | None) -> pa.Field:
 
 
 def is_coded(kind: pa.DataType) -> bool:
-    """Whether a type is that of maps whose keys and values are codes of plain texts."""
+    """Return whether a type is a map whose keys and values are dictionary-coded strings."""
     return bool(pa.types.is_map(kind)) and kind.key_type == kind.item_type == _CODED_TEXT
 
 

@@ -1,6 +1,6 @@
-"""Skipping among decoded adds: the files of commits, a few hundred at a time.
+"""Data skipping for decoded adds: the files of commits, a few hundred at a time.
 
-Commits are small, and calling Arrow for each costs more than it saves.
+Commits are small, and calling Arrow for each one costs more than it saves.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,11 +22,11 @@ _GROWTH = 4
 
 
 def growing_groups(batches: Iterator[ActionBatch]) -> Iterator[list[ActionBatch]]:
-    """The batches in order: the first by itself, then a few times as many at once, up to a bound.
+    """Yield the batches in order: the first alone, then in groups that grow up to a limit.
 
-    So the first files are not kept waiting, many small commits cost few calls of Arrow, and a file
-    is given before much more than its commit has been read. What has been read before a failure is
-    given before it.
+    So the first files are returned early, many small commits cost few Arrow calls, and a file is
+    returned before much more than its commit has been read. Batches read before a failure are
+    yielded before it is raised.
     """
     group: list[ActionBatch] = []
     rows, wanted = 0, 1
@@ -46,7 +46,7 @@ def growing_groups(batches: Iterator[ActionBatch]) -> Iterator[list[ActionBatch]
 
 
 class RowSkipping:
-    """One predicate over the adds of many commits."""
+    """Evaluates one predicate on the adds of many commits."""
 
     def __init__(self, predicate: JudgedPredicate, meter: Meter) -> None:
         self._by_partition = predicate.verdicts
@@ -54,7 +54,7 @@ class RowSkipping:
         self._meter = meter
 
     def kept(self, batches: Sequence[AddBatch]) -> Sequence[AddBatch]:
-        """The adds of some batches that may hold a matching row, in batches of the same files."""
+        """Return the adds that may hold a matching row, one batch for each input batch."""
         rows = _rows(batches)
         for part in self._by_partition:
             batches = _selected(batches, _verdicts(part, batches))
@@ -72,7 +72,7 @@ def _rows(batches: Sequence[AddBatch]) -> int:
 
 
 def _selected(batches: Sequence[AddBatch], mask: Iterable[bool]) -> list[AddBatch]:
-    """The adds for which the mask is true; the mask has a value for each add of all batches."""
+    """Return the adds for which the mask is true; it has a value for each add of all batches."""
     rest = iter(mask)
     return [
         AddBatch(batch.source, list(compress(batch.adds, islice(rest, len(batch)))))
@@ -81,14 +81,14 @@ def _selected(batches: Sequence[AddBatch], mask: Iterable[bool]) -> list[AddBatc
 
 
 def _verdicts(part: PartitionVerdicts, batches: Sequence[AddBatch]) -> Iterable[bool]:
-    """Whether each add may match, by its partition values."""
+    """Return whether each add may match, by its partition values."""
     columns = [
         [add.partition_values.get(name) for batch in batches for add in batch.adds]
         for name in part.names
     ]
     if len(columns) != 1:
         return part.on(list(zip(*columns, strict=True)) if columns else [()] * _rows(batches))
-    # Nearly always there is one column. A text remembers its hash, a combination does not.
+    # Usually there is one column. A string caches its hash, a tuple does not.
     texts = columns[0]
     distinct = list(set(texts))
     verdicts = dict(zip(distinct, part.on([(text,) for text in distinct]), strict=True))
@@ -96,7 +96,7 @@ def _verdicts(part: PartitionVerdicts, batches: Sequence[AddBatch]) -> Iterable[
 
 
 class RowColumns(msgspec.Struct, frozen=True):
-    """Decoded adds, seen as the columns that skipping looks at. JSON has no parsed statistics."""
+    """Decoded adds as the columns that data skipping reads. JSON has no parsed statistics."""
 
     adds: Sequence[Add]
 
@@ -104,12 +104,12 @@ class RowColumns(msgspec.Struct, frozen=True):
         return len(self.adds)
 
     def partition_text(self, physical_name: str) -> pa.StringArray:
-        """The text of one partition value of each file."""
+        """Return one partition value of each file, as a string."""
         return pa.array([a.partition_values.get(physical_name) for a in self.adds], pa.string())
 
     def stats_json(self) -> pa.StringArray:
-        """The statistics as the log has them."""
+        """Return the statistics as stored in the log."""
         return pa.array([a.stats for a in self.adds], pa.string())
 
     def stats_parsed(self, leaf: tuple[str, ...]) -> None:
-        """Never there."""
+        """Return None: JSON has no parsed statistics."""

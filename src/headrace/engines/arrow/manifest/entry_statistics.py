@@ -1,4 +1,4 @@
-"""The statistics of entries that keep them as maps of texts, in the form that Delta logs have."""
+"""Converts entry statistics that are stored as maps of strings into the JSON of Delta logs."""
 
 from typing import Any
 
@@ -10,9 +10,9 @@ from headrace.protocol.schema import DataType, PrimitiveType, StructType
 
 
 def statistics_texts(entries: pa.RecordBatch, schema: StructType) -> pa.StringArray:
-    """Return the statistics of each entry as JSON; its own text where it has one.
+    """Return the statistics of each entry as JSON, unchanged if the entry has them as JSON.
 
-    Of the maps, only texts and numbers are taken: how other types are written is not defined.
+    Only strings and numbers are taken from the maps: the format of other types is not defined.
     """
     if "stats" in entries.schema.names and not entries.column("stats").null_count:
         return entries.column("stats")

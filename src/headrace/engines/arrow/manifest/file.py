@@ -1,4 +1,4 @@
-"""One manifest of a state: what of it is to be read, in few requests, checked against its state."""
+"""Reads the matching blocks of one manifest in few requests, and checks them against its state."""
 
 from collections.abc import Iterator
 from hashlib import sha256
@@ -24,9 +24,9 @@ from headrace.storage.byte_range import ByteRange
 from headrace.storage.store import RequestCost, Store
 
 _HEADER_BYTES = 64 << 10
-"""What is asked for first of a header whose size is not known."""
+"""The size of the first read of a header of unknown size."""
 _SMALL_BYTES = 1 << 20
-"""A manifest of a remote store that has no more is read whole: a request costs as much."""
+"""A remote manifest of at most this size is read whole: a request costs as much."""
 
 
 class WantedBlock(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,14 +37,14 @@ class WantedBlock(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class OpenManifest(msgspec.Struct, frozen=True, kw_only=True):
-    """The blocks of a manifest that may hold wanted entries."""
+    """The blocks of a manifest that may hold matching entries."""
 
     file: LogFile
     info: ManifestInfo
     header: Header
     blocks: tuple[WantedBlock, ...]
     skipped_rows: int = 0
-    """Entries of the other blocks."""
+    """The number of entries in the other blocks."""
     skipped_blocks: int = 0
 
 
@@ -56,7 +56,7 @@ class ManifestStore(msgspec.Struct, frozen=True):
     def read(
         self, file: LogFile, info: ManifestInfo, predicate: BoundPredicate | None
     ) -> OpenManifest:
-        """Return what a predicate leaves of a manifest.
+        """Return the blocks of a manifest that a predicate does not prune.
 
         Raises:
             CorruptStateError: it is missing, damaged, or not what its state says.
@@ -78,7 +78,7 @@ class ManifestStore(msgspec.Struct, frozen=True):
     def _by_ranges(
         self, file: LogFile, info: ManifestInfo, predicate: BoundPredicate
     ) -> OpenManifest:
-        if info.header_bytes <= 0:  # a file of another writer has no block index either
+        if info.header_bytes <= 0:  # a file of another writer, without a block index
             return _whole(file, info, self.store.read(file.path), predicate)
         (head,) = self.store.read_ranges(file.path, [ByteRange(0, info.header_bytes)])
         check_header(head, info, path=file.path)
@@ -109,7 +109,7 @@ class ManifestStore(msgspec.Struct, frozen=True):
 def _whole(
     file: LogFile, info: ManifestInfo, content: bytes, predicate: BoundPredicate | None
 ) -> OpenManifest:
-    """Check a manifest as a whole, and choose among its blocks."""
+    """Check a whole manifest, and choose among its blocks."""
     _check_content(content, file, info)
     header = read_header(content, path=file.path)
     if header is None:

@@ -1,7 +1,7 @@
-"""Scans manifests: the entries that are wanted and not hidden leave as adds.
+"""Scans manifests, and returns their matching, visible entries as adds.
 
-Manifests are pruned by the bounds in their state, blocks by those of the block index. What is left
-is decoded in pieces of some blocks, by several threads.
+Manifests are pruned by the bounds in their state, blocks by those in the block index. Several
+threads decode the remaining blocks, a few at a time.
 """
 
 from collections.abc import Generator, Iterator
@@ -32,13 +32,13 @@ from headrace.replay.skipping import keep_mask
 from headrace.storage.store import RequestCost, Store
 
 _FETCHED_AHEAD = 8
-"""How many manifests of a remote store are fetched side by side."""
+"""The number of remote manifests to fetch in parallel."""
 _STATISTICS_FIELDS = ("numRecords", "minValues", "maxValues")
 _VERSIONS = ("addedAtVersion", "addedAtTimestamp")
 
 
 class _Piece(msgspec.Struct, frozen=True):
-    """Some blocks of a manifest: what one thread decodes at a time."""
+    """Some blocks of a manifest: the unit of work of a thread."""
 
     manifest: OpenManifest
     blocks: tuple[WantedBlock, ...]
@@ -59,7 +59,7 @@ class ManifestScan:
         self._wanted = tuple(dict.fromkeys(column.split(".")[1] for column in self._scan.columns))
 
     def batches(self) -> Iterator[ColumnBatch]:
-        """The adds, in any order."""
+        """Yield the adds, in any order."""
         threads = self._context.settings.leaf_parallelism
         yield from in_parallel(self._read, self._pieces(), threads=threads)
 
@@ -70,7 +70,7 @@ class ManifestScan:
 
     @cached_property
     def _fields(self) -> tuple[str, ...]:
-        """The fields of entries that are to be decoded."""
+        """The fields of entries to decode."""
         fields = [name for name in self._wanted if name != "stats_parsed"]
         if "stats" in fields and self._scan.statistics_schema is not None:
             fields += _STATISTICS_FIELDS
@@ -96,7 +96,7 @@ class ManifestScan:
                 yield _Piece(manifest, tuple(waiting))
 
     def _open(self) -> Iterator[OpenManifest]:
-        """The manifests that may hold wanted entries, as they are fetched."""
+        """Yield the manifests that may hold matching entries, as they are fetched."""
         chosen = list(self._chosen())
         if not self._is_remote or len(chosen) <= 1:
             yield from (self._counted(self._fetch(one)) for one in chosen)
@@ -123,7 +123,7 @@ class ManifestScan:
         return manifest
 
     def _chosen(self) -> Iterator[tuple[LogFile, ManifestInfo]]:
-        """The manifests that the bounds in their state do not rule out."""
+        """Yield the manifests that the bounds in their state do not prune."""
         every = [
             (file, info)
             for scan in self._leaf.scans
@@ -169,7 +169,7 @@ class ManifestScan:
         return batch
 
     def _visible(self, entries: pa.RecordBatch, piece: _Piece) -> pa.RecordBatch:
-        """The entries that no tombstone hides, and that are new enough."""
+        """Return the entries that no tombstone hides and that are new enough."""
         hidden, after = self._hidden, self._scan.added_after
         if hidden is None and after is None:
             return entries
@@ -186,7 +186,7 @@ class ManifestScan:
 
 
 class _Hidden:
-    """The tombstones of a state, ready to be looked up."""
+    """An index of the tombstones of a state."""
 
     def __init__(self, tombstones: Tombstones) -> None:
         self._paths = frozenset(map(canonical_path, tombstones.paths))
@@ -200,9 +200,9 @@ class _Hidden:
         self._known = pa.array({*spellings, *map(canonical_path, spellings)}, pa.string())
 
     def rows(self, entries: pa.RecordBatch, versions: np.ndarray[Any, Any]) -> list[int]:
-        """The rows that are hidden."""
+        """Return the numbers of the hidden rows."""
         paths = entries.column("path")
-        # A path in another spelling than its tombstone is looked at one by one.
+        # Paths that may be spelled differently from their tombstone are checked one by one.
         doubtful = pc.or_(
             pc.is_in(paths, value_set=self._known), pc.match_substring_regex(paths, "[%:]")
         )
@@ -237,7 +237,7 @@ def _vector_id(vector: dict[str, Any]) -> str:
 
 
 def _versions(entries: pa.RecordBatch, piece: _Piece) -> np.ndarray[Any, Any]:
-    """The version that added each entry: its own word, its block's, or its manifest's."""
+    """Return the version that added each entry: from the entry, its block or its manifest."""
     if "addedAtVersion" not in entries.schema.names:
         return np.full(entries.num_rows, piece.manifest.info.min_added_at_version)
     own: np.ndarray[Any, Any] = entries.column("addedAtVersion").to_numpy(zero_copy_only=False)
@@ -264,7 +264,7 @@ def _newer(
 
 
 def _add_struct(entries: pa.RecordBatch, wanted: tuple[str, ...], scan: ScanAvro) -> pa.StructArray:
-    """The wanted fields of adds, made of entries."""
+    """Build the requested fields of adds from entries."""
     names = set(entries.schema.names)
     arrays = {name: entries.column(name) for name in wanted if name in names}
     if "stats" in wanted and scan.statistics_schema is not None:

@@ -1,6 +1,6 @@
-"""Parquet without Arrow, for a few small columns of a checkpoint.
+"""Reads a few small columns of a Parquet checkpoint without Arrow.
 
-A file enters, the one protocol and the one metadata action leave. Importing Arrow would take
-longer than everything else that the first file of a table needs. Whatever is unusual is left
-to Arrow: a reader that gives up is fine here, one that guesses is not.
+A file enters; its protocol and metadata actions leave. Importing Arrow would take longer than
+everything else that the first file of a table needs. Unusual files are left to Arrow: this reader
+may give up, but must not guess.
 """

@@ -1,4 +1,4 @@
-"""The protocol and the metadata of a checkpoint, put together from their leaf columns."""
+"""Assembles the protocol and metadata actions of a checkpoint from their leaf columns."""
 
 import zlib
 from typing import Any
@@ -11,13 +11,13 @@ from headrace.errors import ObjectTooShortError
 from headrace.protocol.action import ACTION_TYPES
 
 READABLE = frozenset({"protocol", "metaData"})
-"""The actions that a checkpoint has once: one row to find, and a few small columns."""
+"""The actions that a checkpoint has once: one row and a few small columns."""
 
 _WITNESSES = {
     "protocol": ("minReaderVersion", "minWriterVersion"),
     "metaData": ("id", "schemaString"),
 }
-"""Two fields that every such action has: they must agree on where it is."""
+"""Two required fields of each action; they must agree on its row group."""
 _UNUSUAL = (
     *(ValueError, IndexError, KeyError, TypeError, AttributeError, RecursionError),
     *(msgspec.MsgspecError, zlib.error, ObjectTooShortError),
@@ -25,9 +25,9 @@ _UNUSUAL = (
 
 
 def read_actions(source: Source, names: tuple[str, ...]) -> dict[str, Any] | None:
-    """The one action of each name, where the file has it; None: ask another reader.
+    """Return the action of each name that the file has; None: use another reader.
 
-    Two reads: the footer, then all the column chunks of the actions at once.
+    It makes two reads: the footer, then all column chunks of the actions together.
     """
     try:
         footer = read_footer(source)
@@ -48,7 +48,7 @@ def read_actions(source: Source, names: tuple[str, ...]) -> dict[str, Any] | Non
 
 
 def _chunks(footer: LiteFooter, name: str) -> dict[Leaf, dict[int, Any]]:
-    """The column chunks of the row group that holds an action; none: no row group does."""
+    """Return the column chunks of the row group that holds an action; empty if none does."""
     leaves = [leaf for leaf in footer.leaves if leaf.path[0] == name]
     if not leaves:
         return {}
@@ -82,14 +82,14 @@ def _leaf(leaves: list[Leaf], path: tuple[str, ...]) -> Leaf:
 
 
 def _checked(chunk: dict[int, Any], leaf: Leaf, *, rows: int) -> dict[int, Any]:
-    """The chunk, if it has as many values as there are rows in its row group."""
+    """Return the chunk if it has a value for each row of its row group."""
     if chunk[VALUES] < rows or (chunk[VALUES] != rows and not leaf.max_repetition):
         raise ValueError(f"{leaf.path} does not have a value for each row")
     return chunk
 
 
 def _assembled(columns: dict[Leaf, list[Entry]]) -> dict[str, Any]:
-    """Make nested values of leaf columns: members, lists of texts, maps of texts, structs."""
+    """Build nested values from leaf columns: fields, lists and maps of strings, structs."""
     fields: dict[str, Any] = {}
     by_path = {leaf.path: entries for leaf, entries in columns.items()}
     for leaf, entries in columns.items():
@@ -103,7 +103,7 @@ def _assembled(columns: dict[Leaf, list[Entry]]) -> dict[str, Any]:
             continue
         if leaf.path[-1] == "key":
             continue
-        # The container stands two parts above its texts: `tags.key_value.value`.
+        # The container is two levels above its strings: `tags.key_value.value`.
         if not any(level >= leaf.definitions[-3] for level, _ in entries):
             continue
         if leaf.path[-1] == "value":

@@ -1,7 +1,7 @@
-"""The values of one column chunk, each with its definition level.
+"""Decodes the values of one column chunk, each with its definition level.
 
-Nearly all rows of a checkpoint are null in the columns that are read here, so that levels are
-taken run by run, and only what is there is given.
+Nearly all rows of a checkpoint are null in the columns read here, so levels are decoded run by
+run, and only non-null entries are returned.
 """
 
 from collections.abc import Iterator
@@ -20,20 +20,20 @@ CODEC, VALUES, COMPRESSED_SIZE, DATA_OFFSET, DICTIONARY_OFFSET, STATISTICS = 4, 
 NULL_COUNT = 3
 
 Entry: TypeAlias = tuple[int, Any]
-"""Definition level, value (None where the level ends above the leaf)."""
+"""Definition level and value (None if the level ends above the leaf)."""
 
 
 def is_empty(chunk: dict[int, Any]) -> bool | None:
-    """Whether a chunk holds nulls alone; None where its statistics do not say."""
+    """Return whether a chunk holds only nulls; None if its statistics do not say."""
     nulls = chunk.get(STATISTICS, {}).get(NULL_COUNT)
     return None if nulls is None else bool(nulls == chunk[VALUES])
 
 
 def chunk_range(chunk: dict[int, Any]) -> ByteRange:
-    """Where the pages of a chunk are.
+    """Return the byte range of the pages of a chunk.
 
     Raises:
-        ValueError: the chunk is too large for this reader, or nowhere.
+        ValueError: the chunk is too large for this reader, or its offset is negative.
     """
     start = min(chunk.get(DICTIONARY_OFFSET) or chunk[DATA_OFFSET], chunk[DATA_OFFSET])
     if not 0 <= chunk[COMPRESSED_SIZE] <= LARGEST_CHUNK_BYTES or start < 0:
@@ -42,10 +42,10 @@ def chunk_range(chunk: dict[int, Any]) -> ByteRange:
 
 
 def read_chunk(data: Bytes, chunk: dict[int, Any], leaf: Leaf) -> list[Entry]:
-    """Every entry of the chunk, whose pages these are, that is not null at the top.
+    """Decode the pages of a chunk, and return its entries that are not null at the top level.
 
     Raises:
-        ValueError: it uses what this reader does not know.
+        ValueError: it uses a feature that this reader does not support.
     """
     dictionary: list[Any] = []
     entries: list[Entry] = []
@@ -81,7 +81,7 @@ def _entries(page: Page, leaf: Leaf, dictionary: list[Any]) -> Iterator[Entry]:
 
 
 def _runs(data: bytes, width: int, count: int) -> Iterator[tuple[int, int]]:
-    """Parquet's mix of runs and bit-packed values, as values and how often each comes."""
+    """Decode Parquet's RLE/bit-packed hybrid into values and their repeat counts."""
     at = 0
     mask = (1 << width) - 1
     while count > 0:

@@ -1,4 +1,4 @@
-"""Decompressing the pages of a Parquet file."""
+"""Decompresses the pages of a Parquet file."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -27,20 +27,20 @@ _INTO: dict[str, Callable[[Any, Any], int]] = {
 
 
 class Codec(msgspec.Struct, frozen=True):
-    """How the pages of a column chunk are compressed."""
+    """The compression codec of a column chunk."""
 
     name: str
 
     @classmethod
     def numbered(cls, number: int) -> "Codec":
-        """The codec of that number; one that is not known decompresses nothing."""
+        """Return the codec with a number; an unknown one fails to decompress."""
         return cls(_NUMBERS.get(number, str(number)))
 
     def decompress(self, body: Bytes, size: int) -> bytes:
         """Decompress a body to exactly `size` bytes.
 
         Raises:
-            ValueError: the body is damaged, or the codec is not known.
+            ValueError: the body is damaged, or the codec is not supported.
         """
         if self.name == "UNCOMPRESSED":
             return bytes(body)
@@ -51,7 +51,7 @@ class Codec(msgspec.Struct, frozen=True):
         return bytes(out)
 
     def decompress_into(self, body: Bytes, out: memoryview) -> None:
-        """The same, into memory of just that size."""
+        """Decompress a body to exactly the size of `out`."""
         into = _INTO.get(self.name)
         if into is None:
             raise ValueError(f"codec {self.name} is not for this reader")

@@ -1,4 +1,4 @@
-"""The footer of a Parquet file: its leaf columns, and where their chunks lie."""
+"""Decodes the footer of a Parquet file: its leaf columns, and the location of their chunks."""
 
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -24,35 +24,35 @@ class Source(Protocol):
     """The bytes of a Parquet file."""
 
     def tail(self) -> tuple[bytes, int]:
-        """Some bytes from its end, and its size."""
+        """Return bytes from the end of the file, and its size."""
 
     def ranges(self, ranges: Sequence[ByteRange]) -> Sequence[memoryview]:
-        """The bytes of some ranges, all at once."""
+        """Return the bytes of ranges, read together."""
 
     def learn(self, footer_bytes: int, *, file_bytes: int) -> None:
-        """Hear how large the footer is, so that the next tail has all of it."""
+        """Learn the size of the footer, so that the next tail includes all of it."""
 
 
 class Leaf(msgspec.Struct, frozen=True):
-    """A leaf column: its path, its physical type, and how deep its levels go."""
+    """A leaf column: its path, its physical type, and its maximum levels."""
 
     path: tuple[str, ...]
     physical_type: int
     definitions: tuple[int, ...]
-    """The definition level from which on each part of the path is there."""
+    """The lowest definition level at which each part of the path is present."""
     max_repetition: int
 
     @property
     def max_definition(self) -> int:
-        """The definition level of a value that is there."""
+        """The definition level of a non-null value."""
         return self.definitions[-1]
 
 
 class LiteFooter(msgspec.Struct, frozen=True):
-    """A footer whose schema alone has been decoded.
+    """A footer of which only the schema is decoded.
 
-    A large checkpoint has thousands of column chunks, and a few of them are wanted. Each names
-    its path, so it is found by looking for the bytes of that name.
+    A large checkpoint has thousands of column chunks, and only a few are needed. Each contains
+    its path, so it is found by searching for the encoded path.
     """
 
     leaves: list[Leaf]
@@ -61,18 +61,18 @@ class LiteFooter(msgspec.Struct, frozen=True):
     _row_groups: bytes
 
     def places(self, leaf: Leaf) -> list[int]:
-        """Where the chunk of a leaf is described, for each row group.
+        """Return the position of a leaf's chunk metadata in each row group.
 
         Raises:
-            ValueError: the name does not stand once in each row group.
+            ValueError: the path does not occur once in each row group.
         """
         return self._places(leaf, 0, len(self._row_groups), count=self.group_count)
 
     def place_beside(self, leaf: Leaf, known: Leaf, places: list[int], group: int) -> int:
-        """The same in one row group, where the places of another leaf are known.
+        """Return the same for one row group, given the positions of another leaf.
 
-        The chunks of a group stand in the order of the schema: so this one is between the known one
-        and that of the group before, or after. The rest of a large footer need not be looked at.
+        The chunks of a group are in schema order, so this one is between the known one and that of
+        the group before or after. The rest of a large footer is not searched.
         """
         if leaf == known:
             return places[group]
@@ -93,7 +93,7 @@ class LiteFooter(msgspec.Struct, frozen=True):
         return places
 
     def chunk_at(self, place: int) -> dict[int, Any]:
-        """The chunk that is described there: those of its fields that follow the path."""
+        """Decode the chunk metadata at a position: the fields that follow the path."""
         return read_struct(self._row_groups, place, after=_CHUNK_PATH)[0]
 
 
@@ -119,7 +119,7 @@ def read_footer(source: Source) -> LiteFooter:
 
 
 def _leaves(elements: list[dict[int, Any]]) -> list[Leaf]:
-    """Walk the schema, which stands as a flat list, depth first."""
+    """Walk the schema, a flat depth-first list, and return its leaves."""
     leaves: list[Leaf] = []
     position = 1
 

@@ -1,4 +1,4 @@
-"""The pages of a column chunk: their heads, levels and values, decompressed."""
+"""Decodes the pages of a column chunk: headers, levels and decompressed values."""
 
 import zlib
 from collections.abc import Callable, Iterator
@@ -10,9 +10,9 @@ from headrace.engines.arrow.parquet.codec import Bytes
 from headrace.engines.arrow.parquet.thrift import read_struct
 
 Decompress: TypeAlias = Callable[[Bytes, int], Bytes]
-"""The bytes that a compressed body stands for, and how many there must be."""
+"""Decompresses a body to exactly the given number of bytes."""
 Header: TypeAlias = dict[int, Any]
-"""A page's header, by the ids of its fields."""
+"""A page header, by field id."""
 
 BYTE_ARRAY = 6
 _PLAIN, _PLAIN_DICTIONARY, _RLE_DICTIONARY = 0, 2, 8
@@ -27,23 +27,23 @@ _DEFINITION_SIZE, _REPETITION_SIZE, _IS_COMPRESSED = 5, 6, 7
 
 
 class Page(msgspec.Struct, frozen=True):
-    """One page. That of a dictionary has no levels."""
+    """One page. A dictionary page has no levels."""
 
     is_dictionary: bool
     count: int
-    """Of its entries, nulls included."""
+    """The number of entries, including nulls."""
     is_coded: bool
-    """Whether its values are codes, which a dictionary explains; else they are plain."""
+    """Whether its values are dictionary codes; if not, they are plain."""
     repetitions: bytes
     definitions: bytes
     values: Bytes
 
 
 def read_pages(data: Bytes, *, is_repeated: bool, decompress: Decompress) -> Iterator[Page]:
-    """The pages of a chunk, whose bytes these are, in order.
+    """Yield the pages of a chunk in order.
 
     Raises:
-        ValueError: there is a page that this reader does not know.
+        ValueError: a page is not supported by this reader.
         IndexError: the bytes end too early.
     """
     for header, body in _headers(data):
@@ -51,10 +51,10 @@ def read_pages(data: Bytes, *, is_repeated: bool, decompress: Decompress) -> Ite
 
 
 def first_page(data: Bytes, *, is_repeated: bool, decompress: Decompress) -> tuple[Page, int]:
-    """The first page of a chunk, and where the next one begins.
+    """Return the first page of a chunk, and the offset of the next one.
 
     Raises:
-        ValueError: it is a page that this reader does not know.
+        ValueError: the page is not supported by this reader.
         IndexError: the bytes end too early.
     """
     header, at = read_struct(data)
@@ -64,12 +64,13 @@ def first_page(data: Bytes, *, is_repeated: bool, decompress: Decompress) -> tup
 
 
 def are_all_coded(data: Bytes) -> bool:
-    """Whether every value of a chunk is a code, by the heads of its pages alone.
+    """Return whether every value of a chunk is a code, reading only the page headers.
 
-    A writer whose dictionary has grown too large goes on with plain values, which it lacks.
+    A writer whose dictionary grows too large continues with plain values, which the
+    dictionary lacks.
 
     Raises:
-        ValueError: there is a page that this reader does not know.
+        ValueError: a page is not supported by this reader.
         IndexError: the bytes end too early.
     """
     for header, _ in _headers(data):
@@ -81,7 +82,7 @@ def are_all_coded(data: Bytes) -> bool:
 
 
 def _headers(data: Bytes) -> Iterator[tuple[Header, slice]]:
-    """The header of each page, and where its body lies."""
+    """Yield the header of each page, and the slice of its body."""
     at = 0
     while at < len(data):
         header, at = read_struct(data, at)
@@ -91,10 +92,10 @@ def _headers(data: Bytes) -> Iterator[tuple[Header, slice]]:
 
 
 def body_size(header: Header) -> int:
-    """How many bytes follow a header until the next one.
+    """Return the size of the body that follows a header.
 
     Raises:
-        ValueError: less than none.
+        ValueError: the size is negative.
     """
     size: int = header[_SIZE]
     if size < 0:
@@ -103,10 +104,10 @@ def body_size(header: Header) -> int:
 
 
 def plain_values(data: Bytes, count: int, physical_type: int) -> list[Any]:
-    """Values that are written one after the other: texts and integers.
+    """Decode plain values: strings and integers.
 
     Raises:
-        ValueError: they are of another type, or no texts.
+        ValueError: they have another type, or are not valid UTF-8.
     """
     values: list[Any] = []
     at = 0
@@ -125,10 +126,10 @@ def plain_values(data: Bytes, count: int, physical_type: int) -> list[Any]:
 
 
 def read_page(header: Header, body: Bytes, *, is_repeated: bool, decompress: Decompress) -> Page:
-    """One page, of its header and of what follows it.
+    """Decode one page from its header and body.
 
     Raises:
-        ValueError: it is damaged, or of a kind that this reader does not know.
+        ValueError: it is damaged, or not supported by this reader.
     """
     _check_sum(header, body)
     kind, plain_size = header[_TYPE], header[_PLAIN_SIZE]

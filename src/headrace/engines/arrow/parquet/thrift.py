@@ -1,4 +1,4 @@
-"""Just enough of Thrift's compact protocol to read the structs of a Parquet file."""
+"""Decodes the parts of Thrift's compact protocol that a Parquet file uses."""
 
 from typing import Any
 
@@ -14,10 +14,10 @@ _SHORT_TEXT = 127
 def read_struct(
     data: Bytes, at: int = 0, *, after: int = 0, until: int | None = None
 ) -> tuple[dict[int, Any], int]:
-    """Read one struct: its fields by id, and where it ends.
+    """Return the fields of a struct by id, and the offset of its end.
 
-    Reading may begin within the struct, `after` a field, and end before the value of field
-    `until`: then the second value says where that is.
+    Reading may begin within the struct, `after` a field, and stop before the value of field
+    `until`; the offset is then that of this value.
 
     Raises:
         ValueError: the bytes are not such a struct.
@@ -59,7 +59,7 @@ def _read_value(data: Bytes, at: int, kind: int) -> tuple[Any, int]:
 
 
 def read_list_head(data: Bytes, at: int) -> tuple[int, int, int]:
-    """The number of values in a list, their kind, and where the first one begins."""
+    """Return the number of values in a list, their kind, and the offset of the first one."""
     size, kind = data[at] >> 4, data[at] & 0x0F
     at += 1
     if size == _LONG_LIST:
@@ -68,7 +68,7 @@ def read_list_head(data: Bytes, at: int) -> tuple[int, int, int]:
 
 
 def list_of_texts(texts: tuple[str, ...]) -> bytes:
-    """How a short list of short texts is written."""
+    """Encode a short list of short strings."""
     encoded = [text.encode() for text in texts]
     if len(texts) >= _LONG_LIST or any(len(text) > _SHORT_TEXT for text in encoded):
         raise ValueError("the list is too long for this writer")

@@ -1,14 +1,14 @@
-"""Unsigned integers in as few bytes as they need, as Thrift, Parquet and Snappy write them."""
+"""Decodes variable-length unsigned integers, as used by Thrift, Parquet and Snappy."""
 
 _MOST_BITS = 64
 
 
 def read_varint(data: bytes | memoryview, at: int) -> tuple[int, int]:
-    """The integer that begins there, and where it ends.
+    """Return the integer at an offset, and the offset of its end.
 
     Raises:
         IndexError: the bytes end too early.
-        ValueError: it has more bits than any integer there.
+        ValueError: it has too many bits.
     """
     value = shift = 0
     while True:
