@@ -1,4 +1,4 @@
-"""What all tests share: the Hypothesis profile, and the way to tables that are kept elsewhere."""
+"""Shared by all tests: the Hypothesis profile, and fixtures for tables stored elsewhere."""
 
 import logging
 import os
@@ -14,15 +14,15 @@ from tests.effort import EXAMPLES
 
 pytest_plugins = ["tests.emulator.fixture"]
 
-# Shrinking must end, and show what it has found, well before pytest's own timeout.
+# Shrinking must end, and report its result, well before pytest's own timeout.
 engine.MAX_SHRINKING_SECONDS = 60
 
 settings.register_profile(
     "headrace",
     max_examples=EXAMPLES,
     deadline=None,
-    # A gate must say of the same tree what it said before; exploring is the soak's and a
-    # developer's business.
+    # In CI, the same tree must always give the same result; exploration is left to soak runs and
+    # developers.
     derandomize="CI" in os.environ and "HEADRACE_EXAMPLES" not in os.environ,
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],
@@ -57,7 +57,7 @@ def fixture_indextables() -> Path:
 
 @pytest.fixture(scope="module")
 def quiet_log() -> Iterator[None]:
-    """Random histories have much to warn of, which is tested elsewhere and would fill memory."""
+    """Silence warnings: random histories cause many, which are tested elsewhere and fill memory."""
     logger = logging.getLogger("headrace")
     before = logger.level
     logger.setLevel(logging.CRITICAL)
@@ -67,7 +67,7 @@ def quiet_log() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
-    """One Spark session for all tests of a worker, of any folder: starting one takes seconds."""
+    """One Spark session per worker, shared by all tests: starting one takes seconds."""
     from tests.spark.running import running_session  # noqa: PLC0415  (others do without Spark)
 
     with running_session(tmp_path_factory.mktemp("spark")) as session:

@@ -1,4 +1,4 @@
-"""Reads a package's source as text and says which of its rules a module breaks."""
+"""Read a package's source as text, and report which rules a module breaks."""
 
 import ast
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ STEPS: tuple[frozenset[str], ...] = tuple(
         "compiled",
     )
 )
-"""Imports go down this list; the rooms of one step do not import each other."""
+"""Imports go down this list; rooms of the same step do not import each other."""
 
 PIPELINE_STEPS: tuple[frozenset[str], ...] = tuple(
     frozenset(step.split())
@@ -53,7 +53,7 @@ PIPELINE_STEPS: tuple[frozenset[str], ...] = tuple(
         "arrow_ddl widening requirement parquet_statistics place",
     )
 )
-"""The same for the rooms and modules of `pipeline`; a module that is named has its own place."""
+"""The same for the rooms and modules of `pipeline`; a listed module has its own position."""
 
 PIPELINE_EXCEPTIONS = frozenset(
     {
@@ -77,10 +77,10 @@ HEAVY: dict[str, tuple[str, ...]] = {
     "starlette": ("serve",),
     "uvicorn": ("serve",),
 }
-"""Where a heavy library may be imported: room, or module below one."""
+"""Where a heavy library may be imported: a room, or a module below one."""
 
 LIGHT_UNTIL_ASKED = ("pyarrow", "numpy", "sqlglot")
-"""What `import headrace` does not pay for."""
+"""Libraries that `import headrace` does not load."""
 
 PURE = frozenset({"phases", "log", "plan"})
 IMPURE_MODULES = frozenset(
@@ -131,7 +131,7 @@ def step_of(room: str) -> int:
 
 
 def violations(module: Module) -> Iterator[str]:
-    """Every rule of direction, weight and purity that the module breaks."""
+    """Yield every rule of direction, weight and purity that the module breaks."""
     for found in imports(module.tree):
         yield from _direction(module, found)
         yield from _weight(module, found)
@@ -169,7 +169,7 @@ def _pipeline_direction(module: Module, found: Import) -> Iterator[str]:
 
 
 def pipeline_room(name: str) -> str | None:
-    """The room of `pipeline` that a module is in, or the module if it has a place of its own."""
+    """Return the `pipeline` room of a module, or the module itself if it has its own position."""
     parts = name.split(".")[1:3]
     if not parts:
         return None

@@ -90,7 +90,7 @@ def test_importing_headrace_is_light_and_quick() -> None:
         "print((time.process_time() - start) * 1000); print(*sys.modules)"
     )
     best_ms, loaded = float("inf"), set[str]()
-    for _ in range(25):  # beside other tests most tries are slow; one quick one is proof enough
+    for _ in range(25):  # most tries are slow next to other tests; one fast try is enough
         out = subprocess.run(
             [sys.executable, "-c", script], check=True, capture_output=True, text=True
         ).stdout.splitlines()

@@ -1,4 +1,4 @@
-"""Entries of manifests for tests: plain ones, and any that the schema allows."""
+"""Manifest entries for tests: simple ones, and any that the schema allows."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ PARTITION = {"date": PrimitiveType("date"), "region": PrimitiveType("string")}
 
 
 def entry(path: str, *, partition: dict[str, str] | None = None, **fields: Any) -> Entry:
-    """A file as IndexTables lists it."""
+    """Return a file as IndexTables lists it."""
     return {
         "path": path,
         "partitionValues": partition or {},
@@ -43,7 +43,7 @@ def entry(path: str, *, partition: dict[str, str] | None = None, **fields: Any) 
 
 
 def entries() -> st.SearchStrategy[Entry]:
-    """Any entry of an IndexTables log."""
+    """Draw any entry of an IndexTables log."""
     return st.fixed_dictionaries(
         {
             "path": TEXTS,
@@ -83,7 +83,7 @@ VECTORS = st.fixed_dictionaries(
 
 
 def delta_entries() -> st.SearchStrategy[Entry]:
-    """Any entry beside a Delta log."""
+    """Draw any entry of a state for a Delta log."""
     extras = st.fixed_dictionaries(
         {
             "deletionVector": st.none() | VECTORS,

@@ -1,4 +1,4 @@
-"""The compiled decoder gives what fastavro gives, and declines what it does not know."""
+"""The compiled decoder returns what fastavro returns, and declines what it does not support."""
 
 from typing import Any
 
@@ -104,7 +104,7 @@ def test_damaged_records_are_decoded_as_fastavro_does_or_refused(
         slow = decode_block(damaged, header)
     except CorruptStateError:
         pytest.fail("fastavro refuses what the compiled decoder takes")
-    # A map with a key twice is a dictionary with the last of its values.
+    # For a duplicate key in a map, the last value counts, as in a dictionary.
     assert columns.to_pylist(maps_as_pydicts="lossy") == expected(slow, names)
 
 

@@ -1,4 +1,4 @@
-"""Manifests are judged by three readers that we did not write: fastavro, DataFusion, pyiceberg."""
+"""Manifests are checked by three independent readers: fastavro, DataFusion, pyiceberg."""
 
 import io
 from collections.abc import Sequence

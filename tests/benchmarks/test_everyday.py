@@ -1,4 +1,4 @@
-"""The benchmark of everyday questions: its contestants give the same answers."""
+"""The benchmark of everyday tasks: its contestants return the same answers."""
 
 from pathlib import Path
 

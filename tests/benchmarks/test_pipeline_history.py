@@ -1,4 +1,4 @@
-"""A run does not get slower, nor its store larger, with the number of runs before it."""
+"""Neither the time of a run nor the size of its store grows with the number of earlier runs."""
 
 from pathlib import Path
 

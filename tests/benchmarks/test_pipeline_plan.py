@@ -1,4 +1,4 @@
-"""Planning grows with the number of views, whatever the shape of their graph."""
+"""Planning time is linear in the number of views, whatever the shape of their graph."""
 
 from pathlib import Path
 
@@ -11,5 +11,5 @@ from benchmarks.pipeline_plan import SHAPES, plan_seconds, write_project
 def test_a_view_of_a_larger_project_takes_no_longer(tmp_path: Path, shape: str) -> None:
     small = write_project(tmp_path / "small", SHAPES[shape], 20)
     large = write_project(tmp_path / "large", SHAPES[shape], 80)
-    plan_seconds(small)  # what is imported and parsed once
+    plan_seconds(small)  # one-time imports and parsing
     assert plan_seconds(large) / 80 < 2 * plan_seconds(small) / 20

@@ -1,4 +1,4 @@
-"""The benchmarks work: their lakes are what they claim, and a case runs from end to end."""
+"""The benchmarks work: their lakes are what they claim, and a case runs end to end."""
 
 import json
 import re

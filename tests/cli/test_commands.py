@@ -1,4 +1,4 @@
-"""The command line as a user meets it: in a process of its own."""
+"""The command line as users run it: in a separate process."""
 
 import json
 import os
@@ -33,7 +33,7 @@ def table(tmp_path: Path) -> str:
 
 @pytest.fixture
 def large_table(tmp_path: Path) -> str:
-    """Enough commits that reading all of them takes a while."""
+    """Write enough commits that reading all of them takes a while."""
     commits = [[add(f"{v}-{i}.parquet") for i in range(200)] for v in range(300)]
     commits[0] = [*opening(), *commits[0]]
     return str(write_history(tmp_path / "large", commits))
@@ -137,7 +137,7 @@ def test_a_closed_pipe_ends_it_quietly(large_table: str) -> None:
 
 
 def test_the_first_line_appears_before_the_scan_ends(large_table: str) -> None:
-    """The reader takes one line and then blocks the writer: the pipe is small."""
+    """The reader takes one line and then blocks the writer, because the pipe is small."""
     with subprocess.Popen(
         [*HEADRACE, "files", large_table, "--format", "jsonl"], stdout=subprocess.PIPE
     ) as process:

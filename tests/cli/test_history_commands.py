@@ -1,4 +1,4 @@
-"""Counting, history, changes and schema, in a process of their own."""
+"""Counts, history, changes and schema, in a separate process."""
 
 import json
 import signal
@@ -66,7 +66,7 @@ def test_changes_are_files_or_rows(table: str) -> None:
 def test_people_see_decoded_paths(table: str) -> None:
     lines = headrace("changes", table, "--since", "1", "--format", "table").stdout.splitlines()
     assert lines[0].split() == ["version", "kind", "size_bytes", "path"]
-    assert "city=La%20Chaux/" in lines[2]  # which is the name of the folder
+    assert "city=La%20Chaux/" in lines[2]  # this is the name of the folder
     assert "city=La%20Chaux/" in headrace("files", table).stdout
     assert "city=La%2520Chaux/" in headrace("files", table, "--format", "jsonl").stdout
 
@@ -101,7 +101,7 @@ def test_new_commits_are_followed_until_it_is_interrupted(table: str, words: lis
     follow = [*HEADRACE, "changes", table, "--follow", "--every", "0.05", "--since", "2", *words]
     with subprocess.Popen(follow, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
-        process.stdout.readline()  # of version 2
+        process.stdout.readline()  # from version 2
         write_deltalake(table, pa.table({"id": [9], "city": ["Chur"]}), mode="append")
         for line in process.stdout:
             told = json.loads(line)

@@ -1,4 +1,4 @@
-"""Where output goes: full disks, closed streams and narrow locales end a command in good order."""
+"""Output to full disks, closed streams and narrow locales: the command ends cleanly."""
 
 import os
 import subprocess
@@ -100,4 +100,4 @@ def test_rows_that_break_off_do_not_look_whole(table: str, output: str) -> None:
     )
     end = {"parquet": b"PAR1", "arrow": b"\xff\xff\xff\xff\0\0\0\0"}[output]
     assert done.returncode == 4
-    assert not done.stdout[4:].endswith(end)  # a file of Parquet opens with these letters, too
+    assert not done.stdout[4:].endswith(end)  # a Parquet file starts with these bytes, too

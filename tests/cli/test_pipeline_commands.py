@@ -1,4 +1,4 @@
-"""The commands that plan pipelines, in a process of their own."""
+"""The commands that plan pipelines, in a separate process."""
 
 import json
 import subprocess

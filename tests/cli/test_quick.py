@@ -1,4 +1,4 @@
-"""Plain calls are understood as Typer understands them, and all others are left to it."""
+"""Simple calls are parsed as Typer parses them, and all others are left to Typer."""
 
 import functools
 import inspect
@@ -30,7 +30,7 @@ def command_of(name: str) -> Callable[..., None]:
 
 
 def by_typer(command: Callable[..., None], words: list[str]) -> dict[str, Any] | None:
-    """What Typer makes of the words; None: it refuses them."""
+    """Return Typer's interpretation of the words, or None if it refuses them."""
     given: dict[str, Any] = {}
 
     @functools.wraps(command)

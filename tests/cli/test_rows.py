@@ -1,4 +1,4 @@
-"""`headrace rows` as a user meets it: in a process of its own."""
+"""`headrace rows` as users run it: in a separate process."""
 
 import csv
 import io
@@ -55,7 +55,7 @@ def table(tmp_path: Path) -> str:
 
 @pytest.fixture
 def large_table(tmp_path: Path) -> str:
-    """More rows than a pipe holds."""
+    """Write more rows than a pipe holds."""
     data = pa.table({"id": range(200_000)})
     return str(write_table(tmp_path / "large", [field("id", "long")], [data] * 3))
 
@@ -131,13 +131,13 @@ def test_binary_formats_are_not_written_to_a_terminal(table: str) -> None:
 
 
 def seen_on_a_terminal(command: list[str], answer: Path) -> bytes:
-    """What a person sees of a command whose answer goes into a file."""
+    """Return what a user sees of a command whose output goes into a file."""
     ours, theirs = pty.openpty()
     with answer.open("wb") as file:
         process = subprocess.Popen(command, stdout=file, stderr=theirs)
     os.close(theirs)
     seen = b""
-    with suppress(OSError):  # that is how the end of a terminal is told
+    with suppress(OSError):  # this is how a terminal signals its end
         while piece := os.read(ours, 65_536):
             seen += piece
     os.close(ours)

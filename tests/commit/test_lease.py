@@ -1,4 +1,4 @@
-"""Leases: one holder at a time, and a fence against the ones that were."""
+"""Leases: one holder at a time, and a fence against former holders."""
 
 import os
 import time
@@ -35,7 +35,7 @@ def acquired(store: Any, *, ttl_ms: int = HOUR_MS) -> Lease:
 
 
 def expire(store: LocalStore) -> None:
-    """Let the newest lease not have been renewed for a day."""
+    """Make the newest lease look as if it had not been renewed for a day."""
     for file in (Path(store.root) / "lease").iterdir():
         os.utime(file, (time.time() - 86400,) * 2)
 
@@ -104,7 +104,7 @@ def test_of_many_threads_one_gets_the_lease(store: LocalStore) -> None:
 
 
 class _Losing:
-    """A store that creates an object and reports a failure, once."""
+    """A store that once creates an object but reports a failure."""
 
     def __init__(self, inner: LocalStore) -> None:
         self._inner, self.lost = inner, 0
@@ -127,7 +127,7 @@ def test_a_lease_whose_answer_was_lost_is_ours(store: LocalStore) -> None:
 
 
 def test_a_number_that_clean_up_made_free_is_no_lease(store: LocalStore) -> None:
-    """A process listed the lease 1 long ago; 2 was deleted and 3 is held."""
+    """A process has a stale listing with lease 1; lease 2 was deleted and 3 is held."""
     held = msgspec.json.encode({"id": "x", "holder": "h", "ttl_ms": HOUR_MS})
 
     class _Stale(LocalStore):

@@ -1,4 +1,4 @@
-"""The commit room: one writer makes a version, and every fault is settled by the log."""
+"""The commit room: one writer creates a version, and the log decides after every fault."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -59,7 +59,7 @@ def create(table: Path) -> None:
 
 
 class Failing(LocalStore):
-    """Fails one kind of operation, before or after it is done."""
+    """Fails one kind of operation, before or after executing it."""
 
     def __init__(self, root: str, *, fails: str, after: bool) -> None:
         super().__init__(root)

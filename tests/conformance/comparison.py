@@ -9,11 +9,11 @@ from tests.rows.naive import bag
 EXCEPTIONS: dict[str, dict[str, dict[str, str]]] = read_json("row_exceptions.json")
 REFUSALS: dict[str, dict[str, str]] = read_json("refusals.json")
 MANY_ROWS = 50_000
-"""From here on rows are compared by column, sorted, rather than one by one in Python."""
+"""From this size on, rows are compared by sorted column instead of one by one in Python."""
 
 
 def stored_rows(fixture: Fixture) -> pa.Table | None:
-    """The rows that are stored; None: there are none."""
+    """Return the stored rows, or None if there are none."""
     files = [
         pq.ParquetFile(path, coerce_int96_timestamp_unit="us").read()
         for path in fixture.expected_rows

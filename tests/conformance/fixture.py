@@ -1,4 +1,4 @@
-"""The index of the fixture tables, and what we expect beyond it."""
+"""The index of the fixture tables, and our additional expectations."""
 
 import json
 import os
@@ -10,7 +10,7 @@ import pytest
 
 HERE = Path(__file__).parent
 MANY_FILES = 100_000
-"""From here on a table is compared in full only at its latest version."""
+"""From this size on, a table is compared in full only at its latest version."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,11 +23,11 @@ class Fixture:
     live: list[tuple[str, str | None, int]] | None
     is_large: bool
     expected_rows: tuple[Path, ...]
-    """Parquet files with the rows that a reader must return; none where no rows are stored."""
+    """Parquet files with the rows that a reader must return; empty if no rows are stored."""
 
 
 def read_json(name: str) -> Any:
-    """A file that is checked in beside the tests."""
+    """Read a file that is checked in with the tests."""
     return json.loads((HERE / name).read_text(encoding="utf-8"))
 
 
@@ -47,7 +47,7 @@ def _fixtures() -> list[Fixture]:
 
 
 def _expected_rows(root: Path, folder: str) -> tuple[Path, ...]:
-    """What is stored for the latest version; hidden files are a writer's own."""
+    """Return the rows stored for the latest version; hidden files are a writer's own."""
     stored = root / folder
     if not folder or not stored.is_dir():
         return ()
@@ -57,7 +57,7 @@ def _expected_rows(root: Path, folder: str) -> tuple[Path, ...]:
 
 
 def fixture_params() -> list[Any]:
-    """One test parameter a table, or one that is skipped and says why."""
+    """Return one test parameter per table, or a skipped one with the reason."""
     if not os.environ.get("HEADRACE_TABLES"):
         return [pytest.param(None, marks=pytest.mark.skip(reason="HEADRACE_TABLES is not set"))]
     return [pytest.param(found, id=found.name) for found in _fixtures()]

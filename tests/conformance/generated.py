@@ -1,4 +1,4 @@
-"""Small tables on which readers differ, and which no project keeps as a fixture."""
+"""Small tables on which readers differ, and which no project has as a fixture."""
 
 from collections.abc import Callable
 from pathlib import Path

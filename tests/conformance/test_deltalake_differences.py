@@ -1,4 +1,4 @@
-"""Where we answer otherwise than deltalake, the difference is listed, with a reason."""
+"""Every difference between our answers and deltalake's is listed, with a reason."""
 
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -28,7 +28,7 @@ def _ours(table: Path) -> Answer:
 
 
 def _theirs(table: Path) -> Answer:
-    """Paths come as the log has them, and without the id of a deletion vector."""
+    """Return deltalake's answer: paths as the log spells them, without deletion vector ids."""
     try:
         adds = pa.table(DeltaTable(str(table)).get_add_actions())
     except DeltaError:

@@ -1,4 +1,4 @@
-"""The page of differences in the documentation is the one that the list makes."""
+"""The documentation page of differences matches the list it is generated from."""
 
 import runpy
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Real tables of other projects: what they hold at every version, or why we refuse them."""
+"""Real tables of other projects: their contents at every version, or why we refuse them."""
 
 import json
 from pathlib import Path
@@ -16,7 +16,7 @@ every_table = pytest.mark.parametrize("fixture", fixture_params())
 
 
 def _readable(fixture: Fixture) -> list[int]:
-    """The versions that the oracle can rebuild, unless we refuse the table as such."""
+    """Return the versions that the oracle can reconstruct, unless we refuse the whole table."""
     found = []
     for version in oracle.versions(fixture.table):
         try:

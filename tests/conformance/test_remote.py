@@ -1,7 +1,7 @@
 """Real tables copied to S3 and Azure: the same answers as on local disk, at every version.
 
-The local answers are what the other tests of this folder compare with the index and the oracle. By
-default a sample of the tables is copied; `make conformance-remote` copies all of them.
+The other tests in this folder compare the local answers with the index and the oracle. By default,
+a sample of the tables is copied; `make conformance-remote` copies all of them.
 """
 
 import os
@@ -33,7 +33,7 @@ def _versions(folder: Path) -> list[int | None]:
 
 
 def _files(table: Table, version: int | None) -> Any:
-    """The live files of a version, or the code of the refusal."""
+    """Return the live files of a version, or the code of the refusal."""
     try:
         scan = table.snapshot(version).scan()
         return sorted((f.path, f.dv_id or "", f.size_bytes, f.stats or "") for f in scan)

@@ -1,4 +1,4 @@
-"""The rows of real tables: those that are stored beside them, else those that deltalake reads."""
+"""The rows of real tables: those stored with the tables, or else those that deltalake reads."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ def _ours(fixture: Fixture) -> pa.Table:
 
 
 def _deltalakes(table: Path) -> pa.Table | None:
-    """The rows that deltalake reads; None: it cannot."""
+    """Return the rows that deltalake reads, or None if it cannot."""
     try:
         query = QueryBuilder().register("t", DeltaTable(str(table))).execute("SELECT * FROM t")
         return pa.table(query.read_all())

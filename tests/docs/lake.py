@@ -1,4 +1,4 @@
-"""A table of the shape that `make demo` makes: what the guides speak of."""
+"""A table like the one that `make demo` creates, which the guides use."""
 
 import json
 from datetime import date, timedelta
@@ -17,7 +17,7 @@ ROWS_A_DAY = 100
 
 
 def write_demo_lake(folder: Path) -> Path:
-    """Forty days in forty commits, a checkpoint among them, and one day deleted."""
+    """Write forty days in forty commits, with a checkpoint, and delete one day."""
     table = folder / "demo-lake" / "events"
     history: list[list[Line]] = [[_file(day, city) for city in CITIES] for day in range(DAYS)]
     history[0][:0] = [

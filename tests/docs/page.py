@@ -1,7 +1,7 @@
-"""The pages of the documentation, taken apart: their code blocks, links and headings.
+"""Parse documentation pages into code blocks, links and headings.
 
-A block below the comment `<!-- run -->` must run. A `text` block right below a Python one is what
-it prints; in a `console` block the lines after a command are. `...` stands for anything.
+A block below the comment `<!-- run -->` must run. A `text` block directly below a Python block is
+its output; in a `console` block, the lines after a command are. `...` matches anything.
 """
 
 import re
@@ -25,7 +25,7 @@ _API = re.compile(r"^::: (?P<name>[\w.]+)$", re.MULTILINE)
 
 @dataclass(frozen=True, kw_only=True)
 class Block:
-    """Code that must run, and what it prints if the page tells."""
+    """Code that must run, and its output if the page shows it."""
 
     language: str
     body: str
@@ -35,14 +35,14 @@ class Block:
 
 @dataclass(frozen=True, kw_only=True)
 class Command:
-    """A command line of a console block, and what it prints if the page tells."""
+    """A command of a console block, and its output if the page shows it."""
 
     words: str
     output: str | None
 
 
 def runnable(page: Path) -> Iterator[Block]:
-    """The blocks that are marked as runnable, in order."""
+    """Yield the blocks that are marked as runnable, in order."""
     text = page.read_text(encoding="utf-8")
     fences = list(_FENCE.finditer(text))
     for i, fence in enumerate(fences):
@@ -60,26 +60,26 @@ def runnable(page: Path) -> Iterator[Block]:
 
 
 def marks(page: Path) -> int:
-    """How often a page says that a block must run."""
+    """Return how often a page marks a block as runnable."""
     return page.read_text(encoding="utf-8").count(_RUN)
 
 
 def commands(block: Block) -> Iterator[Command]:
-    """The command lines of a console block."""
+    """Yield the commands of a console block."""
     for part in re.split(r"^\$ ", block.body, flags=re.MULTILINE)[1:]:
         words, _, output = part.partition("\n")
         yield Command(words=words, output=output or None)
 
 
 def links(page: Path) -> list[str]:
-    """Where a page leads to, within this repository."""
+    """Return a page's link targets within this repository."""
     text = _FENCE.sub("", page.read_text(encoding="utf-8"))
     targets = [match["target"] for match in _LINK.finditer(text)]
     return [target for target in targets if "://" not in target]
 
 
 def anchors(page: Path) -> set[str]:
-    """The places of a page that a link may name."""
+    """Return the anchors of a page that links may use."""
     text = _FENCE.sub("", page.read_text(encoding="utf-8"))
     return {slug(match["title"]) for match in _HEADING.finditer(text)} | {
         match["name"] for match in _API.finditer(text)
@@ -87,6 +87,6 @@ def anchors(page: Path) -> set[str]:
 
 
 def slug(title: str) -> str:
-    """The anchor of a heading, as the site generator and code hosts make it."""
+    """Return the anchor of a heading, as the site generator and code hosts build it."""
     kept = re.sub(r"[^\w\s-]", "", title).strip().lower()
     return re.sub(r"[\s]+", "-", kept)

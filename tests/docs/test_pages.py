@@ -1,4 +1,4 @@
-"""The documentation tells the truth: it is up to date, its links lead somewhere, its code runs."""
+"""The documentation is accurate: it is up to date, its links resolve, and its code runs."""
 
 import contextlib
 import importlib
@@ -99,7 +99,7 @@ def test_every_verb_of_the_makefile_is_explained() -> None:
 
 
 def _options() -> dict[str, set[str]]:
-    """The options of each command; those of the program itself are under its name."""
+    """Return the options of each command; those of the program itself are under its name."""
     group: Any = typer.main.get_command(app)
     everywhere = {"--help"}
     found = {"headrace": everywhere | {o for p in group.params for o in p.opts}}
@@ -109,7 +109,7 @@ def _options() -> dict[str, set[str]]:
 
 
 def _mentioned(text: str) -> Iterator[tuple[str, str]]:
-    """The options that a page mentions: in a command, or alone in code."""
+    """Yield the options that a page mentions, in a command or alone as code."""
     for line in re.findall(r"(?:^\$ |`)headrace ([^`\n|;>]*)", text, re.MULTILINE):
         unquoted = re.sub(r"\"[^\"]*\"|'[^']*'", "", line)
         verb = re.match(r"[a-z]+", unquoted)
@@ -137,7 +137,7 @@ def test_every_example_runs(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     if "headrace.spark" in page.read_text(encoding="utf-8"):
-        request.getfixturevalue("spark")  # what asks for a session then gets that of the tests
+        request.getfixturevalue("spark")  # so that code that needs a session uses that of the tests
     write_demo_lake(tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)

@@ -1,4 +1,4 @@
-"""What a footer may say that is not so, and bytes of pages that are not what was written."""
+"""Damage Parquet files: false numbers in a footer, and flipped bits in pages."""
 
 from collections import defaultdict
 from io import BytesIO
@@ -11,7 +11,7 @@ from headrace.engines.arrow.parquet.thrift import read_struct
 
 
 class Damaged:
-    """The metadata of a chunk in which some number is another one."""
+    """Chunk metadata in which one number is replaced."""
 
     def __init__(self, chunk: Any, name: str, number: int) -> None:
         self._chunk, self._name, self._number = chunk, name, number
@@ -21,7 +21,7 @@ class Damaged:
 
 
 def page_bodies(content: bytes) -> dict[str, list[range]]:
-    """Where what follows the header of each page lies in a Parquet file, by leaf column."""
+    """Return the byte ranges of all page bodies in a Parquet file, by leaf column."""
     footer = pq.read_metadata(BytesIO(content))
     found: dict[str, list[range]] = defaultdict(list)
     for group in map(footer.row_group, range(footer.num_row_groups)):
@@ -31,13 +31,13 @@ def page_bodies(content: bytes) -> dict[str, list[range]]:
             while at < end:
                 header, start = read_struct(content, at)
                 at = start + body_size(header)
-                if at > start:  # the dictionary of nothing has no bytes
+                if at > start:  # an empty dictionary has no bytes
                     found[chunk.path_in_schema].append(range(start, at))
     return found
 
 
 def flipped(content: bytes, place: int) -> bytes:
-    """The same with one bit of a byte changed, another one from byte to byte."""
+    """Return the content with one bit flipped in one byte; the bit depends on the position."""
     damaged = bytearray(content)
     damaged[place] ^= 1 << place % 8
     return bytes(damaged)

@@ -1,4 +1,4 @@
-"""Sources of bytes, for readers of the engine."""
+"""Byte sources for the engine's readers."""
 
 from collections.abc import Sequence
 from io import BytesIO
@@ -14,12 +14,12 @@ CACHE_BYTES = 1 << 20
 
 
 def log_bytes(store: Store) -> LogBytes:
-    """The log of a store, for one run."""
+    """Return the log of a store, for one run."""
     return LogBytes(store, cache=LogCache(CACHE_BYTES), meter=Meter())
 
 
 class Content:
-    """The bytes of a Parquet file, as the reader without Arrow asks for them."""
+    """The bytes of a Parquet file, as the reader without Arrow requests them."""
 
     def __init__(self, content: bytes | BytesIO | Path, *, tail_bytes: int = 64 << 10) -> None:
         if isinstance(content, Path):
@@ -39,4 +39,4 @@ class Content:
         return [view[wanted.start : wanted.stop] for wanted in ranges]
 
     def learn(self, footer_bytes: int, *, file_bytes: int) -> None:
-        """Nothing is learnt here."""
+        """Ignore the sizes."""

@@ -1,4 +1,4 @@
-"""Texts by the compiled loop are what Arrow reads, however the file is written or damaged."""
+"""The compiled loop reads the same text as Arrow, however the file is written or damaged."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -68,7 +68,7 @@ def quick(path: Path, columns: tuple[str, ...] = COLUMNS, *, batch_rows: int = 3
 def all_of(
     reader: AddReader, group: int, columns: tuple[str, ...] = COLUMNS
 ) -> Iterator[pa.RecordBatch]:
-    """All rows of a group; their statistics come late."""
+    """Yield all rows of a group; their statistics are read late."""
     for batch in selected(reader, group, Wanted(columns=columns, late=("add.stats",))):
         yield batch.columns
 
@@ -79,7 +79,7 @@ def selected(
     wanted: Wanted,
     select: Callable[[ColumnBatch], ColumnBatch] = lambda rows: rows,
 ) -> Iterator[ColumnBatch]:
-    """The rows of a group that are selected, as a leaf reads them."""
+    """Yield the selected rows of a group, as a leaf reads them."""
     for piece, may_decline in reader.pieces(group, wanted):
         try:
             batch = piece.complete(select(ColumnBatch(reader.file, piece.take())))
@@ -150,7 +150,7 @@ def test_any_writers_choices_are_read_alike(
     batch_rows: int,
 ) -> None:
     path = written(tmp_path / "checkpoint.parquet", rows, **options)
-    expected = outcome(by_arrow, path, columns)  # there are files that Arrow writes and cannot read
+    expected = outcome(by_arrow, path, columns)  # Arrow writes some files that it cannot read
     assert outcome(quick, path, columns, batch_rows=batch_rows) == expected
 
 
@@ -180,7 +180,7 @@ def test_only_the_rows_that_were_chosen_are_decoded(
 
     mask = None if wanted is None else np.isin(np.arange(len(rows)), wanted)
     path = written(tmp_path / "checkpoint.parquet", rows, **options)
-    assume(isinstance(outcome(by_arrow, path, COLUMNS), pa.Table))  # else Arrow cannot read it
+    assume(isinstance(outcome(by_arrow, path, COLUMNS), pa.Table))  # otherwise Arrow cannot read it
     source, file = opened(path)
     with AddReader.open(source, file, codes=(), batch_rows=batch_rows) as reader:
         size = options["row_group_size"]

@@ -1,4 +1,4 @@
-"""Checkpoints whose adds are not what the protocol says are damaged, and never misread."""
+"""Checkpoints whose adds violate the protocol are reported as damaged, never misread."""
 
 from pathlib import Path
 from typing import Any

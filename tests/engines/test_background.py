@@ -1,4 +1,4 @@
-"""A call in the background is made once and waited for, whatever interrupts its start."""
+"""A background call runs once and is waited for, even if its start is interrupted."""
 
 import os
 import threading
@@ -13,12 +13,12 @@ START = threading.Thread.start
 
 
 class Signal(BaseException):
-    """What a handler may raise at any point."""
+    """An exception that a signal handler may raise at any point."""
 
 
 @pytest.fixture
 def interrupt(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """Lets the next start of a thread be interrupted when it runs already."""
+    """Return a function that makes the next thread start raise after the thread is running."""
 
     def interrupted(thread: threading.Thread) -> None:
         monkeypatch.setattr(threading.Thread, "start", START)
@@ -78,7 +78,7 @@ def test_a_call_does_not_wait_for_itself() -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # of forking beside threads
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # about forking with threads
 def test_a_forked_process_is_told_that_the_call_is_not_there() -> None:
     go_on = threading.Event()
 
@@ -89,7 +89,7 @@ def test_a_forked_process_is_told_that_the_call_is_not_there() -> None:
     work.start()
     child = os.fork()
     if not child:
-        work.wait()  # for nothing
+        work.wait()  # there is nothing to wait for
         try:
             work.start()
         except ReaderClosedError:

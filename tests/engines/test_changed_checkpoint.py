@@ -1,4 +1,4 @@
-"""A byte that has changed in a checkpoint whose pages have checksums never changes an answer."""
+"""A changed byte in a checkpoint with page checksums never changes an answer."""
 
 from collections.abc import Callable, Iterator
 from itertools import chain
@@ -73,7 +73,7 @@ def _engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def written(table: Path, *, has_checksums: bool = True, **writer: Any) -> Path:
-    """A table with a checkpoint, and where that lies."""
+    """Write a table with a checkpoint, and return the checkpoint's path."""
     write_history(table, COMMITS)
     [path] = write_checkpoint(table, LAST_SUMMED_UP, state_at(COMMITS, LAST_SUMMED_UP), SHAPE)
     rows = pq.read_table(path)
@@ -82,13 +82,13 @@ def written(table: Path, *, has_checksums: bool = True, **writer: Any) -> Path:
 
 
 def forget_commits(table: Path) -> None:
-    """Leave the checkpoint alone with what it sums up."""
+    """Delete the commits that the checkpoint covers."""
     for version in range(LAST_SUMMED_UP + 1):
         commit_path(table, version).unlink()
 
 
 def answers(table: Path) -> dict[str, Any]:
-    """What is said in each way, or that it is refused."""
+    """Return the answer of each kind of query, or that it was refused."""
     return {name: _answer_or_refusal(table, answer) for name, answer in ANSWERS.items()}
 
 

@@ -1,4 +1,4 @@
-"""A checkpoint may be stored with other Arrow types than the plain ones; the answer is the same."""
+"""A checkpoint may be stored with other Arrow types than the usual ones, with the same answer."""
 
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ CODES = pa.dictionary(pa.int32(), pa.string())
 
 
 def add_type(text: pa.DataType) -> pa.DataType:
-    """The fields of an add, with texts of a given type."""
+    """Return the type of an add, with strings of the given type."""
     return pa.struct(
         [
             ("path", text),

@@ -1,4 +1,4 @@
-"""Maps taken from pages by code are the maps that Arrow builds, or none at all."""
+"""Maps decoded from dictionary codes are those that Arrow builds, or None."""
 
 from io import BytesIO
 from typing import Any
@@ -35,7 +35,7 @@ writers = st.fixed_dictionaries(
 
 
 def written(maps: list[Any], **writer: Any) -> BytesIO:
-    """A row for each map; one that is NO_ADD is about something else."""
+    """Write a row for each map; a `NO_ADD` row holds another action."""
     there = [entries is not NO_ADD for entries in maps]
     column = pa.array(
         [entries if own else None for entries, own in zip(maps, there, strict=True)], MAP
@@ -49,7 +49,7 @@ def written(maps: list[Any], **writer: Any) -> BytesIO:
 
 
 def by_code(file: BytesIO) -> list[list[Any] | None]:
-    """The maps of each row group; None where their codes do not tell."""
+    """Return the maps of each row group, or None if they cannot be decoded from their codes."""
     footer = Footer(pq.read_metadata(file))
     found: list[list[Any] | None] = []
     for group in range(footer.metadata.num_row_groups):
@@ -168,7 +168,7 @@ def test_a_code_beyond_the_last_name_is_noticed(code: int) -> None:
 
 @pytest.mark.parametrize("compression", ["none", "snappy"])
 def test_damage_to_the_dictionaries_is_left_to_arrow(compression: str) -> None:
-    """One bit of any byte of the keys, and of the dictionary of the values."""
+    """Flip one bit of each byte of the keys, and of the dictionary of the values."""
     maps = [[("day", f"d{i % 3}"), ("city", f"c{i % 2}")] for i in range(40)]
     sound = written(maps, compression=compression).getvalue()
     footer = Footer(pq.read_metadata(BytesIO(sound)))

@@ -1,4 +1,4 @@
-"""Compiled loops copy the texts that Arrow copies, into memory that nobody else writes to."""
+"""Compiled loops copy the same text as Arrow, into memory that nothing else writes to."""
 
 import os
 import random
@@ -79,7 +79,7 @@ def test_nulls_among_the_words_are_left_to_others() -> None:
 def test_texts_that_repeat_themselves_are_decompressed(
     tmp_path: Path, seed: int, alphabet: int, longest: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Near and far repetitions, short and long literals: all that Snappy knows."""
+    """Near and far repetitions, short and long literals: everything that Snappy supports."""
     monkeypatch.setattr(add_batches, "_WORTHWHILE_BYTES", 0)
     chance = random.Random(seed)
     pieces = [

@@ -1,4 +1,4 @@
-"""The leaves of a phase as one value: what they have in common, and what leaves them."""
+"""The leaves of a phase as one value: what they have in common, and their output."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""A commit is read in pieces; where they are cut changes nothing."""
+"""A commit is read in pieces; the boundaries do not change the result."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Maps that the compiled loop judges by their codes get the verdicts that their codes get."""
+"""The compiled loop evaluates maps by their codes, with the same verdicts as row by row."""
 
 import zlib
 from typing import Any
@@ -31,7 +31,7 @@ def coded(maps: list[Any], **writer: Any) -> MapPages:
 
 
 def by_rows(maps: MapPages, verdicts: npt.NDArray[np.uint8]) -> list[bool] | None:
-    """What the codes say, one by one; None where they stand for nothing."""
+    """Evaluate the codes one by one; return None if they are invalid."""
     values = len(verdicts)
     try:
         rows = [row for page in maps.codes() for row in page.rows(values).tolist()]
@@ -55,7 +55,7 @@ def some_verdicts(maps: MapPages, seed: int) -> npt.NDArray[np.uint8]:
 
 
 def uniform(rows: int, values: int, distinct: int, stretch: int) -> list[Any]:
-    """Maps of so many values, each of which stays the same for a while."""
+    """Return maps of `values` values, each of which stays the same for `stretch` rows."""
     names = "abcde"[:values]
     return [
         [(name, f"{name}{zlib.crc32(bytes([n // stretch % 251, i])) % distinct}")
@@ -90,7 +90,7 @@ def test_verdicts_are_those_of_the_codes(  # noqa: PLR0913, PLR0917
     maps = coded(uniform(rows, values, distinct, stretch), **writer)
     verdicts = some_verdicts(maps, seed)
     found, bits = judged(maps, verdicts), (len(maps.maps.texts) - 1).bit_length()
-    # Codes of many bits are left to others. Where a page ends within a map, neither tells.
+    # The loop declines codes of many bits. If a page ends within a map, both return None.
     assert found == by_rows(maps, verdicts) or (found is None and bits * values > 16)
 
 

@@ -1,4 +1,4 @@
-"""Leaves of a checkpoint are pruned and read together, and never at exactness' cost."""
+"""Leaves of a checkpoint are pruned and read together, and the result stays exact."""
 
 import errno
 import json
@@ -107,7 +107,7 @@ def test_the_row_groups_of_a_leaf_may_be_read_one_by_one_and_counted_once(tmp_pa
 
 
 def _timestamped(table: Path, *, text: str, typed: datetime) -> None:
-    """A table whose checkpoint has a timestamp partition both as text and as its writer read it."""
+    """Write a checkpoint with a timestamp partition, both as text and as its writer parsed it."""
     made = metadata(columns={"at": "timestamp"}, partition_columns=["at"])
     history = [[protocol(), made, add("a", partition_values={"at": text})], []]
     write_history(table, history)
@@ -191,7 +191,7 @@ def test_damaged_codes_of_partition_values_are_told_as_damage(tmp_path: Path) ->
 def test_a_system_that_fails_is_not_taken_for_a_damaged_checkpoint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Damage would send the scan to an older base, and its user to delete a sound file."""
+    """Damage would send the scan to an older base, and make its user delete an intact file."""
     history = [partitioned([{"day": "2026-01-01", "city": "Bern"}] * 2), []]
     write_history(tmp_path, history)
     write_checkpoint(tmp_path, 1, state_at(history, 1), Shape(form=Form.CLASSIC))
@@ -207,7 +207,7 @@ def test_a_system_that_fails_is_not_taken_for_a_damaged_checkpoint(
 
 @pytest.mark.parametrize("is_remote", [False, True])
 def test_row_groups_taken_together_stay_in_order(tmp_path: Path, *, is_remote: bool) -> None:
-    """One thread takes all of them, so the other one cannot overtake it."""
+    """One thread takes all of them, so that the other cannot overtake it."""
     history = [[*opening(), *(add(f"f{i:02}") for i in range(60))]]
     write_history(tmp_path, history)
     shape = Shape(form=Form.CLASSIC, row_group_rows=2)

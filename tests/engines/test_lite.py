@@ -1,4 +1,4 @@
-"""Parquet without Arrow must say what Arrow says, or nothing."""
+"""The Parquet reader without Arrow must return what Arrow returns, or nothing."""
 
 from io import BytesIO
 from pathlib import Path
@@ -59,7 +59,7 @@ PROTOCOL = pa.struct(
 METADATA = pa.struct(
     [
         ("schemaString", pa.string()),
-        ("id", pa.string()),  # by which it is found, and columns stand on both sides
+        ("id", pa.string()),  # the column it is found by, with columns on both sides
         ("partitionColumns", pa.list_(pa.string())),
         ("configuration", pa.map_(pa.string(), pa.string())),
         ("createdTime", pa.int64()),
@@ -130,7 +130,7 @@ def test_any_writers_choices_are_read_alike(  # noqa: PLR0913, PLR0917
     sink = BytesIO()
     pq.write_table(table, sink, **settings_)
     found = read_actions(Content(sink, tail_bytes=tail_bytes), NAMES)
-    if found is None:  # every writer has a schema, and so its absence is unusual
+    if found is None:  # every writer stores a schema, so a missing one is unusual
         assert settings_["compression"] == "brotli" or schema is None
     else:
         sink.seek(0)
@@ -169,7 +169,7 @@ def test_a_damaged_page_is_left_to_arrow(tmp_path: Path) -> None:
     rows = pa.array([{"id": "x" * 99, "schemaString": None}], METADATA)
     pq.write_table(pa.table({"metaData": rows}), path, compression="gzip", use_dictionary=False)
     content = bytearray(path.read_bytes())
-    page = content.index(b"\x1f\x8b")  # with which gzip begins
+    page = content.index(b"\x1f\x8b")  # the start of a gzip stream
     content[page + 12 : page + 20] = bytes(8)
     assert read_actions(Content(bytes(content)), ("metaData",)) is None
 

@@ -1,4 +1,4 @@
-"""Where a page has a checksum, no reader of pages takes a byte of it that has changed."""
+"""If a page has a checksum, no reader accepts a changed byte in it."""
 
 import zlib
 from collections.abc import Iterator
@@ -50,7 +50,7 @@ def test_the_compiled_checksum_is_that_of_zlib(data: bytes, times: int) -> None:
 
 
 def checkpoint(tmp_path: Path, *, codec: str, is_coded: bool, version: str = "1.0") -> bytes:
-    """Adds in several pages a column, all of which have a checksum."""
+    """Return a checkpoint with several pages per column, all with checksums."""
     return written(
         tmp_path / "checkpoint.parquet",
         [*many(ROWS), None],

@@ -1,4 +1,4 @@
-"""Producers: in order or not, bounded by items or size, and gone when they are closed."""
+"""Producers: ordered or not, bounded by items or size, and gone once closed."""
 
 import queue
 import sys
@@ -19,7 +19,7 @@ from headrace.plan.cancellation import Cancellation, Cancelled
 
 T = TypeVar("T")
 MODULES = {module.__file__ for module in (lane, producer_module, production, queue)}
-"""Where a signal may interrupt the consumer."""
+"""The modules in which a signal may interrupt the consumer."""
 FOUR = Backpressure(threads=4, ahead=2)
 
 
@@ -32,7 +32,7 @@ def in_order(
 
 
 class Probe:
-    """Sources that are numbers, and batches that say where they come from."""
+    """Numbered sources, and batches that name their source."""
 
     def __init__(self, sources: int, batches: int, *, delay_s: float = 0) -> None:
         self.sources, self.batches, self.delay_s = sources, batches, delay_s
@@ -90,9 +90,9 @@ def test_a_slow_start_opens_one_source_and_then_more() -> None:
     stream = probe.stream(at_once=8, start_with=1)
     seen = []
     for number, _ in stream:
-        time.sleep(0.02)  # the threads may run ahead as far as they are allowed
+        time.sleep(0.02)  # lets the threads run ahead as far as they are allowed
         seen.append((number, len(probe.given)))
-    # Consuming n sources lets 1, 2, 4, 8 be open beyond them.
+    # After n consumed sources, 1, 2, 4, 8 more may be open.
     assert all(given <= number + 2 ** min(number, 3) + 1 for number, given in seen)
     assert len(seen) == 20
 
@@ -201,7 +201,7 @@ def test_an_error_of_one_thread_ends_the_others() -> None:
 
 
 def test_a_cancellation_inside_the_work_is_not_an_error_of_the_reader() -> None:
-    """Only the caller knows who cancelled it; a failed read would be tried in another way."""
+    """Only the caller knows who cancelled it; a failed read would be retried in another way."""
 
     def cancelled(units: Iterator[int]) -> Generator[int, None, None]:
         yield from units
@@ -212,7 +212,7 @@ def test_a_cancellation_inside_the_work_is_not_an_error_of_the_reader() -> None:
 
 
 def settled(count: Callable[[], int]) -> int:
-    """A count that threads raise, once it has stayed the same for a while."""
+    """Return a count that threads increase, once it has stopped changing."""
     before = -1
     while before != count():
         before = count()
@@ -222,7 +222,7 @@ def settled(count: Callable[[], int]) -> int:
 
 @pytest.mark.parametrize(("ahead", "made"), [(1, 3), (2, 3), (10, 7)])
 def test_items_are_bounded_by_their_size(ahead: int, made: int) -> None:
-    """Item 0 was taken; those up to the bound wait, and one is in the hands of the thread."""
+    """Item 0 was taken; items up to the limit wait, and the thread holds one more."""
     items = list[int]()
 
     def numbers(_: Iterator[int]) -> Generator[int, None, None]:
@@ -283,7 +283,7 @@ def test_units_are_released_once() -> None:
 
 @pytest.mark.parametrize("order", Order)
 def test_a_signal_handler_may_close_it_at_any_line(order: Order) -> None:
-    """A tracer stands for the handler: it, too, runs between two steps of the consumer."""
+    """A tracer stands in for the signal handler: both run between two steps of the consumer."""
 
     def consume(line: int) -> None:
         limits = Backpressure(threads=2, ahead=1, start_with=1)

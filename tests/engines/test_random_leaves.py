@@ -1,4 +1,4 @@
-"""Leaves that are executed together give what each of them gives alone, however they differ."""
+"""Leaves that are executed together return what each returns alone, however they differ."""
 
 from collections.abc import Iterable
 
@@ -41,7 +41,7 @@ def test_leaves_together_give_what_each_gives_alone(
 
 
 def _leaves(snapshot: Snapshot, condition: Condition) -> list[DropSeen]:
-    """The leaves of a scan's checkpoint, by stepping its machine by hand."""
+    """Return the leaves of a scan's checkpoint, by stepping through its phases by hand."""
     executor = snapshot.table.executor
     phase = snapshot.scan(where=condition.sql).run().phase
     while not isinstance(phase, Parallel):

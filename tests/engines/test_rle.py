@@ -1,4 +1,4 @@
-"""Runs and bit-packed numbers are unpacked to what was packed."""
+"""Runs and bit-packed numbers are unpacked to the original numbers."""
 
 from itertools import chain
 
@@ -29,7 +29,7 @@ def repeated_run(value: int, times: int, width: int) -> bytes:
 
 @st.composite
 def streams(draw: st.DrawFn) -> tuple[int, bytes, list[int]]:
-    """A width, a stream, and the numbers in it."""
+    """Draw a bit width, a stream, and the numbers in it."""
     width = draw(st.integers(0, MOST_BITS))
     numbers = st.integers(0, (1 << width) - 1)
     runs = []

@@ -1,4 +1,4 @@
-"""Checkpoints of other writers: what they leave out, or store in an old way, loses no file."""
+"""Checkpoints of other writers: missing columns and legacy encodings lose no file."""
 
 from datetime import UTC, datetime
 from pathlib import Path

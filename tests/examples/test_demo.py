@@ -1,4 +1,4 @@
-"""`make demo` works: everything it shows is real, so it takes a minute."""
+"""`make demo` works. Everything it shows is real, so this takes a minute."""
 
 import os
 import subprocess

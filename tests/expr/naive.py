@@ -1,7 +1,7 @@
-"""The oracle: Spark's three-valued logic, row by row, in the plainest Python.
+"""The oracle: Spark's three-valued logic, row by row, in the simplest Python.
 
-A literal knows the domain in which Spark compares it with its column; the column's value is
-taken there, and compared. Nothing of the library is used.
+A literal knows the domain in which Spark compares it with its column. The column's value is
+converted to that domain and compared. Nothing of the library is used.
 """
 
 import math
@@ -15,7 +15,7 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Lit:
-    """A literal: its text, and its value in the domain in which it is compared."""
+    """A literal: its text, and its value in the domain of the comparison."""
 
     sql: str
     domain: str
@@ -85,7 +85,7 @@ INTEGERS = frozenset(("tiny", "int", "big"))
 
 
 def sql(node: Node) -> str:  # noqa: C901  (one case a node)
-    """The predicate as a user would write it."""
+    """Return the predicate as a user would write it."""
     match node:
         case Cmp(column, op, literal, False):
             return f"`{column}` {op} {literal.sql}"
@@ -117,7 +117,7 @@ def text_sql(text: str) -> str:
 
 
 def truth(node: Node, row: dict[str, Any]) -> bool | None:  # noqa: C901  (a case a node)
-    """True, false or null, as Spark would say for this row."""
+    """Return true, false or null, as Spark would for this row."""
     match node:
         case Const(value):
             return value
@@ -145,7 +145,7 @@ def truth(node: Node, row: dict[str, Any]) -> bool | None:  # noqa: C901  (a cas
 
 
 def is_like(text: str, pattern: str) -> bool:
-    """Letter by letter; `%` tries every rest."""
+    """Match letter by letter; `%` tries every suffix."""
     match pattern[:1]:
         case "":
             return not text
@@ -168,7 +168,7 @@ def _every(values: list[bool | None]) -> bool | None:
 
 
 def _beyond_long(column: str, op: str, literal: Lit) -> bool | None:
-    """Spark decides integers against what no long reaches for every row, nulls as well."""
+    """Spark compares integers with values beyond a long the same for every row, even nulls."""
     is_number = literal.domain == "exact" and literal.value is not None
     if column not in INTEGERS or not is_number or op not in {"<", "<=", ">", ">="}:
         return None
@@ -227,7 +227,7 @@ def _in_domain(value: Any, domain: str) -> Any:
 
 
 def micros(value: date | datetime) -> int:
-    """Microseconds since 1970; without a zone, in UTC."""
+    """Return microseconds since 1970; a time without a zone is in UTC."""
     if not isinstance(value, datetime):
         value = datetime(value.year, value.month, value.day, tzinfo=UTC)
     if value.tzinfo is None:

@@ -96,7 +96,7 @@ def values(column: str) -> st.SearchStrategy[Any]:
 
 
 def rows(columns: tuple[str, ...]) -> st.SearchStrategy[dict[str, Any]]:
-    """Rows with values in these columns, and nulls in all others."""
+    """Draw rows with values in these columns, and nulls in all others."""
     return st.fixed_dictionaries(
         {name: values(name) if name in columns else st.none() for name in COLUMNS}
     )
@@ -164,7 +164,7 @@ def _time_texts(column: str) -> st.SearchStrategy[Lit]:
 
 
 def literal_lists(column: str) -> st.SearchStrategy[tuple[Lit, ...]]:
-    """Lists that Spark compares with the column in one domain."""
+    """Draw lists that Spark compares with the column in one domain."""
     match column:
         case "tiny" | "int" | "big":
             return _several(_numbers | _whole_texts) | _several(_mixed).map(_with_a_double)
@@ -190,7 +190,7 @@ def _with_a_double(literals: tuple[Lit, ...]) -> tuple[Lit, ...]:
 
 
 def literal_of(column: str, value: Any) -> Lit:
-    """The literal that equals a value of the column."""
+    """Return the literal that equals a value of the column."""
     match column:
         case "tiny" | "int" | "big":
             return _whole(value)
@@ -207,14 +207,14 @@ def literal_of(column: str, value: Any) -> Lit:
 
 
 def _patterns(seen: list[str]) -> st.SearchStrategy[str]:
-    """Patterns of few letters, some of them with the beginnings of texts that were seen."""
+    """Draw patterns of few letters, some of them with prefixes of values in the table."""
     parts = ["a", "b", "é", "%", "_", "\\%", "\\_", "\\\\"]
     known = [text[:2].replace("\\", "\\\\").replace("_", "\\_") for text in seen]
     return st.lists(st.sampled_from([*parts, "%", "_", *known]), max_size=5).map("".join)
 
 
 def _leaves(column: str, seen: list[Any]) -> st.SearchStrategy[Node]:
-    """Leaves over a column; half of the literals are values that were seen in it."""
+    """Draw leaves over a column; half of the literals are values of the table."""
     known = [literal_of(column, value) for value in seen]
     literals = literal_lists(column).map(lambda found: found[-1])
     if known:
@@ -242,7 +242,7 @@ def _leaves(column: str, seen: list[Any]) -> st.SearchStrategy[Node]:
 def predicates(
     columns: tuple[str, ...], table: list[dict[str, Any]] | None = None
 ) -> st.SearchStrategy[Node]:
-    """Predicates over these columns, with literals that matter to the rows of the table."""
+    """Draw predicates over these columns, with literals that are relevant to the table's rows."""
     seen = {name: [row[name] for row in table or [] if row[name] is not None] for name in columns}
     leaf = st.sampled_from(columns).flatmap(lambda name: _leaves(name, seen[name]))
     any_leaf = leaf | leaf | leaf | leaf | st.sampled_from([True, False, None]).map(Const)

@@ -88,7 +88,7 @@ def _bind(text: str) -> BoundPredicate:
         ("b = 1000", "b IS NULL AND NULL"),
         ("b > -1000", "b IS NOT NULL OR NULL"),
         ("b <=> 1000", "FALSE"),
-        # Above 2**53 several longs are one double.
+        # Above 2**53, several longs map to one double.
         ("l = 9007199254740992e0", "l >= 9007199254740992 AND l <= 9007199254740993"),
         ("l < 9007199254740992e0", "l < 9007199254740992"),
         ("l > 9007199254740992e0", "l > 9007199254740993"),
@@ -159,14 +159,14 @@ def test_literals_become_values_of_the_column_type(text: str, bound: str) -> Non
         "s = 1",
         "s > DATE '2024-01-01'",
         "s IN ('a', 1)",
-        "l IN (9007199254740993, 1e0)",  # as doubles several longs are equal
+        "l IN (9007199254740993, 1e0)",  # as doubles, several longs are equal
         "f = '0.1'",
         "day = '12024-01-01'",
         "day IN ('2024-01-01', DATE '2024-01-02')",
         "at = '2024-01-01 00:00:00 Europe/Zurich'",
         "items.n = 1",
         "dict.key = 1",
-        "was > 3.4",  # a float's 3.4 is more than the 3.4 of its statistics
+        "was > 3.4",  # 3.4 as a float is greater than the 3.4 of its statistics
     ],
 )
 def test_what_is_compared_in_another_way_stays_opaque(text: str) -> None:
@@ -255,19 +255,19 @@ def test_the_leaves_are_those_whose_statistics_can_help() -> None:
 @pytest.mark.parametrize(
     ("text", "bound"),
     [
-        # Spark's common type has no room for all digits, so that literals are rounded to it.
+        # Spark's common type cannot hold all digits, so literals are rounded to it.
         ("w = 123456789012345678.12345678901", "w = 123456789012345678.1234567890BD"),
         ("w = 5.00000000005", "w = 5.0000000001BD"),
         ("w < 5.00000000001", "w < 5.0000000000BD"),
         ("w <> 5.00000000001", "w <> 5.0000000000BD"),
         ("l = 5.00000000000000000000000000000000001", "l = 5"),
         ("l > 5.00000000000000000000000000000000001", "l > 5"),
-        # The nearest value of the common type, which the column has here too.
+        # The nearest value of the common type, which this column can also hold.
         (
             "w = 5000000000000000000000000000.00000000004",
             "w = 5000000000000000000000000000.0000000000",
         ),
-        # No long reaches these: the answer is the same for every row, nulls as well.
+        # Beyond the range of a long: the answer is the same for every row, even nulls.
         ("l < 99999999999999999999", "TRUE"),
         ("l >= 99999999999999999999", "FALSE"),
         ("i > -99999999999999999999.5", "TRUE"),
@@ -275,7 +275,7 @@ def test_the_leaves_are_those_whose_statistics_can_help() -> None:
         ("l = 99999999999999999999", "l IS NULL AND NULL"),
         ("l <=> 99999999999999999999", "FALSE"),
         ("i < 3000000000", "i IS NOT NULL OR NULL"),
-        # Where the text does not tell which of Spark's rules holds, none is followed.
+        # If the text does not show which of Spark's rules applies, none is used.
         ("l < CAST('99999999999999999999' AS DECIMAL(20,0))", None),
         ("v = CAST(5 AS BIGINT)", None),
         ("w IN (5.00000000001)", None),
@@ -321,6 +321,6 @@ def test_times_without_a_zone_are_those_of_the_session(
     predicate = parse_predicate(text)
     found = bind(predicate, schema=schema, partition_columns=(), basis=Basis.VALUES, zone=zone)
     assert (None if isinstance(found, Opaque) else str(found)) == bound
-    if zone is None and bound is None:  # as text it stays what it is
+    if zone is None and bound is None:  # its text does not bind either
         again = bind(parse_predicate(str(found)), schema=schema, partition_columns=())
         assert isinstance(again, Opaque)

@@ -1,4 +1,4 @@
-"""What bounds prove, leaf by leaf. That single values give SQL's answer is a property."""
+"""What bounds prove, leaf by leaf. A property test covers single values."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ NAN = float("nan")
 
 
 class OneFile:
-    """A file whose columns all have the same bounds."""
+    """A file in which all columns have the same bounds."""
 
     def __init__(self, lower: Any, upper: Any, nulls: str) -> None:
         self._lower, self._upper, self._nulls = lower, upper, nulls
@@ -45,7 +45,7 @@ class OneFile:
 
 
 def _evaluate(text: str, lower: Any, upper: Any, nulls: str) -> str:
-    """T if it can be true, F if it can be false, - if neither."""
+    """Return T if it can be true, F if it can be false, - if neither."""
     predicate = bind(parse_predicate(text), schema=SCHEMA, partition_columns=[])
     truth = evaluate(predicate, OneFile(lower, upper, nulls))
     can = (truth.can_be_true.to_pylist()[0], truth.can_be_false.to_pylist()[0])

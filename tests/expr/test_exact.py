@@ -1,4 +1,4 @@
-"""The evaluator of values says what the evaluator of bounds says where they are single values."""
+"""The evaluator of values agrees with the evaluator of bounds, if bounds are single values."""
 
 from typing import Any
 

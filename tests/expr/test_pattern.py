@@ -1,4 +1,4 @@
-"""LIKE: every pattern gives what a naive matcher gives."""
+"""LIKE: every pattern matches what a naive matcher matches."""
 
 import pyarrow as pa
 import pytest

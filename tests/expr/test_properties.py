@@ -1,4 +1,4 @@
-"""The evaluator and the skipping of files against Spark's logic, spelled out row by row."""
+"""The evaluator and file skipping, compared with Spark's logic row by row."""
 
 import pickle
 from typing import Any
@@ -77,7 +77,7 @@ def _check_files(data: st.DataObject, columns: tuple[str, ...], partition: str) 
         table = data.draw(st.lists(rows(columns), min_size=1, max_size=4), label="rows")
         shared = table[0][partition]
         for row in table:
-            row[partition] = None if shared == "" else shared  # the log cannot tell them apart
+            row[partition] = None if shared == "" else shared  # the log cannot distinguish them
         deleted = data.draw(st.integers(0, len(table) - 1), label="deleted")
         how = data.draw(habits, label="habits")
         written.append(write_file(table, partition, how, wide=deleted > 0))

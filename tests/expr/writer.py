@@ -1,4 +1,4 @@
-"""Statistics as the writers of Delta tables make them, with their cuts and quirks."""
+"""Statistics as the writers of Delta tables produce them, with truncation and quirks."""
 
 import json
 import math
@@ -19,7 +19,7 @@ _CUT = 32
 
 @dataclass(frozen=True)
 class Habits:
-    """How one writer does it."""
+    """How one writer produces statistics."""
 
     strings: str = "spark"
     nan: str = "ignored"
@@ -57,7 +57,7 @@ habits = (
 
 @dataclass
 class WrittenFile:
-    """A file in the log: what its partition is, and what its statistics say."""
+    """A file in the log: its partition, and its statistics."""
 
     partition: dict[str, str | None]
     json: str | None
@@ -67,7 +67,7 @@ class WrittenFile:
 def write_file(
     physical: Sequence[dict[str, Any]], partition: str, how: Habits, *, wide: bool
 ) -> WrittenFile:
-    """The log entry of a file with these rows, which all share their partition's value."""
+    """Return the log entry of a file with these rows, which share one partition value."""
     leaves: dict[tuple[str, ...], Any] = {("numRecords",): len(physical)}
     if wide:
         leaves["tightBounds",] = False
@@ -80,7 +80,7 @@ def write_file(
         leaves["minValues", column], leaves["maxValues", column] = low, high
     kept = {k: v for k, v in leaves.items() if (k[0], k[-1]) not in how.without and v is not None}
     text = json.dumps(_nested({leaf: _json(leaf, v, how) for leaf, v in kept.items()}))
-    # json.dumps would round long decimals: they were put in as marked texts.
+    # json.dumps would round long decimals, so they were inserted as marked strings.
     text = text.replace('"#', "").replace('#"', "")
     return WrittenFile(
         partition={partition: partition_text(physical[0][partition]) if physical else None},
@@ -171,7 +171,7 @@ def _json(leaf: tuple[str, ...], value: Any, how: Habits) -> Any:
 
 
 def _shortest_single(value: float) -> float:
-    """The shortest text that leads back to the float, as Java writes it."""
+    """Return the value of the shortest text that round-trips to the float, as Java writes it."""
     return next(
         float(f"{value:.{digits}g}")
         for digits in range(1, 18)
@@ -191,7 +191,7 @@ def _nested(leaves: dict[tuple[str, ...], Any]) -> dict[str, Any]:
 
 @dataclass
 class WrittenFiles:
-    """Log entries, as skipping sees them."""
+    """Log entries, as file skipping sees them."""
 
     files: Sequence[WrittenFile]
 
@@ -217,6 +217,6 @@ class WrittenFiles:
 def _fitting(value: Any, kind: pa.DataType) -> Any:
     try:
         pa.scalar(value, kind)
-    except pa.ArrowInvalid:  # a decimal that grew on its way through a double
+    except pa.ArrowInvalid:  # a decimal that grew when converted through a double
         return None
     return value

@@ -23,9 +23,9 @@ from tests.oracle import Key, canonical
 from tests.scan.counting import CountingLocalStore, counting_executor
 
 JUDGED_TOGETHER = 64
-"""Under a predicate the files of so many commits are looked at together."""
+"""The number of commits whose files are evaluated together under a predicate."""
 FIRST_ROW_GROUPS = 4
-"""So many row groups of a remote checkpoint are requested before one is taken."""
+"""The number of row groups of a remote checkpoint that are requested before one is consumed."""
 CLEANED = ("*.checkpoint.*", "_sidecars/*")
 strategies = st.sampled_from([Strategy.REVERSE, Strategy.FORWARD])
 
@@ -92,7 +92,7 @@ def test_early_termination_few_commits_are_read_ahead(
 
 
 class QuickStore(CountingLocalStore):
-    """The same store where a request costs nothing: reads start when they are needed."""
+    """The same store with free requests: reads start when they are needed."""
 
     @property
     def request_cost(self) -> RequestCost:
@@ -104,12 +104,12 @@ class QuickStore(CountingLocalStore):
 def test_early_termination_few_row_groups_are_read_ahead(
     tmp_path: Path, threads: int, where: str | None, kind: type[CountingLocalStore]
 ) -> None:
-    """Each thread has one batch ready and one in progress, and so has the one that reads ahead.
+    """Each thread, and the reader ahead, has one batch ready and one in progress.
 
     From a remote store, as many row groups again may have been requested, and four more.
     """
     groups, rows, taken = 30, 300, 3
-    # Long names that cannot be compressed: so the footer is far from all but the last groups.
+    # Long, incompressible names keep the footer far away from all but the last groups.
     names = [sha512(str(n).encode()).hexdigest() for n in range(groups * rows)]
     history = [[*opening(), *(add(name, stats=statistics(1)) for name in names)]]
     write_history(tmp_path, history)
@@ -128,7 +128,7 @@ def test_early_termination_few_row_groups_are_read_ahead(
 
 
 def groups_read(path: Path, ranges: list[range]) -> set[int]:
-    """The row groups of whose paths something was read."""
+    """Return the row groups whose path column was read."""
     footer = pq.read_metadata(path)
     starts = {
         footer.row_group(group).column(column).data_page_offset: group
@@ -147,7 +147,7 @@ def groups_read(path: Path, ranges: list[range]) -> set[int]:
 def test_vacuum_safety_a_log_that_is_cleaned_gives_all_or_an_error(
     plan: Plan, strategy: Strategy, taken: int, data: st.DataObject
 ) -> None:
-    """Files that are gone from the log never bring a removed file back, nor lose a live one."""
+    """Deleted log files never bring a removed file back, and never lose a live one."""
     truth = set(plan.state(plan.latest).live)
     with plan.on_disk() as table:
         snapshot = Table(table).snapshot()
@@ -155,7 +155,7 @@ def test_vacuum_safety_a_log_that_is_cleaned_gives_all_or_an_error(
         found = [key(file) for file in islice(files, taken)]
         for version in range(data.draw(st.integers(0, plan.latest + 1))):
             commit_path(table, version).unlink(missing_ok=True)
-        # Sidecars go last, when no checkpoint names them any more.
+        # Sidecars are deleted last, when no checkpoint references them any more.
         for kind in CLEANED[: data.draw(st.integers(0, len(CLEANED)))]:
             for path in log_of(table).glob(kind):
                 path.unlink()

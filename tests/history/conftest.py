@@ -1,8 +1,8 @@
-"""Property tests read thousands of logs, many of them with something to warn of."""
+"""Silence the log: property tests read thousands of logs, many of which cause warnings."""
 
 import pytest
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _quiet(quiet_log: None) -> None:
-    """For all tests of this folder."""
+    """Apply to all tests in this folder."""

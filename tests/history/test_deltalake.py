@@ -1,4 +1,4 @@
-"""Histories that another reader understands as well give the same files there."""
+"""Histories that deltalake can read too list the same files there."""
 
 import pyarrow as pa
 import pytest
@@ -15,7 +15,7 @@ from tests.oracle import canonical
 pytestmark = pytest.mark.property
 
 
-# A hint that leads nowhere makes deltalake refuse the table.
+# A dangling hint makes deltalake refuse the table.
 HINTS = (Hint.ABSENT, Hint.RIGHT, Hint.STALE)
 
 

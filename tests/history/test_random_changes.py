@@ -1,4 +1,4 @@
-"""Whatever else is in a log, its changes are what its commits say."""
+"""The changes of a log are those of its commits, whatever else the log contains."""
 
 import pytest
 from hypothesis import given, settings

@@ -1,6 +1,6 @@
-"""Whatever happens to a file of the log, we list exactly what was committed, or refuse.
+"""After any damage to a log file, a scan lists exactly what was committed, or refuses.
 
-Damage that no reader can notice is left out: a JSON file that ends after a whole line.
+Damage that no reader can detect is excluded: a JSON file that ends after a whole line.
 """
 
 from enum import Enum
@@ -48,7 +48,7 @@ def _inflict(damage: Damage, path: Path, place: int) -> None:
 
 
 def _is_detectable(damage: Damage, path: Path) -> bool:
-    """An emptied commit looks like one without actions; a summary of some always has one."""
+    """An emptied commit looks like one without actions; a compaction always has some."""
     return damage is not Damage.EMPTIED or not isinstance(parse_name(path.name), CommitName)
 
 

@@ -1,6 +1,6 @@
-"""Whatever a log went through, each version lists exactly what its commits say.
+"""Whatever happened to a log, each version lists exactly what its commits say.
 
-The truth is the history as it was drawn, folded in memory; not even the files are consulted.
+The truth is the generated history, replayed in memory; not even the files are read.
 """
 
 from itertools import islice
@@ -38,7 +38,7 @@ def _check_files(snapshot: headrace.Snapshot, state: State, *, structs: bool) ->
         told, expected = facts(file), expected_facts(state.live[key])
         expected["partition_values"] = shown(expected["partition_values"])
         if structs:
-            # A checkpoint without JSON statistics has nothing to show but its columns.
+            # A checkpoint without JSON statistics can only show its typed columns.
             told_stats, expected_stats = told.pop("stats"), expected.pop("stats")
             if told_stats is not None:
                 assert told_stats == expected_stats

@@ -1,4 +1,4 @@
-"""However a scan goes about its work, it gives the same files."""
+"""A scan returns the same files, whatever its options."""
 
 from typing import Any
 

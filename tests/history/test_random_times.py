@@ -1,4 +1,4 @@
-"""Whatever clocks did, a time means the last version at or before it."""
+"""A time selects the last version at or before it, whatever the clocks did."""
 
 from datetime import UTC, datetime, timedelta
 from itertools import accumulate
@@ -22,7 +22,7 @@ times = st.integers(1, 40)
 
 @st.composite
 def clocks(draw: st.DrawFn, /) -> Clock:
-    """File times in any order; in-commit timestamps rise, as every writer makes sure."""
+    """Draw file times in any order; in-commit timestamps increase, as all writers ensure."""
     modified = draw(st.lists(times, min_size=1, max_size=8))
     steps = draw(st.lists(st.integers(1, 9), max_size=len(modified)))
     return Clock(modified_ms=modified, in_commit_ms=list(accumulate(steps)))

@@ -1,4 +1,4 @@
-"""Cases written by Spark: its own Parquet writer in every form that it has settings for."""
+"""Cases written by Spark: its own Parquet writer with all of its settings."""
 
 import shutil
 from collections.abc import Iterator, Mapping
@@ -58,7 +58,7 @@ def _write(
 
 
 def _write_two_levels(spark: SparkSession, path: Path) -> None:
-    """Lists without nulls have two levels in the legacy format."""
+    """In the legacy format, lists without nulls have two levels."""
     item = StructType([StructField("k", StringType())])
     schema = StructType(
         [
@@ -93,7 +93,7 @@ def _take(frame: Any, options: Mapping[str, str], path: Path) -> None:
 
 
 def spark_cases() -> list[Case]:
-    """What Spark writes."""
+    """Return the cases that Spark writes."""
     flat = [
         Case(
             "Writer",
@@ -122,6 +122,6 @@ def spark_cases() -> list[Case]:
         _write_two_levels,
         TWO_LEVEL_FIELDS,
         TWO_LEVELS.to_pylist(),
-        judges=("polars", "pyarrow"),  # DuckDB takes a struct of one member for its member
+        judges=("polars", "pyarrow"),  # DuckDB reads a struct of one member as its member
     )
     return [*flat, *nested, two_levels]

@@ -1,7 +1,7 @@
-"""A case of the type matrix: a file as some writer stores it, and the rows that it has.
+"""A case of the type matrix: a file as some writer stores it, and its rows.
 
-The tests read each file in several tables: whole and filtered, with deleted rows, under column
-mapping, with widened columns. The page of types in the documentation lists the same cases.
+The tests read each file in several tables: whole and filtered, with deleted rows, with column
+mapping, with widened columns. The documentation page of types lists the same cases.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -34,7 +34,7 @@ class Condition(NamedTuple):
 
 
 class Case(NamedTuple):
-    """What one writer stores in one way."""
+    """One way in which a writer stores data."""
 
     group: str
     name: str
@@ -44,11 +44,11 @@ class Case(NamedTuple):
     rows: Sequence[Row]
     conditions: Sequence[Condition] = ()
     judges: Sequence[str] = JUDGES
-    """Readers of others that read the file too."""
+    """Other readers that can read the file, too."""
     refused_by_arrow: str | None = None
-    """Why Headrace's own reader refuses the file; None: it reads it."""
+    """Why Headrace's own reader refuses the file, or None if it reads it."""
     refused_by_spark: str | None = None
-    """What Spark's own Parquet reader says of the file; None: it reads it."""
+    """The error of Spark's own Parquet reader, or None if it reads the file."""
 
     @property
     def title(self) -> str:
@@ -108,19 +108,19 @@ class Layout(NamedTuple):
     name: str
     fields: Sequence[Field]
     names: Mapping[str, str]
-    """The name in the table of each column of the file."""
+    """The table's name for each column of the file."""
     deleted: tuple[int, ...]
     properties: Mapping[str, str]
 
     def write(self, folder: Path, path: str) -> Path:
-        """The log of the table; the file is there already."""
+        """Write the log of the table; the file already exists."""
         size = (folder / path).stat().st_size
         vector = inline_vector(self.deleted) if self.deleted else None
         opening = table_lines(self.fields, properties=self.properties)
         return write_history(folder, [opening, [add(path, size=size, vector=vector)]])
 
     def rows(self, case: Case) -> list[Row]:
-        """The rows of the file that this table has, by the names of the file."""
+        """Return the file's rows that are in this table, with the file's column names."""
         kept = [row for number, row in enumerate(case.rows) if number not in self.deleted]
         return [self._widened(row) for row in kept] if self.name == "widened" else kept
 
@@ -129,11 +129,11 @@ class Layout(NamedTuple):
         return {name: _moment(v) if name in moments else v for name, v in row.items()}
 
     def renamed(self, row: Row) -> Row:
-        """A row by the names of the table."""
+        """Return a row with the table's column names."""
         return {self.names[name]: value for name, value in row.items()}
 
     def condition(self, condition: Condition) -> str:
-        """A condition by the names of the table."""
+        """Return a condition with the table's column names."""
         return condition.text.format(**{k: f"`{v}`" for k, v in self.names.items()})
 
 
@@ -148,7 +148,7 @@ WIDER = {
 
 
 def layouts(case: Case) -> Iterator[Layout]:
-    """The tables over the file: plain, with deleted rows, mapped by name, widened."""
+    """Yield the tables over the file: plain, with deleted rows, mapped by name, widened."""
     same = {f["name"]: f["name"] for f in case.fields}
     yield Layout("plain", case.fields, same, (), {})
     yield Layout("deleted rows", case.fields, same, (1,), {})
@@ -166,7 +166,7 @@ def layouts(case: Case) -> Iterator[Layout]:
 
 
 def conditions(case: Case) -> list[Condition]:
-    """The conditions of a case; a column is tested for null."""
+    """Return the conditions of a case, including a null test of a column."""
     name = case.fields[-1]["name"]
     is_known = Condition(f"{{{name}}} IS NOT NULL AND {{id}} > 0", _is_known(name))
     return [*case.conditions, is_known]

@@ -10,7 +10,7 @@ EVERYTHING = Condition("TRUE", lambda _: True)
 
 
 def check_every_table(folder: Path, case: Case) -> None:
-    """The rows of each table are those that the case says."""
+    """Check that each table has the rows of the case."""
     for layout in layouts(case):
         snapshot = open_snapshot(layout.write(folder, FILE))
         expected = layout.rows(case)

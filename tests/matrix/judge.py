@@ -1,4 +1,4 @@
-"""Readers of others, which say what a file holds."""
+"""Independent readers, used as oracles for the contents of a file."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime
@@ -35,7 +35,7 @@ READERS: dict[str, Callable[[Path], pa.Table]] = {
 
 
 def read_by(judge: str, path: Path) -> list[dict[str, Any]]:
-    """The rows that another reader finds, in what Delta has for its types."""
+    """Return the rows that another reader finds, in Delta's types."""
     rows = READERS[judge](path)
     columns = {name: _in_delta(rows[name]) for name in rows.column_names}
     plain: list[dict[str, Any]] = pa.table(columns).to_pylist()
@@ -43,7 +43,7 @@ def read_by(judge: str, path: Path) -> list[dict[str, Any]]:
 
 
 def by_the_clock(row: dict[str, Any]) -> dict[str, Any]:
-    """A row with moments in UTC: other readers do not all tell the zone of 96-bit timestamps."""
+    """Convert times to UTC: some readers do not report the zone of 96-bit timestamps."""
     return {name: _by_the_clock(value) for name, value in row.items()}
 
 
@@ -54,7 +54,7 @@ def _by_the_clock(value: Any) -> Any:
 
 
 def _in_delta(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Without what Delta does not have: extension types, and nanoseconds."""
+    """Remove what Delta does not have: extension types, and nanoseconds."""
     kind = column.type
     if isinstance(kind, pa.BaseExtensionType):
         storage = [chunk.storage for chunk in column.chunks]

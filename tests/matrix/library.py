@@ -85,7 +85,7 @@ def _categories(data: pa.Table, path: Path) -> None:
 def _fastparquet(options: dict[str, Any], data: pa.Table, path: Path) -> None:
     frame = data.to_pandas()
     if "at" in frame:
-        # Its times have nanoseconds and no null but their own.
+        # Its times have nanoseconds, and their own null.
         frame["at"] = frame["at"].astype("datetime64[ns, UTC]")
     fastparquet.write(str(path), frame, stats=True, **options)
 
@@ -97,7 +97,7 @@ def _delta_rs(properties: WriterProperties, data: pa.Table, path: Path) -> None:
 
 
 def _updated_by_delta_rs(data: pa.Table, path: Path) -> None:
-    """DataFusion rewrites the file of an update, with views for texts."""
+    """DataFusion rewrites the file of an update, with view types for strings."""
     with TemporaryDirectory() as folder:
         write_deltalake(folder, data.set_column(0, "id", pa.array([0, 1, 2, 9], pa.int64())))
         DeltaTable(folder).update(predicate="id = 9", updates={"id": "3"})
@@ -153,7 +153,7 @@ FASTPARQUET: dict[str, dict[str, Any]] = {
 
 
 def library_cases() -> list[Case]:
-    """What these libraries write by default, and with their other settings."""
+    """Return what these libraries write by default, and with their other settings."""
     flat = [
         _case(name, write, FLAT, FLAT_FIELDS, FLAT_CONDITIONS)._replace(
             refused_by_spark=NO_CODEC if "brotli" in name else None,
@@ -190,7 +190,7 @@ def _of_fastparquet() -> list[Case]:
     known = Condition("{text} = 'a' OR {id} = 3", lambda row: row["id"] in (0, 3))
     return [
         _case(name, partial(_fastparquet, options), data, fields, (known,))._replace(
-            # Neither polars nor Spark take what this writer does with times.
+            # Neither polars nor Spark accepts how this writer stores times.
             judges=("DuckDB", "pyarrow") if "times" in options else JUDGES,
             refused_by_spark=None if "times" in options else MISMATCH,
         )

@@ -1,4 +1,4 @@
-"""Cases written by Arrow: every encoding, codec and page version of Parquet, every Arrow type."""
+"""Cases written by Arrow: all Parquet encodings, codecs and page versions, all Arrow types."""
 
 from collections.abc import Callable, Sequence
 from decimal import Decimal
@@ -82,7 +82,7 @@ def _write(data: pa.Table, path: Path, **options: Any) -> None:
 
 
 def parquet_cases() -> list[Case]:
-    """How Parquet can hold the same values."""
+    """Return the ways in which Parquet can store the same values."""
     encoded = [
         _flat("Encoding", f"{name}, pages of version {pages}", data_page_version=pages, **options)
         for name, options in ENCODINGS.items()
@@ -108,7 +108,7 @@ def _column(  # noqa: PLR0913  (what a case of one column consists of)
     refused_by_spark: str | None = None,
     **options: Any,
 ) -> Case:
-    """A case of one column `c` with four values, the second of which is null."""
+    """Return a case of one column `c` with four values, the second of which is null."""
     values = stored.to_pylist() if rows is None else list(rows)
     data = pa.table({"id": pa.array(range(4), pa.int64()), "c": stored})
     fields: list[Field] = [field("id", "long"), field("c", kind)]
@@ -143,7 +143,7 @@ ITEMS = [[{"k": "a"}, None], None, [], [{"k": None}]]
 
 
 def arrow_cases() -> list[Case]:
-    """Arrow types that stand for a type of Delta."""
+    """Return the Arrow types that represent a Delta type."""
     return [*_texts(), *_numbers(), *_times(), *_nested()]
 
 
@@ -282,7 +282,7 @@ def _times() -> list[Case]:
         "date",
         days.cast(pa.date64()),
         rows=days.to_pylist(),
-        judges=("DuckDB", "pyarrow"),  # polars reads a time
+        judges=("DuckDB", "pyarrow"),  # polars reads it as a time
     )
     return [*cases, dated]
 
@@ -296,7 +296,7 @@ def _nested() -> list[Case]:
         _column("list", numbers, pa.array(LISTS, plain)),
         _column("large_list", numbers, pa.array(LISTS, pa.large_list(pa.int64()))),
         *(
-            # polars does not know these types.
+            # polars does not support these types.
             _column(name, numbers, pa.array(LISTS, kind), judges=("DuckDB", "pyarrow"))
             for name, kind in (
                 ("list_view", pa.list_view(pa.int64())),

@@ -1,4 +1,4 @@
-"""The type matrix on Arrow: every case in every table over it, against two readers of others."""
+"""The type matrix on Arrow: every case in every table over it, against two other readers."""
 
 import shutil
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The page of types in the documentation is the one that the cases make."""
+"""The documentation page of types matches the cases it is generated from."""
 
 import runpy
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The type matrix on Spark: natively, by the data source, and with Spark as a writer."""
+"""The type matrix on Spark: native reads, the data source, and Spark as a writer."""
 
 import os
 from collections.abc import Iterator
@@ -43,7 +43,7 @@ def test_what_spark_writes_is_read(spark: SparkSession, tmp_path: Path, case: Ca
 
 @pytest.fixture(scope="module")
 def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder for each case, with a table for each of its layouts."""
+    """Return a folder per case, with a table for each of its layouts."""
     root = tmp_path_factory.mktemp("matrix")
     for number, case in enumerate(CASES):
         folder = root / str(number)
@@ -57,7 +57,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 IS_SAMPLE = EXAMPLES <= STANDARD
-"""Whether each case is asked in one of its tables only; a soak asks all of them."""
+"""Whether each case is tested in only one of its tables; a soak run tests all of them."""
 LAYOUTS = ("plain", "deleted rows", "mapped", "widened")
 
 
@@ -83,7 +83,7 @@ class Question(NamedTuple):
 
 
 def questions(name: str, *, step: int) -> list[Question]:
-    """Every so many cases in one layout, whole or by a condition in turn."""
+    """Return every `step`-th case in one layout, alternating between whole and filtered reads."""
     asked = []
     for number, case in enumerate(CASES):
         if number % step == LAYOUTS.index(name) % step:

@@ -1,7 +1,7 @@
-"""The tables of `kernel_metrics.csv`: as they are, or made where the fixture tables lack one.
+"""The tables of `kernel_metrics.csv`, created if the fixture tables lack them.
 
-Some differ from a table that is there in the format of the checkpoint alone. Others are so small
-that their counts say what they hold.
+Some differ from an existing table only in the format of the checkpoint. Others are so small that
+their counts determine their contents.
 """
 
 import json
@@ -22,11 +22,11 @@ _LIKE_IN_PARQUET = {
 }
 
 _ALIKE = {"v2-classic-checkpoint-parquet": "v2-classic-checkpoint-json"}
-"""A checkpoint with a classic name is Parquet whatever format its writer was told to use."""
+"""A checkpoint with a classic name is Parquet, whatever format its writer was asked for."""
 
 
 def find_table(name: str, *, tables: Path, workspace: Path) -> Path | None:
-    """The table of that name, or one that is made in the workspace; None: it cannot be made."""
+    """Return the named table, or create it in the workspace; None if that is not possible."""
     name = name if (tables / name).exists() else _ALIKE.get(name, name)
     if (tables / name).exists():
         return tables / name
@@ -38,7 +38,7 @@ def find_table(name: str, *, tables: Path, workspace: Path) -> Path | None:
 
 
 def manifest_rows(table: Path) -> int:
-    """The rows of the newest checkpoint, if it names sidecars."""
+    """Return the number of rows in the newest checkpoint, if it has sidecars."""
     if not (log_of(table) / "_sidecars").exists():
         return 0
     return len(_rows(_newest_checkpoint(table)))
@@ -56,9 +56,9 @@ def _rows(checkpoint: Path) -> list[dict[str, Any]]:
 
 
 def _with_json_checkpoint(source: Path, table: Path) -> Path:
-    """The same log, with the newest checkpoint as JSON."""
+    """Copy a log, with the newest checkpoint as JSON."""
     shutil.copytree(source, table)
-    (log_of(table) / "_last_checkpoint").unlink(missing_ok=True)  # it names the other file
+    (log_of(table) / "_last_checkpoint").unlink(missing_ok=True)  # it refers to the other file
     checkpoint = _newest_checkpoint(table)
     write_lines(checkpoint.with_suffix(".json"), [_without_nulls(row) for row in _rows(checkpoint)])
     checkpoint.unlink()
@@ -74,7 +74,7 @@ def _without_nulls(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _partitioned(table: Path) -> Path:
-    """Six files in two commits, two of which are of one letter."""
+    """Write six files in two commits; two of them are in the partition of one letter."""
     made = metadata(columns={"letter": "string", "n": "long"}, partition_columns=["letter"])
     adds = [add(f"{i}", size=751, partition_values={"letter": x}) for i, x in enumerate("abcade")]
     history = [[commit_info(), protocol(), made, *adds[:3]], [commit_info(), *adds[3:]]]
@@ -82,7 +82,7 @@ def _partitioned(table: Path) -> Path:
 
 
 def _with_checkpoint(table: Path) -> Path:
-    """One file in a checkpoint, which later commits replace by another."""
+    """Write one file in a checkpoint, which later commits replace by another."""
     history = [
         [protocol(), metadata(), add("a", size=1)],
         [commit_info(), remove("a")],

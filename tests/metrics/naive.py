@@ -1,6 +1,6 @@
-"""A count that is too simple to be wrong: every row of every file is looked at, one by one.
+"""A count that is too simple to be wrong: it looks at every row of every file.
 
-Which files a scan reads it is told; what they hold, and what of it counts, it finds by itself.
+It is given the files that a scan reads. It determines by itself what they hold and what counts.
 """
 
 import json
@@ -21,7 +21,7 @@ Keeps: TypeAlias = Callable[[Action], bool]
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of one file: a JSON file is one batch, and of a checkpoint's leaves all are."""
+    """The rows of one file: a JSON file is one batch; all leaves of a checkpoint are one, too."""
 
     rows: tuple[Action, ...]
     is_json: bool
@@ -48,13 +48,13 @@ class Rows:
 
 @dataclass(frozen=True)
 class Log:
-    """What a scan replays, newest first."""
+    """The files that a scan replays, newest first."""
 
     commits: tuple[Rows, ...]
     leaves: tuple[Rows, ...]
 
     def fresh(self) -> Iterator[tuple[Rows, list[Action]]]:
-        """The rows of each file, and those of its adds that nothing newer hides."""
+        """Yield the rows of each file, and its adds that nothing newer shadows."""
         seen: set[Key] = set()
         for commit in self.commits:
             yield commit, [add for add in commit.adds if key_of(add) not in seen]
@@ -63,7 +63,7 @@ class Log:
             yield leaf, [add for add in leaf.adds if key_of(add) not in seen]
 
     def read_for(self, files: int, keeps: Keeps) -> "Log":
-        """The commits that so many files come from; with the leaves, if they are not enough."""
+        """Return the commits needed for `files` files, with the leaves if they are not enough."""
         taken: list[Rows] = []
         for rows, adds in self.fresh():
             if files <= 0:
@@ -76,7 +76,7 @@ class Log:
 
 
 def read_log(table: Path, segment: Segment) -> Log:
-    """The rows of a segment's files; those of a manifest that names sidecars are not replayed."""
+    """Read the rows of a segment's files; a manifest with sidecars is not replayed."""
     commits = [read_rows(table / file.path) for file in segment.replay_newest_first]
     base = () if segment.checkpoint is None else segment.checkpoint.files
     parts = [read_rows(table / file.path) for file in base]
@@ -87,7 +87,7 @@ def read_log(table: Path, segment: Segment) -> Log:
 
 
 def read_rows(path: Path) -> Rows:
-    """The rows of a commit, a compaction file, a checkpoint or a sidecar."""
+    """Read the rows of a commit, a compaction, a checkpoint or a sidecar."""
     if path.suffix == ".json":
         lines = path.read_text(encoding="utf-8").split("\n")
         return Rows(tuple(json.loads(line) for line in lines if line), is_json=True)

@@ -1,4 +1,4 @@
-"""Counts of small histories, under pruning, limits and early close."""
+"""Counts of small histories, with pruning, limits and early close."""
 
 import asyncio
 import time
@@ -71,7 +71,7 @@ def test_batches_that_nobody_took_do_not_count(tmp_path: Path) -> None:
     scan = Table(tmp_path, reporter=events.append).snapshot().scan()
     with scan.batches() as batches:
         next(batches)
-        time.sleep(0.2)  # the reader is ahead by now
+        time.sleep(0.2)  # by now, the reader is ahead
         assert scan.metrics.counts.adds_emitted == 3
     [event] = events
     assert isinstance(event, LogReplayCompleted)
@@ -198,7 +198,7 @@ def test_a_base_that_was_abandoned_counts_after_a_refresh_until_there_is_a_newer
 
 
 def of_two_rows_a_group(table: Path, adds: list[Line]) -> Table:
-    """A table whose checkpoint has a first row group without adds, then two adds a row group."""
+    """Write a checkpoint whose first row group has no adds, and the others two adds each."""
     history = [[*opening(), *adds]]
     write_history(table, history)
     shape = Shape(
@@ -244,7 +244,7 @@ def test_a_row_group_counts_for_what_has_ruled_it_out(tmp_path: Path) -> None:
 
 
 def replayed(scan: Scan) -> tuple[int, ...]:
-    """What a scan tells of the commits whose keys it knows."""
+    """Return what a scan reports about the commits whose keys it knows."""
     list(scan)
     counts = scan.metrics.counts
     return (

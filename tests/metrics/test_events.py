@@ -1,4 +1,4 @@
-"""An event says which table it is of: a service may read hundreds."""
+"""An event names its table, because a service may read hundreds of tables."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a scan counts is what a naive count finds in the files of any history."""
+"""A scan's counts equal a naive count over the files of any history."""
 
 import json
 from contextlib import closing
@@ -23,7 +23,7 @@ pytestmark = pytest.mark.property
 
 
 def compare_rows(counts: Counts, log: Log) -> None:
-    """Every row of what was read counts once, for what it is and for where it stands."""
+    """Every row that was read counts once, by its kind and by its source."""
     files = (*log.commits, *log.leaves)
     assert counts.total_metadata_rows == rows_in(files)
     assert counts.rows_from_json == rows_in(file for file in files if file.is_json)
@@ -34,19 +34,19 @@ def compare_rows(counts: Counts, log: Log) -> None:
 
 
 def compare_adds(counts: Counts, log: Log, keeps: Keeps) -> None:
-    """Every add is given out, ruled out, or hidden by something newer."""
+    """Every add is emitted, pruned, or shadowed by a newer action."""
     found = list(log.fresh())
     fresh = [add for _, adds in found for add in adds]
     hidden = [add for leaf, adds in found[len(log.commits) :] for add in leaf.without(adds)]
     ruled_out = counts.rows_filtered_by_partition_pruning + counts.rows_filtered_by_data_skipping
     assert counts.adds_emitted == sum(map(keeps, fresh))
-    # What is hidden in a checkpoint may be ruled out before that is known; in a commit it is not.
+    # In a checkpoint, a shadowed add may be pruned before that is known; in a commit it is not.
     also = sum(not keeps(add) for add in hidden)
     assert 0 <= counts.adds_emitted + ruled_out - len(fresh) <= also
 
 
 def statistics_of(add: Action) -> str:
-    """The text, or what a checkpoint has made of it."""
+    """Return the statistics as text, or as a checkpoint has parsed them."""
     text: str | None = add.get("stats")
     return text or json.dumps(add.get("stats_parsed"))
 
@@ -123,6 +123,6 @@ def test_a_scan_that_ends_early_counts_what_was_read_until_then(
     read = log.read_for(files, everything)
     if fresh < files or not read.leaves:
         compare_rows(counts, read)
-    else:  # threads read leaves ahead of who leaves
+    else:  # threads read leaves ahead of a consumer that stops
         commits, leaves = rows_in(read.commits), rows_in(read.leaves)
         assert commits < counts.total_metadata_rows <= commits + leaves

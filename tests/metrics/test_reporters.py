@@ -1,4 +1,4 @@
-"""Reporters show the counts of a replay under the names that people look for."""
+"""Reporters show the counts of a replay under the names that users look for."""
 
 import logging
 import subprocess
@@ -64,7 +64,7 @@ def test_prometheus_text_has_the_counts(table: Table) -> None:
 
 
 def recorded(events: Iterable[Event]) -> dict[str, tuple[float, dict[str, Any]]]:
-    """What OpenTelemetry has of some events: a value (of a histogram the sum) and its labels."""
+    """Return what OpenTelemetry recorded: a value (for a histogram, the sum) and its labels."""
     reader = InMemoryMetricReader()
     provider = MeterProvider(metric_readers=[reader])
     reporter = OpenTelemetryReporter(provider)

@@ -38,7 +38,7 @@ V2_CHECKPOINT = (
 
 
 def v2_log() -> dict[str, bytes]:
-    """The two commits, a V2 checkpoint that names a sidecar, and one commit after it."""
+    """Return the two commits, a V2 checkpoint with a sidecar, and one commit after it."""
     files = two_commits()
     files[V2_CHECKPOINT] = b"\n".join(
         [
@@ -65,7 +65,7 @@ def scan_request(version: int = 1) -> ScanRequest:
 
 
 def step_by_hand(phase: Phase[Any], executor: MemoryExecutor) -> list[Phase[Any]]:
-    """Every phase of a machine, with partial results left unexecuted."""
+    """Return every phase of a machine, with partial results left unexecuted."""
     met = [phase]
     while not isinstance(phase, Terminus):
         match phase:
@@ -93,7 +93,7 @@ def test_a_scan_of_a_v2_checkpoint_collects_sidecars_before_it_replays_them() ->
         ReadHint(request=SnapshotRequest(table="memory")), executor=executor
     ).run_to_terminal()
     phases = step_by_hand(plan_scan(scan_request(2), state.segment), executor)
-    manifest = ["CheckpointManifest", "CheckpointManifest"]  # its sidecars, then adds beside them
+    manifest = ["CheckpointManifest", "CheckpointManifest"]  # its sidecars, then its inline adds
     assert names(phases) == ["CommitReplay", *manifest, "SidecarReplay", "Terminus"]
 
 

@@ -1,4 +1,4 @@
-"""Texts of statistics as they should be, and as they should not; how they are read in both ways."""
+"""Statistics texts, valid and invalid, and a comparison of both ways to read them."""
 
 from collections.abc import Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
@@ -33,21 +33,21 @@ UNUSUAL = (
 
 
 def leaves(kind: type) -> dict[Path, type]:
-    """Those of the texts below."""
+    """Return the leaves of the texts below."""
     sides = ("minValues", "maxValues")
     extremes = {(side, *path): kind for side in sides for path in (("id",), ("s", "é"))}
     return {("numRecords",): int, ("nullCount", "id"): int, **extremes}
 
 
 def stats_text(value: str, *, other: str = "1", space: str = "") -> str:
-    """Statistics in which every extreme is written like this."""
+    """Return statistics in which every minimum and maximum is written as `value`."""
     below = f'{{"id":{space}{value},"other":{other}{space},"s":{{"é":{value}}}}}'
     first = f'"numRecords"{space}:5,{space}"minValues":{below},"maxValues"'
     return f'{{{space}{first}:{space}{below}{space},"nullCount":{{"id":{space}0}}}}'
 
 
 def read_both(texts: pa.BinaryArray, kind: type) -> LeafColumns | None:
-    """What the loop reads; if it reads anything, the same as the rows."""
+    """Return what the compiled loop reads, checked against the row decoder, or None."""
     wanted = leaves(kind)
     found = read_columns(texts, wanted)
     if found is None:
@@ -68,11 +68,11 @@ def _arrays(found: LeafValues, leaf: Path, kind: type) -> list[pa.Array]:
         ways = product(_DECIMALS, (ROUND_FLOOR, ROUND_CEILING))
         return [found.decimals(leaf, data_type, rounding) for data_type, rounding in ways]
     if kind is float:
-        return [found.doubles(leaf).view(pa.int64())]  # the sign of a zero, too
+        return [found.doubles(leaf).view(pa.int64())]  # compares the sign of zero, too
     reader = {int: found.integers, bool: found.booleans, str: found.strings}[kind]
     return [reader(leaf)]
 
 
 def binary(texts: Sequence[str | bytes | None]) -> pa.BinaryArray:
-    """These texts as the loop takes them."""
+    """Return these texts as input for the loop."""
     return pa.array([t.encode() if isinstance(t, str) else t for t in texts], pa.binary())

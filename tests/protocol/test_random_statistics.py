@@ -1,4 +1,4 @@
-"""Whatever the bytes are, the compiled loop reads what the rows read, or leaves it to them."""
+"""Whatever the bytes, the compiled loop reads what the row decoder reads, or declines."""
 
 from decimal import Decimal
 
@@ -38,7 +38,7 @@ DOCUMENTS = _object(
 
 @st.composite
 def _batches(draw: st.DrawFn, kind: type) -> list[bytes | None]:
-    """Texts that mostly resemble those before them, some of them damaged in a byte or two."""
+    """Draw texts that mostly resemble the previous ones, some with one or two damaged bytes."""
     ordinary = st.builds(
         lambda value, other, space: stats_text(value, other=other, space=space),
         *(st.sampled_from([*SCALARS[kind], "null"]), VALUES, SPACE),

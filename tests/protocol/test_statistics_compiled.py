@@ -1,4 +1,4 @@
-"""The compiled loop reads what the rows read, or leaves it to them."""
+"""The compiled loop reads what the row decoder reads, or declines."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Probing by column must answer as probing key by key does."""
+"""Probing by column must give the same answers as probing key by key."""
 
 from urllib.parse import quote
 from uuid import NAMESPACE_URL, uuid5

@@ -1,4 +1,4 @@
-"""What is skipped, what is kept, and where the evidence comes from."""
+"""Which files are skipped, which are kept, and where the evidence comes from."""
 
 import json
 from dataclasses import dataclass, field
@@ -45,7 +45,7 @@ PARTITIONS = ["part", "region", "since", "ratio", "raw", "mapped_part"]
 
 @dataclass
 class Files:
-    """Files as a batch of the log has them."""
+    """Files, as in a batch of the log."""
 
     stats: list[str | None] = field(default_factory=list)
     partitions: dict[str, list[str | None]] = field(default_factory=dict)

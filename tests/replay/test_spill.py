@@ -1,4 +1,4 @@
-"""A seen set that goes to disk answers as one that never does, and leaves nothing behind."""
+"""A seen set that spills to disk answers like one that does not, and leaves no files."""
 
 import gc
 import pickle
@@ -39,7 +39,7 @@ limits = st.sampled_from([0, 1, 200, 700, 3_000, 1 << 20])
 
 
 class Naive:
-    """What the seen set means, in the fewest words."""
+    """The semantics of the seen set, in the simplest code."""
 
     def __init__(self, hidden: set[FileKey]) -> None:
         self.hidden = hidden
@@ -60,7 +60,7 @@ class Naive:
 
 
 class Histories(RuleBasedStateMachine):
-    """Live sets are filled, forgotten in part, frozen and thawed, in any order."""
+    """Live sets are filled, partly forgotten, frozen and thawed, in any order."""
 
     live: Bundle[tuple[SeenSet, Naive]] = Bundle("live")
     frozen: Bundle[tuple[FrozenSeenSet, set[FileKey]]] = Bundle("frozen")

@@ -1,4 +1,4 @@
-"""What a seen set takes of a machine: its memory has a bound, its disk is given back."""
+"""The resources of a seen set: its memory is bounded, and its disk space is released."""
 
 import os
 import signal
@@ -33,7 +33,7 @@ def fill(seen, count, per_source):
 """
 
 LAUNCH = "import subprocess, sys; sys.exit(subprocess.call([sys.executable, '-c', sys.argv[1]]))"
-"""A process starts with the peak of the one that made it, and pytest's own is large."""
+"""A process starts with the memory peak of its parent, and pytest's own peak is large."""
 
 
 @pytest.mark.parametrize("per_source", [1_000, 1_000_000])

@@ -1,4 +1,4 @@
-"""Rules 7 and 9 to 12: what a checkpoint is, and what to do when it is damaged."""
+"""Rules 7 and 9 to 12: what a checkpoint is, and how a reader handles a damaged one."""
 
 import json
 import logging
@@ -49,7 +49,7 @@ def _damage(path: Path) -> None:
 
 
 def _append(source: Path, target: Path) -> None:
-    """Put the rows of one manifest behind those of another."""
+    """Append the rows of one manifest to another."""
     if target.suffix == ".json":
         target.write_text(target.read_text() + source.read_text())
     else:

@@ -1,4 +1,4 @@
-"""Rule 3, and what a careful reader does with a commit that is not as it should be."""
+"""Rule 3, and how a careful reader handles a malformed commit."""
 
 import json
 from pathlib import Path

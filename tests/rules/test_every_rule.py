@@ -1,4 +1,4 @@
-"""Every rule of a correct Delta reader has a test that is named after it."""
+"""Every rule for a correct Delta reader has a test that is named after it."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Rules 15, 16, 18 and 19: what guards the reader, and the actions that are not files."""
+"""Rules 15, 16, 18 and 19: protocol checks, and the actions that are not files."""
 
 import json
 from pathlib import Path
@@ -130,7 +130,7 @@ def test_rule_19_a_checksum_of_another_version_is_not_taken_for_ours(tmp_path: P
 
 
 def _lying_checksum(table: Path, **claims: Any) -> Path:
-    """A `.crc` of version 0 that is right but for its claims."""
+    """Write a `.crc` of version 0 that is right except for its claims."""
     path = write_checksum(table, 0, state_at([opening(v="0")], 0))
     path.write_text(json.dumps(json.loads(path.read_text()) | claims))
     return path

@@ -1,4 +1,4 @@
-"""Rules 20 to 26 and 34: which file a reference speaks of, and which reference wins."""
+"""Rules 20 to 26 and 34: which file a reference refers to, and which reference wins."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -24,7 +24,7 @@ INLINE = vector("0rr91", storage="i", offset=None)
 
 @pytest.fixture(params=[None, 0, 1], ids=["commits", "checkpoint at 0", "checkpoint at 1"])
 def write(request: pytest.FixtureRequest, tmp_path: Path) -> Write:
-    """Writes commits after an opening one, with the base at different places."""
+    """Return a function that writes commits after an opening one, with the base at any position."""
 
     def writer(commits: Sequence[Sequence[Line]]) -> Path:
         history = [[*opening(), *commits[0]], *commits[1:]]
@@ -168,7 +168,7 @@ def test_rule_26_two_spellings_of_one_path_are_one_file(
 
 @pytest.mark.parametrize("kind", spelling.ALL)
 def test_rule_26_spellings_of_any_length_are_one_file(write: Write, kind: spelling.Kind) -> None:
-    """Whatever part of a path a reader compares first, it must not be misled by an escape."""
+    """Whichever part of a path a reader compares first, an escape must not mislead it."""
     names = [f"{length:02}" + "x" * length for length in range(100)]
     spelled = [kind(name, place) for name in names for place in (0, 1, len(name) // 2)]
     unique = {canonical(found[0]): found for found in spelled}.values()

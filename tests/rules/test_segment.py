@@ -29,7 +29,7 @@ HISTORY: list[list[Line]] = [
     [add("4"), remove("1")],
     [add("5")],
 ]
-"""Each version adds the file of its number; 2 removes 0, and 4 removes 1."""
+"""Each version adds a file named after its number; 2 removes 0, and 4 removes 1."""
 
 
 @pytest.fixture
@@ -238,7 +238,7 @@ def test_rule_08_checkpoints_of_one_version_give_one_answer(table: Path) -> None
 
 
 def _poison(table: Path, first: int, last: int) -> None:
-    """A compaction that says something else than its commits, so that its use would show."""
+    """Write a compaction that differs from its commits, so that its use is visible."""
     name = f"{first:020}.{last:020}.compacted.json"
     write_lines(log_of(table) / name, [add("poison")])
 

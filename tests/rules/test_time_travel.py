@@ -1,4 +1,4 @@
-"""Rule 17: which version a time means."""
+"""Rule 17: which version a time selects."""
 
 from datetime import UTC, datetime
 from pathlib import Path
@@ -89,7 +89,7 @@ def test_rule_17_before_enablement_the_modification_time_counts(
 
 
 def test_rule_17_enablement_time_separates_the_two_kinds(tmp_path: Path) -> None:
-    """A file time after the enablement does not reach into the in-commit range."""
+    """A file time after the enablement does not extend into the in-commit range."""
     Clock(modified_ms=[100, 5500, 1, 1], in_commit_ms=[5000, 6000]).write(tmp_path)
     assert [_version(tmp_path, ms) for ms in (4999, 5000, 5600, 6000)] == [0, 2, 2, 3]
 
@@ -98,7 +98,7 @@ _TIMES = [1000, 2000, 3000, 4000, 5000, 6000]
 
 
 def _with_gap(table: Path, clock: Clock) -> Path:
-    """Versions 0, 1, 4 and 5 can be rebuilt; 2 has lost its commit, and 3 its base."""
+    """Versions 0, 1, 4 and 5 can be reconstructed; 2 has lost its commit, and 3 its base."""
     clock.write(table)
     write_checkpoint(table, 4, state_at([opening()], 0))
     commit_path(table, 2).unlink()

@@ -1,4 +1,4 @@
-"""Rules 27 to 33 as a user meets them: typed values, and which files a condition keeps."""
+"""Rules 27 to 33 as users see them: typed values, and which files a condition keeps."""
 
 import json
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ def _stats(**stats: Any) -> str:
 
 
 def _typed(table: Path, kind: str, text: str | None) -> Any:
-    """The value of a partition column of some type."""
+    """Return the value of a partition column of this type."""
     _write(table, {"p": kind}, add("a", partition_values={"p": text}), by=["p"])
     [file] = open_snapshot(table).scan()
     return file.typed_partition_values["p"]
@@ -73,7 +73,7 @@ def test_rule_28_a_timestamp_has_two_encodings(tmp_path: Path, text: str) -> Non
 
 @pytest.fixture
 def mapped(tmp_path: Path) -> Path:
-    """A table whose columns have other names in the log than for its users."""
+    """Write a table whose columns have other names in the log than for its users."""
     made = metadata(
         columns={"id": "long", "part": "string"},
         partition_columns=["part"],

@@ -1,19 +1,19 @@
-"""Tables that Spark's Delta writes: statements, a commit each, and conditions to ask."""
+"""Tables that Spark's Delta writes: statements, with one commit each, and conditions to query."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Case:
-    """How a table is made, and what it is asked beside everything."""
+    """The statements that create a table, and the conditions to query besides the whole table."""
 
     name: str
     sql: str
-    """Statements with semicolons between; `{t}` is the table, `{path}` its folder."""
+    """Statements separated by semicolons; `{t}` is the table, `{path}` its folder."""
     conditions: tuple[str, ...] = ()
 
     def statements(self, table: str) -> list[str]:
-        """The statements that make a table at that address."""
+        """Return the statements that create a table at this address."""
         sql = self.sql.replace("{t}", f"delta.`{table}`").replace("{path}", table)
         parts = sql.split(";\n")
         return [part.strip() for part in parts if part.strip()]
@@ -188,7 +188,7 @@ CASES = (
         """,
         ("a < DATE '1200-01-01'", "z >= TIMESTAMP '1582-10-04 12:00:00'"),
     ),
-    # Without nulls: PySpark cannot make Arrow of them.
+    # Without nulls, because PySpark cannot convert them to Arrow.
     Case(
         "variants",
         """

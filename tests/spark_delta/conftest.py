@@ -1,4 +1,4 @@
-"""A Spark session with Delta, for those who have asked for it: `make spark-delta`."""
+"""A Spark session with Delta, only on request: `make spark-delta`."""
 
 import os
 from collections.abc import Iterator

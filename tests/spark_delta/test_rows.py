@@ -1,4 +1,4 @@
-"""What Spark's own Delta writes, we read: every version, by Arrow and on Spark."""
+"""We read what Spark's own Delta writes: every version, with Arrow and on Spark."""
 
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,7 @@ from tests.spark_delta.cases import CASES, Case
 
 @pytest.fixture(scope="session", params=CASES, ids=lambda case: case.name)
 def written(request: Any, spark: Any, tmp_path_factory: Any) -> tuple[Case, Path]:
-    """A case, and the table that Spark has made of it."""
+    """A case, and the table that Spark created from it."""
     table = tmp_path_factory.mktemp("lake") / request.param.name
     for statement in request.param.statements(str(table)):
         spark.sql(statement)
@@ -21,7 +21,7 @@ def written(request: Any, spark: Any, tmp_path_factory: Any) -> tuple[Case, Path
 
 
 def rows(table: Any) -> Any:
-    """The rows of an Arrow table, as a bag; of variants it is the value that counts."""
+    """Return the rows of an Arrow table as a bag; variants are compared by value."""
     decoded = (_decoded(row) for row in table.to_pylist())
     return bag(decoded, table.column_names)
 
@@ -37,12 +37,12 @@ def _decoded(value: Any) -> Any:
 
 
 def delta(spark: Any, table: Path, version: int) -> Any:
-    """A version as Spark's Delta reads it."""
+    """Return a version as Spark's Delta reads it."""
     return spark.read.format("delta").option("versionAsOf", version).load(str(table))
 
 
 def on_spark(spark: Any, table: Path, **request: Any) -> Any:
-    """The same by Spark's native scan over our files."""
+    """Return the same by Spark's native scan over our files."""
     from headrace.spark import read  # noqa: PLC0415  (PySpark is wanted only here)
 
     return read(spark, table, **request).toArrow()

@@ -1,4 +1,4 @@
-"""Spark's own file system for S3: only where the environment names its package."""
+"""Spark's own file system for S3, tested only if the environment names its package."""
 
 import os
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""States beside Delta logs, written by hand from the oracle: Headrace's own sync is not asked."""
+"""Write states for Delta logs by hand from the oracle, without Headrace's own sync."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -24,7 +24,7 @@ PARTITIONS: Mapping[str, DataType] = {
 
 
 def entry_of(add: Action, *, version: int) -> Entry:
-    """An add as an entry."""
+    """Return an add as an entry."""
     vector = add.get("deletionVector")
     values = add["partitionValues"].items()
     return {
@@ -42,7 +42,7 @@ def entry_of(add: Action, *, version: int) -> Entry:
 
 
 def _gone(history: History, version: int) -> Iterator[tuple[Entry, Tombstone]]:
-    """Files that were added and removed again up to a version, each with its tombstone."""
+    """Yield files that were added and removed again up to a version, with their tombstones."""
     known: dict[Key, tuple[Action, int]] = {}
     for number, lines in enumerate(history[: version + 1]):
         for line in lines:
@@ -81,7 +81,7 @@ def write_state(  # noqa: PLR0913  (what a test may want to set)
     block_entries: int = 2,
     root: Path | None = None,
 ) -> Path:
-    """Write the state of a version, and the hint; give the path of the state back."""
+    """Write the state of a version, and the hint; return the path of the state."""
     folder = table / ROOT if root is None else root
     truth, added_at = state_at(history, version), _added_at(history, version)
     entries = [entry_of(add, version=added_at[key]) for key, add in truth.live.items()]

@@ -1,4 +1,4 @@
-"""Hostile and damaged files: a typed error that names the file, never another answer."""
+"""Hostile and damaged files: a typed error that names the file, never a wrong answer."""
 
 import shutil
 from pathlib import Path

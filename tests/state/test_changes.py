@@ -1,4 +1,4 @@
-"""Changes of IndexTables logs: all real ones have no version file but the first."""
+"""Changes of IndexTables logs: all real ones have only the first version file."""
 
 from collections import Counter
 from pathlib import Path

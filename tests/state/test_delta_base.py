@@ -1,4 +1,4 @@
-"""A state beside a Delta log never changes an answer; where it is of use, the decision says so."""
+"""A state of a Delta log never changes an answer; if it is used, the decision records it."""
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -46,7 +46,7 @@ def events_of(table: Path) -> list[Event]:
 
 
 def with_nulls(add: Action) -> Action:
-    """The same add; an empty partition value is null."""
+    """Return the same add, with null for empty partition values."""
     values = {name: value or None for name, value in add["partitionValues"].items()}
     return {**add, "partitionValues": {"part": None, "n": None, **values}}
 

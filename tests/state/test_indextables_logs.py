@@ -1,4 +1,4 @@
-"""The real logs of IndexTables, against a reader of fifteen lines that shares no code with ours."""
+"""Real IndexTables logs, against a reader of fifteen lines that shares no code with ours."""
 
 import gzip
 import json

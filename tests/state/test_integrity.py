@@ -1,7 +1,7 @@
 """No flipped bit in a state or a manifest changes the answer of a scan.
 
-Manifests are read whole, or by ranges of blocks: then the digest of the whole file is never
-computed, and the digests of its header and its blocks must find the damage.
+Manifests are read whole, or by ranges of blocks. In the latter case, the digest of the whole file
+is never computed, and the digests of the header and blocks must detect the damage.
 """
 
 from contextlib import suppress
@@ -48,7 +48,7 @@ def test_a_flipped_bit_never_changes_an_answer(table: Path, name: str) -> None:
         file.write_bytes(damaged)
         wanted = chance.choice("0123456")
         expected = [path for path, n in PLACES if n == wanted]
-        with suppress(CorruptStateError):  # found after files had been given out
+        with suppress(CorruptStateError):  # detected after files had been returned
             assert scanned(table, wanted) == expected
 
 

@@ -1,4 +1,4 @@
-"""Every layout of an IndexTables log, written by hand; and states that `sync` makes."""
+"""Every layout of an IndexTables log, written by hand; and states that `sync` creates."""
 
 import gzip
 import json
@@ -159,7 +159,7 @@ def test_metadata_of_a_version_file_between_two_states_is_newer_than_the_older_s
 
 
 def test_a_truncated_log_has_its_metadata_in_the_state_of_version_0(tmp_path: Path) -> None:
-    """A purge of the original writes such a state, with the newest files and the metadata."""
+    """A purge by the original writes such a state, with the newest files and the metadata."""
     text = json.dumps(METADATA)
     put_state(tmp_path, 0, ["a", "b"], manifest="manifests/0.avro", metadata=text)
     put_state(tmp_path, 5, ["a", "b"], manifest="manifests/5.avro")
@@ -171,7 +171,7 @@ def test_a_truncated_log_has_its_metadata_in_the_state_of_version_0(tmp_path: Pa
 
 
 def test_a_json_checkpoint_that_is_newer_than_the_state_is_the_base(tmp_path: Path) -> None:
-    """A log that went back to JSON, and whose older version files were cleaned up."""
+    """A log that went back to JSON, and whose older version files were deleted."""
     put_state(tmp_path, 1, ["old"], manifest="manifests/1.avro", metadata=json.dumps(METADATA))
     put(tmp_path, f"{3:020}.checkpoint.json", lines(PROTOCOL, METADATA, split("a"), split("b")))
     put(tmp_path, f"{3:020}.json", lines(split("b")))
@@ -186,7 +186,7 @@ def test_a_tombstone_hides_only_what_was_added_before_it(tmp_path: Path) -> None
     put(tmp_path, f"{0:020}.json", lines(PROTOCOL, METADATA))
     hidden = (Tombstone(path="a", removed_at_version=1), Tombstone(path="b", removed_at_version=2))
     put_state(tmp_path, 3, ["a", "b", "c"], manifest="manifests/1.avro", tombstone_entries=hidden)
-    assert paths(tmp_path) == ["a", "c"]  # all were added by version 1
+    assert paths(tmp_path) == ["a", "c"]  # version 1 added all of them
 
 
 def test_a_plain_tombstone_hides_its_path(tmp_path: Path) -> None:

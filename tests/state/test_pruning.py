@@ -1,7 +1,7 @@
-"""Pruning by bounds never skips a part with a file that the predicate keeps.
+"""Pruning by bounds never skips a part that has a file the predicate keeps.
 
-The judge is `keep_mask` over the partition values of each single file: it decides which files a
-scan returns. A skipped part that has a kept file would lose that file.
+The oracle is `keep_mask` over the partition values of each single file: it decides which files a
+scan returns. Skipping a part that has a kept file would lose that file.
 """
 
 from collections.abc import Callable
@@ -142,7 +142,7 @@ def merged(rows: list[Row]) -> dict[str, PartitionBounds] | None:
 
 
 def foreign(rows: list[Row]) -> dict[str, PartitionBounds]:
-    """Return bounds as IndexTables makes them: UTF-16 order of texts, no null and NaN flags.
+    """Return bounds as IndexTables computes them: UTF-16 string order, no null and NaN flags.
 
     Its dates have one form; a column with another form gets no bounds here.
     """

@@ -1,4 +1,4 @@
-"""Changed rows, judged by deltalake where there is a feed, else by the difference of versions."""
+"""Changed rows, compared with deltalake if there is a feed, else with the versions' difference."""
 
 import threading
 from collections import Counter
@@ -32,7 +32,7 @@ SPECIAL = ["_change_type", "_commit_version"]
 
 
 def rows_of(table: Any) -> Counter[tuple[Any, ...]]:
-    """The rows without the commit's time, which writers and readers tell differently."""
+    """Return the rows without the commit time, which writers and readers report differently."""
     names = [name for name in table.schema.names if name != "_commit_timestamp"]
     return Counter(tuple(row[name] for name in names) for row in table.to_pylist())
 
@@ -51,7 +51,7 @@ def ours(path: Path, start: Any = 0, end: Any = None, **options: Any) -> Counter
 
 @pytest.fixture
 def fed(tmp_path: Path) -> Path:
-    """Every operation of delta-rs, on a table that keeps a feed."""
+    """Run every delta-rs operation on a table with a change data feed."""
     path = tmp_path / "fed"
     rows = pa.table({"id": [1, 2, 3, 4], "city": ["Bern", "Basel", "Bern", None]})
     write_deltalake(path, rows, partition_by=["city"], configuration=FEED)
@@ -155,7 +155,7 @@ class Lake:
         return {"p": part} if self.partitioned else {}
 
     def difference(self, version: int) -> Counter[tuple[Any, ...]]:
-        """What a version has that the one before had not, and the other way round."""
+        """Return the rows that a version gained and lost against the previous one."""
         before = self.versions[version - 1] if version else Counter()
         after = self.versions[version]
         inserted = {(*row, "insert", version): n for row, n in (after - before).items()}
@@ -256,7 +256,7 @@ def test_a_column_that_is_gone_is_not_lost_silently(tmp_path: Path) -> None:
     with pytest.raises(ChangeDataMissingError, match="column n"):
         ours(tmp_path, 0)
     with pytest.raises(ChangeDataMissingError, match="column n"):
-        ours(tmp_path, 1)  # what is in force before the range counts too
+        ours(tmp_path, 1)  # what is in force before the range counts, too
     assert ours(tmp_path, 2) == Counter()
 
 
@@ -269,7 +269,7 @@ def test_a_column_that_is_new_is_null_in_older_rows(tmp_path: Path) -> None:
 
 @pytest.fixture
 def dated(tmp_path: Path) -> Path:
-    """A commit a day: 1, 2, 3 and 4 March, each at noon."""
+    """One commit per day: 1, 2, 3 and 4 March, each at noon."""
     for version in range(4):
         noon = datetime(2026, 3, 1 + version, 12, tzinfo=UTC)
         lines = [*(opening() if version == 0 else []), add(f"{version}"), commit_info()]
@@ -307,7 +307,7 @@ def test_times_whose_commits_may_have_been_cleaned_up_are_refused(dated: Path) -
     table = Table(dated)
     assert [change.version for change in table.changes("2026-03-04")] == [3]
     with pytest.raises(TimestampNotFoundError):
-        table.changes("2026-03-03")  # the commit before may have been made on that day, too
+        table.changes("2026-03-03")  # the previous commit may have been made on that day, too
 
 
 @pytest.mark.parametrize("wrong", [-1, 1.5, "soon", None, True])
@@ -381,7 +381,7 @@ def test_new_commits_are_followed(dated: Path) -> None:
 
 def test_following_begins_with_the_next_commit(dated: Path) -> None:
     following = Table(dated).follow(poll_s=0)
-    staged = write_commit(dated / "staged", 4, [add("4")])  # a commit appears whole, or not at all
+    staged = write_commit(dated / "staged", 4, [add("4")])  # a commit appears atomically
     waiting = threading.Timer(0.3, lambda: staged.rename(commit_path(dated, 4)))
     waiting.start()
     assert [change.path for change in next(following)] == ["4"]

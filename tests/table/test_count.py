@@ -1,4 +1,4 @@
-"""Counts are exact, and files are opened only where the log proves nothing."""
+"""Counts are exact, and files are opened only if the log does not prove the count."""
 
 import json
 import tempfile
@@ -65,7 +65,7 @@ def table(tmp_path: Path) -> Path:
         ("id BETWEEN 6 AND 10", 3, 1),
         ("id > 5 AND id < 11", 3, 1),
         ("NOT id > 10", 8, 1),
-        ("id >= 11", 5 + 2, 2),  # where there are nulls, nobody knows how many are below
+        ("id >= 11", 5 + 2, 2),  # with nulls, it is unknown how many are below
         ("id IS NOT NULL", 5 + 3 + 5 + 2, 2),
         ("id IS NULL", 2, 2),
         ("id < 11 OR id IS NULL", 8 + 2, 2),

@@ -1,4 +1,4 @@
-"""What users of other Delta readers reach for without looking it up."""
+"""What users of other Delta readers try without reading the documentation."""
 
 import json
 from datetime import UTC, date, datetime, timedelta
@@ -83,7 +83,7 @@ def test_statistics_are_values_by_the_names_of_the_table(tmp_path: Path) -> None
     assert told is not None
     assert told.min_values == {"id": 1, "day": date(2026, 1, 1), "price": Decimal("0.10")}
     assert told.max_values["price"] == Decimal("123456789012345678.90")
-    assert "flag" not in told.max_values  # it is not of its column's type
+    assert "flag" not in told.max_values  # its value does not have the column's type
     assert (told.null_count, told.tight_bounds) == ({"id": 0, "day": 2}, False)
 
 

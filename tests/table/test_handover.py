@@ -1,4 +1,4 @@
-"""Rows and files handed to other libraries, each judged by what that library makes of them."""
+"""Rows and files handed to other libraries, and checked with those libraries."""
 
 import asyncio
 from datetime import date, datetime
@@ -31,7 +31,7 @@ ROWS = pa.table(
 
 @pytest.fixture
 def plain(tmp_path: Path) -> Snapshot:
-    """What a writer of today makes: partitioned, with a null partition."""
+    """A table as current writers create it: partitioned, with a null partition."""
     path = tmp_path / "plain"
     write_deltalake(path, ROWS, partition_by=["day", "city"])
     write_deltalake(path, ROWS.slice(0, 4), mode="append")

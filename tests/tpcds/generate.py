@@ -1,7 +1,7 @@
-"""Writes the tables and the queries of TPC-DS into a folder.
+"""Write the TPC-DS tables and queries into a folder.
 
-It runs in an environment of its own (`make tpcds`): DuckDB's generator is on PyPI only for an
-older DuckDB than the one that the tests compare with.
+This runs in a separate environment (`make tpcds`): on PyPI, DuckDB's generator is only available
+for an older DuckDB than the one that the tests compare with.
 """
 
 import sys
@@ -25,7 +25,7 @@ def generate(folder: Path, scale: str) -> None:
         connection.execute(f"COPY {table} TO '{folder}/data/{table}.parquet' (FORMAT parquet)")
     queries = "SELECT query_nr, query FROM tpcds_queries()"
     for number, text in connection.execute(queries).fetchall():
-        # In Spark SQL a name is quoted by backticks.
+        # Spark SQL quotes names with backticks.
         (folder / "queries" / f"q{number:02}.sql").write_text(text.replace('"', "`"))
 
 

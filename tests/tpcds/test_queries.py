@@ -1,6 +1,6 @@
-"""The 99 queries of TPC-DS: each gives Spark's rows on DataFusion, or is refused.
+"""The 99 TPC-DS queries: each returns Spark's rows on DataFusion, or is refused.
 
-`make tpcds` makes tables and queries, and sets `HEADRACE_TPCDS` to their folder.
+`make tpcds` creates the tables and queries, and sets `HEADRACE_TPCDS` to their folder.
 """
 
 import os
@@ -20,7 +20,7 @@ from tests.pipeline.differential.engine import Prepared, Tally, spark_rows
 FOLDER = os.environ.get("HEADRACE_TPCDS")
 QUERIES = [f"q{number:02}" for number in range(1, 100)]
 _LIMIT = re.compile(r"\bLIMIT\s+\d+\s*$")
-"""Which of the rows with equal keys come first is not defined, so all of them are compared."""
+"""The order of rows with equal keys is undefined, so all of them are compared."""
 _MOST_REFUSED = 2
 
 pytestmark = pytest.mark.skipif(not FOLDER, reason="`make tpcds` runs these tests")
