@@ -1,4 +1,4 @@
-"""`headrace build-cabi`: compile the C library."""
+"""`headrace build-cabi`: compiles the C library."""
 
 from pathlib import Path
 from typing import Annotated

@@ -34,7 +34,7 @@ def run() -> None:
     try:
         _open_streams()
         _run_words(sys.argv[1:])
-    except (HeadraceError, OSError) as error:  # outside of any command, as help is
+    except (HeadraceError, OSError) as error:  # outside any command, such as help
         sys.exit(end(error))
     except SystemExit as leaving:
         # Typer and Rich treat a closed pipe while printing help as a failure.

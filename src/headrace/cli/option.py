@@ -99,7 +99,7 @@ AsJson: TypeAlias = Annotated[bool, typer.Option("--json", help="Write JSON, for
 
 
 def open_table(table: str, storage_option: list[str] | None) -> Table:
-    """Open a table with the settings that the command line gives for its store.
+    """Open a table with the store settings of the command line.
 
     Raises:
         InvalidArgumentError: as for `store_settings`.
@@ -108,7 +108,7 @@ def open_table(table: str, storage_option: list[str] | None) -> Table:
 
 
 def store_settings(storage_option: list[str] | None) -> dict[str, str] | None:
-    """The settings that the command line gives for a store; None: none.
+    """Return the store settings of the command line; None if there are none.
 
     Raises:
         InvalidArgumentError: A setting is not of the form NAME=VALUE. The message does not

@@ -1,4 +1,4 @@
-"""Formats the paths of a log for people: decoded. Tools get encoded paths or URIs."""
+"""Decodes the paths of a log for people. Tools get encoded paths or URIs."""
 
 from urllib.parse import unquote
 

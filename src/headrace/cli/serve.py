@@ -1,4 +1,4 @@
-"""`headrace serve`: serve tables to other engines, over Arrow Flight and HTTP."""
+"""`headrace serve`: serves tables to other engines over Arrow Flight and HTTP."""
 
 from pathlib import Path
 from typing import Annotated

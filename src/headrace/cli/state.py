@@ -1,4 +1,4 @@
-"""`headrace state`: keep the state of a table."""
+"""`headrace state`: maintains the state of a table."""
 
 from enum import StrEnum
 from typing import Annotated, Any
@@ -12,7 +12,7 @@ from headrace.errors import InvalidArgumentError
 
 
 class Verb(StrEnum):
-    """What to do with a state."""
+    """The operations on a state."""
 
     SYNC = "sync"
     DESCRIBE = "describe"

@@ -1,4 +1,4 @@
-"""Phases composed into a lazy scan: the driver, and what a user iterates.
+"""Lazy scans: the driver that runs phases, and the iterables that users see.
 
-A first phase and an executor enter; live files leave, as they are found.
+A first phase and an executor enter; live files leave as they are found.
 """

@@ -1,6 +1,6 @@
-"""Scans in asyncio: another thread waits for each item, so the event loop never does.
+"""Scans in asyncio: a thread waits for each item, so the event loop is never blocked.
 
-Iterators that can be stopped enter, asynchronous iterators leave.
+Iterators that can be stopped enter; asynchronous iterators leave.
 """
 
 import asyncio
@@ -23,26 +23,26 @@ class Stoppable(Iterator[R_co], Protocol[R_co]):
     """An iterator that another thread may close, or ask to end without waiting."""
 
     def stop(self) -> None:
-        """End soon."""
+        """Ask it to end soon."""
 
     def close(self) -> None:
-        """End, and let go of everything."""
+        """End it, and release all resources."""
 
 
 async def one_by_one(source: Stoppable[R]) -> AsyncGenerator[R, None]:
-    """Yield the items of an iterator, and close it when the loop over them ends in any way."""
+    """Yield the items of an iterator, and close it however the loop over them ends."""
     try:
         while items := await asyncio.to_thread(list, islice(source, 1)):
             yield items[0]
     finally:
-        source.stop()  # at once: all threads of the loop may be waiting for items
+        source.stop()  # at once, since all threads of the loop may be waiting for items
         await asyncio.to_thread(source.close)
 
 
 async def in_bulk(
     source: Generator[R, None, None], cancellation: Cancellation
 ) -> AsyncGenerator[R, None]:
-    """The same for many small items: they are made, when asked for, up to 1,024 at a time."""
+    """Do the same for many small items, which are produced on demand, up to 1,024 at a time."""
     chunks = Producer(
         lambda _: _chunks(source, cancellation),
         backpressure=Backpressure(ahead=0),
@@ -58,7 +58,7 @@ async def in_bulk(
 def _chunks(
     source: Generator[R, None, None], cancellation: Cancellation
 ) -> Generator[list[R], None, None]:
-    """Lists of items: first one, since somebody may wait for it; an error after the items made."""
+    """Yield lists of items, the first with one item to return it early; then raise any error."""
     size = 1
     with closing(source):
         while True:
@@ -75,7 +75,7 @@ def _chunks(
 def _take(
     items: Iterator[R], most: int, cancellation: Cancellation
 ) -> tuple[list[R], Exception | None]:
-    """At most `most` items, and the error that comes after them."""
+    """Return at most `most` items, and the error that follows them."""
     taken: list[R] = []
     try:
         for item in islice(items, most):

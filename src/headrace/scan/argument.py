@@ -1,7 +1,7 @@
-"""What a caller hands over, checked and in one form.
+"""Checks and normalizes the arguments of public calls.
 
-Callers without a type checker come here too: whatever they give, the answer is a value of the
-right type or an `InvalidArgumentError` that says what to write.
+Any value enters, since not every caller uses a type checker; a value of the right type leaves, or
+an `InvalidArgumentError` that says what to write.
 """
 
 from collections.abc import Iterable, Sequence
@@ -45,11 +45,11 @@ _PREDICATES = (
     Not,
 )
 _LARGEST = (1 << 63) - 1
-"""Versions and counts are 64-bit numbers, as in all that reads or writes them."""
+"""Versions and counts are 64-bit numbers, as in other readers and writers."""
 
 
 def address(uri: Any) -> str:
-    """Where a table is: a path or an address."""
+    """Return the address of a table, given a path or an address."""
     if not isinstance(uri, str | bytes | PathLike):
         reason = f"it must be a path or an address, such as 'data/events', not {uri!r}"
         raise InvalidArgumentError(argument="uri", reason=reason)
@@ -57,7 +57,7 @@ def address(uri: Any) -> str:
 
 
 def ratified_tail(paths: Sequence[str]) -> tuple[LogFile, ...]:
-    """The commits that a catalog names, as files of the log."""
+    """Return the commits that a catalog names as log files."""
     files: dict[int, LogFile] = {}
     for path in map(str, paths):
         below = path.removeprefix(f"{LOG_DIRECTORY}/")
@@ -75,7 +75,7 @@ def ratified_tail(paths: Sequence[str]) -> tuple[LogFile, ...]:
 
 
 def whole_number(argument: str, value: Any) -> int:
-    """A whole number, also one of NumPy's."""
+    """Return a whole number, given one of Python or NumPy."""
     try:
         number = -1 if isinstance(value, bool) else index(value)
     except TypeError:
@@ -87,7 +87,7 @@ def whole_number(argument: str, value: Any) -> int:
 
 
 def seconds(argument: str, value: Any) -> float:
-    """A length of time, in seconds."""
+    """Return a duration in seconds."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     if not is_number or not 0 <= value < inf:
         reason = f"it must be a number of seconds, such as 0.5, not {value!r}"
@@ -96,7 +96,7 @@ def seconds(argument: str, value: Any) -> float:
 
 
 def condition(where: Any) -> str:
-    """A condition in SQL."""
+    """Return a SQL condition."""
     if not isinstance(where, str):
         reason = f"it must be a condition in SQL, such as \"city = 'Bern'\", not {where!r}"
         raise InvalidArgumentError(argument="where", reason=reason)
@@ -104,12 +104,12 @@ def condition(where: Any) -> str:
 
 
 def predicate(where: Any) -> str | Predicate:
-    """A condition in SQL, or a predicate that was parsed or built."""
+    """Return a SQL condition, or a parsed or constructed predicate."""
     return where if isinstance(where, _PREDICATES) else condition(where)
 
 
 def column_names(columns: Any) -> tuple[str, ...]:
-    """A list of names, and no single one, which is a list of letters."""
+    """Return column names; refuses a single string, which would be a list of letters."""
     listed = isinstance(columns, Iterable) and not isinstance(columns, str)
     names = tuple(columns) if listed else None
     if names is None or not all(isinstance(name, str) for name in names):
@@ -119,7 +119,7 @@ def column_names(columns: Any) -> tuple[str, ...]:
 
 
 def chosen_options(options: Any, kind: type[Chosen], overrides: dict[str, Any]) -> Chosen:
-    """The options with some of them set by name."""
+    """Return the options with overrides by name."""
     if not isinstance(options, kind):
         reason = f"it must be of type {kind.__name__}, not {options!r}"
         raise InvalidArgumentError(argument="options", reason=reason)

@@ -1,4 +1,4 @@
-"""Changes of files as Arrow: the same content as `FileChange`, column by column."""
+"""File changes as Arrow batches, with the same content as `FileChange`."""
 
 from collections.abc import Sequence
 
@@ -24,10 +24,10 @@ SCHEMA = pa.schema(
 
 
 def changes_batch(changes: Sequence[FileChange]) -> pa.RecordBatch:
-    """These changes as one batch.
+    """Return changes as one batch.
 
     Raises:
-        UnsafePathError: a path leads out of the table.
+        UnsafePathError: a path leads outside the table.
     """
     vectors = (change.deletion_vector for change in changes)
     maps = (change.partition_values for change in changes)

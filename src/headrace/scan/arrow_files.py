@@ -1,4 +1,4 @@
-"""Live files as Arrow: the same content as `LiveFile`, column by column."""
+"""Live files as Arrow batches, with the same content as `LiveFile`."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -47,15 +47,15 @@ _SOURCES = {
     "tags": "tags",
 }
 _UNSAFE = r"[%:\x00-\x1f\x7f]|^/|\.\."
-"""Where one of these is in a path, resolving it takes more than putting the root in front."""
+"""Matches paths that cannot be resolved by just prefixing the root."""
 
 
 def files_schema(context: FileContext, columns: Sequence[str] | None = None) -> pa.Schema:
-    """The columns of a batch of live files, or some of them in the order asked for.
+    """Return the schema of a batch of live files, or of some columns in the given order.
 
     Raises:
         InvalidArgumentError: there is no such column.
-        InvalidTableError: a partition column has a type that nobody knows.
+        InvalidTableError: a partition column has an unknown type.
     """
     schema = _whole_schema(context)
     if columns is None:
@@ -68,7 +68,7 @@ def files_schema(context: FileContext, columns: Sequence[str] | None = None) -> 
 
 
 def add_fields(columns: Sequence[str]) -> tuple[str, ...]:
-    """The fields of an add that these columns are made of; some, so that adds can be counted."""
+    """Return the fields of an add that these columns need; at least one, to count adds."""
     fields = tuple(dict.fromkeys(_SOURCES[name] for name in columns if name in _SOURCES))
     return fields or ("path",)
 
@@ -99,15 +99,15 @@ def _whole_schema(context: FileContext) -> pa.Schema:
 def arrow_batches(
     batch: ActionBatch, context: FileContext, columns: Sequence[str] | None = None
 ) -> list[pa.RecordBatch]:
-    """The same as `arrow_files`, in several batches where that saves a copy.
+    """Return the same as `arrow_files`, in several batches if that saves a copy.
 
-    Where a few rows of many are gone, what lies between them is given as it is.
+    If few of many rows are dropped, the stretches between them are returned as slices.
     """
     adds = add_columns(batch, add_fields(files_schema(context, columns).names))
     found = adds.stretches()
     if found is not None:
         rows, stretches = found
-        with suppress(HeadraceError):  # perhaps because of a row that is gone
+        with suppress(HeadraceError):  # perhaps because of a dropped row
             whole = arrow_files(rows, context, columns)
             return [whole.slice(start, size) for start, size in stretches]
     return [arrow_files(adds, context, columns)]
@@ -116,12 +116,12 @@ def arrow_batches(
 def arrow_files(
     batch: ActionBatch, context: FileContext, columns: Sequence[str] | None = None
 ) -> pa.RecordBatch:
-    """The adds of a batch as one record batch; a column that is not wanted is not made.
+    """Return the adds of a batch as one record batch, with only the requested columns.
 
     Raises:
         PartitionValueError: a partition value is not of its column's type.
-        UnsafePathError: a path leads out of the table.
-        CorruptCheckpointError: a field of an add is not what the protocol says.
+        UnsafePathError: a path leads outside the table.
+        CorruptCheckpointError: a field of an add does not follow the protocol.
     """
     schema = files_schema(context, columns)
     files = _Files(add_columns(batch, add_fields(schema.names)), context)
@@ -134,12 +134,12 @@ def arrow_files(
             reason = f"an add has no {field.name}"
             raise CorruptCheckpointError(path=batch.source.path, reason=reason)
     if not schema.names:
-        return pa.RecordBatch.from_arrays(made, ["path"]).select([])  # which keeps their number
+        return pa.RecordBatch.from_arrays(made, ["path"]).select([])  # keeps the row count
     return pa.RecordBatch.from_arrays(made, schema=schema)
 
 
 class _Files:
-    """A batch of adds, from which each column is made when it is asked for."""
+    """Builds the columns of a batch of adds on demand."""
 
     def __init__(self, adds: ColumnBatch, context: FileContext) -> None:
         self.adds = adds
@@ -209,7 +209,7 @@ def _vectors(columns: ColumnBatch) -> pa.StructArray:
 
 
 def vector_cardinalities(files: ColumnBatch) -> pa.Int64Array:
-    """The number of deleted rows of each file; 0 where it has no deletion vector."""
+    """Return the number of deleted rows of each file; 0 without a deletion vector."""
     return pc.fill_null(pc.struct_field(_vectors(files), ["cardinality"]), 0)
 
 
@@ -226,7 +226,7 @@ def _partition_text(columns: ColumnBatch, column: PartitionColumn) -> pa.StringA
 
 
 def _as_written(adds: ColumnBatch, context: FileContext) -> pa.MapArray | None:
-    """The maps of the log, where they are already what is wanted: all keys, in order, no ''."""
+    """Return the maps of the log unchanged, if they have all keys, in order, and no ''."""
     columns = context.partition_columns
     width, size = len(columns), len(adds)
     layout = adds.partition_layout()

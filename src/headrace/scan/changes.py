@@ -1,4 +1,4 @@
-"""File-level changes, as a user sees them."""
+"""File-level changes of a range of versions, as users iterate them."""
 
 from collections.abc import (
     AsyncGenerator,
@@ -31,7 +31,7 @@ class ChangeKind(StrEnum):
     ADDED = "added"
     REMOVED = "removed"
     CDC = "cdc"
-    """The file holds the changed rows of its commit; where there is one, it is complete."""
+    """The file holds changed rows of its commit; such files have all changes of the commit."""
 
 
 _KINDS = {"add": ChangeKind.ADDED, "remove": ChangeKind.REMOVED, "cdc": ChangeKind.CDC}
@@ -43,53 +43,53 @@ class FileChange(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     version: int
     kind: ChangeKind
     path: str
-    """The path as the log has it."""
+    """The path as stored in the log."""
     size_bytes: int | None
     partition_values: dict[str, str | None] | None
-    """By the columns' physical names, as the log has them."""
+    """The partition values as stored in the log, by physical column name."""
     deletion_vector: DeletionVector | None = None
     data_change: bool = True
-    """False where rows only moved, as in a compaction."""
+    """False if rows only moved, as in a compaction."""
     root: str
-    """Where the table is."""
+    """The address of the table."""
 
     @property
     def uri(self) -> str:
-        """The address under which one opens the file: decoded and absolute.
+        """The decoded, absolute address of the file.
 
         Raises:
-            UnsafePathError: the path leads out of the table.
+            UnsafePathError: the path leads outside the table.
         """
         return resolve(self.root, self.path)
 
     @property
     def dv_id(self) -> str | None:
-        """The id of the deletion vector: with the path it identifies the file."""
+        """The id of the deletion vector; together with the path it identifies the file."""
         return None if self.deletion_vector is None else self.deletion_vector.unique_id
 
 
 class ChangeParts(Protocol):
-    """Arrow and asyncio, as far as changes need them."""
+    """The parts of Arrow and asyncio that changes need."""
 
     def changes_schema(self) -> ArrowSchema:
-        """The Arrow columns of changes."""
+        """Return the Arrow schema of changes."""
 
     def changes_batch(self, changes: Sequence[FileChange]) -> RecordBatch:
-        """Changes as Arrow."""
+        """Return changes as an Arrow batch."""
 
     def reader(self, schema: ArrowSchema, batches: Iterable[RecordBatch]) -> RecordBatchReader:
-        """Batches of one schema, as Arrow's own reader."""
+        """Return Arrow's own reader over batches of one schema."""
 
     def in_bulk(
         self, source: Generator[FileChange, None, None], cancellation: Cancellation
     ) -> AsyncGenerator[FileChange, None]:
-        """A generator of many small items, for asyncio."""
+        """Iterate a generator of many small items in asyncio."""
 
 
 class Changes:
     """A lazy iterable of the changes of some versions, oldest first; each commit is read once.
 
-    Iterate it (`for` or `async for`) for `FileChange` values, or hand it to a library that takes
+    Iterate it (`for` or `async for`) for `FileChange` values, or pass it to a library that reads
     Arrow, as in `polars.DataFrame(changes)`.
     """
 
@@ -101,7 +101,7 @@ class Changes:
         reporter: Reporter,
         late: ChangeParts,
     ) -> None:
-        """Put it together; nothing is read. Users get it from `Table.changes`."""
+        """Prepare the changes; nothing is read. Users get them from `Table.changes`."""
         self.request = request
         self._executor = executor
         self._reporter = reporter
@@ -117,7 +117,7 @@ class Changes:
 
     @property
     def end(self) -> int:
-        """The last version of the range; before `start` where no version lies in it."""
+        """The last version of the range; before `start` if the range is empty."""
         return self.request.end
 
     def __iter__(self) -> Iterator[FileChange]:
@@ -131,21 +131,21 @@ class Changes:
                 yield change
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Hand the changes to any library that takes Arrow.
+        """Export the changes to any library that reads Arrow.
 
         Raises:
-            UnsafePathError: by the stream: a path leads out of the table.
+            UnsafePathError: from the stream: a path leads outside the table.
         """
         batches = map(self._late.changes_batch, self._by_batch(ExecutionContext()))
         reader = self._late.reader(self._late.changes_schema(), batches)
         return reader.__arrow_c_stream__(requested_schema)
 
     def __arrow_c_schema__(self) -> object:
-        """The schema of the changes, for libraries that take Arrow."""
+        """Export the schema of the changes to libraries that read Arrow."""
         return self._late.changes_schema().__arrow_c_schema__()
 
     def _by_batch(self, reading: ExecutionContext) -> Generator[list[FileChange], None, None]:
-        """The changes of each commit, those of a large one piece by piece."""
+        """Yield the changes of each commit; those of a large commit in several lists."""
         if self.start > self.end:
             return
         phase = ListChanges(request=self.request)

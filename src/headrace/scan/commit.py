@@ -1,4 +1,4 @@
-"""The commits of a range, each with all of its actions that change rows or how they are read."""
+"""Reads the commits of a range, each with its actions that change rows or how they are read."""
 
 from collections.abc import Generator, Sequence
 
@@ -17,11 +17,11 @@ _COLUMNS = (*_ACTIONS[:-1], "commitInfo.inCommitTimestamp")
 
 
 class Commit(msgspec.Struct, frozen=True, kw_only=True):
-    """What one version did, in the order of its lines."""
+    """The actions of one version, in the order of its lines."""
 
     version: int
     modified_ms: int = 0
-    """When its file was written."""
+    """When the commit file was written."""
     adds: Sequence[Add] = ()
     removes: Sequence[Remove] = ()
     cdcs: Sequence[Cdc] = ()
@@ -31,10 +31,10 @@ class Commit(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_commits(request: ChangeRequest, executor: Executor) -> Generator[Commit, None, None]:
-    """The commits of a range, oldest first, as far as they are asked for.
+    """Yield the commits of a range lazily, oldest first.
 
     Raises:
-        LogGapError: one of them is no longer there.
+        LogGapError: a commit no longer exists.
     """
     version, end = request.start, request.end
     if version > end:
@@ -45,7 +45,7 @@ def read_commits(request: ChangeRequest, executor: Executor) -> Generator[Commit
         for batch in run:
             found = batch.source.version
             assert found is not None
-            while version < found:  # a commit without any of these actions gives no batch
+            while version < found:  # a commit without any of these actions has no batch
                 yield _commit(version, batches)
                 version, batches = version + 1, []
             batches.append(batch)

@@ -1,4 +1,4 @@
-"""Whether data files written under one schema are read under another without loss."""
+"""Checks that data files written under one schema can be read under another without loss."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,7 @@ from headrace.scan.commit import Commit
 
 
 class PinnedSchema(msgspec.Struct, frozen=True, kw_only=True):
-    """The columns that rows are read under, and what the table said of itself when they were."""
+    """The schema that rows are read under, with the protocol and metadata it was pinned at."""
 
     table: str
     version: int
@@ -24,13 +24,13 @@ class PinnedSchema(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def check_readable_by(commit: Commit, *, pinned: PinnedSchema) -> None:
-    """See that files written under a commit's metadata can be read under a pinned schema.
+    """Check that files written under a commit's metadata can be read under a pinned schema.
 
-    Older versions may lack some of its columns, which are then null; newer ones must have the same.
+    Older versions may lack some columns, which are then null; newer versions must have them all.
 
     Raises:
         TableReplacedError: it is another table.
-        SchemaChangedError: its columns are others, or are found in another way.
+        SchemaChangedError: its columns, or their mapping, differ.
         UnsupportedFeatureError: it needs features that are not implemented.
     """
     table, known, schema = pinned.table, pinned.metadata, pinned.schema
@@ -60,7 +60,7 @@ def check_readable_by(commit: Commit, *, pinned: PinnedSchema) -> None:
 
 
 def _unreadable(written: StructType, read: StructType, *, where: str) -> Iterator[str]:
-    """What files of one schema have that a reader of another would miss or misread."""
+    """Yield what a reader of one schema would miss or misread in files of another."""
     for field in written.fields:
         name = f"{where}{field.name}"
         same = next((f for f in read.fields if f.name == field.name), None)
@@ -86,7 +86,7 @@ def _unreadable_type(written: DataType, read: DataType, name: str) -> Iterator[s
 
 
 def _gone(read: StructType, written: StructType, *, where: str) -> Iterator[str]:
-    """The columns of the stream that files of the other schema no longer have."""
+    """Yield the columns of the stream that files of the other schema no longer have."""
     for field in read.fields:
         same = next((f for f in written.fields if f.name == field.name), None)
         if same is None:

@@ -1,4 +1,4 @@
-"""The phases of a machine and their plans, as text, without reading a single result."""
+"""Describes the phases of a run and their plans as text, without reading results."""
 
 from collections.abc import Generator
 from typing import TypeVar
@@ -13,10 +13,10 @@ T = TypeVar("T")
 
 
 def explain_machine(phase: Phase[T], *, executor: Executor) -> Generator[str, None, T]:
-    """Yield one text a phase and return the terminal value.
+    """Yield one text per phase, and return the terminal value.
 
-    Consuming phases are executed, since their data decides what comes next. Partial results
-    are not: what follows them depends on the log's shape alone.
+    Consuming phases are executed, since their data decides the next phase. Partial results
+    are not: the phases after them depend only on the files of the log.
     """
     engine = executor.bound(ExecutionContext())
     try:

@@ -1,7 +1,7 @@
-"""The live files of a scan as Arrow: limited, labelled, and remembered where they are few.
+"""The live files of a scan as Arrow: limited, labeled, and cached if they are few.
 
-Batches of adds enter, record batches of files leave. A list that was read to its end is kept in the
-table's cache and given again from memory.
+Batches of adds enter; record batches of files leave. A list that was read to its end is kept in
+the table's cache, and the next equal scan is served from memory.
 """
 
 from collections.abc import Generator, Iterable, Sequence
@@ -20,19 +20,19 @@ from headrace.scan.run import Run
 
 
 class FileList(msgspec.Struct, frozen=True, kw_only=True):
-    """How the files of one scan are given as Arrow."""
+    """Produces the files of one scan as Arrow batches."""
 
     lazy: LazyImports
     context: FileContext
     listings: SnapshotListings
     label: ListLabel
-    """What the lists of this scan say of themselves."""
+    """The label of this scan's lists."""
     shape: ListingShape
-    """What its batches are like, with all columns."""
+    """The shape of its batches with all columns."""
     metering: ScanMetering
 
     def schema(self, columns: Sequence[str] | None) -> ArrowSchema:
-        """The schema of the batches, with the label.
+        """Return the schema of the batches, with the label.
 
         Raises:
             InvalidArgumentError: it is not a list of names, or there is no such column.
@@ -43,7 +43,7 @@ class FileList(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def stream_columns(self) -> list[str] | None:
-        """The columns for other libraries, few of which know a struct without members."""
+        """The columns for other libraries, few of which support a struct without fields."""
         if self.context.partition_columns:
             return None
         return [name for name in self.schema(None).names if name != "typed_partition_values"]
@@ -51,7 +51,7 @@ class FileList(msgspec.Struct, frozen=True, kw_only=True):
     def batches(
         self, run: Run[ScanOutcome], columns: tuple[str, ...] | None, meter: Meter
     ) -> Generator[RecordBatch, None, None]:
-        """Yield the files of a run, or those of an equal earlier one from memory."""
+        """Yield the files of a run, or those of an equal earlier run from memory."""
         limit = self.label.limit
         if limit == 0:
             return
@@ -74,7 +74,7 @@ class FileList(msgspec.Struct, frozen=True, kw_only=True):
             recording.complete()
 
     def up_to_limit(self, batches: Iterable[RecordBatch]) -> Generator[RecordBatch, None, int]:
-        """Yield batches up to the limit, with their label, and return how many files they had."""
+        """Yield labeled batches up to the limit, and return their number of files."""
         files, limit, label = 0, self.label.limit, self.label.to_metadata()
         for batch in batches:
             given = batch if limit is None else batch.slice(0, limit - files)

@@ -1,4 +1,4 @@
-"""The statistics of one file as Python values, by the names that people use for its columns."""
+"""Decodes the statistics of one file into Python values, by logical column name."""
 
 from collections.abc import Callable
 from decimal import Decimal
@@ -15,26 +15,26 @@ _UNKNOWN = object()
 
 
 class FileStatistics(msgspec.Struct, frozen=True, kw_only=True):
-    """What a writer noted about the columns of one file.
+    """The statistics that a writer recorded for one file.
 
-    Columns are named as the table names them; members of structs are in nested dictionaries. A
-    value that is not of its column's type is left out.
+    Columns have their logical names; fields of structs are in nested dictionaries. A value that
+    does not have its column's type is omitted.
     """
 
     num_records: int | None = None
     """The number of rows in the file, including rows that a deletion vector marks as deleted."""
     min_values: dict[str, Any] = {}
-    """A lower bound of each column; texts may be shorter than the least value."""
+    """A lower bound of each column; strings may be truncated."""
     max_values: dict[str, Any] = {}
-    """An upper bound of each column; texts may be shorter, and times earlier, than the greatest."""
+    """The upper bound of each column as stored: strings and times may be truncated."""
     null_count: dict[str, Any] = {}
     """The number of nulls in each column."""
     tight_bounds: bool = True
-    """False where bounds and null counts include deleted rows."""
+    """False if bounds and null counts include deleted rows."""
 
 
 def parse_statistics(text: str | None, schema: StructType) -> FileStatistics | None:
-    """Decode the statistics of a file; None where there are none, or they cannot be decoded."""
+    """Decode the statistics of a file; None if it has none, or they cannot be decoded."""
     try:
         stored = None if text is None else _DECODER.decode(text)
     except (msgspec.MsgspecError, UnicodeError, RecursionError):
@@ -51,7 +51,7 @@ def parse_statistics(text: str | None, schema: StructType) -> FileStatistics | N
 
 
 def num_records(text: str | None) -> int | None:
-    """Decode the number of rows alone."""
+    """Decode only the number of rows."""
     return None if text is None else _num_records(text)
 
 

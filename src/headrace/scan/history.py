@@ -1,4 +1,4 @@
-"""The history of a table: what was done to it, when, and by whom, as its writers noted it."""
+"""The history of a table, as its writers recorded it: operations, times and users."""
 
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
@@ -13,16 +13,16 @@ from headrace.scan.html import facts_html
 
 
 class HistoryEntry(msgspec.Struct, frozen=True, kw_only=True):
-    """One commit. What its writer did not note is None, or empty."""
+    """One commit. Fields that its writer did not record are None or empty."""
 
     version: int
     timestamp_ms: int
-    """When it was committed, by the time that `as_of` goes by."""
+    """The commit time, as used by `as_of`."""
     operation: str | None = None
     parameters: dict[str, Any] = {}
-    """The operation's parameters, as the writer put them."""
+    """The operation's parameters, as the writer stored them."""
     metrics: dict[str, Any] = {}
-    """What the operation did; numbers are numbers, also where the writer wrote text."""
+    """The operation's metrics; numbers that the writer stored as strings are converted."""
     user_id: str | None = None
     user_name: str | None = None
     engine: str | None = None
@@ -35,7 +35,7 @@ class HistoryEntry(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def time(self) -> datetime | None:
-        """When it was committed, in UTC; None where no calendar has that time."""
+        """The commit time in UTC; None if `datetime` cannot represent it."""
         try:
             return datetime.fromtimestamp(self.timestamp_ms / 1000, tz=UTC)
         except (OverflowError, ValueError, OSError):
@@ -48,7 +48,7 @@ class HistoryEntry(msgspec.Struct, frozen=True, kw_only=True):
 def history_entries(
     batches: Iterable[ActionBatch], *, times: CommitTimes
 ) -> Iterator[HistoryEntry]:
-    """An entry for each commit, newest first, also for those that say nothing of themselves."""
+    """Yield an entry for each commit, newest first, even for those without a commitInfo."""
     infos: dict[int | None, CommitInfo] = {}
     for batch in batches:
         for info in batch.actions("commitInfo"):
@@ -87,7 +87,7 @@ def _mapping(value: Any) -> dict[str, Any]:
 
 
 def _number(value: Any) -> Any:
-    """Spark writes its metrics as text."""
+    """Convert a number stored as a string: Spark writes its metrics so."""
     if isinstance(value, str) and value.removeprefix("-").isascii() and value.isdecimal():
         return int(value)
     return value

@@ -1,11 +1,11 @@
-"""What notebooks show: a title and a few facts, as an HTML table."""
+"""Renders a title and a few facts as an HTML table, for notebooks."""
 
 from collections.abc import Mapping
 from html import escape
 
 
 def facts_html(title: str, facts: Mapping[str, object]) -> str:
-    """Render facts one below the other; None is shown as null."""
+    """Render one fact per row; None is shown as null."""
     rows = "".join(
         f"<tr><th style='text-align:left'>{escape(name)}</th>"
         f"<td style='text-align:left'>{escape('null' if value is None else str(value))}</td></tr>"

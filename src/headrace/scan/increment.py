@@ -1,4 +1,4 @@
-"""Bringing an Arrow list of live files up to date."""
+"""Updates an Arrow list of live files to a newer version."""
 
 from collections.abc import Generator, Iterable, Iterator
 from typing import Any
@@ -20,11 +20,11 @@ _VECTOR_NAMES = {"storage_type": "storageType", "path_or_inline_dv": "pathOrInli
 def bring_up_to_date(
     previous: Any, run: Run[ScanOutcome], context: FileContext, label: ListLabel
 ) -> Generator[pa.RecordBatch, None, None]:
-    """The files that the commits in between added, then the old ones that they did not name.
+    """Yield the files that newer commits added, then the old files that they did not name.
 
     Raises:
-        IncrementRefusedError: the old list says that it is not what the label says.
-        InvalidArgumentError: it is no list of files.
+        IncrementRefusedError: the label of the old list differs from the expected one.
+        InvalidArgumentError: it is not a list of files.
     """
     schema = files_schema(context)
     for batch in run:
@@ -45,7 +45,7 @@ def bring_up_to_date(
 
 
 def _batches(previous: Any) -> Iterator[Any]:
-    """The batches of a table, of a reader, or of any library that speaks Arrow's protocol."""
+    """Yield the batches of a table, a reader, or any object with Arrow's stream protocol."""
     if hasattr(previous, "__arrow_c_stream__"):
         previous = pa.RecordBatchReader.from_stream(previous)
     if not isinstance(previous, Iterable):
@@ -54,7 +54,7 @@ def _batches(previous: Any) -> Iterator[Any]:
 
 
 def _cast(batch: Any, schema: pa.Schema) -> pa.RecordBatch:
-    """An old batch in the types of the new ones."""
+    """Cast an old batch to the types of the new ones."""
     if not isinstance(batch, pa.RecordBatch):
         raise _refused(f"it must have record batches, not {batch!r}")
     if batch.schema.names != schema.names:
@@ -81,7 +81,7 @@ def _refused(reason: str) -> InvalidArgumentError:
 
 
 def _vectors(batch: pa.RecordBatch) -> pa.StructArray:
-    """The deletion vectors under the names that the log has for them."""
+    """Return the deletion vectors with the field names of the log."""
     vectors = batch.column("deletion_vector")
     names = [_VECTOR_NAMES.get(field.name, field.name) for field in vectors.type]
     fields = [pc.struct_field(vectors, [i]) for i in range(len(names))]

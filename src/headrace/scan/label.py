@@ -1,7 +1,7 @@
-"""What a list of files says of itself, so that it is not taken for another one.
+"""Labels a list of files, so that it is not mistaken for another one.
 
-It stands in the metadata of every batch's schema, which Arrow keeps on the way through tables and
-files. A list whose label was lost is still a list: what its holder says of it is then believed.
+The label is in the schema metadata of every batch, which Arrow preserves in tables and files. If
+the label of a list is lost, the caller's description of the list is trusted.
 """
 
 from collections.abc import Mapping
@@ -13,33 +13,33 @@ _KEY = b"headrace.files"
 
 
 class ListLabel(msgspec.Struct, frozen=True, kw_only=True):
-    """Whose files a list has, and which of them."""
+    """Identifies the table and the files of a list."""
 
     table_id: str
     root: str
-    """Where the table is; the addresses of its files begin with it."""
+    """The address of the table, which is a prefix of the addresses of its files."""
     version: int
     where: str | None
-    """The condition that they were listed under."""
+    """The condition of the listing."""
     limit: int | None
-    """How many files there are at most."""
+    """The maximum number of files."""
 
     @classmethod
     def of(cls, metadata: Mapping[bytes, bytes] | None) -> Self | None:
-        """The label of a schema with such metadata, if it has one.
+        """Return the label in the metadata of a schema, if there is one.
 
         Raises:
-            ValueError: it has one that cannot be read.
+            ValueError: the label cannot be decoded.
         """
         text = (metadata or {}).get(_KEY)
         return None if text is None else msgspec.json.decode(text, type=cls)
 
     def to_metadata(self) -> dict[bytes, bytes]:
-        """How a schema says it."""
+        """Encode the label as schema metadata."""
         return {_KEY: msgspec.json.encode(self)}
 
     def difference(self, expected: "ListLabel") -> str | None:
-        """The first thing in which this list is not the one that was expected."""
+        """Describe the first difference from the expected label; None if they are equal."""
         for name in self.__struct_fields__:
             own, wanted = getattr(self, name), getattr(expected, name)
             if own != wanted:

@@ -1,6 +1,6 @@
-"""What a scan imports when it is first needed: Arrow and asyncio.
+"""The protocol for the libraries that a scan imports on first use: Arrow and asyncio.
 
-The scan knows this protocol; `headrace.wiring` passes in the module that imports the rest.
+A scan depends only on this protocol; `headrace.wiring` passes in its implementation.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterable, Sequence
@@ -19,7 +19,7 @@ T = TypeVar("T")
 RecordBatch: TypeAlias = Any
 """A `pyarrow.RecordBatch`, named so that a scan does not import Arrow."""
 ArrowBatches: TypeAlias = Any
-"""A `pyarrow.Table`, or anything else that is or gives record batches, likewise."""
+"""A `pyarrow.Table`, or anything else that is or yields record batches, likewise."""
 ArrowSchema: TypeAlias = Any
 """A `pyarrow.Schema`, likewise."""
 RecordBatchReader: TypeAlias = Any
@@ -27,18 +27,18 @@ RecordBatchReader: TypeAlias = Any
 
 
 class LazyImports(Protocol):
-    """Arrow and asyncio, as far as a scan needs them."""
+    """The parts of Arrow and asyncio that a scan needs."""
 
     def files_schema(self, context: FileContext, columns: Sequence[str] | None) -> ArrowSchema:
-        """The Arrow columns of live files."""
+        """Return the Arrow schema of live files."""
 
     def files_batches(
         self, batch: ActionBatch, context: FileContext, columns: Sequence[str] | None
     ) -> Sequence[RecordBatch]:
-        """The adds of a batch as Arrow."""
+        """Return the adds of a batch as Arrow batches."""
 
     def add_fields(self, columns: Sequence[str]) -> tuple[str, ...]:
-        """The fields of an add that these Arrow columns are made of."""
+        """Return the fields of an add that these Arrow columns need."""
 
     def bring_up_to_date(
         self,
@@ -47,15 +47,15 @@ class LazyImports(Protocol):
         context: FileContext,
         label: ListLabel,
     ) -> Generator[RecordBatch, None, None]:
-        """An older list of files and the commits since, as the newer list."""
+        """Yield the newer list of files, from an older list and the commits since."""
 
     def reader(self, schema: ArrowSchema, batches: Iterable[RecordBatch]) -> RecordBatchReader:
-        """Batches of one schema, as Arrow's own reader."""
+        """Return Arrow's own reader over batches of one schema."""
 
     def in_bulk(
         self, source: Generator[T, None, None], cancellation: Cancellation
     ) -> AsyncGenerator[T, None]:
-        """A generator of many small items, for asyncio."""
+        """Iterate a generator of many small items in asyncio."""
 
     def one_by_one(self, source: BatchReader[T]) -> AsyncIterator[T]:
-        """An iterator of few large items, for asyncio."""
+        """Iterate a few large items in asyncio."""

@@ -1,9 +1,9 @@
-"""Listings that were read to their end, remembered for those who ask for the same again.
+"""Caches complete listings of live files for later equal scans.
 
-A listing is known by its snapshot and by all that shapes its batches. A snapshot is its table's
-id and the files of its log, with their sizes and times: a table that is made anew at the same
-place, with the same versions, is another one. Where files have no times, as in a catalog's list
-of commits, nothing is remembered.
+The key of a listing is its snapshot and everything that shapes its batches. The key of a snapshot
+is its table's id and its log files, with their sizes and times: a table that is created again at
+the same address, with the same versions, has another key. If files have no times, as in a
+catalog's list of commits, nothing is cached.
 """
 
 from collections.abc import Iterable, Iterator
@@ -22,11 +22,11 @@ Listing: TypeAlias = tuple[RecordBatch, ...]
 _LARGEST_SHARE = 4
 """A listing may take at most this fraction of the cache, so that it does not evict all others."""
 _KEY_BYTES, _FILE_BYTES = 1 << 9, 1 << 8
-"""What it takes to know a listing, and for each file of its log: an empty one takes it too."""
+"""The memory of a cache key, and of each log file in it; an empty listing takes it too."""
 
 
 class ListingShape(msgspec.Struct, frozen=True, kw_only=True):
-    """What the batches of a listing are like."""
+    """Everything that shapes the batches of a listing."""
 
     where: str | None
     columns: tuple[str, ...] | None
@@ -37,7 +37,7 @@ class ListingShape(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ListingKey(msgspec.Struct, frozen=True, kw_only=True):
-    """What a listing is of, and what it is like."""
+    """The cache key of a listing: its snapshot and its shape."""
 
     table_id: str
     version: int
@@ -49,32 +49,32 @@ ListingCache: TypeAlias = BoundedCache[ListingKey, Listing]
 
 
 class SnapshotListings:
-    """The remembered listings of one snapshot, in a cache that its table's snapshots share."""
+    """The cached listings of one snapshot, in a cache that all snapshots of a table share."""
 
     def __init__(self, cache: ListingCache, *, segment: Segment, table_id: str) -> None:
-        """Say whose listings these are; nothing is looked up."""
+        """Take the snapshot of the listings; nothing is looked up."""
         self._cache = cache
         self._segment = segment
         self.table_id = table_id
 
     def find(self, shape: ListingShape) -> Listing | None:
-        """The listing of that shape, if it is remembered."""
+        """Return the listing of a shape, if it is cached."""
         if not len(self._cache):
             return None
         key = self._key(shape)
         return None if key is None else self._cache.get(key)
 
     def record(self, shape: ListingShape) -> "Recording":
-        """A recording of a listing that is about to be read."""
+        """Start to record a listing that is about to be read."""
         limit_bytes = self._cache.limit_bytes // _LARGEST_SHARE
         if shape.where is None and self._log_bytes() > limit_bytes:
-            # A list of all files takes about as much as its log: do not even start.
+            # A list of all files takes about as much memory as its log: do not even start.
             limit_bytes = 0
         key_bytes = _KEY_BYTES + len(shape.where or "") + _FILE_BYTES * len(self._segment.files)
         return Recording(self, shape, limit_bytes=limit_bytes, key_bytes=key_bytes)
 
     def put(self, shape: ListingShape, listing: Listing, *, size_bytes: int) -> None:
-        """Remember a listing that is complete."""
+        """Cache a complete listing."""
         key = self._key(shape)
         if key is not None:
             self._cache.put(key, listing, size_bytes=size_bytes)
@@ -93,7 +93,7 @@ class SnapshotListings:
 
 
 class Recording:
-    """A listing in the making. It is remembered if it comes to its end, and is small enough."""
+    """Records a listing while it is read. It is cached if it completes and is small enough."""
 
     def __init__(
         self,
@@ -111,7 +111,7 @@ class Recording:
         self._batches: list[RecordBatch] = []
 
     def watch(self, batches: Iterable[RecordBatch]) -> Iterator[RecordBatch]:
-        """The same batches, held on to as long as they are few."""
+        """Yield the same batches, and keep them while they are small enough."""
         for batch in batches:
             if self._size_bytes <= self._limit_bytes:
                 self._size_bytes += batch.nbytes
@@ -121,6 +121,6 @@ class Recording:
             yield batch
 
     def complete(self) -> None:
-        """All batches have passed by."""
+        """Cache the listing, after all batches have been read."""
         if self._size_bytes <= self._limit_bytes:
             self._listings.put(self._shape, tuple(self._batches), size_bytes=self._size_bytes)

@@ -1,4 +1,4 @@
-"""A live file, as a user sees it."""
+"""`LiveFile`: a file of the scanned version, as users see it."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -16,7 +16,7 @@ from headrace.storage.location import resolve
 
 
 class PartitionColumn(msgspec.Struct, frozen=True, kw_only=True):
-    """A partition column under both of its names."""
+    """A partition column with its logical and physical name."""
 
     name: str
     physical_name: str
@@ -24,7 +24,7 @@ class PartitionColumn(msgspec.Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, name: str, *, schema: StructType) -> "PartitionColumn":
-        """Find it in the schema; a column that is not there is one of text."""
+        """Find it in the schema; an unknown column is a string column."""
         field = schema.find(name)
         if field is None:
             return cls(name=name, physical_name=name, type=PrimitiveType("string"))
@@ -32,7 +32,7 @@ class PartitionColumn(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class FileContext(msgspec.Struct, frozen=True, kw_only=True):
-    """What the files of one table share: where it is, its columns, and how it is partitioned."""
+    """What the files of one table share: its address, columns and partition columns."""
 
     root: str
     partition_columns: tuple[PartitionColumn, ...]
@@ -47,27 +47,27 @@ class LiveFile(msgspec.Struct, frozen=True, kw_only=True, gc=False, eq=False):
     """A file that belongs to the table at the version that was scanned.
 
     Two values are equal if they are the same file of the same table with the same deletion vector,
-    so that `set(new) - set(old)` holds the files that are new.
+    so `set(new) - set(old)` has the new files.
     """
 
     path: str
-    """The path as the log has it: a URI, relative to the table or absolute."""
+    """The path as stored in the log: a URI, relative to the table or absolute."""
     size_bytes: int
     """The size of the file."""
     modified_ms: int
-    """When the file was made, in milliseconds since 1970."""
+    """When the file was created, in milliseconds since 1970."""
     partition_values: Mapping[str, str | None]
-    """The text of each partition value by the column's (logical) name; null is None."""
+    """The string of each partition value by logical column name; null is None."""
     deletion_vector: DeletionVector | None = None
-    """Which of its rows are deleted, and where that is written."""
+    """Describes which rows are deleted, and where the vector is stored."""
     stats: str | None = None
-    """The statistics as the log has them: JSON, or None."""
+    """The statistics as stored in the log: JSON, or None."""
     version: int | None = None
-    """The commit that added the file; None where only a checkpoint or compaction file has it."""
+    """The commit that added the file; None if only a checkpoint or compaction file has it."""
     tags: Mapping[str, str | None] | None = None
-    """What the writer noted about the file."""
+    """Tags that the writer attached to the file."""
     context: FileContext
-    """What the file shares with all others of its table."""
+    """What the file shares with all other files of its table."""
 
     def __repr__(self) -> str:
         vector = "" if self.dv_id is None else f", dv_id={self.dv_id!r}"
@@ -98,26 +98,26 @@ class LiveFile(msgspec.Struct, frozen=True, kw_only=True, gc=False, eq=False):
 
     @property
     def num_records(self) -> int | None:
-        """The number of rows by `stats`, deleted ones included; None where they do not say it."""
+        """The number of rows in `stats`, including deleted rows; None if `stats` lacks it."""
         return num_records(self.stats)
 
     @property
     def statistics(self) -> FileStatistics | None:
-        """What `stats` says, as Python values; None where there is none, or it is damaged."""
+        """The content of `stats` as Python values; None if it is missing or damaged."""
         return parse_statistics(self.stats, self.context.schema)
 
     @property
     def uri(self) -> str:
-        """The address under which one opens the file: decoded and absolute.
+        """The decoded, absolute address of the file.
 
         Raises:
-            UnsafePathError: the path leads out of the table.
+            UnsafePathError: the path leads outside the table.
         """
         return resolve(self.context.root, self.path)
 
     @property
     def dv_id(self) -> str | None:
-        """The id of the deletion vector: with the path it identifies the file."""
+        """The id of the deletion vector; together with the path it identifies the file."""
         return None if self.deletion_vector is None else self.deletion_vector.unique_id
 
     @property
@@ -125,7 +125,7 @@ class LiveFile(msgspec.Struct, frozen=True, kw_only=True, gc=False, eq=False):
         """The partition values as Python values of their columns' types.
 
         Raises:
-            PartitionValueError: a text is not of its column's type.
+            PartitionValueError: a value does not have its column's type.
         """
         return {
             column.name: typed_value(
@@ -136,7 +136,7 @@ class LiveFile(msgspec.Struct, frozen=True, kw_only=True, gc=False, eq=False):
 
 
 def live_files(batch: ActionBatch, context: FileContext) -> Iterator[LiveFile]:
-    """The adds of a batch, as a user sees them."""
+    """Yield the adds of a batch as live files."""
     version = batch.source.version
     columns = [(c.name, c.physical_name) for c in context.partition_columns]
     for add in batch.actions("add"):

@@ -1,8 +1,8 @@
-"""Counts what the iterations of a scan take, and reports how each of them ends.
+"""Measures the iterations of a scan, and reports the end of each.
 
-A meter enters with each iteration; the numbers of the last one can be read while it runs, and one
-`LogReplayCompleted`, and one `StateRead` if the base is a state, leave through the reporter when it
-is over, however it ends.
+A meter enters with each iteration; the metrics of the latest one can be read while it runs. When
+an iteration ends, however it ends, the reporter receives a `LogReplayCompleted`, and a `StateRead`
+if the base is a state.
 """
 
 from collections.abc import Generator, Iterator
@@ -34,21 +34,21 @@ class ScanMetering:
         """Start with nothing counted.
 
         Args:
-            request: Which table and version is scanned.
-            segment: The log that is read.
-            checksum: What the log claims about the whole version; None: nothing.
-            reporter: Takes the events.
-            planned: The strategy that the scan takes.
+            request: The table and version to scan.
+            segment: The log files to read.
+            checksum: The checksum of the version, if the log has one.
+            reporter: Receives the events.
+            planned: The strategy of the scan.
         """
         self.metrics = ScanMetrics(meter=Meter(), planned=planned)
-        """The numbers of the iteration that was started last, live while it runs."""
+        """The metrics of the iteration started last, live while it runs."""
         self._request = request
         self._segment = segment
         self._checksum = checksum
         self._reporter = reporter
 
     def start(self, meter: Meter, planned: Decision) -> ScanMetrics:
-        """Start an iteration, whose end its caller reports."""
+        """Start an iteration whose caller reports its end."""
         meter.start()
         meter.count(fallbacks=self._segment.abandoned)
         self.metrics = ScanMetrics(meter=meter, planned=planned)
@@ -56,7 +56,7 @@ class ScanMetering:
 
     @contextmanager
     def reported(self, meter: Meter, planned: Decision) -> Iterator[None]:
-        """Start an iteration, and report its end when the context is left."""
+        """Start an iteration, and report its end when the context exits."""
         metrics = self.start(meter, planned)
         try:
             yield
@@ -81,7 +81,7 @@ class ScanMetering:
             meter.give_all(files)
 
     def completed(self, metrics: ScanMetrics) -> Iterator[Event]:
-        """Return the events that end an iteration; one of them is of the state that was read."""
+        """Yield the events that end an iteration, including that of the state that was read."""
         table, state = self._request.table, self._segment.state
         yield metrics.completed(table=table, version=self._request.version)
         counts = metrics.counts
@@ -93,8 +93,8 @@ class ScanMetering:
         """Report a checksum file that contradicts a complete list of the files.
 
         Args:
-            files: How many files the log has.
-            size_bytes: Their size; None if it was not counted.
+            files: The number of files.
+            size_bytes: Their total size; None if it was not counted.
         """
         checksum, source = self._checksum, self._segment.checksum
         if checksum is None or source is None or self._request.predicate is not None:

@@ -1,4 +1,4 @@
-"""What a scan has done so far, for those who watch it."""
+"""The metrics of a scan, readable while it runs."""
 
 from typing import Any
 
@@ -13,14 +13,14 @@ from headrace.scan.strategy import Decision
 
 
 class ScanMetrics(msgspec.Struct, frozen=True, kw_only=True):
-    """The numbers of one iteration of a scan; they grow while it runs."""
+    """The metrics of one iteration of a scan; they grow while it runs."""
 
     meter: Meter
     planned: Decision
 
     @property
     def decision(self) -> Decision:
-        """Which strategy the scan has taken, and why."""
+        """The strategy that the scan has taken, and why."""
         if self.meter.fell_back is None:
             return self.planned
         return msgspec.structs.replace(
@@ -32,12 +32,12 @@ class ScanMetrics(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def counts(self) -> Counts:
-        """The counts as they are now."""
+        """The current counts."""
         return self.meter.counts
 
     @property
     def duration_ns(self) -> int:
-        """How long the scan has taken, or has taken so far."""
+        """The duration of the scan so far."""
         return self.meter.duration_ns
 
     @property
@@ -47,11 +47,11 @@ class ScanMetrics(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def dedup_hashmap_size(self) -> int:
-        """The keys in the seen set."""
+        """The number of keys in the seen set."""
         return self.meter.dedup_hashmap_size
 
     def as_dict(self) -> dict[str, Any]:
-        """Everything by name, as the reporters and the command line show it."""
+        """Return all metrics by name, as shown by reporters and the command line."""
         counts = self.counts
         first_ns = self.time_to_first_file_ns
         return {
@@ -68,7 +68,7 @@ class ScanMetrics(msgspec.Struct, frozen=True, kw_only=True):
         }
 
     def completed(self, *, table: str, version: int) -> LogReplayCompleted:
-        """The event that says it is over."""
+        """Return the event that reports its end."""
         return LogReplayCompleted(
             table=table,
             version=version,

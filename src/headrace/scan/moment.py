@@ -1,6 +1,6 @@
-"""Times as callers write them: `datetime` values, ISO 8601 text, words such as "2 hours ago".
+"""Parses times: `datetime` values, ISO 8601 text, words such as "2 hours ago".
 
-A time without a zone is UTC, and so are the days that "today" and "yesterday" begin.
+A time without a zone is UTC; "today" and "yesterday" are days in UTC.
 """
 
 import re
@@ -19,11 +19,11 @@ def milliseconds(moment: Any, *, argument: str = "as_of", now: datetime | None =
 
     Args:
         moment: A datetime, a date (its first moment), ISO 8601 text, or a word for a time.
-        argument: The name that errors give it.
-        now: What words such as "yesterday" count from; by default the clock.
+        argument: The argument's name, for errors.
+        now: The time that words such as "yesterday" are relative to; by default the clock.
 
     Raises:
-        InvalidArgumentError: it is not a time, or lies outside of the calendar.
+        InvalidArgumentError: it is not a time, or outside the range of `datetime`.
     """
     if isinstance(moment, str):
         moment = _parse(moment, argument=argument, now=now or datetime.now(UTC))
@@ -35,7 +35,7 @@ def milliseconds(moment: Any, *, argument: str = "as_of", now: datetime | None =
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     since = moment - _EPOCH
-    # Rounded down: a commit of the same millisecond counts, a later one does not.
+    # Rounded down: a commit in the same millisecond is included, a later one is not.
     return int((since.days * 86_400 + since.seconds) * 1000 + since.microseconds // 1000)
 
 

@@ -1,4 +1,4 @@
-"""How a scan goes about its work. No option changes which files it gives."""
+"""The options of a scan. No option changes which files it returns."""
 
 from enum import StrEnum
 from typing import Any, Self
@@ -11,7 +11,7 @@ from headrace.plan.context import ExecutionSettings
 
 
 class Strategy(StrEnum):
-    """In which order a scan reads the log."""
+    """The order in which a scan reads the log."""
 
     AUTO = "auto"
     REVERSE = "reverse"
@@ -19,23 +19,23 @@ class Strategy(StrEnum):
 
 
 class Tripwire(StrEnum):
-    """Which actions in a commit make a scan take the forward way."""
+    """Which actions in a commit make a scan fall back to the forward strategy."""
 
     LENIENT = "lenient"
     STRICT = "strict"
 
 
 class ScanOptions(ExecutionSettings, frozen=True, kw_only=True):
-    """Every option of a scan; `Snapshot.scan` and the command line take the same names."""
+    """All options of a scan; `Snapshot.scan` and the command line use the same names."""
 
     strategy: Strategy = Strategy.AUTO
     """`reverse`: newest files first; `forward`: the checkpoint first; `auto`: by the rules."""
     tripwire: Tripwire = Tripwire.LENIENT
     """`lenient`: everything is handled newest first; `strict`: only adds and removes are."""
     fallback: Fallback = Fallback.ALLOWED
-    """Whether the tripwire may send a scan the forward way, or makes it fail."""
+    """Whether the tripwire may make a scan fall back to forward, or makes it fail."""
     memory_limit_bytes: int = 64 << 20
-    """How much memory the seen set may take before it goes to disk. Never at exactness' cost."""
+    """The memory that the seen set may take before it spills to disk; results stay exact."""
 
     def __post_init__(self) -> None:
         for name, kind in _ENUMS.items():
@@ -45,7 +45,7 @@ class ScanOptions(ExecutionSettings, frozen=True, kw_only=True):
                 _check_number(name, getattr(self, name))
 
     def with_overrides(self, overrides: dict[str, Any]) -> Self:
-        """The same options but for some, by name.
+        """Return the options with overrides by name.
 
         Raises:
             InvalidArgumentError: there is no such option, or no such value of it.
@@ -65,7 +65,7 @@ _ENUMS: dict[str, type[StrEnum]] = {
 }
 _LEAST = {"memory_limit_bytes": 0, "retry_backoff_ms": 0}
 _MOST = (1 << 31) - 1
-"""Beyond any use, and within what every library below can count."""
+"""Larger than any useful value, and within the limits of all libraries used."""
 _MOST_BYTES = (1 << 63) - 1
 
 

@@ -1,8 +1,8 @@
-"""One phase of a replay by itself: for those who step phases by hand, and for workers.
+"""Runs a single phase of a replay, for workers and for callers that step phases by hand.
 
-A scan runs its phases together and says one word about all of them. Here each phase counts
-from zero and says its own. A coordinator adds up the counts of its workers (`Counts.add`), but
-neither the size of the seen set, which all share, nor the time, which passes for all at once.
+A scan runs its phases together and reports one event for all of them. Here each phase has its own
+counts and its own event. A coordinator sums the counts of its workers (`Counts.add`), but neither
+the size of the seen set, which they share, nor the time, since they run in parallel.
 """
 
 from collections.abc import Generator, Iterator
@@ -22,14 +22,14 @@ from headrace.plan.executor import Executor
 from headrace.scan.run import stream_phase
 
 Replay: TypeAlias = CommitReplay | CheckpointReplay | LeafShare
-"""The phases that give out files: commits, a checkpoint or its sidecars, a worker's share."""
+"""The phases that return files: commits, a checkpoint or its sidecars, a worker's share."""
 
 
 class PhaseRun:
-    """A phase under way. Iterate it for batches; `next_phase` is there at the end.
+    """A running phase. Iterate it for batches; `next_phase` is available at the end.
 
-    When the batches have ended, or failed, or were closed, a `LogReplayCompleted` of this phase
-    alone is reported, once.
+    When the batches end, fail or are closed, one `LogReplayCompleted` for this phase is
+    reported.
     """
 
     def __init__(
@@ -43,10 +43,10 @@ class PhaseRun:
         """Prepare a run; nothing is read.
 
         Args:
-            phase: What to run.
-            executor: What executes its plans.
-            reporter: Takes the event.
-            settings: How the executor is to read.
+            phase: The phase to run.
+            executor: Executes its plans.
+            reporter: Receives the event.
+            settings: How the executor reads.
         """
         self.phase = phase
         self.meter = Meter()
@@ -59,12 +59,12 @@ class PhaseRun:
 
     @property
     def counts(self) -> Counts:
-        """What this run has counted so far, from zero."""
+        """The counts of this run so far."""
         return self.meter.counts
 
     @property
     def next_phase(self) -> Phase[Any]:
-        """Where to go from here; another way than usual, if the plan could not be executed.
+        """The next phase; a fallback if the plan could not be executed.
 
         Raises:
             PhaseUnfinishedError: there are more batches.
@@ -74,7 +74,7 @@ class PhaseRun:
         return self._next
 
     def close(self) -> None:
-        """Stop here: nothing more is read, and what is open is closed."""
+        """Stop reading, and close everything that is open."""
         self._batches.close()
         self._end()
 

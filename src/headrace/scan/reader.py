@@ -1,8 +1,8 @@
-"""The reader that `Scan.batches` returns: an iterator that reads a little ahead of its consumer.
+"""The reader that `Scan.batches` returns: an iterator that reads ahead of its consumer.
 
-A generator of batches enters; it runs in a thread of its own, so the log is read and turned into
-Arrow while the consumer works on earlier batches. The same batches leave, for `for` and `with` and
-in asyncio for `async for` and `async with`. Closing the reader ends the thread.
+A generator of batches enters; it runs in a separate thread, so the log is read and converted to
+Arrow while the consumer works on earlier batches. The same batches leave, with `for` and `with`,
+or in asyncio with `async for` and `async with`. Closing the reader ends the thread.
 """
 
 from collections.abc import AsyncIterator, Callable, Generator
@@ -16,7 +16,7 @@ R = TypeVar("R")
 
 
 class BatchReader(Producer[R]):
-    """An iterator over the batches of a generator, one of which is read ahead."""
+    """An iterator over the batches of a generator, with one batch read ahead."""
 
     def __init__(
         self,
@@ -26,13 +26,13 @@ class BatchReader(Producer[R]):
         taken: Callable[[R], None] | None = None,
         to_async: Callable[["BatchReader[R]"], AsyncIterator[R]] | None = None,
     ) -> None:
-        """Prepare a reader; its thread starts when the first batch is asked for.
+        """Prepare a reader; its thread starts with the first `next`.
 
         Args:
-            source: Makes the batches, in the reader's thread; it must not have begun.
-            cancellation: What the source checks while it has nothing to give.
-            taken: Called with every batch that is handed to a consumer.
-            to_async: How to iterate in asyncio, closing the reader at the end without blocking the
+            source: Produces the batches in the reader's thread; it must not have started.
+            cancellation: What the source checks while it has no batch.
+            taken: Called with every batch that a consumer takes.
+            to_async: Iterates in asyncio, and closes the reader at the end without blocking the
                 loop; without it only `for` and `with` are possible.
         """
         super().__init__(lambda _: source, cancellation=cancellation, name="headrace-scan")
@@ -58,12 +58,12 @@ class BatchReader(Producer[R]):
         return self._to_async(self)
 
     async def __aenter__(self) -> Self:
-        aiter(self)  # refused here if at all, and not on leaving
+        aiter(self)  # raises here rather than on exit
         return self
 
     async def __aexit__(self, *raised: object) -> None:
         self.stop()
-        # This iteration is over at once: its end waits for the thread outside the loop.
-        with suppress(Exception):  # raised already, or of no interest any more
+        # This iteration ends at once; its end waits for the thread outside the event loop.
+        with suppress(Exception):  # already raised, or no longer relevant
             async for _ in self:
                 pass

@@ -1,6 +1,6 @@
-"""The driver: one small iterator that runs a machine on an executor.
+"""The driver: an iterator that runs phases on an executor.
 
-It yields the batches of partial results as they are made, drives consuming phases by itself,
+It yields the batches of partial results as they are produced, runs consuming phases internally,
 holds the terminal value at the end, and can be closed at any point.
 """
 
@@ -29,7 +29,7 @@ _FALLBACKS = (CheckpointAbandoned, CompactionAbandoned, FellBack, StateAbandoned
 
 
 class Run(Generic[T]):
-    """A machine under way. Iterate it for batches; `terminal` is there at the end."""
+    """A sequence of running phases. Iterate it for batches; `terminal` is available at the end."""
 
     def __init__(
         self,
@@ -43,12 +43,12 @@ class Run(Generic[T]):
         """Prepare a run; nothing is read.
 
         Args:
-            phase: Where the machine starts.
-            executor: What executes its plans.
-            reporter: Takes the events of the run.
-            context: How the executor reads, where the run counts, and what can call it off.
-            completed: Makes the events to report once the run has ended or was closed. Without it
-                the caller counts, and stops the meter's clock.
+            phase: The first phase.
+            executor: Executes the plans.
+            reporter: Receives the events of the run.
+            context: The settings, the meter and the cancellation of the run.
+            completed: Returns the events to report once the run has ended or was closed. Without
+                it the caller counts, and stops the meter's clock.
         """
         self._is_bound = context is not None
         self._executor = executor if context is None else executor.bound(context)
@@ -62,33 +62,33 @@ class Run(Generic[T]):
 
     @property
     def phase(self) -> Phase[T]:
-        """Where the machine stands."""
+        """The current phase."""
         return self._phase
 
     @property
     def terminal(self) -> T:
-        """The value that the machine was built for.
+        """The result of the last phase.
 
         Raises:
-            NotTerminalError: it has not been reached.
+            NotTerminalError: the last phase has not been reached.
         """
         if isinstance(self._phase, Terminus):
             return self._phase.value
         raise NotTerminalError(phase=type(self._phase).__name__)
 
     def run_to_terminal(self) -> T:
-        """Run to the end, let go of the batches, and give the value."""
+        """Run to the end, discard the batches, and return the terminal value."""
         for _ in self:
             pass
         return self.terminal
 
     def collect(self) -> tuple[list[ActionBatch], T]:
-        """Run to the end and give both, the batches and the value."""
+        """Run to the end, and return the batches and the terminal value."""
         batches = list(self)
         return batches, self.terminal
 
     def close(self) -> None:
-        """Stop here: nothing more is read, and what is open is closed."""
+        """Stop reading, and close everything that is open."""
         self._batches.close()
         self._end()
 
@@ -120,7 +120,7 @@ class Run(Generic[T]):
                     )
                 self._report()
         finally:
-            if self._is_bound:  # else the caller may use the engine for something else as well
+            if self._is_bound:  # otherwise the caller may still use the engine
                 self._executor.finish()
         self._end()
 
@@ -150,10 +150,10 @@ class Run(Generic[T]):
 def stream_phase(
     phase: PartialResult[T], *, executor: Executor, cancellation: Cancellation
 ) -> Generator[ActionBatch, None, Phase[T]]:
-    """Yield the batches of a phase that are not empty, and return the phase to go on with.
+    """Yield the non-empty batches of a phase, and return the next phase.
 
     Raises:
-        Cancelled: it was called off, perhaps while there was nothing but empty batches.
+        Cancelled: the run was cancelled, perhaps while all batches were empty.
     """
     given = 0
     with closing(cancellation.watched(_execute(phase, executor))) as batches:
@@ -162,7 +162,7 @@ def stream_phase(
                 if len(batch):
                     given += 1
                     yield batch  # type: ignore[misc]
-                    if given == 1:  # a caller that wants one file has been served
+                    if given == 1:  # a caller that wants one file has it by now
                         executor.expect(phase.expects())
         except HeadraceError as error:
             return phase.failed(error, given=given)

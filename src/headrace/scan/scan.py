@@ -1,4 +1,4 @@
-"""A scan: the live files of one snapshot, given as they are found."""
+"""`Scan`: a lazy iterable of the live files of one snapshot."""
 
 from collections.abc import AsyncIterator, Generator, Iterator, Sequence
 from contextlib import aclosing, closing, contextmanager
@@ -31,15 +31,15 @@ from headrace.scan.strategy import Decision, decide, decide_increment, first_pha
 
 
 class Scan:
-    """A lazy iterable of live files; each iteration reads the log anew, and only as far as asked.
+    """A lazy iterable of live files; each iteration reads the log again, and only as far as needed.
 
     Iterate it (`for` or `async for`) for `LiveFile` values, or call `batches()` for Arrow.
 
     Raises:
-        SnapshotExpiredError: by any reading: the log was cleaned up meanwhile.
-        CorruptLogError, CorruptCheckpointError: by any reading: the log is damaged.
-        FallbackForbiddenError: by any reading, if falling back is forbidden and was needed.
-        StoreFailedError, SpillFailedError: by any reading: a disk or a store fails.
+        SnapshotExpiredError: from any read: the log was cleaned up meanwhile.
+        CorruptLogError, CorruptCheckpointError: from any read: the log is damaged.
+        FallbackForbiddenError: from any read: a fallback is forbidden but needed.
+        StoreFailedError, SpillFailedError: from any read: a store or a disk failed.
     """
 
     def __init__(  # noqa: PLR0913  (users get scans from `Snapshot.scan`)
@@ -52,15 +52,15 @@ class Scan:
         where: str | None = None,
         limit: int | None = None,
     ) -> None:
-        """Put a scan together; nothing is read.
+        """Prepare a scan; nothing is read.
 
         Args:
-            source: What the scan takes from its snapshot.
-            request: What to scan, and which files to leave out.
-            options: How to go about it.
-            reporter: Takes the events of the scan.
+            source: The snapshot's part of the scan.
+            request: What to scan, and the predicate.
+            options: How to scan.
+            reporter: Receives the events of the scan.
             where: The condition as text; the request has it bound to the columns.
-            limit: The most files to return.
+            limit: The maximum number of files.
         """
         self.where = where
         self.request = request
@@ -93,18 +93,18 @@ class Scan:
 
     @property
     def decision(self) -> Decision:
-        """Which strategy the scan takes, and why."""
+        """The strategy of the scan, and why it was chosen."""
         return decide(self.options, segment=self.segment, limit=self.limit, request=self.request)
 
     @property
     def not_evaluated(self) -> tuple[str, ...]:
-        """The parts of the condition that rule out no file, since nobody evaluates them here."""
+        """The parts of the condition that prune no files, since they are not evaluated."""
         predicate = self.request.predicate
         return () if predicate is None else tuple(map(str, opaque_parts(predicate)))
 
     @property
     def metrics(self) -> ScanMetrics:
-        """The numbers of the iteration that was started last, live while it runs."""
+        """The metrics of the iteration started last, live while it runs."""
         return self._metering.metrics
 
     def run(
@@ -113,13 +113,13 @@ class Scan:
         projection: tuple[str, ...] | None = None,
         cancellation: Cancellation | None = None,
     ) -> Run[ScanOutcome]:
-        """The machine itself, at its start: the batches as phases make them, without the limit.
+        """Return the run before its first phase, which yields raw batches without the limit.
 
-        Every file of a batch counts as given when the batch is.
+        All files of a batch are counted as returned when the batch is.
 
         Args:
-            projection: The fields of an add that are wanted; by default all.
-            cancellation: Calls it off from another thread, also while no batch comes.
+            projection: The fields of an add to read; by default all.
+            cancellation: Cancels the run from another thread, even while it waits for a batch.
         """
         reading = ExecutionContext(
             settings=self.options, cancellation=cancellation or Cancellation()
@@ -137,10 +137,10 @@ class Scan:
     def replay(
         self, reading: ExecutionContext, *, projection: tuple[str, ...] | None = None
     ) -> Iterator[Run[ScanOutcome]]:
-        """The same for those who hand over the files of a batch by and by, and may leave some.
+        """Run the scan for a caller that counts files itself, and may not use all of a batch.
 
         Args:
-            reading: How to read, what calls it off, and the meter where the caller counts files.
+            reading: The settings, the cancellation, and the meter in which the caller counts.
             projection: As for `run`.
         """
         with (
@@ -150,7 +150,7 @@ class Scan:
             yield run
 
     def explain(self) -> str:
-        """The decision, the phases of this scan and their plans; no result is read for it."""
+        """Describe the decision, the phases and their plans, without reading results."""
         phases = explain_machine(self._first_phase(None), executor=self._source.executor)
         ignored = (f"not evaluated: {part}" for part in self.not_evaluated)
         return "\n".join([f"strategy: {self.decision}", *ignored, *phases])
@@ -178,7 +178,7 @@ class Scan:
                     yield file
 
     def _files(self, reading: ExecutionContext) -> Generator[LiveFile, None, None]:
-        """The files, up to the limit; the caller counts them."""
+        """Yield the files up to the limit; the caller counts them."""
         if self.limit == 0:
             return
         files = size_bytes = 0
@@ -193,17 +193,17 @@ class Scan:
         self._metering.compare(files, size_bytes)
 
     def batches(self, *, columns: Sequence[str] | None = None) -> BatchReader[RecordBatch]:
-        """The live files as `pyarrow.RecordBatch` values, read in a thread that stays ahead.
+        """Return the live files as `pyarrow.RecordBatch` values, read ahead by a thread.
 
-        A small listing that was read to its end is remembered, and given again from memory.
+        A small listing that was read to its end is cached, and served from memory next time.
 
         Args:
-            columns: The columns wanted, by name; by default all, with the content of `LiveFile`.
+            columns: Column names; by default all, with the content of `LiveFile`.
 
         Raises:
-            InvalidArgumentError: it is no list of names, or there is no such column.
-            UnsafePathError, PartitionValueError: by the batches: a path leads out of the table,
-                or a partition value is not of its column's type.
+            InvalidArgumentError: it is not a list of names, or there is no such column.
+            UnsafePathError, PartitionValueError: from the batches: a path leads outside the
+                table, or a partition value does not have its column's type.
         """
         names = None if columns is None else column_names(columns)
         schema = self._file_list.schema(names)
@@ -228,24 +228,24 @@ class Scan:
         )
 
     def _run(self, phase: Phase[ScanOutcome], reading: ExecutionContext) -> Run[ScanOutcome]:
-        """A run whose caller reports its end."""
+        """Return a run whose caller reports its end."""
         return Run(phase, executor=self._source.executor, context=reading, reporter=self._reporter)
 
     def since(
         self, previous: ArrowBatches, *, version: int, where: str | None = None
     ) -> BatchReader[RecordBatch]:
-        """The same files as `batches()`, from those of an older version and the commits since.
+        """Return the files of `batches()`, from those of an older version and the commits since.
 
         Args:
-            previous: The batches of the older version, with all columns; or a table of them. They
-                say what they are a list of, as long as the metadata of their schema is kept.
-            version: The version that they are of.
-            where: The condition that they were listed under: it must be that of this scan.
+            previous: The batches of the older version, with all columns; or a table of them.
+                They carry a label, as long as the metadata of their schema is kept.
+            version: The version of `previous`.
+            where: The condition of `previous`, which must be that of this scan.
 
         Raises:
-            IncrementRefusedError: that cannot be exact, now or when the batches are read.
-            InvalidArgumentError: the scan has a limit, or by the batches: `previous` is no list of
-                files.
+            IncrementRefusedError: the result would not be exact; now, or from the batches.
+            InvalidArgumentError: the scan has a limit; or, from the batches, `previous` is not a
+                list of files.
         """
         if self.limit is not None:
             raise InvalidArgumentError(argument="limit", reason="an increment takes all files")
@@ -277,14 +277,14 @@ class Scan:
             yield from self._file_list.up_to_limit(batches)
 
     def arrow_schema(self, *, columns: Sequence[str] | None = None) -> ArrowSchema:
-        """The `pyarrow.Schema` of the batches."""
+        """Return the `pyarrow.Schema` of the batches."""
         return self._file_list.schema(columns)
 
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
-        """Hand the live files to any library that takes Arrow, such as `polars.DataFrame(scan)`.
+        """Export the live files to libraries that read Arrow, such as `polars.DataFrame(scan)`.
 
         The columns are those of `batches()`. The struct of typed partition values is left out
-        where the table has no partition columns: few libraries know a struct without members.
+        if the table has no partition columns: few libraries support a struct without fields.
         """
         names = self._file_list.stream_columns
         schema = self.arrow_schema(columns=names)
@@ -292,11 +292,11 @@ class Scan:
         return reader.__arrow_c_stream__(requested_schema)
 
     def __arrow_c_schema__(self) -> object:
-        """The schema of the live files, for libraries that take Arrow."""
+        """Export the schema of the live files to libraries that read Arrow."""
         return self.arrow_schema(columns=self._file_list.stream_columns).__arrow_c_schema__()
 
     def count(self) -> int:
-        """How many files there are, without making a value of each."""
+        """Return the number of files, without creating a value for each."""
         reading = ExecutionContext(settings=self.options)
         files = 0
         with self.replay(reading, projection=("path",)) as run:
@@ -310,7 +310,7 @@ class Scan:
 
     @property
     def _file_list(self) -> FileList:
-        """How the files of this scan are given as Arrow."""
+        """Produces the files of this scan as Arrow batches."""
         listings = self._source.listings
         return FileList(
             lazy=self._source.lazy,

@@ -1,4 +1,4 @@
-"""What a scan takes from its snapshot: everything but what its caller chooses."""
+"""What a scan takes from its snapshot: everything that its caller does not choose."""
 
 import msgspec
 
@@ -18,10 +18,10 @@ class ScanSource(msgspec.Struct, frozen=True, kw_only=True):
     context: FileContext
     """What all files of the table share."""
     executor: Executor
-    """What executes the plans."""
+    """Executes the plans."""
     lazy: LazyImports
-    """Arrow and asyncio, imported when they are needed."""
+    """Arrow and asyncio, imported on first use."""
     listings: SnapshotListings
-    """The lists of files that earlier scans have read."""
+    """The cached listings of earlier scans."""
     checksum: Checksum | None = None
-    """What the log claims about the whole version."""
+    """The checksum of the version, if the log has one."""

@@ -1,8 +1,8 @@
-"""Changes of an IndexTables table: from version files, or by comparing adjacent states.
+"""The changes of an IndexTables table, from version files or by comparing adjacent states.
 
-Many writers leave no version file. What a version changed is then the difference between its state
-and the one before. Manifests that both have are read only where their tombstones differ, so that
-an append costs one manifest, whatever the table's size; a compaction changes nothing.
+Many writers leave no version file. The changes of a version are then the difference between its
+state and the previous one. Manifests that both share are read only if their tombstones differ, so
+an append costs one manifest, whatever the size of the table; a compaction changes nothing.
 """
 
 from collections.abc import Generator, Iterable, Sequence
@@ -52,7 +52,7 @@ class StateChanges(Changes):
         return index_transaction_log(files, table=self.request.table)
 
     def _check(self, log: TransactionLog) -> None:
-        """Refuse a range that is no longer complete.
+        """Check that the range is still complete.
 
         Raises:
             LogGapError: a version has no record, or its predecessor has no state to compare with.
@@ -70,7 +70,7 @@ class StateChanges(Changes):
         return version in log.states
 
     def _recorded(self, file: LogFile, version: int, executor: Executor) -> list[FileChange]:
-        """What a version file says."""
+        """Return the changes recorded in a version file."""
         plan = ScanJson(files=(file,), columns=("add", "remove"))
         changes: list[FileChange] = []
         for batch in _actions(executor, plan):
@@ -79,7 +79,7 @@ class StateChanges(Changes):
         return changes
 
     def _compared(self, log: TransactionLog, version: int, executor: Executor) -> list[FileChange]:
-        """What differs between a state and the one before."""
+        """Return the differences between a state and the previous one."""
         newer = _state(log.states[version], executor)
         older = None
         if version > 1 or (version == 1 and 0 in log.states and 0 not in log.commits):
@@ -97,7 +97,7 @@ class StateChanges(Changes):
 def compare(
     older: State | None, newer: State, executor: Executor
 ) -> tuple[dict[FileKey, Add], dict[FileKey, Add]]:
-    """Return the files of two states, as far as they may differ."""
+    """Return the files of two states, without manifests that cannot differ."""
     if older is None:
         return {}, _visible(newer, newer.manifest.manifests, executor)
     paths = {older.manifest_file(info).path for info in older.manifest.manifests}
@@ -125,7 +125,7 @@ def _hidden(state: StateManifest) -> set[tuple[str, str | None, int | None]]:
 
 
 def _may_hold(state: State, path: str, hidden: Iterable[str]) -> bool:
-    """Whether a manifest may hold one of some paths, by the bounds in its state."""
+    """Return whether a manifest may hold one of the paths, by the bounds in its state."""
     info = next(i for i in state.manifest.manifests if state.manifest_file(i).path == path)
     least, greatest = info.min_path, info.max_path
     if least is None or greatest is None:
@@ -140,7 +140,7 @@ def _others(state: State, known: set[str]) -> tuple[ManifestInfo, ...]:
 def _visible(
     state: State, manifests: Sequence[ManifestInfo], executor: Executor
 ) -> dict[FileKey, Add]:
-    """Return the entries of some manifests that no tombstone hides."""
+    """Return the entries of manifests that no tombstone hides."""
     if not manifests:
         return {}
     plan = ScanAvro(

@@ -1,4 +1,4 @@
-"""Which way a scan takes, and why: the rules of `auto`, and a record of the decision."""
+"""Chooses the strategy of a scan by the rules of `auto`, and records the decision."""
 
 import msgspec
 
@@ -12,25 +12,25 @@ from headrace.scan.options import ScanOptions, Strategy, Tripwire
 
 
 class Decision(msgspec.Struct, frozen=True, kw_only=True):
-    """Why a scan goes the way it goes."""
+    """The chosen strategy, and why."""
 
     strategy: Strategy
     rule: str
     """The name of the rule that decided."""
     because: str
     commit_files: int
-    """The commits and compaction files that are to be read. Each is one, though a forward scan and
-    the strict tripwire open files a second time."""
+    """The number of commits and compaction files to read. Each counts once, although a forward scan
+    and the strict tripwire open files a second time."""
     commit_bytes: int
-    """Their size, as far as the segment knows it: an increment may read commits that are older."""
+    """Their size, as far as the segment knows it: an increment may read older commits."""
     checkpoint_files: int
     checkpoint_bytes: int
-    """The size of those files: of a V2 checkpoint that of the manifest, without its sidecars."""
+    """The size of those files; for a V2 checkpoint, that of the manifest without its sidecars."""
     state_version: int | None = None
-    """The version of the state that is read in place of a checkpoint; None: there is none."""
+    """The version of the state that replaces a checkpoint; None if there is none."""
     state_manifests: int = 0
     state_bytes: int = 0
-    """The size of all its manifests, as far as the state says."""
+    """The size of all its manifests, as far as the state records it."""
 
     def __str__(self) -> str:
         commits = counted(self.commit_files, "commit")
@@ -49,7 +49,7 @@ class Decision(msgspec.Struct, frozen=True, kw_only=True):
 def decide(
     options: ScanOptions, *, segment: Segment, limit: int | None, request: ScanRequest
 ) -> Decision:
-    """Choose a strategy by the first rule that fits."""
+    """Choose a strategy by the first rule that applies."""
     strategy, rule, because = _rule(options, segment=segment, limit=limit, request=request)
     base, state = segment.checkpoint, segment.state
     commits = _commits_to_read(strategy, options.tripwire, segment=segment)
@@ -68,7 +68,7 @@ def decide(
 
 
 def decide_increment(segment: Segment, *, since: int) -> Decision:
-    """What an increment is to read; there is nothing to choose."""
+    """Return what an increment reads; there is nothing to choose."""
     newer = [file for file in segment.commits_newest_first if (file.version or 0) > since]
     return Decision(
         strategy=Strategy.REVERSE,
@@ -84,7 +84,7 @@ def decide_increment(segment: Segment, *, since: int) -> Decision:
 def _commits_to_read(
     strategy: Strategy, tripwire: Tripwire, *, segment: Segment
 ) -> tuple[LogFile, ...]:
-    """What is replayed; and every single commit, if a tripwire is to look at what is in it."""
+    """Return the files to replay, and every single commit if a tripwire checks them."""
     replayed = segment.replay_newest_first
     if strategy is Strategy.FORWARD or tripwire is Tripwire.LENIENT:
         return replayed
@@ -94,7 +94,7 @@ def _commits_to_read(
 def first_phase(
     decision: Decision, options: ScanOptions, *, request: ScanRequest, segment: Segment
 ) -> Phase[ScanOutcome]:
-    """The phase that a scan starts with."""
+    """Return the first phase of a scan."""
     if decision.strategy is Strategy.FORWARD:
         return plan_forward_scan(request, segment)
     if options.tripwire is Tripwire.STRICT:
