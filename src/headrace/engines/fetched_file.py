@@ -88,7 +88,7 @@ class FetchedFile(RangedFile):
         return content
 
     def size_bytes(self) -> int:
-        """The size of the object."""
+        """Return the size of the object."""
         return self._size_bytes
 
     def release(self) -> None:

@@ -164,7 +164,7 @@ class Producer(Generic[T]):
         self._end = self._end or end
         was_cancelled = isinstance(end.error, Cancelled) and self._job.was_cancelled
         if end.error is not None:
-            self._job.stop()  # nobody needs the work of the other threads
+            self._job.stop()  # the work of the other threads is not needed
         self._wait()
         if self._was_cut or was_cancelled:
             self._was_cut = True

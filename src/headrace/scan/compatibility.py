@@ -26,7 +26,7 @@ class PinnedSchema(msgspec.Struct, frozen=True, kw_only=True):
 def check_readable_by(commit: Commit, *, pinned: PinnedSchema) -> None:
     """Check that files written under a commit's metadata can be read under a pinned schema.
 
-    Older versions may lack some columns, which are then null; newer versions must have them all.
+    Older versions may lack some columns, which are then null; newer ones must have the same.
 
     Raises:
         TableReplacedError: it is another table.

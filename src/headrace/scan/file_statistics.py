@@ -26,7 +26,7 @@ class FileStatistics(msgspec.Struct, frozen=True, kw_only=True):
     min_values: dict[str, Any] = {}
     """A lower bound of each column; strings may be truncated."""
     max_values: dict[str, Any] = {}
-    """The upper bound of each column as stored: strings and times may be truncated."""
+    """An upper bound of each column; truncated strings and times may be below the maximum."""
     null_count: dict[str, Any] = {}
     """The number of nulls in each column."""
     tight_bounds: bool = True

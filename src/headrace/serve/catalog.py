@@ -26,7 +26,7 @@ V = TypeVar("V")
 DEFAULT_TABLES = 64
 """The number of tables, and of pinned snapshots, that stay open."""
 DEFAULT_CACHE_BYTES = 4 << 20
-"""The size of each of the two caches of an open table: footers and listings."""
+"""The size limit of each cache of an open table, of footers and of listings."""
 
 
 class Catalog:

@@ -32,7 +32,10 @@ _DISCOVERY_S = 10.0
 
 
 class Connection:
-    """A connection to a server over Arrow Flight. It sends nothing before the first request."""
+    """A connection to a server over Arrow Flight.
+
+    It sends nothing before the first request, except to look up the Flight port of an HTTP address.
+    """
 
     def __init__(
         self,

@@ -30,19 +30,19 @@ class RecordFormat(ABC):
 
     @abstractmethod
     def write(self, batch: pa.RecordBatch) -> bytes:
-        """A batch."""
+        """Encode a batch."""
 
     @abstractmethod
     def end(self, empty: pa.RecordBatch, outcome: Outcome) -> bytes:
-        """The outcome, and the end."""
+        """Return the outcome and the end marker."""
 
     @abstractmethod
     def fail(self, refusal: Refusal) -> bytes:
-        """What comes instead of an end."""
+        """Return the bytes that replace the end of a failed answer."""
 
 
 class ArrowFormat(RecordFormat):
-    """Arrow's stream format."""
+    """The Arrow IPC stream format."""
 
     media_type = ARROW
 
@@ -51,49 +51,49 @@ class ArrowFormat(RecordFormat):
         self._writer: pa.ipc.RecordBatchStreamWriter | None = None
 
     def begin(self, schema: pa.Schema) -> bytes:
-        """The schema."""
+        """Return the schema message."""
         self._writer = pa.ipc.new_stream(self._sink, schema)
         return self._sink.take()
 
     def write(self, batch: pa.RecordBatch) -> bytes:
-        """A batch."""
+        """Encode a batch."""
         assert self._writer is not None
         self._writer.write_batch(batch)
         return self._sink.take()
 
     def end(self, empty: pa.RecordBatch, outcome: Outcome) -> bytes:
-        """An empty batch with the outcome as its metadata, and the mark of the end."""
+        """Return an empty batch with the outcome as its metadata, and the end marker."""
         assert self._writer is not None
         self._writer.write_batch(empty, custom_metadata={OUTCOME_KEY: outcome.encode()})
         self._writer.close()
         return self._sink.take()
 
     def fail(self, refusal: Refusal) -> bytes:  # noqa: ARG002
-        """Nothing: the stream has no end, and the connection breaks off."""
+        """Return nothing: the stream has no end marker, and the connection breaks off."""
         return b""
 
 
 class JsonLines(RecordFormat):
-    """A JSON object a line; the last one has the key `$outcome` or `$error`."""
+    """One JSON object per line; the last one has the key `$outcome` or `$error`."""
 
     media_type = NDJSON
 
     def begin(self, schema: pa.Schema) -> bytes:
-        """Nothing; columns whose values JSON cannot write are made texts."""
+        """Return nothing; values that JSON cannot represent are written as strings."""
         self._encoder = msgspec.json.Encoder(enc_hook=str)
         del schema
         return b""
 
     def write(self, batch: pa.RecordBatch) -> bytes:
-        """A line a record."""
+        """Encode one line per record."""
         return self._encoder.encode_lines(batch.to_pylist(maps_as_pydicts="lossy"))
 
     def end(self, empty: pa.RecordBatch, outcome: Outcome) -> bytes:  # noqa: ARG002
-        """The outcome."""
+        """Return the outcome as a line."""
         return self._line({"$outcome": outcome})
 
     def fail(self, refusal: Refusal) -> bytes:
-        """The error."""
+        """Return the error as a line."""
         return self._line({"$error": refusal})
 
     def _line(self, content: Any) -> bytes:
@@ -101,10 +101,10 @@ class JsonLines(RecordFormat):
 
 
 def choose_format(accept: str | None) -> RecordFormat:
-    """The format that an `Accept` header prefers; JSON lines where it does not say.
+    """Return the format that an `Accept` header prefers; JSON lines if it does not say.
 
     Raises:
-        NotAcceptableError: it takes neither.
+        NotAcceptableError: it accepts neither.
     """
     offers: list[tuple[float, RecordFormat]] = []
     for offer in (accept or "*/*").split(","):
@@ -123,7 +123,7 @@ def choose_format(accept: str | None) -> RecordFormat:
 
 
 class _Sink:
-    """A file to write to, emptied after each message."""
+    """A writable file that is emptied after each message."""
 
     closed = False
 

@@ -14,7 +14,7 @@ from headrace.errors import UnsafePathError
 from headrace.storage.location import resolve
 
 _DOUBTFUL = r"^(/|[A-Za-z][A-Za-z0-9+.\-]*:|%)|(^|/)\.\.(/|$)|%(2[eEfF]|[01]|7[fF])"
-"""Matches absolute paths, paths with `..` (even escaped), and escaped control characters."""
+"""Matches absolute paths and paths with `..`, even escaped, and escaped control characters."""
 _SLASH_AND_DOT = int.from_bytes(b"/.", "little")
 
 

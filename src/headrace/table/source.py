@@ -53,7 +53,7 @@ class TableSource:
             cache_bytes: The memory limit of the listing cache, and again of the cache of checkpoint
                 footers. The least recently used are dropped; 0 caches no listing.
             state: The folder that holds the states of a Delta table, if it is not the table's
-                `_headrace` folder; an empty string disables states.
+                `_headrace` folder; an empty string ignores states.
 
         Raises:
             UnsupportedStoreError: no store is known for the address.
@@ -71,9 +71,9 @@ class TableSource:
         self.store = store
         self.storage_options = HiddenOptions(storage_options or {})
         self.data_store: Store = wiring.open_files(store, options=storage_options)
-        """Reads the data files: the table's store, and other stores that absolute paths lead to."""
+        """Reads the data files: the table's store, and other stores that paths lead to."""
         self.state_root: str | None = DELTA.state_root
-        """The folder of the table's states; None disables states."""
+        """The folder of the table's states; None ignores states."""
         if state is not None:
             self.state_root = str(state).rstrip("/") or None
         log_store = self.data_store if state else store

@@ -56,7 +56,7 @@ def _held(rows: list[ActionRow], columns: tuple[str, ...]) -> list[ActionRow]:
 
 
 def count_json_rows(rows: int, *, files: int, meter: Meter) -> None:
-    """Count rows, `files` of which are replayed adds and removes."""
+    """Count rows, of them `files` replayed adds and removes."""
     meter.count(total_metadata_rows=rows, rows_from_json=rows, non_file_action_rows=rows - files)
 
 

@@ -289,7 +289,7 @@ class ParquetSource:
 
 
 def _failure(file: LogFile, error: Exception) -> StorageError | CorruptCheckpointError:
-    """Tell storage errors from decode errors: Arrow's are OSErrors too, but without an errno."""
+    """Return a storage or a decode error: Arrow's decode errors are OSErrors without an errno."""
     if isinstance(error, OSError) and error.errno is not None:
         return storage_error(file.path, error)
     return CorruptCheckpointError(path=file.path, reason=str(error))

@@ -49,7 +49,7 @@ class Leaf(msgspec.Struct, frozen=True):
 
 
 class LiteFooter(msgspec.Struct, frozen=True):
-    """A footer of which only the schema is decoded.
+    """A footer with only the schema decoded.
 
     A large checkpoint has thousands of column chunks, and only a few are needed. Each contains
     its path, so it is found by searching for the encoded path.
