@@ -1,4 +1,7 @@
-"""Live files as Arrow batches, with the same content as `LiveFile`."""
+"""Live files as Arrow batches, with the same content as `LiveFile`.
+
+Batches of adds enter; record batches leave. Only the requested columns are built.
+"""
 
 from collections.abc import Sequence
 from contextlib import suppress

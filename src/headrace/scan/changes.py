@@ -1,4 +1,7 @@
-"""File-level changes of a range of versions, as users iterate them."""
+"""File-level changes of a range of versions, as users iterate them.
+
+A range of versions enters; `FileChange` values leave, oldest commit first.
+"""
 
 from collections.abc import (
     AsyncGenerator,

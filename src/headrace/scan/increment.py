@@ -1,4 +1,7 @@
-"""Updates an Arrow list of live files to a newer version."""
+"""Updates an Arrow list of live files to a newer version.
+
+An older list and a run over the newer commits enter; the batches of the newer list leave.
+"""
 
 from collections.abc import Generator, Iterable, Iterator
 from typing import Any

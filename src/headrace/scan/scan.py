@@ -1,4 +1,7 @@
-"""`Scan`: a lazy iterable of the live files of one snapshot."""
+"""`Scan`: a lazy iterable of the live files of one snapshot.
+
+Users iterate it for `LiveFile` values or for Arrow batches; each iteration is a new `Run`.
+"""
 
 from collections.abc import AsyncIterator, Generator, Iterator, Sequence
 from contextlib import aclosing, closing, contextmanager

@@ -1,4 +1,7 @@
-"""Chooses the strategy of a scan by the rules of `auto`, and records the decision."""
+"""Chooses the strategy of a scan by the rules of `auto`, and records the decision.
+
+A scan's options and the files of its log enter; a `Decision` and the first phase leave.
+"""
 
 import msgspec
 

@@ -150,7 +150,7 @@ class RemoteTable:
     def snapshot(
         self, version: int | None = None, *, as_of: datetime | date | str | None = None
     ) -> "RemoteSnapshot":
-        """Take a snapshot: the newest, that of a version, or that of a time.
+        """Take a snapshot of the newest version, of a given version, or of the version at a time.
 
         Raises:
             TableNotServedError: the server has no such table.

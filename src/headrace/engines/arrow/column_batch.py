@@ -1,4 +1,7 @@
-"""Actions as Arrow columns, decoded from a piece of a Parquet checkpoint."""
+"""Actions as Arrow columns, decoded from a piece of a Parquet checkpoint.
+
+Filters are lazy: dropped rows are removed from a field when it is read.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise

@@ -1,4 +1,7 @@
-"""Lowers plan nodes to the embedded engine. This module does not import Arrow."""
+"""Lowers plan nodes to the embedded engine. This module does not import Arrow.
+
+Plans enter; batches leave, lazily and in order.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, partial

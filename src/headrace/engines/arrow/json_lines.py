@@ -1,4 +1,7 @@
-"""Reads newline-delimited actions in bounded pieces, and decodes only the requested fields."""
+"""Reads newline-delimited actions in bounded pieces, and decodes only the requested fields.
+
+A log file and column names enter; `RowBatch` values leave.
+"""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,7 @@
-"""Reads the matching blocks of one manifest in few requests, and checks them against its state."""
+"""Reads the matching blocks of one manifest in few requests, and checks them against its state.
+
+A manifest, its description in the state and a predicate enter; its raw blocks leave.
+"""
 
 from collections.abc import Iterator
 from hashlib import sha256

@@ -1,4 +1,7 @@
-"""Decodes the pages of a column chunk: headers, levels and decompressed values."""
+"""Decodes the pages of a column chunk: headers, levels and decompressed values.
+
+The bytes of a chunk enter; `Page` values leave. Unsupported pages raise `ValueError`.
+"""
 
 import zlib
 from collections.abc import Callable, Iterator
