@@ -51,7 +51,7 @@ class Target:
     bound: Bound
     value: float
     peer: str | None = None
-    """The contestant to compare with; for `AT_LEAST`, the ratio is the peer's value by ours."""
+    """The contestant to compare with; for `AT_LEAST`, the ratio is the peer's value over ours."""
     other_case: str | None = None
     """The case of the peer, if it is not the same."""
     files: int | None = None

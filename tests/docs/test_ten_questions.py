@@ -1,4 +1,4 @@
-"""The page for deltalake users: both libraries give the same answers, ours in no more words."""
+"""The page for deltalake users: both libraries give the same answers, ours in no more lines."""
 
 from pathlib import Path
 from typing import Any

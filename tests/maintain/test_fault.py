@@ -1,4 +1,4 @@
-"""Lost acknowledgements and failing stores: a commit is never doubled, and never lost."""
+"""Lost acknowledgements and failing stores: a commit is never duplicated or lost."""
 
 import pytest
 

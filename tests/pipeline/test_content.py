@@ -18,7 +18,7 @@ LONG_AGO = (10**18, 10**18)
 
 
 def settle(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Set a file's time far enough in the past."""
+    """Make a file look as if it had not changed for a long time."""
     os.utime(file, ns=LONG_AGO)
     later = file.stat().st_ctime_ns + 10**10
     monkeypatch.setattr("headrace.pipeline.sources.content_cache.time.time_ns", lambda: later)

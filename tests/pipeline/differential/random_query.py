@@ -116,7 +116,7 @@ def _rolled(writer: Writer, source: str, where: str) -> str:
 
 
 def _merged(writer: Writer, source: str, where: str) -> str:
-    """Return a join on columns of the same name, some of whose values match."""
+    """Return a join on columns of the same name, with some matching values."""
     del where
     name = writer.pick([name for kind in PLAIN for name in OF_COLUMNS[kind] if name != "k"])
     word = writer.pick(["", "LEFT ", "RIGHT ", "FULL ", "LEFT SEMI ", "LEFT ANTI "])

@@ -1,4 +1,4 @@
-"""A clock that was ahead and is set back: the run that came last still counts as the last."""
+"""A clock that was ahead and is set back: the last run still counts as the last."""
 
 import time
 from pathlib import Path
