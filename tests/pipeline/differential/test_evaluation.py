@@ -6,6 +6,7 @@ import pyarrow as pa
 import pytest
 
 from headrace.pipeline.arrow_ddl import schema_text
+from headrace.pipeline.project.setting import Settings
 from headrace.pipeline.translation.refusal import Blame, Refused
 from tests.pipeline.differential.engine import Prepared, Tally, spark_rows
 from tests.pipeline.differential.hard_table import TABLES
@@ -88,6 +89,25 @@ def test_an_argument_after_a_null_is_not_evaluated(session: Any) -> None:
     tally.count(sql, Prepared(sql, {}).rows(), spark_rows(session, sql))
     assert (tally.different, tally.equal) == ([], 1)
     assert not isinstance(Prepared(sql, {}).rows(), str)
+
+
+@pytest.mark.parametrize("unit", ["QUARTER", "HOUR"])
+def test_the_local_time_of_an_instant_is_not_computed_next_to_a_null(
+    unit: str, session: Any
+) -> None:
+    """In Zurich, the last instant has no local time that an instant can hold."""
+    rows = "FROM VALUES (9223372036854775807, NULL), (0, DATE'2026-01-01') AS v(n, d)"
+    both = f"timestampdiff({unit}, {{}}, {{}})"
+    time = "timestamp_micros(n)"
+    sql = f"SELECT {both.format(time, 'd')} AS a, {both.format('d', time)} AS b {rows}"
+    session.conf.set("spark.sql.session.timeZone", "Europe/Zurich")
+    try:
+        expected = spark_rows(session, sql)
+    finally:
+        session.conf.set("spark.sql.session.timeZone", "UTC")
+    tally = Tally()
+    tally.count(sql, Prepared(sql, {}, Settings(time_zone="Europe/Zurich")).rows(), expected)
+    assert (tally.different, tally.equal) == ([], 1)
 
 
 @pytest.mark.parametrize("text", _EVALUATED)

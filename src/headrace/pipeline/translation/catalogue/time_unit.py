@@ -2,8 +2,11 @@
 
 from collections.abc import Sequence
 
+import msgspec
+
 from headrace.pipeline.translation import type_rule as t
 from headrace.pipeline.translation.cast import Casts
+from headrace.pipeline.translation.evaluation import in_order
 from headrace.pipeline.translation.interval import shifted, unit_interval
 from headrace.pipeline.translation.typed import Typed, call
 
@@ -57,8 +60,20 @@ def _local(casts: Casts, value: Typed) -> Typed | None:
     return None if moment is None else casts.clock.local(moment)
 
 
+def _local_with(casts: Casts, value: Typed, other: Typed) -> Typed | None:
+    """Return the local time of an instant, computed only where another value is not null.
+
+    The last hours that an instant can have are beyond the range of local times in some zones.
+    """
+    local = _local(casts, value)
+    if local is None:
+        return None
+    return in_order(other, msgspec.structs.replace(local, can_fail=True))[1]
+
+
 def _count(casts: Casts, unit: str, values: Sequence[Typed]) -> Typed | None:
-    local = [_local(casts, value) for value in values]
+    first, last = in_order(*values)
+    local = [_local_with(casts, first, last), _local_with(casts, last, first)]
     if local[0] is None or local[1] is None:
         return None
     if unit in _MONTHS:
