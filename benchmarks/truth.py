@@ -41,7 +41,7 @@ _FACTORS = mix(np.arange(_WIDTH // 8, dtype=np.uint64)) | np.uint64(1)
 
 @dataclass(slots=True, kw_only=True)
 class Tally:
-    """The number of files, their total size, and a digest of which they are."""
+    """The number of files, their total size, and a digest of their paths and sizes."""
 
     count: int = 0
     size_bytes: int = 0

@@ -322,7 +322,7 @@ class Journal:
             _LOGGER.warning("intent %s cannot be dropped: %s", path, error)
 
     def _recorded(self) -> Iterator[tuple[str, Intent]]:
-        """The intents on record; a file that is none stays, unless it is half of one."""
+        """Yield the recorded intents; delete half-written ones, and leave other files alone."""
         for listed in self._store.list(_FOLDER):
             if _HALF.search(listed.path):  # of a process that was killed
                 self._store.delete([listed.path])
