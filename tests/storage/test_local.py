@@ -1,12 +1,19 @@
 import errno
 import os
+import resource
 from pathlib import Path
 
 import pytest
 
-from headrace.errors import ObjectNotFoundError, StoreFailedError, UnsafePathError
+from headrace.errors import (
+    ObjectNotFoundError,
+    StoreFailedError,
+    StoreFullError,
+    UnsafePathError,
+)
 from headrace.storage.local import LocalStore
 from headrace.storage.location import local_root, resolve, scheme_of
+from headrace.storage.store import PutMode
 
 
 @pytest.fixture
@@ -111,3 +118,15 @@ def test_an_address_is_a_path_or_a_uri(tmp_path: Path) -> None:
     assert local_root("file:/data/a#b") == "/data/a#b"
     assert local_root("FILE://localhost/data") == "/data"
     assert local_root(str(tmp_path)) == str(tmp_path)
+
+
+def test_a_disk_without_room_says_so(store: LocalStore, tmp_path: Path) -> None:
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4, limits[1]))
+    try:
+        with pytest.raises(StoreFullError, match="free some space") as raised:
+            store.put("log/new", b"longer than allowed", mode=PutMode.CREATE)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert not raised.value.transient
+    assert not (tmp_path / "log" / "new").exists()

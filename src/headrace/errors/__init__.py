@@ -49,6 +49,7 @@
     │   ├── ObjectTooShortError        OBJECT_TOO_SHORT
     │   ├── StoreFailedError           STORE_FAILED
     │   ├── StoreThrottledError        STORE_THROTTLED
+    │   ├── StoreFullError             STORE_FULL
     │   ├── BucketNotFoundError        BUCKET_NOT_FOUND
     │   ├── AccessDeniedError          ACCESS_DENIED
     │   ├── CredentialError            CREDENTIAL
@@ -232,6 +233,7 @@ from headrace.errors.storage import (
     StateConflictError,
     StorageError,
     StoreFailedError,
+    StoreFullError,
     StoreThrottledError,
     UnsupportedStoreError,
     WrongRegionError,
@@ -346,6 +348,7 @@ __all__ = [
     "StatementSyntaxError",
     "StorageError",
     "StoreFailedError",
+    "StoreFullError",
     "StoreThrottledError",
     "StreamIncompleteError",
     "TableError",

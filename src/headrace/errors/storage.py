@@ -1,6 +1,7 @@
 """Storage: an operation on a store, a spill or an output failed."""
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from headrace.errors.root import HeadraceError
 
@@ -60,10 +61,11 @@ class StoreFailedError(StorageError):
     """
 
     code = "STORE_FAILED"
+    _next_step: ClassVar[str] = "check that the store is reachable and readable"
 
     def __init__(self, *, path: str, reason: str, transient: bool = True) -> None:
         self.path, self.reason, self.transient = path, reason, transient
-        super().__init__(f"{path}: {reason}; check that the store is reachable and readable")
+        super().__init__(f"{path}: {reason}; {self._next_step}")
 
 
 class StoreThrottledError(StoreFailedError):
@@ -73,6 +75,16 @@ class StoreThrottledError(StoreFailedError):
 
     def __init__(self, *, path: str, reason: str) -> None:
         super().__init__(path=path, reason=f"{reason}: the store asks for fewer requests")
+
+
+class StoreFullError(StoreFailedError):
+    """A disk or a quota has no room for what was to be written."""
+
+    code = "STORE_FULL"
+    _next_step = "free some space or raise the quota there, and run again"
+
+    def __init__(self, *, path: str, reason: str) -> None:
+        super().__init__(path=path, reason=reason, transient=False)
 
 
 class BucketNotFoundError(StorageError):

@@ -4,7 +4,12 @@ import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from headrace.errors import ObjectNotFoundError, StorageError, StoreFailedError
+from headrace.errors import (
+    ObjectNotFoundError,
+    StorageError,
+    StoreFailedError,
+    StoreFullError,
+)
 
 _MAY_PASS = frozenset(
     {
@@ -28,11 +33,15 @@ _MAY_PASS = frozenset(
 )
 """Transient disk and network errors, which a retry may resolve."""
 
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+
 
 def storage_error(path: str, error: OSError) -> StorageError:
     """Return the typed error for an `OSError` on an object."""
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         return ObjectNotFoundError(path=path)
+    if error.errno in _NO_ROOM:
+        return StoreFullError(path=path, reason=str(error))
     may_pass = error.errno in _MAY_PASS or isinstance(error, ConnectionError | TimeoutError)
     return StoreFailedError(path=path, reason=str(error), transient=may_pass)
 
