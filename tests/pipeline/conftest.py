@@ -9,6 +9,7 @@ import pytest
 from examples.tpch.lake import make_lake
 from headrace.pipeline.analysis.session import Planned, PlanningSession
 from tests.pipeline.canonical import check_canonical
+from tests.pipeline.shop import write_shop
 
 TPCH = Path(__file__).parents[2] / "examples" / "tpch"
 
@@ -20,6 +21,12 @@ def tpch(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copytree(TPCH, root, ignore=shutil.ignore_patterns("lake", "__pycache__"))
     make_lake(root / "lake", scale=0.01)
     return root
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    """A small project, for tests that change it."""
+    return write_shop(tmp_path / "shop")
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -7,7 +7,7 @@ import pytest
 from headrace import Table
 from headrace.errors import AppendRepeatsError, InvalidViewError
 from headrace.pipeline import Project
-from tests.pipeline.shop import append_weather, write_shop
+from tests.pipeline.shop import append_weather
 
 HEADER = "-- @materialise output\n-- @write append\n"
 BUILDER = """\
@@ -18,11 +18,6 @@ from headrace.pipeline import view
 def built(spark):
     return spark.table("weather")
 """
-
-
-@pytest.fixture
-def shop(tmp_path: Path) -> Path:
-    return write_shop(tmp_path / "shop")
 
 
 @pytest.mark.parametrize("relation", ["weather", "forecast"])

@@ -14,13 +14,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headrace import Table
 from headrace.errors import InvalidFunctionError, InvalidViewError
 from headrace.pipeline import Project, RunRecord, ViewPlan, Volatility, aggregate, explain_change
 from headrace.pipeline.functions.computation import reduce_lists, reduce_rows
 from headrace.pipeline.project.folder import read_functions
 from headrace.pipeline.runners.spark.expansion import expand_calls
 from tests.effort import examples
+from tests.pipeline.embedded import rows, run
 from tests.pipeline.kinds import FUNCTIONS, READINGS, SPARK_ONLY, VIEWS, write_kinds
 from tests.pipeline.shop import edit
 
@@ -41,15 +41,6 @@ def planned(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def plan(root: Path, sql: str, engine: str) -> ViewPlan:
     (root / "views" / "one.sql").write_text(f"-- @materialise output\n{sql}\n")
     return Project.load(root).plan(engine=engine)["one"]
-
-
-def run(root: Path, **asked: Any) -> RunRecord:
-    return Project.load(root).run(engine="datafusion", **asked)
-
-
-def rows(root: Path, view: str) -> list[Row]:
-    found: list[Row] = Table(root / "output" / view).snapshot().rows().read_all().to_pylist()
-    return sorted(found, key=repr)
 
 
 def in_order(found: list[Row]) -> list[Row]:
@@ -164,8 +155,8 @@ def test_groups_and_frames_are_those_of_plain_python(seed: int, tmp_path: Path) 
     root = write_kinds(tmp_path / "kinds", JUDGED, readings)
     record = run(root)
     record.check()
-    assert rows(root, "groups") == expected_groups(readings.to_pylist())
-    assert rows(root, "frames") == expected_frames(readings.to_pylist())
+    assert in_order(rows(root, "groups")) == expected_groups(readings.to_pylist())
+    assert in_order(rows(root, "frames")) == expected_frames(readings.to_pylist())
 
 
 def test_no_view_falls_back_from_its_stored_plan(kinds: Path) -> None:
@@ -181,12 +172,12 @@ def test_a_group_without_rows_is_computed_where_there_is_no_grouping(kinds: Path
 
 def test_a_table_function_takes_names_defaults_and_no_arguments(kinds: Path) -> None:
     run(kinds, select=["stepped", "coded"]).check()
-    assert [(r["n"], r["label"], r["rest"]) for r in rows(kinds, "stepped")] == [
+    assert [(r["n"], r["label"], r["rest"]) for r in in_order(rows(kinds, "stepped"))] == [
         (2, "2", 8),
         (3, "3", 7),
         (4, "4", 6),
     ]
-    assert rows(kinds, "coded") == [
+    assert in_order(rows(kinds, "coded")) == [
         {"m": 1, "name": "one", "code": 1, "rest": 6},
         {"m": 2, "name": None, "code": 2, "rest": 6},
     ]
@@ -351,12 +342,12 @@ def check_broken(root: Path, record: RunRecord, before: dict[str, list[Row]]) ->
         assert failure is not None
         assert failure.code == "FUNCTION_FAILED"
         assert failure.text.splitlines()[0] == f"function {told}"
-        assert rows(root, view) == before[view]
+        assert in_order(rows(root, view)) == before[view]
 
 
 def test_a_body_that_raises_fails_its_view_and_leaves_the_output(kinds: Path) -> None:
     run(kinds).check()
-    before = {view: rows(kinds, view) for view in BROKEN}
+    before = {view: in_order(rows(kinds, view)) for view in BROKEN}
     break_bodies(kinds)
     check_broken(kinds, run(kinds), before)
 
@@ -393,12 +384,14 @@ def test_spark_and_datafusion_give_the_rows_of_plain_python(tmp_path: Path, spar
     root = write_kinds(tmp_path / "kinds", {**VIEWS, **SPARK_ONLY, **JUDGED}, readings)
     record = Project.load(root).run(session=spark)
     record.check()
-    assert rows(root, "groups") == expected_groups(readings.to_pylist())
-    assert rows(root, "frames") == expected_frames(readings.to_pylist())
+    assert in_order(rows(root, "groups")) == expected_groups(readings.to_pylist())
+    assert in_order(rows(root, "frames")) == expected_frames(readings.to_pylist())
     lateral = [(at, n + 1) for at in range(600) for n in range(at % 3)]
     both = [{"at": at, "n": sign * n} for at, n in lateral for sign in (1, -1)]
-    assert rows(root, "lateral") == in_order(both)
-    assert rows(root, "distinct") == [{"notes": joined([*{*readings["note"].to_pylist()}])}]
+    assert in_order(rows(root, "lateral")) == in_order(both)
+    assert in_order(rows(root, "distinct")) == [
+        {"notes": joined([*{*readings["note"].to_pylist()}])}
+    ]
     on_datafusion = Project.load(root).run(engine="datafusion", exclude=[*SPARK_ONLY])
     on_datafusion.check()
     for name in (*VIEWS, *JUDGED):
@@ -410,7 +403,7 @@ def test_a_body_that_raises_on_spark_fails_its_view_and_leaves_the_output(
     kinds: Path, spark: Any
 ) -> None:
     run(kinds, select=[*BROKEN]).check()
-    before = {view: rows(kinds, view) for view in BROKEN}
+    before = {view: in_order(rows(kinds, view)) for view in BROKEN}
     break_bodies(kinds)
     check_broken(kinds, Project.load(kinds).run(session=spark, select=[*BROKEN]), before)
 

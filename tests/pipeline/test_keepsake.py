@@ -11,7 +11,8 @@ from deltalake import DeltaTable
 
 from headrace import Table
 from headrace.errors import PinnedFilesChangedError
-from headrace.pipeline import Project, RunRecord, RunStatus, ViewStatus
+from headrace.pipeline import Project, RunStatus, ViewStatus
+from tests.pipeline.embedded import run
 from tests.pipeline.fixtures.keepsake import append_orders
 from tests.pipeline.shop import edit
 
@@ -55,10 +56,6 @@ def move_records(file: Path, root: Path) -> int:
     moved = rows.set_column(place, rows.schema.field(place), pa.array(texts))
     pq.write_table(moved, file, compression="zstd")
     return file.stat().st_size
-
-
-def run(root: Path, **asked: object) -> RunRecord:
-    return Project.load(root).run(engine="datafusion", **asked)  # type: ignore[arg-type]
 
 
 def outputs(root: Path) -> dict[str, list[str]]:

@@ -17,14 +17,9 @@ from headrace.pipeline import Materialise, Project, Tier, WriteMode
 from headrace.pipeline.project.header import read_header
 from headrace.pipeline.project.scaffold import write_project
 from headrace.pipeline.runs.run_record import ViewStatus
-from tests.pipeline.shop import edit, write_shop
+from tests.pipeline.shop import edit
 
 LEGACY = "[profiles.dev]\nspark = { 'spark.sql.legacy.timeParserPolicy' = 'LEGACY' }\n"
-
-
-@pytest.fixture
-def shop(tmp_path: Path) -> Path:
-    return write_shop(tmp_path / "shop")
 
 
 def test_a_folder_without_a_project_says_how_to_make_one(tmp_path: Path) -> None:

@@ -21,12 +21,7 @@ from headrace.pipeline.sources import source as source_module
 from headrace.pipeline.sources.file_set import FILES, FileSet
 from headrace.pipeline.sources.source import SourceRequest
 from headrace.pipeline.sources.source_pin import PinOrigin, SourcePin, harmless_uri, parse_pins
-from tests.pipeline.shop import append_orders, edit, write_shop
-
-
-@pytest.fixture
-def shop(tmp_path: Path) -> Path:
-    return write_shop(tmp_path / "shop")
+from tests.pipeline.shop import append_orders, edit
 
 
 def add_source(root: Path, name: str, lines: str, sql: str = "") -> None:

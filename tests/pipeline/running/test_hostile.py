@@ -19,26 +19,14 @@ from headrace.errors import (
     RunNotFoundError,
     ViewRefusedError,
 )
-from headrace.pipeline import Bundle, Project, RunRecord
+from headrace.pipeline import Bundle, Project
 from headrace.pipeline.execution.decision import Decider, LastResults
 from headrace.pipeline.output.staged import parquet_files
 from headrace.pipeline.place import Place
 from headrace.pipeline.runners.datafusion.file import write_rows
 from headrace.storage.local import LocalStore
+from tests.pipeline.embedded import run, statuses
 from tests.pipeline.shop import append_weather, edit, write_shop
-
-
-@pytest.fixture
-def shop(tmp_path: Path) -> Path:
-    return write_shop(tmp_path / "shop")
-
-
-def run(root: Path, **asked: object) -> RunRecord:
-    return Project.load(root).run(engine="datafusion", **asked)  # type: ignore[arg-type]
-
-
-def statuses(record: RunRecord) -> dict[str, str]:
-    return {name: view.status.value for name, view in record.views.items()}
 
 
 def test_the_newest_result_counts_whatever_runs_are_called(shop: Path) -> None:

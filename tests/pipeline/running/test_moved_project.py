@@ -14,6 +14,7 @@ from headrace.pipeline.output.staging import Journal
 from headrace.pipeline.runs.run_record import ViewStatus
 from headrace.storage.local import LocalStore
 from headrace.table import Table
+from tests.pipeline.embedded import run_checked
 from tests.pipeline.shop import edit
 
 VIEWS = {
@@ -32,14 +33,8 @@ def root(tmp_path: Path) -> Path:
     (project / "headrace.toml").write_text(manifest)
     for name, text in VIEWS.items():
         (project / "views" / f"{name}.sql").write_text(text)
-    run(project)
+    run_checked(project)
     return project
-
-
-def run(project: Path) -> RunRecord:
-    record = Project.load(project).run(engine="datafusion")
-    record.check()
-    return record
 
 
 def statuses(record: RunRecord) -> set[ViewStatus]:
@@ -52,21 +47,21 @@ def values(table: Path) -> list[int]:
 
 def test_another_folder_for_outputs_gets_them(root: Path) -> None:
     edit(root / "headrace.toml", 'outputs = "output"', 'outputs = "elsewhere"')
-    assert statuses(run(root)) == {ViewStatus.RAN}
+    assert statuses(run_checked(root)) == {ViewStatus.RAN}
     assert values(root / "elsewhere" / "total") == [120]
 
 
 def test_outputs_that_moved_along_still_stand(root: Path) -> None:
     edit(root / "headrace.toml", 'outputs = "output"', 'outputs = "elsewhere"')
     (root / "output").rename(root / "elsewhere")
-    assert statuses(run(root)) == {ViewStatus.SKIPPED}
+    assert statuses(run_checked(root)) == {ViewStatus.SKIPPED}
 
 
 def test_a_copy_skips_by_its_own_tables(root: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(root, tmp_path / "copy")
-    assert statuses(run(copy)) == {ViewStatus.SKIPPED}
+    assert statuses(run_checked(copy)) == {ViewStatus.SKIPPED}
     shutil.rmtree(copy / "output")
-    assert statuses(run(copy)) == {ViewStatus.RAN}
+    assert statuses(run_checked(copy)) == {ViewStatus.RAN}
     assert values(copy / "output" / "total") == [120]
 
 
@@ -74,13 +69,13 @@ def test_a_copy_reads_its_own_tables(root: Path, tmp_path: Path) -> None:
     copy = shutil.copytree(root, tmp_path / "copy")
     shutil.rmtree(root)
     edit(copy / "views" / "total.sql", "sum(v)", "max(v)")
-    assert run(copy).views["total"].status is ViewStatus.RAN
+    assert run_checked(copy).views["total"].status is ViewStatus.RAN
     assert values(copy / "output" / "total") == [60]
 
 
 def test_a_moved_project_keeps_what_its_runs_need(root: Path, tmp_path: Path) -> None:
     edit(root / "views" / "doubled.sql", "v * 2", "v * 3")
-    run(root)
+    run_checked(root)
     moved = root.rename(tmp_path / "moved")
     project = Project.load(moved)
     vacuumed = project.vacuum(retention_hours=0, dry_run=False)
@@ -103,10 +98,10 @@ def copied_while_it_runs(root: Path, copy: Path) -> Iterator[Path]:
 def test_a_copy_clears_its_copy_of_what_a_live_run_stages(root: Path, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     with copied_while_it_runs(root, copy) as staged:
-        run(copy)
+        run_checked(copy)
         assert (staged / "part-0.parquet").is_file()
     assert not (copy / "output" / "total" / staged.name).exists()
-    run(copy)
+    run_checked(copy)
     assert list((copy / ".headrace" / "intents").iterdir()) == []
 
 
@@ -116,5 +111,5 @@ def test_a_copy_that_shares_the_outputs_leaves_what_a_live_run_stages(
     edit(root / "headrace.toml", 'outputs = "output"', f'outputs = "{root / "output"}"')
     copy = tmp_path / "copy"
     with copied_while_it_runs(root, copy) as staged:
-        run(copy)
+        run_checked(copy)
         assert (staged / "part-0.parquet").is_file()

@@ -11,20 +11,12 @@ from headrace.errors import (
     PinnedFilesChangedError,
     ReplayDiffersError,
 )
-from headrace.pipeline import Project, RunKind, RunRecord, RunStatus, ViewRun
+from headrace.pipeline import Project, RunKind, RunStatus, ViewRun
 from headrace.pipeline.execution.vacuum import Vacuumed
-from tests.pipeline.shop import append_orders, append_weather, edit, write_shop
+from tests.pipeline.embedded import run
+from tests.pipeline.shop import append_orders, append_weather, edit
 
 ENGINE = "datafusion"
-
-
-@pytest.fixture
-def shop(tmp_path: Path) -> Path:
-    return write_shop(tmp_path / "shop")
-
-
-def run(root: Path) -> RunRecord:
-    return Project.load(root).run(engine=ENGINE)
 
 
 def rows_digest(view: ViewRun) -> str:

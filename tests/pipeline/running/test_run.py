@@ -17,34 +17,15 @@ from headrace.errors import (
     RunInProgressError,
     RunNotFoundError,
 )
-from headrace.pipeline import Project, RunRecord, RunStatus, ViewStatus
+from headrace.pipeline import Project, RunStatus, ViewStatus
 from headrace.pipeline.execution.lock import run_lock
 from headrace.pipeline.runs.artifact import PlanStage
 from headrace.pipeline.runs.artifact_store import ArtifactStore
+from tests.pipeline.embedded import rows, run, statuses
 from tests.pipeline.shop import append_orders, append_weather, compact_orders, edit, write_shop
 
 ENGINE = "datafusion"
 FAILING = "-- @materialise output\nSELECT name, id % 0 AS total FROM customers\n"
-
-
-@pytest.fixture
-def shop(tmp_path: Path) -> Path:
-    return write_shop(tmp_path / "shop")
-
-
-def run(root: Path, **asked: object) -> RunRecord:
-    return Project.load(root).run(engine=ENGINE, **asked)  # type: ignore[arg-type]
-
-
-def statuses(record: RunRecord) -> dict[str, str]:
-    return {name: view.status.value for name, view in record.views.items()}
-
-
-def rows(root: Path, view: str) -> list[dict[str, object]]:
-    found: list[dict[str, object]] = (
-        Table(root / "output" / view).snapshot().rows().read_all().to_pylist()
-    )
-    return found
 
 
 def add_view(root: Path, name: str, text: str) -> None:

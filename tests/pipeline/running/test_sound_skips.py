@@ -12,20 +12,15 @@ from hypothesis import strategies as st
 
 from headrace import Table
 from headrace.errors import RunFailedError
-from headrace.pipeline import Project, RunRecord, ViewStatus
+from headrace.pipeline import Project, ViewStatus
 from tests.effort import examples
+from tests.pipeline.embedded import run_checked
 from tests.pipeline.running.random_project import CHANGES, Change, projects
 
 _LOGGER = logging.getLogger(__name__)
 TALLY: Counter[str] = Counter()
 REFUSED = "an output made anew"
 """A table that another writer created is not overwritten."""
-
-
-def run(root: Path) -> RunRecord:
-    record = Project.load(root).run(engine="datafusion")
-    record.check()
-    return record
 
 
 def tables(root: Path) -> dict[str, list[str]]:
@@ -42,7 +37,7 @@ def tables(root: Path) -> dict[str, list[str]]:
 def fresh(root: Path, place: Path) -> dict[str, list[str]]:
     """Return the tables of the same project, run for the first time."""
     shutil.copytree(root, place, ignore=shutil.ignore_patterns(".headrace", "output"))
-    run(place)
+    run_checked(place)
     return tables(place)
 
 
@@ -59,12 +54,12 @@ def change_and_compare(project: Change, changes: list[str]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         root = Path(folder) / "project"
         project(root)
-        run(root)
+        run_checked(root)
         before = tables(root)
         for turn, name in enumerate(changes):
             CHANGES[name](root)
             try:
-                record = run(root)
+                record = run_checked(root)
             except RunFailedError:
                 assert name == REFUSED
                 return

@@ -13,7 +13,7 @@ from deltalake.schema import Field, PrimitiveType
 
 from headrace.errors import InvalidViewError, RunFailedError
 from headrace.pipeline import Project, RunRecord
-from headrace.table import Table
+from tests.pipeline.embedded import rows, run_checked
 
 OUTPUT = "-- @materialise output\n"
 MERGE = f"{OUTPUT}-- @write merge\n-- @keys id\n"
@@ -41,19 +41,8 @@ def write_views(root: Path, **views: str) -> None:
         (root / "views" / f"{name}.sql").write_text(text)
 
 
-def run(root: Path, **options: Any) -> RunRecord:
-    record = Project.load(root).run(engine="datafusion", **options)
-    record.check()
-    return record
-
-
 def status(record: RunRecord, view: str) -> str:
     return record.views[view].status.value
-
-
-def rows(root: Path, view: str) -> list[dict[str, Any]]:
-    table: pa.Table = Table(root / "output" / view).snapshot().rows().read_all()
-    return list(table.to_pylist())
 
 
 def count(root: Path, view: str = "counted") -> int:
@@ -66,63 +55,63 @@ def test_who_reads_a_table_that_keeps_older_rows_sees_it_written_anew(
     root: Path, header: str
 ) -> None:
     write_views(root, kept=header + ROWS, counted=f"{OUTPUT}SELECT count(*) AS n FROM kept\n")
-    run(root)
+    run_checked(root)
     write_rows(root, [2, 3])
-    run(root)
+    run_checked(root)
     assert count(root) == len(rows(root, "kept")) > 2
-    run(root, select=["kept"], full_refresh=True)
+    run_checked(root, select=["kept"], full_refresh=True)
     assert len(rows(root, "kept")) == 2
-    record = run(root)
+    record = run_checked(root)
     assert status(record, "kept") == "skipped"
     assert count(root) == 2
-    assert status(run(root), "counted") == "skipped"
+    assert status(run_checked(root), "counted") == "skipped"
 
 
 def test_who_reads_a_table_that_keeps_foreign_rows_sees_them(root: Path) -> None:
     write_views(root, kept=MERGE + ROWS, counted=f"{OUTPUT}SELECT count(*) AS n FROM kept\n")
-    run(root)
+    run_checked(root)
     write_deltalake(root / "output" / "kept", pa.table({"id": [9], "v": [9]}), mode="append")
-    run(root)
+    run_checked(root)
     assert count(root) == len(rows(root, "kept")) == 3
-    assert status(run(root), "counted") == "skipped"
+    assert status(run_checked(root), "counted") == "skipped"
 
 
 def test_a_run_after_a_merge_has_nothing_left_to_do(root: Path) -> None:
     write_views(root, kept=MERGE + ROWS, counted=f"{OUTPUT}SELECT count(*) AS n FROM kept\n")
-    run(root)
-    assert {view.status.value for view in run(root).views.values()} == {"skipped"}
+    run_checked(root)
+    assert {view.status.value for view in run_checked(root).views.values()} == {"skipped"}
     write_rows(root, [2, 3])
-    assert {view.status.value for view in run(root).views.values()} == {"ran"}
-    assert {view.status.value for view in run(root).views.values()} == {"skipped"}
+    assert {view.status.value for view in run_checked(root).views.values()} == {"ran"}
+    assert {view.status.value for view in run_checked(root).views.values()} == {"skipped"}
 
 
 def test_rows_of_others_in_a_log_are_no_reason_to_append_again(root: Path) -> None:
     write_views(root, log=APPEND + ROWS)
-    run(root)
+    run_checked(root)
     write_deltalake(root / "output" / "log", pa.table({"id": [9], "v": [9]}), mode="append")
-    assert status(run(root), "log") == "skipped"
+    assert status(run_checked(root), "log") == "skipped"
     assert sorted(row["id"] for row in rows(root, "log")) == [1, 2, 9]
 
 
 def test_a_result_is_not_appended_again_when_the_log_was_cleaned_up(root: Path) -> None:
     write_views(root, log=APPEND + ROWS, plain=OUTPUT + ROWS)
-    run(root)
+    run_checked(root)
     for view in ("log", "plain"):
         table = root / "output" / view
         DeltaTable(table).create_checkpoint()
         (table / "_delta_log" / f"{0:020}.json").unlink()
-    assert status(run(root), "log") == "skipped"
+    assert status(run_checked(root), "log") == "skipped"
     assert sorted(row["id"] for row in rows(root, "log")) == [1, 2]
 
 
 def test_a_table_that_another_writer_made_anew_is_not_appended_to(root: Path) -> None:
     write_views(root, log=APPEND + ROWS)
-    run(root)
+    run_checked(root)
     write_deltalake(root / "other", pa.table({"id": [9], "v": [9]}))
     (root / "output" / "log").rename(root / "away")
     (root / "other").rename(root / "output" / "log")
     with pytest.raises(RunFailedError, match="no run of p has written"):
-        run(root)
+        run_checked(root)
 
 
 @pytest.mark.parametrize(
@@ -139,9 +128,9 @@ def test_a_table_whose_columns_someone_else_has_changed_is_made_anew(
     root: Path, change: Callable[[list[dict[str, Any]]], object]
 ) -> None:
     write_views(root, plain=OUTPUT + ROWS)
-    run(root)
+    run_checked(root)
     edit_columns(root / "output" / "plain", change)
-    record = run(root)
+    record = run_checked(root)
     assert status(record, "plain") == "ran"
     assert "columns" in record.views["plain"].reason
     assert rows(root, "plain") == [{"id": 1, "v": 10}, {"id": 2, "v": 20}]
@@ -179,11 +168,11 @@ def test_a_file_that_was_written_again_under_its_name_is_read_again(root: Path) 
     protocol = {"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}}
     size = put_file(table, [1, 2])
     commit(table, 0, protocol, {"metaData": metadata}, added(size, modified_ms=1))
-    run(root)
+    run_checked(root)
     assert put_file(table, [7, 8]) == size
     commit(table, 1, {"remove": {"path": "part-0.parquet", "dataChange": True}})
     commit(table, 2, added(size, modified_ms=2))
-    record = run(root)
+    record = run_checked(root)
     assert "1 file altered: part-0.parquet" in record.views["plain"].reason
     assert [row["id"] for row in rows(root, "plain")] == [7, 8]
 

@@ -9,10 +9,11 @@ import pytest
 
 from headrace import Table
 from headrace.errors import PinnedFilesChangedError
-from headrace.pipeline import Project, RunRecord, RunStatus
+from headrace.pipeline import Project, RunStatus
 from tests.lake.action import Line, add, remove
 from tests.lake.log import write_commit
 from tests.lake.vector import stored_vector
+from tests.pipeline.embedded import run_checked
 from tests.rows.lake import field, table_lines
 
 MANIFEST = '[project]\nname = "v"\n[sources.t]\nuri = "lake/t"\n'
@@ -55,12 +56,6 @@ def delete_more(root: Path, *, version: int) -> None:
     write_commit(table, version, lines)
 
 
-def run(root: Path) -> RunRecord:
-    record = Project.load(root).run(engine="datafusion")
-    record.check()
-    return record
-
-
 def vectors(root: Path) -> set[int]:
     files = (root / "lake" / "t").glob("*.bin")
     return {UUID(file.stem.removeprefix("deletion_vector_")).int for file in files}
@@ -73,9 +68,9 @@ def vacuum(root: Path, *, keep_pins: bool, retention_hours: int | None = 0) -> N
 
 
 def test_another_vector_of_the_same_file_makes_a_view_run(root: Path) -> None:
-    run(root)
+    run_checked(root)
     delete_more(root, version=1)
-    second = run(root)
+    second = run_checked(root)
     assert second.views["v"].status.value == "ran"
     assert "1 file added: 0.parquet (dv u" in second.views["v"].reason
     rows = Table(root / "output" / "v").snapshot().rows().read_all().to_pylist()
@@ -90,7 +85,7 @@ def test_a_vacuum_keeps_the_vectors_that_the_newest_version_needs(root: Path) ->
 
 
 def test_a_vacuum_that_keeps_pins_keeps_the_vectors_of_every_run(root: Path) -> None:
-    then = run(root)
+    then = run_checked(root)
     for version in (1, 2):
         delete_more(root, version=version)
     vacuum(root, keep_pins=True)
@@ -106,7 +101,7 @@ def test_a_vacuum_keeps_vectors_that_were_needed_within_the_retention(root: Path
 
 
 def test_a_replay_names_a_vector_that_is_gone_or_altered(root: Path) -> None:
-    then = run(root)
+    then = run_checked(root)
     file = next((root / "lake" / "t").glob("*.bin"))
     content = file.read_bytes()
     file.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))

@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 
 from headrace import Table
 from headrace.errors import BundleDamagedError, HeadraceError, RunNotFoundError
-from headrace.pipeline import Bundle, Project, RunKind, RunRecord, RunStatus, ViewRun, ViewStatus
+from headrace.pipeline import Bundle, Project, RunKind, RunStatus, ViewRun, ViewStatus
 from headrace.pipeline.runs import upkeep
 from headrace.pipeline.runs.artifact import StoreTable
 from headrace.pipeline.runs.artifact_store import ArtifactStore
 from headrace.pipeline.runs.file_mark import MARKS
 from tests.effort import EXAMPLES, STANDARD, examples
+from tests.pipeline.embedded import run
 from tests.pipeline.runs.faults import Fault, Moment
 from tests.pipeline.runs.history import HOUR_MS, run_of, view_of
 from tests.pipeline.shop import append_orders, write_shop
@@ -29,15 +30,6 @@ RAN, FAILED = ViewStatus.RAN, ViewStatus.FAILED
 @pytest.fixture(scope="module")
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> Bundle:
     return Project.load(write_shop(tmp_path_factory.mktemp("store") / "shop")).plan(engine=ENGINE)
-
-
-@pytest.fixture
-def shop(tmp_path: Path) -> Path:
-    return write_shop(tmp_path / "shop")
-
-
-def run(root: Path) -> RunRecord:
-    return Project.load(root).run(engine=ENGINE)
 
 
 def live_files(folder: Path, table: str) -> int:
