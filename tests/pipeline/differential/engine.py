@@ -62,7 +62,7 @@ class Prepared:
             self.plan = plan_bytes(canonical_plan(raw))
         except Exception as error:
             reason = str(error)
-            refusal = Refusal(reason=reason, expression=sql, blame=Blame.ENGINE)
+            refusal = Refusal(reason=reason, expression=sql, blame=Blame.RUNNER)
             raise Refused(refusal) from error
         self.context = context
 

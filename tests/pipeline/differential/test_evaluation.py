@@ -121,14 +121,14 @@ def test_what_only_spark_computes_for_some_values_is_refused_over_columns() -> N
     for text in _CONSTANTS_ONLY:
         with pytest.raises(Refused) as caught:
             Prepared(f"SELECT {text} AS a FROM extreme", TABLES)
-        assert caught.value.refusal.blame is Blame.ENGINE
+        assert caught.value.refusal.blame is Blame.RUNNER
 
 
 @pytest.mark.parametrize("sql", _IN_ANY_ORDER)
 def test_what_depends_on_an_order_that_spark_changes_is_refused(sql: str) -> None:
     with pytest.raises(Refused) as caught:
         Prepared(sql, TABLES)
-    assert caught.value.refusal.blame is Blame.ENGINE
+    assert caught.value.refusal.blame is Blame.RUNNER
 
 
 def test_a_constant_that_only_spark_computes_is_refused() -> None:

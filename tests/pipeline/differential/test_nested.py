@@ -113,4 +113,4 @@ def test_a_form_gives_the_same_rows(kind: str, session: Any) -> None:
 def test_what_depends_on_the_order_of_rows_is_refused(sql: str) -> None:
     with pytest.raises(Refused) as caught:
         Prepared(sql, TABLES)
-    assert caught.value.refusal.blame is Blame.ENGINE
+    assert caught.value.refusal.blame is Blame.RUNNER

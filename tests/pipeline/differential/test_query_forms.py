@@ -174,7 +174,7 @@ def test_a_form_gives_the_same_rows(kind: str, session: Any) -> None:
 def test_a_form_that_is_not_proven_is_refused_and_its_author_not_blamed(sql: str) -> None:
     with pytest.raises(Refused) as caught:
         Prepared(sql, TABLES)
-    assert caught.value.refusal.blame is Blame.ENGINE
+    assert caught.value.refusal.blame is Blame.RUNNER
 
 
 def test_every_function_of_the_catalogue_is_one_of_spark(session: Any) -> None:

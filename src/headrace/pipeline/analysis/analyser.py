@@ -135,7 +135,7 @@ class Analyst:
         except Refused as refused:
             refusal = refused.refusal
         except (Unplannable, NotImplementedError) as error:
-            refusal = Refusal(reason=str(error), expression="the query", blame=Blame.ENGINE)
+            refusal = Refusal(reason=str(error), expression="the query", blame=Blame.RUNNER)
         said = None if exact is None or refusal is not None else exact.running.sql
         if planned is None:
             try:
@@ -148,7 +148,7 @@ class Analyst:
                 if planned is None:
                     return Analysis(schema=None, unplanned=str(error), refusal=refusal)
             if refusal is not None:
-                refusal = msgspec.structs.replace(refusal, blame=Blame.ENGINE)
+                refusal = msgspec.structs.replace(refusal, blame=Blame.RUNNER)
         reader = PlanReader(planned.plan)
         typed = planned.schema if exact is None or refusal is not None else exact.stopped.schema
         types = spark_schema(typed).types
@@ -195,7 +195,7 @@ class Analyst:
         for field in stopped.schema:
             if pa.types.is_null(field.type):
                 reason = f"column {field.name} is NULL and has no type: give it one by CAST"
-                raise Refused(Refusal(reason=reason, expression="the query", blame=Blame.ENGINE))
+                raise Refused(Refusal(reason=reason, expression="the query", blame=Blame.RUNNER))
         self._register(query.tree, functions)
         self.session.add_kernels(stopped.kernels)
         for call in table_calls_in(stopped.sql):
@@ -204,7 +204,7 @@ class Analyst:
         if planned.schema.types != spark_schema(stopped.schema).types:
             reason = f"DataFusion gives {schema_text(planned.schema)}"
             expected = f"Spark gives {schema_text(stopped.schema)}"
-            refusal = Refusal(reason=reason, expression=expected, blame=Blame.ENGINE)
+            refusal = Refusal(reason=reason, expression=expected, blame=Blame.RUNNER)
             raise Refused(refusal)
         if self.is_runner:
             self.session.check_runnable(planned)

@@ -28,7 +28,7 @@ from headrace.pipeline.analysis.name_scope import (
 )
 from headrace.pipeline.arrow_ddl import arrow_type
 from headrace.pipeline.functions.catalog import Catalog
-from headrace.pipeline.translation.closed_syntax import FORMS, check_own_syntax
+from headrace.pipeline.translation.closed_syntax import FORMS, check_argument_count
 from headrace.pipeline.translation.refusal import Refusal, Refused, wrong
 
 _KNOWN_FORMS = frozenset(
@@ -170,7 +170,7 @@ class ExpressionResolver(ABC):
                 case exp.Dot():
                     self._member(node, scope)
                 case _:
-                    check_own_syntax(node)
+                    check_argument_count(node)
         except Refused as refused:
             self._misuses.append(refused.refusal)
 

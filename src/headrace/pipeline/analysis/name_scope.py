@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from headrace.pipeline.arrow_ddl import type_text
 from headrace.pipeline.translation.refusal import Refused, wrong
-from headrace.pipeline.translation.scope import SPARKS_OWN
+from headrace.pipeline.translation.scope import SPARK_NAMES
 
 Sources = frozenset[str]
 """Columns of relations, as `relation.column`."""
@@ -86,7 +86,7 @@ class NameScope(msgspec.Struct, kw_only=True):
             if field is not None:
                 return field
             scope = scope.parent
-        if parts[0] in SPARKS_OWN:
+        if parts[0] in SPARK_NAMES:
             return Field(parts[0], NOTHING)
         raise self._unknown(parts, node)
 

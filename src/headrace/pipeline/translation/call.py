@@ -1,11 +1,10 @@
-"""Translates function calls: of the catalogue, of the project, and those with their own syntax.
+"""Translates calls of functions: the catalogue's, the project's, and those with special syntax.
 
-A call as the parser leaves it enters; a typed DataFusion expression leaves. Unknown functions, and
-argument types that the catalogue lacks, are refused.
+A parsed call enters; a typed DataFusion expression leaves. Unknown functions, and argument types
+that the catalogue lacks, are refused.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from difflib import get_close_matches
 
 import pyarrow as pa
 from sqlglot import exp
@@ -20,8 +19,8 @@ from headrace.pipeline.translation.catalogue.time_unit import call_with_unit, ta
 from headrace.pipeline.translation.compiler import Clock, Compiler, known
 from headrace.pipeline.translation.higher_order import compile_higher_order
 from headrace.pipeline.translation.literal import cast_value
-from headrace.pipeline.translation.own_call import own_function
-from headrace.pipeline.translation.refusal import unsupported, wrong
+from headrace.pipeline.translation.project_call import project_function
+from headrace.pipeline.translation.refusal import nearest, unsupported, wrong
 from headrace.pipeline.translation.scope import Scope, field_of
 from headrace.pipeline.translation.typed import (
     Typed,
@@ -41,16 +40,16 @@ _ORDER_FREE = frozenset(
     | {"size", "cardinality", "array_size"}
 )
 """Functions of an array that do not depend on the order of its elements."""
-_CHANCE = {
+_NONDETERMINISTIC = {
     "rand": Typed("random()", t.DOUBLE),
     "random": Typed("random()", t.DOUBLE),
     "uuid": Typed("uuid()", t.STRING),
 }
-"""Functions that return other values in each run, on either engine."""
+"""Functions that return different values in each run, on either runner."""
 
 
 def named_call(compiler: Compiler, node: exp.Anonymous, scope: Scope) -> Typed:  # noqa: C901
-    """Compile a call by its name, as the parser leaves it."""
+    """Compile a call by the name that the author wrote."""
     name = node.name.casefold()
     if any(isinstance(part, exp.Lambda) for part in node.expressions):
         return compile_higher_order(compiler, node, scope)
@@ -58,10 +57,10 @@ def named_call(compiler: Compiler, node: exp.Anonymous, scope: Scope) -> Typed: 
         return aggregate(compiler, node, scope, Over())
     if name in _CLOCK_NAMES and not node.expressions:
         return clock_time(compiler, node, is_date="dat" in name and "stamp" not in name)
-    if name in _CHANCE and not node.expressions:
-        return _CHANCE[name]
+    if name in _NONDETERMINISTIC and not node.expressions:
+        return _NONDETERMINISTIC[name]
     if name in compiler.functions:
-        return own_function(compiler, node, scope, Over())
+        return project_function(compiler, node, scope, Over())
     if name in _FORMS:
         return _FORMS[name](compiler, node, scope)
     if name in _CASTING_NAMES and len(node.expressions) == 1:
@@ -73,23 +72,24 @@ def named_call(compiler: Compiler, node: exp.Anonymous, scope: Scope) -> Typed: 
         return _with_unit(compiler, node, scope)
     if name not in SCALAR:
         if name not in spark_functions():
-            close = get_close_matches(name, [*compiler.functions.entries, *spark_functions()], n=1)
-            raise wrong(node, "there is no such function", close[0] if close else None)
+            similar = nearest(name, [*compiler.functions.entries, *spark_functions()])
+            raise wrong(node, "there is no such function", similar)
         raise unsupported(node, "the catalogue does not have this function")
     return call_entry(compiler, name, node.expressions, node, scope)
 
 
 def _grouping_mark(compiler: Compiler, node: exp.Anonymous, scope: Scope) -> Typed:
+    """Compile `grouping` and `grouping_id`."""
     if scope.marks is None:
         raise unsupported(node, "there are no grouping sets")
     plain = Scope(scope.columns, scope.parent, scope.aliases)
     keys = [compiler.value(argument, plain).text for argument in node.expressions]
     if node.name.casefold() == "grouping_id":
         if keys and keys != list(scope.marks.keys):
-            raise unsupported(node, "the arguments are other keys than those of GROUP BY")
+            raise unsupported(node, "the arguments are not the keys of GROUP BY")
         return scope.marks.identity
     if len(keys) != 1 or keys[0] not in scope.marks.keys:
-        raise unsupported(node, "the argument is no key of GROUP BY")
+        raise unsupported(node, "the argument is not a key of GROUP BY")
     return scope.marks.keys[keys[0]]
 
 
@@ -110,12 +110,12 @@ def call_entry(
 
 def _with_unit(compiler: Compiler, node: exp.Anonymous, scope: Scope) -> Typed:
     """Compile a call whose first argument is a unit: a word that looks like a column."""
-    unit, *rest = node.expressions
+    unit, *arguments = node.expressions
     if not isinstance(unit, exp.Column) or len(unit.parts) > 1 or unit.this.quoted:
-        raise unsupported(node, "the first argument is no unit")
-    values = [compiler.value(argument, scope) for argument in rest]
-    found = call_with_unit(compiler.casts, node.name.casefold(), unit.name, values)
-    return known(found, node, *values)
+        raise unsupported(node, "the first argument is not a unit")
+    values = [compiler.value(argument, scope) for argument in arguments]
+    expression = call_with_unit(compiler.casts, node.name.casefold(), unit.name, values)
+    return known(expression, node, *values)
 
 
 def _in_any_order(compiler: Compiler, node: exp.Expr, scope: Scope) -> Typed:
@@ -141,14 +141,14 @@ def zipped(compiler: Compiler, node: exp.Expr, scope: Scope) -> Typed:
     names = [_name(part, str(place)) for place, part in enumerate(node.expressions)]
     values = [compiler.value(part, scope) for part in node.expressions]
     if not values or len({name.casefold() for name in names}) < len(names):
-        raise unsupported(node, "the catalogue has it only for arrays of different names")
+        raise unsupported(node, "the catalogue has it only for arrays with different names")
     return known(zip_arrays(names, values), node, *values)
 
 
-def _name(part: exp.Expr, otherwise: str) -> str:
+def _name(part: exp.Expr, default: str) -> str:
     """Return the name of a struct part, or a default."""
     named = isinstance(part, exp.Alias | exp.Column | exp.Identifier | exp.Dot)
-    return str(part.alias_or_name) if named else otherwise
+    return str(part.alias_or_name) if named else default
 
 
 _FORMS: Mapping[str, Callable[[Compiler, exp.Anonymous, Scope], Typed]] = {
@@ -180,7 +180,7 @@ def trim(compiler: Compiler, node: exp.Trim, scope: Scope) -> Typed:
     if letters is not None:
         values.append(compiler.value(letters, scope))
     if any(value.type != t.STRING for value in values):
-        raise unsupported(node, "TRIM takes texts")
+        raise unsupported(node, "TRIM takes strings")
     return call("trim", t.STRING, *values, parameters=(side,))
 
 

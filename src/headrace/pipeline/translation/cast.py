@@ -44,10 +44,10 @@ class Casts:
             to: The type.
             soft: Whether a failing cast returns null, as TRY_CAST does.
         """
-        found = self._cast(value, to, soft=soft)
-        if found is None or found.is_null == value.is_null or value.type == t.VOID:
-            return found
-        return msgspec.structs.replace(found, is_null=value.is_null)
+        expression = self._cast(value, to, soft=soft)
+        if expression is None or expression.is_null == value.is_null or value.type == t.VOID:
+            return expression
+        return msgspec.structs.replace(expression, is_null=value.is_null)
 
     def _cast(self, value: Typed, to: pa.DataType, *, soft: bool) -> Typed | None:  # noqa: C901, PLR0912
         if value.type == to:
@@ -142,7 +142,7 @@ class Casts:
             return self.clock.read(value, to, parameters)
         if to == t.BINARY:
             return Typed(sql_cast(value.text, to), to, can_fail=value.can_fail)
-        kernel = _text_reader(to)
+        kernel = _parsing_kernel(to)
         if kernel is None:
             return None
         return call(kernel, to, value, parameters=parameters, can_fail=not soft)
@@ -151,24 +151,26 @@ class Casts:
         """Cast a literal while translating, so that filters compare a column with a literal."""
         if not value.is_literal or value.value is None:
             return None
-        found = value.value
+        literal = value.value
         if value.type == t.STRING and to == t.DATE:
-            days = parse_date(found)
+            days = parse_date(literal)
             return None if days is None else literal_days(days)
         if value.type == t.STRING and t.is_timestamp(to):
-            micros = self.clock.moment(found, to)
+            micros = self.clock.moment(literal, to)
             return None if micros is None else literal_micros(micros, to)
         if t.is_integer(value.type) and t.is_integer(to):
-            fits = -(1 << (to.bit_width - 1)) <= found < 1 << (to.bit_width - 1)
-            return literal_int(found, to) if fits else None
+            fits = -(1 << (to.bit_width - 1)) <= literal < 1 << (to.bit_width - 1)
+            return literal_int(literal, to) if fits else None
         if t.is_integer(value.type) and t.is_decimal(to):
-            digits = len(str(abs(found)))
+            digits = len(str(abs(literal)))
             if digits <= to.precision - to.scale:
-                return Typed(sql_cast(str(found), to), to, is_literal=True, value=Decimal(found))
+                return Typed(
+                    sql_cast(str(literal), to), to, is_literal=True, value=Decimal(literal)
+                )
         if t.is_decimal(value.type) and t.is_decimal(to):
             whole = to.precision - to.scale - (value.type.precision - value.type.scale)
             if whole >= 0 and to.scale >= value.type.scale:
-                return Typed(sql_cast(str(found), to), to, is_literal=True, value=found)
+                return Typed(sql_cast(str(literal), to), to, is_literal=True, value=literal)
         return None
 
 
@@ -182,7 +184,7 @@ def _plain(value: Typed, to: pa.DataType, *, can_fail: bool = False) -> Typed:
     )
 
 
-def _text_reader(to: pa.DataType) -> str | None:
+def _parsing_kernel(to: pa.DataType) -> str | None:
     """Return the kernel that parses strings as a type."""
     if t.is_integer(to):
         return "text_to_integer"

@@ -125,7 +125,7 @@ def check_syntax(tree: exp.Expr) -> None:
         waiting += node.iter_expressions()
 
 
-def check_own_syntax(node: exp.Expr) -> None:
+def check_argument_count(node: exp.Expr) -> None:
     """Check the number of arguments of a function that the parser decomposes itself.
 
     Raises:

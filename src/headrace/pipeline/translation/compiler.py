@@ -25,9 +25,9 @@ class Clock(Enum):
     """How the time of a run is written."""
 
     RUNNING = "running"
-    """The actual time: another one each run."""
+    """The actual time, which differs between runs."""
     STOPPED = "stopped"
-    """1970, so that planning does not put its own time into the plan."""
+    """The start of 1970, so that a plan does not contain the time of planning."""
 
 
 class PlainSelect(msgspec.Struct, frozen=True):
@@ -108,14 +108,19 @@ class Queries(Subqueries, Protocol):
     """The common table expressions that raise for some values."""
 
 
-def known(found: Typed | None, node: exp.Expr, *values: Typed) -> Typed:
-    """Return what the catalogue found.
+def known(expression: Typed | None, node: exp.Expr, *values: Typed) -> Typed:
+    """Return an expression of the catalogue that must exist.
+
+    Args:
+        expression: The result of a lookup in the catalogue.
+        node: The syntax node, to report.
+        values: The arguments whose types decided.
 
     Raises:
-        Refused: it found nothing for arguments of these types.
+        Refused: the catalogue has no translation for arguments of these types.
     """
-    if found is not None:
-        return found
+    if expression is not None:
+        return expression
     kinds = ", ".join(type_text(value.type) for value in values)
     over = f" for ({kinds})" if values else ""
     raise unsupported(node, f"the catalogue does not have it{over}")
@@ -127,9 +132,9 @@ def truth(compiler: Compiler, node: exp.Expr, scope: Scope) -> Typed:
     Raises:
         Refused: as for `value`, or it has another type.
     """
-    found = compiler.value(node, scope)
-    if found.type == t.VOID:
+    value = compiler.value(node, scope)
+    if value.type == t.VOID:
         return Typed(sql_cast("NULL", t.BOOLEAN), t.BOOLEAN)
-    if found.type != t.BOOLEAN:
-        raise unsupported(node, f"AND, OR and NOT take BOOLEAN, not {type_text(found.type)}")
-    return found
+    if value.type != t.BOOLEAN:
+        raise unsupported(node, f"AND, OR and NOT take BOOLEAN, not {type_text(value.type)}")
+    return value

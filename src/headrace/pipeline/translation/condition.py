@@ -32,9 +32,9 @@ def between(compiler: Compiler, node: exp.Between, scope: Scope) -> Typed:
 def in_list(compiler: Compiler, node: exp.In, scope: Scope) -> Typed:
     """Compile IN with a list of options."""
     if node.args.get("query") is not None:
-        raise unsupported(node, "IN (SELECT ...) is there only where a null counts as false")
+        raise unsupported(node, "IN (SELECT ...) is supported only where null counts as false")
     if not node.expressions:
-        raise unsupported(node, "the catalogue has no IN of this form")
+        raise unsupported(node, "the catalogue does not have this form of IN")
     if all(isinstance(part, exp.Tuple) for part in (node.this, *node.expressions)):
         return _in_tuples(compiler, node, scope)
     value = compiler.value(node.this, scope)
@@ -43,8 +43,8 @@ def in_list(compiler: Compiler, node: exp.In, scope: Scope) -> Typed:
     if values is not None and t.is_orderable(values[0].type):
         if any(option.can_fail for option in values[1:]):
             return _one_by_one(compiler, values[0], values[1:], node)
-        first, *rest = map(ordered, values)
-        texts = ", ".join(option.text for option in rest)
+        first, *choices = map(ordered, values)
+        texts = ", ".join(option.text for option in choices)
         fails = any(v.can_fail for v in values)
         return Typed(f"({first.text} IN ({texts}))", t.BOOLEAN, can_fail=fails)
     if values is not None and pa.types.is_struct(values[0].type):
@@ -62,7 +62,7 @@ def in_list(compiler: Compiler, node: exp.In, scope: Scope) -> Typed:
 
 
 def _one_by_one(compiler: Compiler, value: Typed, options: Sequence[Typed], node: exp.In) -> Typed:
-    """Compile an IN whose options are evaluated up to the first equal one."""
+    """Compile an IN that stops at the first equal option."""
     tests = (
         known(compare(compiler.casts, "=", value, option), node, value, option)
         for option in options
@@ -87,7 +87,7 @@ def _in_tuples(compiler: Compiler, node: exp.In, scope: Scope) -> Typed:
         columns.append(column)
     value, *options = zip(*columns, strict=True)
     tests = (
-        " AND ".join(_same(one, two) for one, two in zip(value, option, strict=True))
+        " AND ".join(_same(left, right) for left, right in zip(value, option, strict=True))
         for option in options
     )
     fails = any(cell.can_fail for column in columns for cell in column)
@@ -117,11 +117,11 @@ def _equal_structs(left: Typed, right: Typed, node: exp.Expr) -> Typed:
 def is_test(compiler: Compiler, node: exp.Is, scope: Scope) -> Typed:
     """Compile IS NULL, IS TRUE and IS FALSE."""
     value = compiler.value(node.this, scope)
-    other = node.expression
-    if isinstance(other, exp.Null):
+    constant = node.expression
+    if isinstance(constant, exp.Null):
         return native("({0} IS NULL)", t.BOOLEAN, value)
-    if isinstance(other, exp.Boolean) and value.type == t.BOOLEAN:
-        return native(f"({{0}} IS {'TRUE' if other.this else 'FALSE'})", t.BOOLEAN, value)
+    if isinstance(constant, exp.Boolean) and value.type == t.BOOLEAN:
+        return native(f"({{0}} IS {'TRUE' if constant.this else 'FALSE'})", t.BOOLEAN, value)
     raise unsupported(node, "the catalogue has only IS NULL, IS TRUE and IS FALSE")
 
 
@@ -131,18 +131,18 @@ def like(compiler: Compiler, node: exp.Expr, scope: Scope) -> Typed:
     like = node
     if isinstance(node, exp.Escape):
         like = node.this
-        written = compiler.value(node.expression, scope)
-        if not written.is_text() or len(written.value) != 1:
+        escape_value = compiler.value(node.expression, scope)
+        if not escape_value.is_text() or len(escape_value.value) != 1:
             raise unsupported(node, "ESCAPE takes one character")
-        escape = written.value
+        escape = escape_value.value
     value, pattern = compiler.value(like.this, scope), compiler.value(like.expression, scope)
     value = known(compiler.casts.cast(value, t.STRING), node, value)
     word = "ILIKE" if isinstance(like, exp.ILike) else "LIKE"
     word = f"NOT {word}" if like.args.get("negate") else word
-    found = like_pattern(value, pattern, escape=escape, word=word)
-    if found is None:
+    expression = like_pattern(value, pattern, escape=escape, word=word)
+    if expression is None:
         raise unsupported(node, "LIKE takes a literal pattern, with escapes only of % and _")
-    return found
+    return expression
 
 
 def case_when(compiler: Compiler, node: exp.Case, scope: Scope) -> Typed:
@@ -153,9 +153,9 @@ def case_when(compiler: Compiler, node: exp.Case, scope: Scope) -> Typed:
         if base is None:
             tests.append(truth(compiler, branch.this, scope))
         else:
-            other = compiler.value(branch.this, scope)
-            equal = compare(compiler.casts, "=", base, other)
-            tests.append(known(equal, node, base, other))
+            option = compiler.value(branch.this, scope)
+            equal = compare(compiler.casts, "=", base, option)
+            tests.append(known(equal, node, base, option))
         results.append(compiler.value(branch.args["true"], scope))
     default = node.args.get("default")
     if default is not None:

@@ -17,9 +17,9 @@ EAGER = frozenset(
 )
 """Functions that evaluate every argument, or that decide themselves which they evaluate."""
 UNCLEAR = frozenset({"mask", "elt", "map_concat", "time_bucket", "concat"})
-"""Functions whose order is unknown, or differs between Spark's ways to run a query.
+"""Functions whose order is unknown, or differs between Spark's execution modes.
 
-An argument of theirs that can raise is accepted only where the order does not matter.
+An argument that can raise is accepted only where the order does not matter.
 """
 _LAST_FIRST = frozenset({"pmod", "mod", "try_mod", "try_divide", "ltrim", "rtrim"})
 _LAST_OF_THREE_FIRST = frozenset({"locate", "position", "array_join"})
@@ -78,10 +78,10 @@ def _guarded(value: Typed, before: Sequence[Typed]) -> Typed:
 
 def _absent(values: Sequence[Typed]) -> tuple[str, ...]:
     """Return texts such that one is null exactly where one of the values is."""
-    found: dict[str, None] = {}
+    texts: dict[str, None] = {}
     for value in values:
         if value.null_with is not None:
-            found.update(dict.fromkeys(value.null_with))
+            texts.update(dict.fromkeys(value.null_with))
         elif not (value.is_literal and value.value is not None):
-            found[value.text] = None
-    return tuple(found)
+            texts[value.text] = None
+    return tuple(texts)

@@ -23,7 +23,7 @@ from headrace.pipeline.translation.call import (
 )
 from headrace.pipeline.translation.cast import Casts
 from headrace.pipeline.translation.catalogue.time import extract
-from headrace.pipeline.translation.closed_syntax import check_own_syntax
+from headrace.pipeline.translation.closed_syntax import check_argument_count
 from headrace.pipeline.translation.compiler import Clock, Subqueries, known, truth
 from headrace.pipeline.translation.condition import (
     between,
@@ -58,7 +58,7 @@ _OPERATORS: Mapping[type[exp.Expr], str] = {
     exp.NullSafeEQ: "<=>",
     exp.BitwiseLeftShift: "<<", exp.BitwiseRightShift: ">>",
 }  # fmt: skip
-_OWN_SYNTAX: Mapping[type[exp.Expr], tuple[str, ...]] = {
+_KEYWORD_SYNTAX: Mapping[type[exp.Expr], tuple[str, ...]] = {
     exp.Substring: ("substring", "this", "start", "length"),
     exp.StrPosition: ("locate", "substr", "this", "position"),
     exp.Overlay: ("overlay", "this", "expression", "from_", "for_"),
@@ -94,13 +94,13 @@ class Expressions:
         Raises:
             Refused: the catalogue does not have it, or it is wrong.
         """
-        check_own_syntax(node)
-        found = self._value(node, scope)
-        self.proofs.check(found, node)
-        self.fallible += found.can_fail
-        if pa.types.is_nested(found.type) and has_no_column(found.type):
+        check_argument_count(node)
+        expression = self._value(node, scope)
+        self.proofs.check(expression, node)
+        self.fallible += expression.can_fail
+        if pa.types.is_nested(expression.type) and has_no_column(expression.type):
             raise unsupported(node, "the catalogue has no intervals and no TIME inside other types")
-        return scope.groups.get(found.text, found)
+        return scope.groups.get(expression.text, expression)
 
     def boolean(self, node: exp.Expr, scope: Scope) -> Typed:
         """Compile a condition, in which null counts as false.
@@ -122,12 +122,12 @@ class Expressions:
             case exp.In() if _is_in_query(node):
                 return in_query(self, node, scope)
             case _:
-                found = self.value(node, scope)
-        if found.type == t.VOID:
+                condition = self.value(node, scope)
+        if condition.type == t.VOID:
             return Typed(sql_cast("NULL", t.BOOLEAN), t.BOOLEAN)
-        if found.type != t.BOOLEAN:
-            raise wrong(node, f"a condition is a BOOLEAN, not {type_text(found.type)}")
-        return found
+        if condition.type != t.BOOLEAN:
+            raise wrong(node, f"a condition is a BOOLEAN, not {type_text(condition.type)}")
+        return condition
 
     def _value(self, node: exp.Expr, scope: Scope) -> Typed:  # noqa: C901, PLR0912
         match node:
@@ -196,8 +196,8 @@ class Expressions:
                 return known(extract(self.casts, node.name, value), node)
             case exp.Trim():
                 return trim(self, node, scope)
-            case _ if type(node) in _OWN_SYNTAX:
-                name, *words = _OWN_SYNTAX[type(node)]
+            case _ if type(node) in _KEYWORD_SYNTAX:
+                name, *words = _KEYWORD_SYNTAX[type(node)]
                 parts = [node.args.get(word) for word in words]
                 return call_entry(self, name, [p for p in parts if p], node, scope)
             case exp.CurrentTimestamp() | exp.CurrentDate():

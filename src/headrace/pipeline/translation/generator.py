@@ -1,6 +1,6 @@
 """Translates generators: explode, posexplode, inline, stack and range, wherever Spark allows them.
 
-A generator becomes an array of structs for each row of its relation. The engine turns each struct
+A generator becomes an array of structs for each row of its relation. DataFusion turns each struct
 into a row, next to the columns of the relation, and the fields become columns.
 """
 
@@ -41,29 +41,29 @@ def without_generator(
     Raises:
         Refused: the query has a form with which the catalogue has no generators.
     """
-    found = [item for item in node.expressions if is_generator(item)]
-    if not found:
+    generators = [item for item in node.expressions if is_generator(item)]
+    if not generators:
         return node, text
     bad = any(node.args.get(key) for key in ("group", "having", "qualify", "windows"))
     functions = queries.expressions.functions
     has_aggregates = any(has_aggregate(item, functions) for item in node.expressions)
-    if len(found) > 1 or bad or has_aggregates:
-        raise unsupported(found[0], "a generator with aggregates, or with another one")
+    if len(generators) > 1 or bad or has_aggregates:
+        raise unsupported(generators[0], "a generator with aggregates, or with another generator")
     if node.find(exp.Window) is not None:
-        raise unsupported(found[0], "a generator with a window")
-    (item,) = found
+        raise unsupported(generators[0], "a generator with a window")
+    (item,) = generators
     inner = item.this if isinstance(item, exp.Alias | exp.Aliases) else item
     names = [part.name for part in item.expressions] if isinstance(item, exp.Aliases) else []
     if isinstance(item, exp.Alias):
         names = [item.alias]
     source = text.removeprefix(" FROM ")
     source = expand(queries, source, scope, inner, qualifier=GENERATED, names=names, hidden=True)
-    made = [c.name for c in scope.columns if c.qualifier == GENERATED]
-    columns = [exp.alias_(exp.column(n, table=GENERATED), n, quoted=True) for n in made]
+    generated_names = [c.name for c in scope.columns if c.qualifier == GENERATED]
+    columns = [exp.alias_(exp.column(n, table=GENERATED), n, quoted=True) for n in generated_names]
     place = node.expressions.index(item)
     changed = node.copy()
-    kept = changed.expressions
-    changed.set("expressions", [*kept[:place], *columns, *kept[place + 1 :]])
+    select_list = changed.expressions
+    changed.set("expressions", [*select_list[:place], *columns, *select_list[place + 1 :]])
     return changed, f" FROM {source}"
 
 
@@ -119,10 +119,10 @@ def expand_rows(  # noqa: PLR0913
     relation = identifier(queries.new_name())
     shown = [f"{c.value.text} AS {identifier(f'c{n}')}" for n, c in enumerate(scope.columns)]
     is_run = queries.expressions.clock is Clock.RUNNING
-    made = f"unnest({rows.text})" if is_run else call("one_of", kind, rows).text
-    shown.append(f'{made} AS "g"')
+    generated = f"unnest({rows.text})" if is_run else call("one_of", kind, rows).text
+    shown.append(f'{generated} AS "g"')
     source = f" FROM {text}" if text else ""
-    kept = [
+    previous = [
         msgspec.structs.replace(
             column,
             value=Typed(
@@ -143,7 +143,7 @@ def expand_rows(  # noqa: PLR0913
         )
         for place, name in enumerate(named)
     ]
-    scope.columns = [*kept, *new]
+    scope.columns = [*previous, *new]
     return f"(SELECT {', '.join(shown)}{source}) AS {relation}"
 
 
@@ -158,7 +158,7 @@ def counted_rows(compiler: Compiler, node: exp.Anonymous) -> Typed:
     if not 1 <= len(numbers) <= 3 or not all(  # noqa: PLR2004
         value.is_literal and t.is_integer(value.type) for value in values
     ):
-        raise unsupported(node, "the catalogue has range only of up to three literals")
+        raise unsupported(node, "the catalogue has range only with one to three literals")
     if len(numbers) == 1:
         numbers = [0, *numbers]
     step = numbers[2] if len(numbers) > 2 else 1  # noqa: PLR2004
@@ -170,13 +170,13 @@ def counted_rows(compiler: Compiler, node: exp.Anonymous) -> Typed:
 
 
 def _generated(compiler: Compiler, node: exp.Anonymous, scope: Scope, *, outer: bool) -> Typed:
-    """Return the rows that a generator makes from one row, as an array of structs."""
+    """Return the rows that a generator produces from one row, as an array of structs."""
     name = node.name.casefold()
     if name == "stack":
         return _stacked(compiler, node, scope)
     word = name.removesuffix("_outer")
     parameter = "input" if word == "inline" else "collection"
-    arguments = [_plain(part, parameter) for part in node.expressions]
+    arguments = [_unnamed(part, parameter) for part in node.expressions]
     if len(arguments) != 1:
         raise wrong(node, f"it takes one argument, not {len(arguments)}")
     value = compiler.value(arguments[0], scope)
@@ -192,14 +192,14 @@ def _generated(compiler: Compiler, node: exp.Anonymous, scope: Scope, *, outer: 
     return call("exploded", kind, value, parameters=tuple(parameters))
 
 
-def _plain(part: exp.Expr, name: str) -> exp.Expr:
-    """Return an argument, which may be passed by name."""
-    is_named = isinstance(part, exp.Kwarg) and part.this.name.casefold() == name
-    return part.expression if is_named else part
+def _unnamed(argument: exp.Expr, name: str) -> exp.Expr:
+    """Return an argument without the name that it may be passed by."""
+    is_named = isinstance(argument, exp.Kwarg) and argument.this.name.casefold() == name
+    return argument.expression if is_named else argument
 
 
 def _fields(word: str, kind: pa.DataType) -> list[pa.Field] | None:
-    """Return the columns that a generator makes from a value."""
+    """Return the columns that a generator produces from a value; None if it does not take it."""
     if word == "inline":
         is_structs = t.is_array(kind) and pa.types.is_struct(kind.value_type)
         return list(kind.value_type) if is_structs else None
@@ -211,6 +211,7 @@ def _fields(word: str, kind: pa.DataType) -> list[pa.Field] | None:
 
 
 def _stacked(compiler: Compiler, node: exp.Anonymous, scope: Scope) -> Typed:
+    """Compile `stack`: its values, in as many rows as its first argument says."""
     first, *values = [compiler.value(part, scope) for part in node.expressions]
     count = first.value if first.is_literal and t.is_integer(first.type) else None
     if not count or count < 0 or not values:
@@ -226,5 +227,5 @@ def _stacked(compiler: Compiler, node: exp.Anonymous, scope: Scope) -> Typed:
             raise unsupported(node, "the rows have different types")
         kinds.append(column[0].type)
     kind = t.array_of(pa.struct([pa.field(f"col{n}", k) for n, k in enumerate(kinds)]))
-    cast = [compiler.casts.cast(v, kinds[n % width]) for n, v in enumerate(values)]
-    return call("stacked", kind, *[v for v in cast if v is not None], parameters=(str(count),))
+    cells = [compiler.casts.cast(v, kinds[n % width]) for n, v in enumerate(values)]
+    return call("stacked", kind, *[v for v in cells if v is not None], parameters=(str(count),))

@@ -18,7 +18,7 @@ from headrace.pipeline.translation.catalogue.aggregate import AGGREGATES
 from headrace.pipeline.translation.compiler import Queries
 from headrace.pipeline.translation.literal import ordinal
 from headrace.pipeline.translation.operator import ordered
-from headrace.pipeline.translation.own_call import is_own_aggregate
+from headrace.pipeline.translation.project_call import is_project_aggregate
 from headrace.pipeline.translation.refusal import Refused, unsupported, wrong
 from headrace.pipeline.translation.scope import GroupingMarks, Scope
 from headrace.pipeline.translation.typed import Typed, identifier, literal_int, sql_cast
@@ -65,6 +65,7 @@ def group_by(queries: Queries, node: exp.Select, scope: Scope) -> Grouping:
 
 
 def _grouping_sets(queries: Queries, node: exp.Select, scope: Scope) -> Grouping:
+    """Compile a GROUP BY with grouping sets, and register its keys and marks in the scope."""
     group = node.args["group"]
     keys: dict[str, Typed] = {}
 
@@ -77,13 +78,13 @@ def _grouping_sets(queries: Queries, node: exp.Select, scope: Scope) -> Grouping
     if len(sets) > _MOST_SETS:
         raise unsupported(group, f"more than {_MOST_SETS} grouping sets")
     texts = list(keys)
-    if any(one in other for one in texts for other in texts if one is not other):
-        raise unsupported(group, "a key of a grouping set is part of another one")
+    if any(key in text for key in texts for text in texts if key is not text):
+        raise unsupported(group, "a key of a grouping set is part of another key")
     name = queries.new_name()
     number = f"{identifier(name)}.n"
     marks = {}
     for place, (text, value) in enumerate(keys.items()):
-        member = _one_of(number, [n for n, one in enumerate(sets) if place in one])
+        member = _one_of(number, [n for n, key_set in enumerate(sets) if place in key_set])
         scope.groups[text] = Typed(
             f"CASE WHEN {member} THEN {ordered(value).text} END",
             value.type,
@@ -98,6 +99,7 @@ def _grouping_sets(queries: Queries, node: exp.Select, scope: Scope) -> Grouping
 
 
 def _one_of(number: str, places: Sequence[int]) -> str:
+    """Return the condition that a set number is one of `places`."""
     if not places:
         return "FALSE"
     return f"{number} IN ({', '.join(literal_int(place).text for place in places)})"
@@ -106,8 +108,8 @@ def _one_of(number: str, places: Sequence[int]) -> str:
 def _grouping_id(number: str, sets: Sequence[frozenset[int]], width: int) -> Typed:
     """Return a number per set: one bit per missing key, the first key in the highest bit."""
     branches = []
-    for place, one in enumerate(sets):
-        bits = sum(1 << (width - 1 - key) for key in range(width) if key not in one)
+    for place, key_set in enumerate(sets):
+        bits = sum(1 << (width - 1 - key) for key in range(width) if key not in key_set)
         branches.append(f"WHEN {literal_int(place).text} THEN {literal_int(bits, t.LONG).text}")
     return Typed(f"CASE {number} {' '.join(branches)} END", t.LONG)
 
@@ -115,24 +117,25 @@ def _grouping_id(number: str, sets: Sequence[frozenset[int]], width: int) -> Typ
 def _sets_of(group: exp.Expr, place_of: PlaceOf) -> list[frozenset[int]]:
     """Return the sets of a clause, each with the positions of its keys."""
     plain = [key for key in group.expressions if not isinstance(key, _SETS)]
-    written = [word for word in _WITH if group.args.get(word)]
-    if not written:
+    words = [word for word in _WITH if group.args.get(word)]
+    if not words:
         parts = [_expand(part, place_of) for part in group.expressions]
         return [_union(choice) for choice in product(*parts)]
-    whole = group.args[written[0]][0]
-    if len(written) > 1 or len(plain) != len(group.expressions) or len(group.args[written[0]]) > 1:
+    clause = group.args[words[0]][0]
+    if len(words) > 1 or len(plain) != len(group.expressions) or len(group.args[words[0]]) > 1:
         raise unsupported(group, "GROUP BY of this form")
     for key in plain:
         place_of(key)
-    if isinstance(whole, exp.GroupingSets):
-        return _expand(whole, place_of)
-    return _expand(type(whole)(expressions=plain), place_of)
+    if isinstance(clause, exp.GroupingSets):
+        return _expand(clause, place_of)
+    return _expand(type(clause)(expressions=plain), place_of)
 
 
 def _expand(part: exp.Expr, place_of: PlaceOf) -> list[frozenset[int]]:
+    """Return the sets that one element of GROUP BY means."""
     match part:
         case exp.GroupingSets():
-            return [one for inner in part.expressions for one in _expand(inner, place_of)]
+            return [key_set for inner in part.expressions for key_set in _expand(inner, place_of)]
         case exp.Rollup():
             units = [_unit(inner, place_of) for inner in part.expressions]
             ends = range(len(units), -1, -1)
@@ -146,10 +149,11 @@ def _expand(part: exp.Expr, place_of: PlaceOf) -> list[frozenset[int]]:
 
 
 def _union(sets: Iterable[frozenset[int]]) -> frozenset[int]:
-    return frozenset(place for one in sets for place in one)
+    return frozenset(place for key_set in sets for place in key_set)
 
 
 def _unit(part: exp.Expr, place_of: PlaceOf) -> frozenset[int]:
+    """Return the positions of keys that a set has together: one key, or those in parentheses."""
     if isinstance(part, _SETS):
         raise unsupported(part, "grouping sets of this form")
     members = part.expressions if isinstance(part, exp.Tuple) else [part.unnest()]
@@ -167,7 +171,7 @@ def _key_value(queries: Queries, key: exp.Expr, node: exp.Select, scope: Scope) 
     place = ordinal(key)
     if place is not None:
         if any(star_of(column) is not None for column in node.expressions):
-            raise unsupported(key, "GROUP BY a place with a star in the SELECT list")
+            raise unsupported(key, "GROUP BY a position with a star in the SELECT list")
         if not 1 <= place <= len(node.expressions):
             raise wrong(key, f"there is no column {key.name} in the SELECT list")
         return queries.expressions.value(node.expressions[place - 1].unalias(), scope)
@@ -192,7 +196,7 @@ def has_aggregate(column: exp.Expr, functions: Catalog) -> bool:
             continue
         if isinstance(node, exp.Anonymous) and node.name.casefold() in AGGREGATES:
             return True
-        if is_own_aggregate(functions, node):
+        if is_project_aggregate(functions, node):
             return True
         waiting += node.iter_expressions()
     return False

@@ -19,11 +19,11 @@ from headrace.pipeline.translation.refusal import unsupported, wrong
 from headrace.pipeline.translation.scope import Scope, field_of
 from headrace.pipeline.translation.typed import Typed, identifier
 
-_ONLY_OUTSIDE = (
+_NOT_IN_LAMBDA = (
     *(exp.Query, exp.Window, exp.Filter, exp.WithinGroup, exp.Exists),
     *(exp.CurrentDate, exp.CurrentTimestamp),
 )
-_OTHER_EACH_TIME = frozenset(
+_NONDETERMINISTIC = frozenset(
     {"rand", "random", "randn", "uuid", "shuffle", "now", "current_timestamp", "current_date"}
     | {"curdate", "monotonically_increasing_id"}
 )
@@ -68,15 +68,15 @@ def compile_higher_order(compiler: Compiler, node: exp.Anonymous, scope: Scope) 
         raise unsupported(node, "the catalogue does not have it with a lambda")
     values = [compiler.value(part, scope) for part in arguments[:first]]
     if any(_has_void(value.type) for value in values):
-        raise unsupported(node, "an argument has elements of no type")
+        raise unsupported(node, "an argument has elements without a type")
 
     def body(place: int, types: Sequence[pa.DataType]) -> Body:
         return _body(compiler, lambdas[place], types, scope)
 
-    found = entry.build(compiler.casts, values, body, len(lambdas))
-    if found is None:
+    expression = entry.build(compiler.casts, values, body, len(lambdas))
+    if expression is None:
         raise unsupported(node, "the catalogue does not have it for these types")
-    return found
+    return expression
 
 
 def _has_void(kind: pa.DataType) -> bool:
@@ -90,11 +90,15 @@ def _body(compiler: Compiler, node: exp.Expr, types: Sequence[pa.DataType], scop
     if len(names) > len(types):
         raise wrong(node, f"the lambda takes {len(names)} arguments, not at most {len(types)}")
     if len(set(names)) < len(names):
-        raise wrong(node, "two arguments of the lambda have one name")
+        raise wrong(node, "two arguments of the lambda have the same name")
     for part in node.this.walk():
         called = part.name.casefold() if isinstance(part, exp.Anonymous) else ""
-        is_own = called in compiler.functions or called in AGGREGATES
-        if isinstance(part, _ONLY_OUTSIDE) or is_own or called in _OTHER_EACH_TIME:
+        is_aggregate_or_project = called in compiler.functions or called in AGGREGATES
+        if (
+            isinstance(part, _NOT_IN_LAMBDA)
+            or is_aggregate_or_project
+            or called in _NONDETERMINISTIC
+        ):
             raise unsupported(part, "the catalogue does not have it inside a lambda")
     variables = {
         name: Typed(identifier(f"{VARIABLE}{place}"), kind)

@@ -47,12 +47,12 @@ def double_decimals(value: float) -> set[Decimal]:
     if value == 0:
         return {Decimal(0)}
     sign = "-" if value < 0 else ""
-    found = (_shortest(abs(value), np.float64), _before_java_19(abs(value), *_DOUBLE))
-    return {Decimal(f"{sign}{d[0]}.{d[1:] or '0'}E{exponent}") for d, exponent in found}
+    candidates = (_shortest(abs(value), np.float64), _before_java_19(abs(value), *_DOUBLE))
+    return {Decimal(f"{sign}{d[0]}.{d[1:] or '0'}E{exponent}") for d, exponent in candidates}
 
 
 def agreed(values: Iterable[T]) -> T:
-    """Return the one value that all releases of Java produce.
+    """Return the value that all releases of Java produce.
 
     Raises:
         SparkOnlyError: they differ.
@@ -126,8 +126,8 @@ def _whole_digits(fraction: int, power: int, significant: int) -> tuple[str, int
     below = power - significant - 1
     if power > significant and below > 1:
         unit = 10 ** _insignificant(below)
-        value, rest = divmod(value, unit)
-        if rest >= unit >> 1 and unit > 1:
+        value, remainder = divmod(value, unit)
+        if remainder >= unit >> 1 and unit > 1:
             value += 1
         value *= unit
     digits = str(value)

@@ -5,7 +5,6 @@ clauses.
 """
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 
 import msgspec
 from sqlglot import exp
@@ -13,7 +12,7 @@ from sqlglot import exp
 from headrace.pipeline.translation.compiler import Queries
 from headrace.pipeline.translation.generator import lateral
 from headrace.pipeline.translation.operator import compare
-from headrace.pipeline.translation.refusal import unsupported, wrong
+from headrace.pipeline.translation.refusal import nearest, unsupported, wrong
 from headrace.pipeline.translation.relation import Relation, relation
 from headrace.pipeline.translation.scope import Scope, ScopeColumn
 from headrace.pipeline.translation.typed import Typed
@@ -54,33 +53,33 @@ def _operand(queries: Queries, node: exp.Expr, scope: Scope) -> Relation:
     """Compile one side of a join: a relation, or joins in parentheses."""
     inner = node.this
     if isinstance(node, exp.Lateral):
-        found = _lateral(queries, node, scope)
+        operand = _lateral(queries, node, scope)
     elif not isinstance(node, exp.Subquery) or isinstance(inner, exp.Query):
         if node.args.get("joins"):
-            raise unsupported(node, "joins without brackets inside a join")
-        found = relation(queries, node, scope.parent)
+            raise unsupported(node, "joins without parentheses inside a join")
+        operand = relation(queries, node, scope.parent)
     else:
         if node.alias or not isinstance(inner, exp.Table):
-            raise unsupported(node, "brackets of this form in FROM")
+            raise unsupported(node, "parentheses of this form in FROM")
         nested = Scope([], scope.parent)
         first = inner.copy()
         joins = first.args.pop("joins", None) or ()
         text = _joined(queries, first, joins, nested)
-        found = Relation(f"({text})", nested.columns, nested.is_correlated)
-    scope.is_correlated |= found.is_correlated
-    return found
+        operand = Relation(f"({text})", nested.columns, nested.is_correlated)
+    scope.is_correlated |= operand.is_correlated
+    return operand
 
 
 def _lateral(queries: Queries, node: exp.Lateral, scope: Scope) -> Relation:
     """Compile a query that may refer to columns of the relations before it."""
     if not isinstance(node.this, exp.Subquery):
-        raise unsupported(node, "the catalogue has no functions that give tables")
+        raise unsupported(node, "the catalogue has no table functions after LATERAL")
     query = node.this.copy()
     query.set("alias", node.args.get("alias"))
     before = Scope(scope.columns, scope.parent)
-    found = relation(queries, query, before)
+    query_relation = relation(queries, query, before)
     scope.is_correlated |= before.is_correlated and scope.parent is not None
-    return Relation(f"LATERAL {found.text}", found.columns)
+    return Relation(f"LATERAL {query_relation.text}", query_relation.columns)
 
 
 def _join(queries: Queries, left: str, scope: Scope, join: exp.Join) -> str:
@@ -162,9 +161,8 @@ def _using(
         ]
         if any(len(side) != 1 for side in sides):
             known = sorted({c.name for c in (*scope.columns, *columns)})
-            close = get_close_matches(name, known, n=1)
-            reason = f"not both sides have one column {name}"
-            raise wrong(written.get(name, join), reason, close[0] if close else None)
+            reason = f"{name} is not exactly one column on each side"
+            raise wrong(written.get(name, join), reason, nearest(name, known))
         left, right = (side[0].value for side in sides)
         equal = compare(queries.expressions.casts, "=", left, right)
         if equal is None or left.type != right.type:
@@ -175,6 +173,6 @@ def _using(
             value = Typed(f"coalesce({left.text}, {right.text})", left.type)
         merged.append(ScopeColumn("", name, value))
     after = left_after if _keeps_left_only(word) else [*left_after, *right_after]
-    rest = [msgspec.structs.replace(c, is_hidden=True) if c.name in using else c for c in after]
-    scope.columns = [*merged, *rest]
+    unmerged = [msgspec.structs.replace(c, is_hidden=True) if c.name in using else c for c in after]
+    scope.columns = [*merged, *unmerged]
     return " AND ".join(conditions)

@@ -98,11 +98,11 @@ def cast_value(compiler: Compiler, node: exp.Cast, scope: Scope) -> Typed:
     value = compiler.value(node.this, scope)
     kind = _target(node)
     soft = isinstance(node, exp.TryCast)
-    found = compiler.casts.cast(value, kind, soft=soft)
-    if found is None:
+    expression = compiler.casts.cast(value, kind, soft=soft)
+    if expression is None:
         reason = f"the catalogue has no cast from {type_text(value.type)} to {type_text(kind)}"
         raise unsupported(node, reason)
-    return computed(found) if t.is_integer(kind) else found
+    return computed(expression) if t.is_integer(kind) else expression
 
 
 _SUFFIXED = re.compile(r"[\d.]+(?:[eE][+-]?\d+)?[a-zA-Z]")
@@ -117,8 +117,8 @@ def _cast_literal(compiler: Compiler, digits: str, cast: exp.Cast, node: exp.Exp
     kind = _target(cast)
     if kind in (t.DOUBLE, t.FLOAT):
         return Typed(sql_cast(quoted(digits), kind), kind, is_literal=True, value=float(digits))
-    found = compiler.casts.cast(number(digits), kind)
-    return known(found, node)
+    expression = compiler.casts.cast(number(digits), kind)
+    return known(expression, node)
 
 
 def _target(node: exp.Cast) -> pa.DataType:
@@ -143,14 +143,14 @@ def _time_of_day(compiler: Compiler, node: exp.Cast) -> Typed:
         raise unsupported(node, "the catalogue has TIME only as a literal")
     hour, minute, second = map(int, match.groups()[:3])
     if hour > 23 or minute > 59 or second > 59:  # noqa: PLR2004
-        raise unsupported(node, "there is no such TIME")
+        raise unsupported(node, "it is not a time of day")
     micros = (hour * 3600 + minute * 60 + second) * 1_000_000 + int((match[4] or "").ljust(6, "0"))
     return Typed(f"({sql_cast(str(micros), t.LONG)})", TIME_OF_DAY, is_literal=True, value=micros)
 
 
 def interval(node: exp.Interval) -> Typed:
     """Compile an interval literal."""
-    found = literal_interval(node)
-    if found is None:
+    expression = literal_interval(node)
+    if expression is None:
         raise unsupported(node, "the catalogue has no such interval")
-    return found
+    return expression

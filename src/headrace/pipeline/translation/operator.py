@@ -40,12 +40,12 @@ def arithmetic(casts: Casts, operator: str, left: Typed, right: Typed) -> Typed 
         return None
     kind = sides[0].type
     fits = _fits(operator, kind, *sides)
-    one, two = in_order(*sides)
+    first, second = in_order(*sides)
     if t.is_integer(kind) and casts.ansi:
-        found = call(_KERNELS[operator], kind, one, two, can_fail=not fits)
+        result = call(_KERNELS[operator], kind, first, second, can_fail=not fits)
     else:
-        found = native(f"({{0}} {operator} {{1}})", kind, one, two)
-    return null_with(found, *sides)
+        result = native(f"({{0}} {operator} {{1}})", kind, first, second)
+    return null_with(result, *sides)
 
 
 def _fits(operator: str, kind: pa.DataType, left: Typed, right: Typed) -> bool:
@@ -90,7 +90,7 @@ def _widened(casts: Casts, left: Typed, right: Typed) -> tuple[Typed, Typed] | N
 def decimal_operand(casts: Casts, value: Typed) -> Typed | None:
     """Return an operand of decimal arithmetic; an integer literal gets only the digits it needs.
 
-    A TINYINT literal always gets three digits, since Spark omits that type there.
+    A TINYINT literal always gets three digits, since Spark has no such rule for that type.
     """
     if t.is_decimal(value.type):
         return value
@@ -102,24 +102,29 @@ def decimal_operand(casts: Casts, value: Typed) -> Typed | None:
     return casts.cast(value, kind)
 
 
+def _decimal_operands(casts: Casts, left: Typed, right: Typed) -> tuple[Typed, Typed] | None:
+    operands = decimal_operand(casts, left), decimal_operand(casts, right)
+    return None if operands[0] is None or operands[1] is None else (operands[0], operands[1])
+
+
 def _decimal_arithmetic(casts: Casts, operator: str, left: Typed, right: Typed) -> Typed | None:
-    one, two = decimal_operand(casts, left), decimal_operand(casts, right)
-    if one is None or two is None:
+    operands = _decimal_operands(casts, left, right)
+    if operands is None:
         return None
-    one, two = in_order(one, two)
-    a, b = one.type, two.type
+    first, second = in_order(*operands)
+    a, b = first.type, second.type
     if operator == "*":
         precision, scale = a.precision + b.precision + 1, a.scale + b.scale
     else:
         scale = max(a.scale, b.scale)
         precision = max(a.precision - a.scale, b.precision - b.scale) + scale + 1
     kind = t.adjusted(precision, scale)
-    plain = native(f"({{0}} {operator} {{1}})", kind, one, two)
+    plain = native(f"({{0}} {operator} {{1}})", kind, first, second)
     if precision <= t.MOST_DIGITS:
         return Typed(sql_cast(plain.text, kind), kind, can_fail=plain.can_fail)
     if casts.ansi and kind.scale == scale and (operator == "*" or a.scale == b.scale):
         return call("in_range", kind, plain, can_fail=True)
-    return checked(casts, f"decimal_{_KERNELS[operator]}", kind, one, two)
+    return checked(casts, f"decimal_{_KERNELS[operator]}", kind, first, second)
 
 
 def checked(casts: Casts, kernel: str, kind: pa.DataType, *arguments: Typed) -> Typed:
@@ -134,23 +139,23 @@ def divide(casts: Casts, left: Typed, right: Typed) -> Typed | None:
     if not (_is_number(left) and _is_number(right)):
         return None
     if _are_decimals(left, right):
-        one, two = decimal_operand(casts, left), decimal_operand(casts, right)
-        if one is None or two is None:
+        operands = _decimal_operands(casts, left, right)
+        if operands is None:
             return None
-        one, two = last_first(one, two)
-        a, b = one.type, two.type
+        first, second = last_first(*operands)
+        a, b = first.type, second.type
         scale = max(6, a.scale + b.precision + 1)
         kind = t.adjusted(a.precision - a.scale + b.scale + scale, scale)
-        return checked(casts, "decimal_divide", kind, one, two)
-    one, two = casts.cast(left, t.DOUBLE), casts.cast(right, t.DOUBLE)
-    if one is None or two is None:
+        return checked(casts, "decimal_divide", kind, first, second)
+    first, second = casts.cast(left, t.DOUBLE), casts.cast(right, t.DOUBLE)
+    if first is None or second is None:
         return None
-    one, two = last_first(one, two)
+    first, second = last_first(first, second)
     if casts.ansi:
-        return null_with(call("divide", t.DOUBLE, one, two, can_fail=True), one, two)
+        return null_with(call("divide", t.DOUBLE, first, second, can_fail=True), first, second)
     zero = sql_cast("0", t.DOUBLE)
     return native(
-        f"({{0}} / CASE WHEN {{1}} = {zero} THEN NULL ELSE {{1}} END)", t.DOUBLE, one, two
+        f"({{0}} / CASE WHEN {{1}} = {zero} THEN NULL ELSE {{1}} END)", t.DOUBLE, first, second
     )
 
 
@@ -160,24 +165,24 @@ def integer_divide(casts: Casts, left: Typed, right: Typed) -> Typed | None:
         return call("interval_quotient", t.LONG, left, right, can_fail=True)
     if not (t.is_integer(left.type) and t.is_integer(right.type)):
         return None
-    one, two = casts.cast(left, t.LONG), casts.cast(right, t.LONG)
-    if one is None or two is None:
+    first, second = casts.cast(left, t.LONG), casts.cast(right, t.LONG)
+    if first is None or second is None:
         return None
-    one, two = last_first(one, two)
-    return checked(casts, "quotient" if casts.ansi else "wrapped_quotient", t.LONG, one, two)
+    first, second = last_first(first, second)
+    return checked(casts, "quotient" if casts.ansi else "wrapped_quotient", t.LONG, first, second)
 
 
 def modulo(casts: Casts, left: Typed, right: Typed) -> Typed | None:
     """Compile `%`: the remainder has the sign of the dividend."""
     if _are_decimals(left, right):
-        one, two = decimal_operand(casts, left), decimal_operand(casts, right)
-        if one is None or two is None:
+        operands = _decimal_operands(casts, left, right)
+        if operands is None:
             return None
-        one, two = last_first(one, two)
-        a, b = one.type, two.type
+        first, second = last_first(*operands)
+        a, b = first.type, second.type
         scale = max(a.scale, b.scale)
         kind = t.adjusted(min(a.precision - a.scale, b.precision - b.scale) + scale, scale)
-        return checked(casts, "decimal_remainder", kind, one, two)
+        return checked(casts, "decimal_remainder", kind, first, second)
     sides = _widened(casts, left, right)
     if sides is None or not (t.is_integer(sides[0].type) or sides[0].type == t.DOUBLE):
         return None
@@ -224,7 +229,7 @@ def comparable(casts: Casts, left: Typed, right: Typed) -> tuple[Typed, Typed] |
     if left.type == right.type == t.VOID:
         nothing = null_of(t.BOOLEAN)
         return nothing, nothing
-    left, right = _from_texts(casts, left, right), _from_texts(casts, right, left)
+    left, right = _cast_for_comparison(casts, left, right), _cast_for_comparison(casts, right, left)
     if t.VOID in (left.type, right.type) and left.type != right.type:
         kind = left.type if right.type == t.VOID else right.type
         cast = casts.cast(left, kind), casts.cast(right, kind)
@@ -246,11 +251,11 @@ def ordered(value: Typed) -> Typed:
     return call("normal", value.type, value)
 
 
-def _from_texts(casts: Casts, value: Typed, other: Typed) -> Typed:
+def _cast_for_comparison(casts: Casts, value: Typed, compared_with: Typed) -> Typed:
     """Cast a string to the type that Spark casts it to when compared with another value."""
-    if value.type != t.STRING or other.type in (t.STRING, t.VOID) or not casts.ansi:
+    if value.type != t.STRING or compared_with.type in (t.STRING, t.VOID) or not casts.ansi:
         return value
-    kind = other.type
+    kind = compared_with.type
     if t.is_integer(kind):
         kind = t.LONG
     elif t.is_decimal(kind) or kind == t.FLOAT:
@@ -269,7 +274,7 @@ def compare(casts: Casts, operator: str, left: Typed, right: Typed) -> Typed | N
 
 
 def logical(word: str, left: Typed, right: Typed) -> Typed:
-    """Compile AND and OR; what may fail is evaluated only where Spark evaluates it."""
+    """Compile AND and OR; a side that may fail is evaluated only where Spark evaluates it."""
     if not right.can_fail:
         return native(f"({{0}} {word} {{1}})", t.BOOLEAN, left, right)
     undecided = "IS NOT FALSE" if word == "AND" else "IS NOT TRUE"

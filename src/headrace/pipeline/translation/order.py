@@ -1,4 +1,8 @@
-"""Translates ORDER BY, LIMIT and OFFSET."""
+"""Translates ORDER BY, LIMIT and OFFSET.
+
+A compiled query without them enters; the same query with them leaves. Positions in the SELECT list
+are replaced by column names.
+"""
 
 from collections.abc import Sequence
 

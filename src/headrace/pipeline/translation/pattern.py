@@ -1,4 +1,4 @@
-"""Normalizes LIKE patterns to one escape character."""
+"""Normalizes LIKE patterns to one escape character, the backslash."""
 
 
 def like_parts(pattern: str, escape: str) -> str | None:

@@ -15,7 +15,7 @@ def rewritten(pivot: exp.Expr, source: exp.Expr, outputs: Sequence[Output]) -> e
     """Return the query equivalent to a PIVOT or UNPIVOT of a relation with these columns.
 
     Raises:
-        Refused: it does not have the plain form.
+        Refused: it pivots by several columns, or by something other than literals.
     """
     fields = pivot.args.get("fields") or []
     if len(fields) != 1 or not isinstance(fields[0], exp.In):
@@ -41,7 +41,7 @@ def _pivoted(
     for option in field.expressions:
         value = option.this if isinstance(option, exp.PivotAlias) else option
         if not isinstance(value, exp.Literal):
-            raise unsupported(pivot, "the values are no literals")
+            raise unsupported(pivot, "the values are not literals")
         label = option.args["alias"].name if isinstance(option, exp.PivotAlias) else value.name
         matches = exp.EQ(this=by.copy(), expression=value.copy())
         for aggregate in aggregates:
@@ -60,7 +60,7 @@ def _label(aggregate: exp.Expr) -> str:
 def _where(aggregate: exp.Expr, matches: exp.Expr) -> exp.Expr:
     """Aggregate the rows that match: null if there are none, also for a count."""
     if not isinstance(aggregate, exp.Anonymous):
-        raise unsupported(aggregate, "it is no plain aggregate")
+        raise unsupported(aggregate, "it is not a plain aggregate")
     some = exp.Anonymous(this="count_if", expressions=[matches.copy()])
     filtered = exp.Filter(this=aggregate.copy(), expression=exp.Where(this=matches.copy()))
     test = exp.GT(this=some, expression=exp.Literal.number(0))
@@ -73,21 +73,21 @@ def _unpivoted(
     """Return a union with one query for each column that becomes rows."""
     values = pivot.expressions
     if len(values) != 1 or not isinstance(values[0], exp.Identifier):
-        raise unsupported(pivot, "it makes more than one column of values")
+        raise unsupported(pivot, "it produces more than one column of values")
     columns = [o.this if isinstance(o, exp.PivotAlias) else o for o in field.expressions]
     if not all(isinstance(column, exp.Column) and len(column.parts) == 1 for column in columns):
-        raise unsupported(pivot, "it names other things than columns")
+        raise unsupported(pivot, "it names something other than columns")
     names = {output.name.casefold() for output in outputs}
     for column in columns:
         if column.name.casefold() not in names:
             raise wrong(column, "there is no such column")
     taken = {column.name.casefold() for column in columns}
-    kept = [exp.column(o.name, quoted=True) for o in outputs if o.name.casefold() not in taken]
+    keys = [exp.column(o.name, quoted=True) for o in outputs if o.name.casefold() not in taken]
     parts: list[exp.Expr] = []
     for option, column in zip(field.expressions, columns, strict=True):
         label = option.args["alias"].name if isinstance(option, exp.PivotAlias) else column.name
         row = exp.select(
-            *(key.copy() for key in kept),
+            *(key.copy() for key in keys),
             exp.alias_(exp.Literal.string(label), field.this.name, quoted=True),
             exp.alias_(column.copy(), values[0].name, quoted=True),
         ).from_(source.copy())

@@ -24,10 +24,10 @@ class Proofs:
         self._proven: set[str] = set()
 
     def check(self, value: Typed, node: exp.Expr) -> None:
-        """Check that no partial kernel receives a value that was not tried.
+        """Check that partial kernels receive only constants that they accept.
 
         Raises:
-            Refused: one may.
+            Refused: a partial kernel may receive another value.
         """
         text = value.text
         for proven in self._proven:

@@ -70,11 +70,11 @@ def imported_modules(source: str) -> frozenset[str]:
     return frozenset(names)
 
 
-def _first_names(listed: str) -> list[str]:
+def _first_names(members: str) -> list[str]:
     """Return the names in `(a, b as c)`, without their aliases."""
-    plain = re.sub(r"#.*", "", listed).strip("()\n\t ")
-    found = (_NAME.match(part.strip()) for part in plain.split(","))
-    return [match.group() for match in found if match is not None]
+    plain = re.sub(r"#.*", "", members).strip("()\n\t ")
+    matches = (_NAME.match(part.strip()) for part in plain.split(","))
+    return [match.group() for match in matches if match is not None]
 
 
 def _kernel_modules(sql: str) -> frozenset[str]:
@@ -92,18 +92,20 @@ def _kernel_modules(sql: str) -> frozenset[str]:
 @cache
 def _closure(modules: frozenset[str]) -> tuple[str, ...]:
     """Return modules with all modules of the project that they depend on."""
-    found: set[str] = set()
+    closure: set[str] = set()
     waiting = list(modules)
     while waiting:
         name = waiting.pop()
-        if name in found:
+        if name in closure:
             continue
-        found.add(name)
-        waiting += [other for other in imported_modules(_source(name)) if _is_own(other)]
-    return tuple(sorted(found))
+        closure.add(name)
+        waiting += [
+            module for module in imported_modules(_source(name)) if _is_project_module(module)
+        ]
+    return tuple(sorted(closure))
 
 
-def _is_own(name: str) -> bool:
+def _is_project_module(name: str) -> bool:
     return name.startswith(f"{_PROJECT}.") and name in sys.modules
 
 
@@ -139,9 +141,9 @@ def _source(name: str) -> str:
     """Return the text of a module, or the project version if only compiled files are shipped."""
     folder, _, module = name.rpartition(".")
     for file in (f"{module}.py", f"{module}/__init__.py"):
-        found = resources.files(folder).joinpath(file)
-        if found.is_file():
-            return found.read_text(encoding="utf-8")
+        path = resources.files(folder).joinpath(file)
+        if path.is_file():
+            return path.read_text(encoding="utf-8")
     return f"{_PROJECT} {metadata.version(_PROJECT)}"
 
 

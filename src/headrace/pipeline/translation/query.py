@@ -74,7 +74,7 @@ def translate_query(  # noqa: PLR0913
         tree = parse_calls(sql)
     except SqlglotError as error:
         reason = str(error).partition("\n")[0]
-        refusal = Refusal(reason=reason, expression="the query", blame=Blame.ENGINE, start=0)
+        refusal = Refusal(reason=reason, expression="the query", blame=Blame.RUNNER, start=0)
         raise Refused(refusal) from error
     check_syntax(tree)
     _check_names(tree, sql)
@@ -97,7 +97,7 @@ def _check_names(tree: exp.Expr, sql: str) -> None:
     for name in tree.find_all(exp.Identifier):
         start = name.meta.get("start")
         if start is not None and sql[start : start + 1] in {"'", '"'}:
-            raise wrong(name, "a string is no name; use backticks")
+            raise wrong(name, "a string is not a name; use backticks")
 
 
 class _Queries:
@@ -118,7 +118,7 @@ class _Queries:
         self._count = 0
 
     def new_name(self) -> str:
-        """Return a name for a relation that no query can use: authors' names are in lower case."""
+        """Return a relation name that no author can write: authors' names are in lower case."""
         self._count += 1
         return f"Q{self._count}"
 

@@ -1,5 +1,11 @@
-"""Why a query is not translated: it is wrong, or only Spark can run it."""
+"""Refusals: why a query is not translated, because it is wrong or because only Spark can run it.
 
+A syntax node and a reason enter; a `Refused` leaves, which the caller raises. It carries a
+`Refusal` with the position of the node in the text and the nearest known name.
+"""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
 from enum import StrEnum
 
 import msgspec
@@ -10,8 +16,8 @@ class Blame(StrEnum):
     """Who has to act on a refusal."""
 
     AUTHOR = "author"
-    """The query is wrong: neither engine can run it."""
-    ENGINE = "engine"
+    """The query is wrong: neither runner can run it."""
+    RUNNER = "runner"
     """The query runs on Spark; the catalogue has no proven translation of it."""
 
 
@@ -51,12 +57,17 @@ _LONGEST = 120
 
 def unsupported(node: exp.Expr, reason: str) -> Refused:
     """Return the refusal of an expression that only Spark can run."""
-    return Refused(_refusal(node, reason, Blame.ENGINE, None))
+    return Refused(_refusal(node, reason, Blame.RUNNER, None))
 
 
 def wrong(node: exp.Expr, reason: str, similar: str | None = None) -> Refused:
-    """Return the refusal of an expression that is wrong on every engine."""
+    """Return the refusal of an expression that is wrong on every runner."""
     return Refused(_refusal(node, reason, Blame.AUTHOR, similar))
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that is most similar to an unknown one; None if none is close."""
+    return next(iter(get_close_matches(name, list(known), n=1)), None)
 
 
 def _refusal(node: exp.Expr, reason: str, blame: Blame, similar: str | None) -> Refusal:

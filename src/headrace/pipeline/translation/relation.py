@@ -14,8 +14,8 @@ from headrace.pipeline.translation.catalogue.collection import common
 from headrace.pipeline.translation.compiler import Compiled, Queries
 from headrace.pipeline.translation.generator import GENERATORS, counted_rows, expand, expand_rows
 from headrace.pipeline.translation.order import order_and_limit
-from headrace.pipeline.translation.own_call import own_arguments
 from headrace.pipeline.translation.pivot import rewritten
+from headrace.pipeline.translation.project_call import project_arguments
 from headrace.pipeline.translation.refusal import unsupported, wrong
 from headrace.pipeline.translation.scope import Output, Scope, ScopeColumn, columns_of
 from headrace.pipeline.translation.table_call import TableCall
@@ -83,7 +83,7 @@ def _table(queries: Queries, node: exp.Table) -> tuple[str, tuple[Output, ...], 
             queries.expressions.fallible += real in queries.fallible_ctes
             return identifier(real), outputs, name
     if name not in queries.tables:
-        raise unsupported(node, "the columns of this table are not known")
+        raise unsupported(node, "the columns of this table are unknown")
     return identifier(name), queries.tables[name], name.rpartition(".")[2]
 
 
@@ -91,7 +91,7 @@ def _table_call(queries: Queries, node: exp.Anonymous) -> tuple[str, tuple[Outpu
     """Compile a function in FROM, and return the name of its result."""
     name = node.name.casefold()
     if name in queries.expressions.functions:
-        return _own_table_call(queries, node)
+        return _project_table_call(queries, node)
     scope = Scope([])
     if name == "range":
         rows = counted_rows(queries.expressions, node)
@@ -105,14 +105,16 @@ def _table_call(queries: Queries, node: exp.Anonymous) -> tuple[str, tuple[Outpu
     return f"(SELECT {shown} FROM {text})", outputs, name
 
 
-def _own_table_call(queries: Queries, node: exp.Anonymous) -> tuple[str, tuple[Output, ...], str]:
+def _project_table_call(
+    queries: Queries, node: exp.Anonymous
+) -> tuple[str, tuple[Output, ...], str]:
     """Compile a table function of the project; in Spark its columns have no qualifier."""
     function = queries.expressions.functions[node.name.casefold()]
     if function.kind is not FunctionKind.TABLE:
-        raise wrong(node, f"FROM takes a table function, and it is of the kind {function.kind}")
+        raise wrong(node, f"FROM takes a table function, not one of the kind {function.kind}")
     if any(part is not node for part in node.find_all(*_NOT_CONSTANT)):
-        raise unsupported(node, "its arguments are more than literals")
-    values = own_arguments(queries.expressions, function, node, Scope([]))
+        raise unsupported(node, "its arguments are not literals")
+    values = project_arguments(queries.expressions, function, node, Scope([]))
     call = TableCall(function.name, tuple(value.text for value in values))
     outputs = tuple(Output(field.name, field.type) for field in function.signature.returns)
     return identifier(call.relation), outputs, queries.new_name()

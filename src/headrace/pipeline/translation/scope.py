@@ -5,16 +5,15 @@ name enters; its typed expression leaves, or an error with a similar name if the
 """
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 
 import msgspec
 import pyarrow as pa
 from sqlglot import exp
 
-from headrace.pipeline.translation.refusal import unsupported, wrong
+from headrace.pipeline.translation.refusal import nearest, unsupported, wrong
 from headrace.pipeline.translation.typed import Typed, call, identifier
 
-SPARKS_OWN = frozenset(
+SPARK_NAMES = frozenset(
     {
         *("current_date", "current_time", "current_timestamp", "localtimestamp", "grouping__id"),
         *("user", "current_user", "session_user", "_metadata", "session", "system"),
@@ -46,7 +45,7 @@ class GroupingMarks(msgspec.Struct, frozen=True):
     """What `grouping` and `grouping_id` return."""
 
     keys: dict[str, Typed]
-    """Whether a key is null for its set, by the text of the key, in key order."""
+    """Whether a key is absent from the set of a row, by the text of the key, in key order."""
     identity: Typed
 
 
@@ -75,8 +74,8 @@ class Scope(msgspec.Struct):
         """
         parts = [part.name for part in node.parts]
         value = self.look_up(parts, node)
-        if value is None and parts[0].casefold() in SPARKS_OWN:
-            raise unsupported(node, "it is a name of Spark's own")
+        if value is None and parts[0].casefold() in SPARK_NAMES:
+            raise unsupported(node, "the name has a special meaning in Spark")
         if value is None:
             raise wrong(node, "there is no such column", self._similar(parts[-1]))
         return value
@@ -86,7 +85,7 @@ class Scope(msgspec.Struct):
         alias = self.aliases.get(parts[0].casefold()) if len(parts) == 1 else None
         if alias is not None and self.prefers_aliases:
             return alias
-        value = self._own(parts, node)
+        value = self._local(parts, node)
         if value is not None:
             return value
         if alias is not None:
@@ -98,7 +97,8 @@ class Scope(msgspec.Struct):
             self.is_correlated = True
         return value
 
-    def _own(self, parts: Sequence[str], node: exp.Column) -> Typed | None:
+    def _local(self, parts: Sequence[str], node: exp.Column) -> Typed | None:
+        """Resolve a name among the columns of this scope alone."""
         folded = [part.casefold() for part in parts]
         if len(parts) > 1:
             qualified = [c for c in self.columns if (c.qualifier, c.name) == tuple(folded[:2])]
@@ -107,10 +107,13 @@ class Scope(msgspec.Struct):
         plain = [c for c in self.columns if c.name == folded[0] and not c.is_hidden]
         return _inside(_only(plain, node), parts[1:], node) if plain else None
 
+    def before_grouping(self) -> "Scope":
+        """Return the names that the argument of an aggregate may use: keys are not replaced."""
+        return Scope(self.columns, self.parent, self.aliases, self.prefers_aliases)
+
     def _similar(self, name: str) -> str | None:
         known = [*(column.name for column in self.columns), *self.aliases]
-        close = get_close_matches(name.casefold(), known, n=1)
-        return close[0] if close else None
+        return nearest(name.casefold(), known)
 
 
 def _only(columns: Sequence[ScopeColumn], node: exp.Column) -> Typed:
@@ -134,11 +137,10 @@ def field_of(value: Typed, name: str, node: exp.Expr) -> Typed:
         Refused: there is no such field.
     """
     if not pa.types.is_struct(value.type):
-        raise unsupported(node, f"{name} is asked of something that is no struct")
+        raise unsupported(node, f"it has no field {name}: it is not a struct")
     names = [field.name.casefold() for field in value.type]
     if names.count(name.casefold()) != 1:
-        close = get_close_matches(name.casefold(), names, n=1)
-        raise wrong(node, f"the struct has no field {name}", close[0] if close else None)
+        raise wrong(node, f"the struct has no field {name}", nearest(name.casefold(), names))
     place = names.index(name.casefold())
     return call("field", value.type.field(place).type, value, parameters=(str(place),))
 

@@ -4,7 +4,6 @@ A SELECT and the scope of the enclosing query enter; a `Compiled` query leaves.
 """
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 
 import msgspec
 from sqlglot import exp
@@ -17,8 +16,8 @@ from headrace.pipeline.translation.grouping import group_by, has_aggregate, star
 from headrace.pipeline.translation.join import from_clause
 from headrace.pipeline.translation.operator import ordered
 from headrace.pipeline.translation.order import order_and_limit
-from headrace.pipeline.translation.own_call import is_own_aggregate
-from headrace.pipeline.translation.refusal import unsupported, wrong
+from headrace.pipeline.translation.project_call import is_project_aggregate
+from headrace.pipeline.translation.refusal import nearest, unsupported, wrong
 from headrace.pipeline.translation.relation import check_distinct
 from headrace.pipeline.translation.scope import Output, Scope
 from headrace.pipeline.translation.typed import Typed, identifier
@@ -70,9 +69,9 @@ def _selected(queries: Queries, node: exp.Select, source: str, scope: Scope) -> 
     aggregates = any(has_aggregate(column, functions) for column in node.expressions)
     one_row = aggregates and node.args.get("group") is None and not having
     if scope.is_correlated and node.args.get("group") is None:
-        own = (part for column in node.expressions for part in column.walk())
-        if any(is_own_aggregate(functions, part) for part in own):
-            raise unsupported(node, "an aggregate of the project's own, for each row around it")
+        parts = (part for column in node.expressions for part in column.walk())
+        if any(is_project_aggregate(functions, part) for part in parts):
+            raise unsupported(node, "a correlated aggregate of the project")
     compiled = Compiled(text, outputs, gives_one_row=one_row)
     separate = None if aggregates else _plain_select(node, source, condition, items, scope)
     result = order_and_limit(queries, node, compiled, scope if not is_distinct else None, items)
@@ -113,19 +112,19 @@ def _items(queries: Queries, node: exp.Select, scope: Scope) -> list[tuple[str, 
 def _star_columns(star: exp.Star, column: exp.Expr, scope: Scope) -> list[tuple[str, Typed]]:
     table = column.table.casefold() if isinstance(column, exp.Column) else ""
     left_out = {part.name.casefold() for part in star.args.get("except_") or ()}
-    kept = [
+    columns = [
         (c.name, scope.groups.get(c.value.text, c.value))
         for c in scope.columns
         if (c.qualifier == table if table else not c.is_hidden)
     ]
-    if not kept:
-        raise unsupported(column, "there are no columns for it")
-    known = [name for name, _ in kept]
+    if not columns:
+        raise unsupported(column, "it matches no columns")
+    known = [name for name, _ in columns]
     for part in star.args.get("except_") or ():
         if part.name.casefold() not in known:
-            close = get_close_matches(part.name.casefold(), known, n=1)
-            raise wrong(part, "there is no such column", close[0] if close else None)
-    return [(name, value) for name, value in kept if name not in left_out]
+            similar = nearest(part.name.casefold(), known)
+            raise wrong(part, "there is no such column", similar)
+    return [(name, value) for name, value in columns if name not in left_out]
 
 
 def _having(queries: Queries, node: exp.Select, scope: Scope) -> str:
@@ -143,9 +142,9 @@ def _refuse_shadowed(clause: exp.Expr, scope: Scope) -> None:
     for column in clause.find_all(exp.Column):
         name = column.name.casefold()
         alias = scope.aliases.get(name) if len(column.parts) == 1 else None
-        own = [c for c in scope.columns if c.name == name]
-        if alias is not None and own and all(c.value.text != alias.text for c in own):
-            raise unsupported(column, "the name is both that of a column and an alias")
+        columns = [c for c in scope.columns if c.name == name]
+        if alias is not None and columns and all(c.value.text != alias.text for c in columns):
+            raise unsupported(column, "the name is both a column and an alias")
 
 
 def output_name(column: exp.Expr) -> str:

@@ -40,26 +40,26 @@ class _Membership(msgspec.Struct, frozen=True):
 
 def in_query(compiler: Compiler, node: exp.In, scope: Scope) -> Typed:
     """Compile IN (SELECT ...), where null counts as false."""
-    found = _membership(compiler, node, scope)
-    value, column = found.values[0], found.columns[0]
-    is_plain = len(found.values) == 1 and value.type == column.type and not t.is_float(value.type)
-    if is_plain and not found.inner.is_correlated:
-        return Typed(f"({value.text} IN ({found.inner.text}))", t.BOOLEAN, can_fail=value.can_fail)
-    return Typed(found.exists(found.equal), t.BOOLEAN)
+    rows = _membership(compiler, node, scope)
+    value, column = rows.values[0], rows.columns[0]
+    is_plain = len(rows.values) == 1 and value.type == column.type and not t.is_float(value.type)
+    if is_plain and not rows.inner.is_correlated:
+        return Typed(f"({value.text} IN ({rows.inner.text}))", t.BOOLEAN, can_fail=value.can_fail)
+    return Typed(rows.exists(rows.equal), t.BOOLEAN)
 
 
 def not_in_query(compiler: Compiler, node: exp.In, scope: Scope) -> Typed:
     """Compile NOT IN (SELECT ...): true where every row of the query certainly differs."""
-    found = _membership(compiler, node, scope)
-    value, column = found.values[0], found.columns[0]
-    if len(found.values) > 1 or found.inner.is_correlated:
-        maybe = found.exists(f"({found.equal}) IS NOT FALSE")
+    rows = _membership(compiler, node, scope)
+    value, column = rows.values[0], rows.columns[0]
+    if len(rows.values) > 1 or rows.inner.is_correlated:
+        maybe = rows.exists(f"({rows.equal}) IS NOT FALSE")
         return Typed(f"(NOT {maybe})", t.BOOLEAN)
-    parts = [f"NOT {found.exists(found.equal)}"]
+    parts = [f"NOT {rows.exists(rows.equal)}"]
     if column.nullable:
-        parts.append(found.none_is(f"{column.text} IS NULL"))
+        parts.append(rows.none_is(f"{column.text} IS NULL"))
     if value.nullable:
-        parts.append(f"({value.text} IS NOT NULL OR {found.none_is('TRUE')})")
+        parts.append(f"({value.text} IS NOT NULL OR {rows.none_is('TRUE')})")
     return Typed(f"({' AND '.join(parts)})", t.BOOLEAN)
 
 
@@ -71,7 +71,7 @@ def _membership(compiler: Compiler, node: exp.In, scope: Scope) -> _Membership:
     sides = node.this.expressions if isinstance(node.this, exp.Tuple) else [node.this]
     values = [compiler.value(side, scope) for side in sides]
     if len(inner.columns) != len(values):
-        raise wrong(node, f"the query gives {len(inner.columns)} columns, not {len(values)}")
+        raise wrong(node, f"the query returns {len(inner.columns)} columns, not {len(values)}")
     source, condition, columns = _rows(compiler, inner, scope)
     tests = [
         known(compare(compiler.casts, "=", value, column), node, value, column)
@@ -105,12 +105,12 @@ def scalar_query(compiler: Compiler, node: exp.Subquery, scope: Scope) -> Typed:
     """Compile a query for one value: null without a row, an error with more than one."""
     inner = compiler.subqueries.query(node.this, scope)
     if len(inner.columns) != 1:
-        raise wrong(node, f"a scalar query gives one column, not {len(inner.columns)}")
+        raise wrong(node, f"a scalar query returns one column, not {len(inner.columns)}")
     kind = inner.columns[0].type
     if inner.gives_one_row:
         return Typed(f"({inner.text})", kind)
     if inner.is_correlated:
-        raise unsupported(node, "it may give more than one row; aggregate it")
+        raise unsupported(node, "it may return more than one row; aggregate it")
     name = identifier(compiler.subqueries.new_name())
     rows = Typed("count(*)", t.LONG)
     first = Typed(f"first_value({name}.c)", kind)

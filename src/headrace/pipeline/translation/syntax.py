@@ -13,7 +13,7 @@ from sqlglot.dialects.spark import Spark
 from sqlglot.parser import Parser
 from sqlglot.parsers.spark import SparkParser
 
-_OWN_SYNTAX = frozenset(
+_SPECIAL_SYNTAX = frozenset(
     {"CAST", "TRY_CAST", "EXTRACT", "TRIM", "POSITION", "SUBSTRING", "SUBSTR", "OVERLAY"}
 )
 _BOUNDED_TEXT = frozenset({exp.DataType.Type.CHAR, exp.DataType.Type.VARCHAR})
@@ -88,7 +88,7 @@ class _CallText(SparkText):
         FUNCTION_PARSERS = {  # noqa: RUF012
             name: parser
             for name, parser in SparkParser.FUNCTION_PARSERS.items()
-            if name in _OWN_SYNTAX
+            if name in _SPECIAL_SYNTAX
         }
         NO_PAREN_FUNCTION_PARSERS = {  # noqa: RUF012
             name: parser
@@ -109,11 +109,11 @@ def parse_calls(sql: str) -> exp.Expr:
     tree = next(tree for tree in trees if tree is not None)
     if "any" in sql.casefold():
         for node in list(tree.find_all(exp.Any)):
-            _call_any(node)
+            _restore_any(node)
     return tree
 
 
-def _call_any(node: exp.Any) -> None:
+def _restore_any(node: exp.Any) -> None:
     """Restore the aggregate `any(x)` where the parser has read a quantifier."""
     if isinstance(node.this, exp.Paren) and not isinstance(node.parent, exp.Binary):
         node.replace(exp.Anonymous(this="any", expressions=[node.this.this]))
@@ -153,15 +153,15 @@ def _retyped(token: Token, kind: TokenType, *, start: int | None = None) -> Toke
 
 
 _ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|[0-3][0-7]{2}|.)|''", re.DOTALL)
-_MEANT = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a"}
+_ESCAPED = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a"}
 
 
 def string_value(written: str) -> str:
-    """Return the value of a string literal, given with its quotes, as Spark reads it."""
+    """Return the value of a string literal, written with its quotes, as Spark reads it."""
     quote = written[0]
     inner = written[1:-1]
 
-    def meant(match: re.Match[str]) -> str:
+    def unescaped(match: re.Match[str]) -> str:
         code = match[1]
         if code is None:
             return quote if quote == "'" else match[0]
@@ -171,8 +171,8 @@ def string_value(written: str) -> str:
             return chr(int(code, 8))
         if code in "%_":
             return f"\\{code}"
-        return _MEANT.get(code, code)
+        return _ESCAPED.get(code, code)
 
     if quote == '"':
         inner = inner.replace('""', '"')
-    return _ESCAPE.sub(meant, inner)
+    return _ESCAPE.sub(unescaped, inner)

@@ -42,9 +42,9 @@ class TableCall(msgspec.Struct, frozen=True):
         """
         values: list[object] = []
         if self.arguments:
-            listed = ", ".join(f"{text} AS a{i}" for i, text in enumerate(self.arguments))
-            register_kernels(session, kernels_in(listed))
-            (row,) = session.sql(f"SELECT {listed}").to_pylist()
+            select_list = ", ".join(f"{text} AS a{i}" for i, text in enumerate(self.arguments))
+            register_kernels(session, kernels_in(select_list))
+            (row,) = session.sql(f"SELECT {select_list}").to_pylist()
             values = list(row.values())
         return compute_table(catalog[self.function], values).rename_columns(
             self.schema(catalog).names

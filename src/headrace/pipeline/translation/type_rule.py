@@ -1,4 +1,8 @@
-"""Spark's type rules: names, widening, and the precision of decimals."""
+"""Spark's type rules: names, widening, and the precision of decimals.
+
+Arrow types enter and leave; the constants name Spark's types. Every part of the translation asks
+here which type a result has.
+"""
 
 import pyarrow as pa
 
@@ -84,8 +88,8 @@ def adjusted(precision: int, scale: int) -> pa.DataType:
     if precision <= MOST_DIGITS:
         return pa.decimal128(precision, scale)
     whole = precision - scale
-    kept = max(MOST_DIGITS - whole, min(scale, _LEAST_SCALE))
-    return pa.decimal128(MOST_DIGITS, kept)
+    scale_left = max(MOST_DIGITS - whole, min(scale, _LEAST_SCALE))
+    return pa.decimal128(MOST_DIGITS, scale_left)
 
 
 def as_decimal(kind: pa.DataType) -> pa.DataType:
@@ -137,7 +141,7 @@ def common_type(left: pa.DataType, right: pa.DataType) -> pa.DataType | None:  #
 
 
 def is_orderable(kind: pa.DataType) -> bool:
-    """Return whether both engines order, group and compare values of a type in the same way."""
+    """Return whether both runners order, group and compare values of a type in the same way."""
     is_nested = pa.types.is_nested(kind)
     return not is_nested and kind not in (VOID, TIME_OF_DAY, VARIANT)
 

@@ -28,7 +28,7 @@ class Typed(msgspec.Struct, frozen=True):
     is_null: bool = False
     """Whether it is a null literal, or a function of one."""
     null_with: tuple[str, ...] | None = None
-    """Texts such that one is null exactly where this is null; its own text if None."""
+    """Expressions of which at least one is null exactly where this is null; None for itself."""
 
     def is_text(self) -> bool:
         """Return whether it is a string literal that is not null."""
@@ -93,10 +93,10 @@ def call(
 ) -> Typed:
     """Call a kernel; without arguments, a kernel cannot know how many rows to return."""
     takes = tuple(carrier(argument.type) for argument in arguments)
-    found = KernelCall(kernel, parameters, takes, carrier(gives))
+    kernel_call = KernelCall(kernel, parameters, takes, carrier(gives))
     texts = ", ".join(argument.text for argument in arguments)
     fails = can_fail or any(argument.can_fail for argument in arguments)
-    return Typed(f"{identifier(found.sql_name)}({texts})", gives, can_fail=fails)
+    return Typed(f"{identifier(kernel_call.sql_name)}({texts})", gives, can_fail=fails)
 
 
 def native(template: str, gives: pa.DataType, *arguments: Typed, can_fail: bool = False) -> Typed:

@@ -17,7 +17,7 @@ from headrace.pipeline.translation.compiler import Compiler, known
 from headrace.pipeline.translation.kernel import kernels_in, row_ordered
 from headrace.pipeline.translation.literal import is_number_literal
 from headrace.pipeline.translation.operator import ordered
-from headrace.pipeline.translation.own_call import own_function
+from headrace.pipeline.translation.project_call import project_function
 from headrace.pipeline.translation.refusal import unsupported, wrong
 from headrace.pipeline.translation.scope import Scope
 from headrace.pipeline.translation.typed import Typed, sql_cast
@@ -37,7 +37,7 @@ def aggregate(compiler: Compiler, node: exp.Anonymous, scope: Scope, over: Over)
         if over.distinct:
             raise unsupported(node, "DISTINCT of all columns")
         arguments = []
-    plain = Scope(scope.columns, scope.parent, scope.aliases, scope.prefers_aliases)
+    plain = scope.before_grouping()
     values = [compiler.value(argument, plain) for argument in arguments]
     scope.is_correlated |= plain.is_correlated
     if over.distinct and over.window is not None:
@@ -47,15 +47,15 @@ def aggregate(compiler: Compiler, node: exp.Anonymous, scope: Scope, over: Over)
     if not entry.least <= len(values) <= entry.most:
         raise wrong(node, f"it does not take {len(values)} arguments")
     if any(part.find(exp.Column) is not None for part in arguments[entry.columns :]):
-        raise unsupported(node, "an argument that is the same for all rows names a column")
+        raise unsupported(node, "an argument that must be constant refers to a column")
     over = msgspec.structs.replace(over, in_groups=scope.has_groups)
-    found = known(entry.build(compiler.casts, over, values), node, *values)
-    if row_ordered(kernels_in(found.text)) and _is_beside_distinct(node):
-        raise unsupported(node, "beside an aggregate with DISTINCT Spark meets rows in any order")
-    return found
+    expression = known(entry.build(compiler.casts, over, values), node, *values)
+    if row_ordered(kernels_in(expression.text)) and _has_distinct_aggregate(node):
+        raise unsupported(node, "next to an aggregate with DISTINCT, Spark reads rows in any order")
+    return expression
 
 
-def _is_beside_distinct(node: exp.Expr) -> bool:
+def _has_distinct_aggregate(node: exp.Expr) -> bool:
     """Return whether the SELECT has a DISTINCT aggregate: Spark then groups by its values too."""
     query = node.find_ancestor(exp.Select)
     calls = () if query is None else query.find_all(exp.Anonymous)
@@ -69,7 +69,7 @@ def window(compiler: Compiler, node: exp.Expr, scope: Scope, *, any_order: bool 
         inner = node.this
         over = Over(window=_frame(compiler, node, scope))
     if isinstance(inner, exp.Filter):
-        plain = Scope(scope.columns, scope.parent, scope.aliases, scope.prefers_aliases)
+        plain = scope.before_grouping()
         condition = compiler.boolean(inner.expression.this, plain)
         scope.is_correlated |= plain.is_correlated
         over = msgspec.structs.replace(over, condition=condition.text)
@@ -83,7 +83,7 @@ def window(compiler: Compiler, node: exp.Expr, scope: Scope, *, any_order: bool 
     if name in AGGREGATES:
         return aggregate(compiler, inner, scope, over)
     if name in compiler.functions:
-        return own_function(compiler, inner, scope, over)
+        return project_function(compiler, inner, scope, over)
     if over.window is None or over.condition is not None:
         raise unsupported(node, "the catalogue has no such aggregate")
     values = [compiler.value(argument, scope) for argument in inner.expressions]
@@ -96,7 +96,7 @@ def _within_group(compiler: Compiler, node: exp.WithinGroup, scope: Scope) -> tu
     if len(keys) != 1:
         raise unsupported(node, "WITHIN GROUP with several keys")
     key = keys[0]
-    plain = Scope(scope.columns, scope.parent, scope.aliases, scope.prefers_aliases)
+    plain = scope.before_grouping()
     value = compiler.value(key.this if isinstance(key, exp.Ordered) else key, plain)
     return value, isinstance(key, exp.Ordered) and bool(key.args.get("desc"))
 
@@ -133,7 +133,7 @@ def _nth(values: Sequence[Typed], window: str, node: exp.Expr) -> Typed:
     """Compile `nth_value`, which is null if the frame has too few rows."""
     value, place = values
     if not (place.is_literal and t.is_integer(place.type) and (place.value or 0) > 0):
-        raise unsupported(node, "the catalogue has nth_value only of a place that is a literal")
+        raise unsupported(node, "the catalogue has nth_value only with a literal position")
     return Typed(f"nth_value({value.text}, {place.value}) OVER ({window})", value.type)
 
 
@@ -149,7 +149,7 @@ def _neighbour(
     if len(more) > 1:
         default = compiler.casts.cast(more[1], value.type)
         if default is None or not default.is_literal:
-            raise unsupported(node, "the default is of another type")
+            raise unsupported(node, "the default has another type")
         last = f", {default.text}"
     return Typed(f"{name}({value.text}, {offset}{last}) OVER ({window})", value.type)
 
@@ -161,7 +161,7 @@ def _frame(compiler: Compiler, node: exp.Window, scope: Scope) -> str:
         if named is None:
             raise wrong(node, "there is no such window")
         if any(node.args.get(key) for key in ("partition_by", "order", "spec")):
-            raise unsupported(node, "a named window that is changed")
+            raise unsupported(node, "a named window with further clauses")
         node = named  # type: ignore[assignment]
     parts = []
     keys = [ordered(compiler.value(key, scope)) for key in node.args.get("partition_by") or ()]

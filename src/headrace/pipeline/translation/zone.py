@@ -66,8 +66,8 @@ class Zone:
 
     def moment_near(self, local: Any, preferred: Any) -> Any:
         """Return the instants of local times; one that occurs twice gets the preferred offset."""
-        wished = local - preferred
-        return np.where(self.offset_at(wished) == preferred, wished, self.moment_of(local))
+        candidate = local - preferred
+        return np.where(self.offset_at(candidate) == preferred, candidate, self.moment_of(local))
 
     def _folded(self, seconds: Any) -> Any:
         if self.repeats_from is None:
@@ -79,12 +79,12 @@ class Zone:
 def _yearly_moments(last: int, yearly: list[list[int]]) -> tuple[list[int], list[int]]:
     """Return what yearly rules add after the last explicit moment."""
     year = int(np.datetime64(last, "s").astype("datetime64[Y]").astype(np.int64)) + 1970
-    found = sorted(
+    transitions = sorted(
         (_rule_moment(some_year, *rule[:4]), rule[4])
         for some_year in range(year, year + _CYCLE_YEARS + 4)
         for rule in yearly
     )
-    later = [(moment, offset) for moment, offset in found if moment > last]
+    later = [(moment, offset) for moment, offset in transitions if moment > last]
     return [moment for moment, _ in later], [offset for _, offset in later]
 
 
@@ -129,7 +129,7 @@ def find_zone(name: str) -> Zone | None:
     if name in {"Z", "UTC", "GMT", "UT"}:
         return _fixed(0)
     if prefixed or name[:1] in {"+", "-"}:
-        offset = _read_offset(prefixed[2] if prefixed else name)
+        offset = _parse_offset(prefixed[2] if prefixed else name)
         return None if offset is None else _fixed(offset)
     place = tables.zones.get(name)
     return None if place is None else Zone(*tables.rules[place])
@@ -139,7 +139,7 @@ def _fixed(offset: int) -> Zone:
     return Zone(offset, [], [], [])
 
 
-def _read_offset(text: str) -> int | None:
+def _parse_offset(text: str) -> int | None:
     match = _OFFSET.fullmatch(text)
     if match is None:
         return None

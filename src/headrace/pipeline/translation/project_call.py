@@ -1,10 +1,10 @@
-"""Translates calls of a project's own functions: positional and named arguments, all kinds.
+"""Translates calls of a project's functions, of every kind, with positional and named arguments.
 
-Arguments are put in the declared order and cast to the declared types.
+A parsed call enters; a typed DataFusion expression leaves. Its arguments are in the declared order
+and cast to the declared types.
 """
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 
 from sqlglot import exp
 
@@ -13,12 +13,12 @@ from headrace.pipeline.functions.catalog import Catalog
 from headrace.pipeline.functions.definition import Function, FunctionKind
 from headrace.pipeline.translation.catalogue.over import Over
 from headrace.pipeline.translation.compiler import Compiler
-from headrace.pipeline.translation.refusal import unsupported, wrong
+from headrace.pipeline.translation.refusal import nearest, unsupported, wrong
 from headrace.pipeline.translation.scope import Scope
 from headrace.pipeline.translation.typed import Typed, identifier
 
 
-def own_function(compiler: Compiler, node: exp.Anonymous, scope: Scope, over: Over) -> Typed:
+def project_function(compiler: Compiler, node: exp.Anonymous, scope: Scope, over: Over) -> Typed:
     """Compile a call in an expression; DataFusion knows the function by its overload name.
 
     Raises:
@@ -30,13 +30,13 @@ def own_function(compiler: Compiler, node: exp.Anonymous, scope: Scope, over: Ov
         raise unsupported(node, "the catalogue has DISTINCT only in Spark's own aggregates")
     inner = scope
     if function.kind is FunctionKind.AGGREGATE and over.window is None:
-        inner = Scope(scope.columns, scope.parent, scope.aliases, scope.prefers_aliases)
-    values = own_arguments(compiler, function, node, inner)
+        inner = scope.before_grouping()
+    values = project_arguments(compiler, function, node, inner)
     scope.is_correlated |= inner.is_correlated
     return _call(function, values, over)
 
 
-def own_arguments(
+def project_arguments(
     compiler: Compiler, function: Function, node: exp.Anonymous, scope: Scope
 ) -> list[Typed]:
     """Return the arguments of a call in the declared order, cast to the declared types.
@@ -44,19 +44,19 @@ def own_arguments(
     Raises:
         Refused: the function does not take these arguments.
     """
-    given = list(node.expressions)
-    types = function.signature.argument_types(len(given))
+    arguments = list(node.expressions)
+    types = function.signature.argument_types(len(arguments))
     if types is None:
-        raise wrong(node, f"it takes {function.signature}, not {len(given)} arguments")
-    names = [part.this.name if isinstance(part, exp.Kwarg) else None for part in given]
+        raise wrong(node, f"it takes {function.signature}, not {len(arguments)} arguments")
+    names = [part.this.name if isinstance(part, exp.Kwarg) else None for part in arguments]
     try:
         places = function.positions(names)
     except ValueError as error:
         unknown = [n for n in names if n and n.casefold() not in function.argument_names]
-        close = get_close_matches(unknown[0], function.argument_names, n=1) if unknown else []
-        raise wrong(node, str(error), close[0] if close else None) from error
-    found: dict[int, Typed] = {}
-    for place, part in zip(places, given, strict=True):
+        similar = nearest(unknown[0], function.argument_names) if unknown else None
+        raise wrong(node, str(error), similar) from error
+    cast_values: dict[int, Typed] = {}
+    for place, part in zip(places, arguments, strict=True):
         value = compiler.value(part.expression if isinstance(part, exp.Kwarg) else part, scope)
         cast = compiler.casts.cast(value, types[place])
         if cast is None:
@@ -64,11 +64,11 @@ def own_arguments(
                 f"argument {place + 1} is {type_text(types[place])}, not {type_text(value.type)}"
             )
             raise unsupported(node, reason)
-        found[place] = cast
-    return [found[place] for place in range(len(given))]
+        cast_values[place] = cast
+    return [cast_values[place] for place in range(len(arguments))]
 
 
-def is_own_aggregate(functions: Catalog, node: exp.Expr) -> bool:
+def is_project_aggregate(functions: Catalog, node: exp.Expr) -> bool:
     """Return whether a node calls an aggregate of the project."""
     if not isinstance(node, exp.Anonymous) or node.name.casefold() not in functions:
         return False
@@ -78,7 +78,7 @@ def is_own_aggregate(functions: Catalog, node: exp.Expr) -> bool:
 def _check_use(function: Function, node: exp.Expr, over: Over) -> None:
     has_window, has_filter = over.window is not None, over.condition is not None
     if function.kind is FunctionKind.TABLE:
-        raise wrong(node, "it gives a table: call it in FROM")
+        raise wrong(node, "it returns a table: call it in FROM")
     if function.kind is FunctionKind.SCALAR and (has_window or has_filter):
         raise wrong(node, "it is a scalar function: it takes neither OVER nor FILTER")
     if function.kind is FunctionKind.WINDOW and "ORDER BY" not in (over.window or ""):
