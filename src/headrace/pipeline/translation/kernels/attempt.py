@@ -17,11 +17,14 @@ def attempt(call: KernelCall, *arrays: pa.Array) -> pa.Array:
     try:
         return inner.compute(*arrays)
     except _RAISED:
-        rows = [_one(inner, [array.slice(i, 1) for array in arrays]) for i in range(len(arrays[0]))]
+        rows = [
+            _row_or_null(inner, [array.slice(i, 1) for array in arrays])
+            for i in range(len(arrays[0]))
+        ]
         return pa.concat_arrays(rows) if rows else pa.nulls(0, call.gives)
 
 
-def _one(inner: KernelCall, arrays: list[pa.Array]) -> pa.Array:
+def _row_or_null(inner: KernelCall, arrays: list[pa.Array]) -> pa.Array:
     try:
         return inner.compute(*arrays)
     except _RAISED:

@@ -50,26 +50,26 @@ def decode(call: KernelCall, values: pa.Array) -> pa.Array:
 
 @kernel
 def utf8(call: KernelCall, values: pa.Array) -> pa.Array:
-    """Check that bytes are UTF-8; the parameter says what happens to invalid ones."""
-    otherwise = call.parameters[0]
+    """Check that bytes are UTF-8; the parameter says what is returned for invalid ones."""
+    on_invalid = call.parameters[0]
 
     def checked(value: bytes) -> Any:
-        if otherwise == "repair":
+        if on_invalid == "repair":
             return value.decode("utf-8", "replace")
         try:
             text = value.decode("utf-8")
         except UnicodeDecodeError as error:
-            if otherwise == "raise":
+            if on_invalid == "raise":
                 raise SparkCastError(f"{value!r} is not UTF-8") from error
-            return False if otherwise == "tell" else None
-        return True if otherwise == "tell" else text
+            return False if on_invalid == "tell" else None
+        return True if on_invalid == "tell" else text
 
     return by_distinct(checked, call.gives, values)
 
 
 @partial_kernel
 def binary_to_text(call: KernelCall, values: pa.Array) -> pa.Array:
-    """Decode bytes as UTF-8; Spark's strings may hold other bytes, Arrow's may not."""
+    """Decode bytes as UTF-8; only Spark's strings may hold invalid bytes, not Arrow's."""
 
     def read(value: bytes) -> str:
         try:
@@ -91,10 +91,10 @@ def _mime_decoded(text: str) -> bytes:
     data = text.encode("latin-1", "replace")
     for place, letter in enumerate(data):
         if letter == ord("="):
-            rest = len(letters) % 4
-            lone = rest == 2 and data[place + 1 : place + 2] != b"="  # noqa: PLR2004
-            after = data[place + (2 if rest == 2 else 1) :]  # noqa: PLR2004
-            if rest == 0 or lone or any(byte in _ALPHABET for byte in after):
+            surplus = len(letters) % 4
+            lone = surplus == 2 and data[place + 1 : place + 2] != b"="  # noqa: PLR2004
+            after = data[place + (2 if surplus == 2 else 1) :]  # noqa: PLR2004
+            if surplus == 0 or lone or any(byte in _ALPHABET for byte in after):
                 raise SparkCastError(f"{text!r} is not base 64")
             break
         if letter in _ALPHABET:

@@ -31,7 +31,7 @@ def evaluate(
     columns |= {f"{CAPTURED}{n}": column for n, column in enumerate(captured)}
     if not len(columns[f"{VARIABLE}0"]):
         return pa.array([], gives)
-    # An engine thread must not start a query; a Python thread may.
+    # A kernel runs in a thread of DataFusion, which must not start a query; a new thread may.
     work = _Work(body, columns, gives)
     work.start()
     work.join()
@@ -42,6 +42,8 @@ def evaluate(
 
 
 class _Work(threading.Thread):
+    """Evaluates a body in a thread, which keeps the result or the failure."""
+
     def __init__(self, body: str, columns: Mapping[str, pa.Array], gives: pa.DataType) -> None:
         super().__init__()
         self.body, self.columns, self.gives = body, columns, gives
@@ -54,9 +56,9 @@ class _Work(threading.Thread):
             register_kernels(context, kernels_in(self.body))
             rows = pa.record_batch(dict(self.columns))
             context.register_record_batches("elements", [[rows]])
-            # Only `collect` runs in this very thread, so it needs no thread of the engine.
+            # `collect` runs in this thread, so it does not wait for a thread of DataFusion.
             batches = context.sql(f"SELECT {self.body} AS r FROM elements").collect()
-            found = pa.chunked_array([batch.column(0) for batch in batches])
-            self.result = found.cast(self.gives).combine_chunks()
-        except BaseException as error:  # noqa: BLE001  (raised again where it was asked for)
+            column = pa.chunked_array([batch.column(0) for batch in batches])
+            self.result = column.cast(self.gives).combine_chunks()
+        except BaseException as error:  # noqa: BLE001  (raised again by `evaluate`)
             self.failure = error

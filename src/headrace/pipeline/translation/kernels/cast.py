@@ -45,7 +45,7 @@ def text_to_integer(call: KernelCall, texts: pa.Array) -> pa.Array:
         if value is None or not -limit <= value < limit:
             if call.parameters:
                 return None
-            raise SparkCastError(f"{text!r} is no {call.gives}")
+            raise SparkCastError(f"{text!r} is not a valid {call.gives}")
         return value
 
     return by_distinct(read, call.gives, texts)
@@ -79,7 +79,7 @@ def _read_float(text: str, read: Callable[[str], float], call: KernelCall) -> fl
         return read(_as_decimal(hexadecimal))
     if call.parameters:
         return None
-    raise SparkCastError(f"{text!r} is no {call.gives}")
+    raise SparkCastError(f"{text!r} is not a valid {call.gives}")
 
 
 def _hex_digits(match: re.Match[str]) -> str:
@@ -107,11 +107,11 @@ def nearest_float(digits: str) -> float:
     if not math.isfinite(double) or float(single) == double or not np.isfinite(single):
         return float(single)
     toward = np.float32(math.inf if double > float(single) else -math.inf)
-    other = np.nextafter(single, toward)
-    middle = (float(single) + float(other)) / 2
+    neighbour = np.nextafter(single, toward)
+    middle = (float(single) + float(neighbour)) / 2
     if double != middle or Decimal(digits) == Decimal(middle):
         return float(single)
-    low, high = sorted((float(single), float(other)))
+    low, high = sorted((float(single), float(neighbour)))
     return high if Decimal(digits) > Decimal(middle) else low
 
 
@@ -130,7 +130,7 @@ def text_to_decimal(call: KernelCall, texts: pa.Array) -> pa.Array:
                     return rounded
         if call.parameters:
             return None
-        raise SparkCastError(f"{text!r} is no {call.gives}")
+        raise SparkCastError(f"{text!r} is not a valid {call.gives}")
 
     return by_distinct(read, call.gives, texts)
 
@@ -145,6 +145,6 @@ def text_to_boolean(call: KernelCall, texts: pa.Array) -> pa.Array:
             return word in _TRUE
         if call.parameters:
             return None
-        raise SparkCastError(f"{text!r} is no boolean")
+        raise SparkCastError(f"{text!r} is not a valid boolean")
 
     return by_distinct(read, call.gives, texts)

@@ -1,4 +1,7 @@
-"""Kernels for arrays, maps and structs. Elements hold no floats, so equality is Python's."""
+"""Kernels for arrays, maps and structs.
+
+Elements contain no floats, so Python's equality is Spark's.
+"""
 
 from typing import Any
 
@@ -53,7 +56,7 @@ def element_at(call: KernelCall, arrays: pa.Array, places: pa.Array) -> pa.Array
 
     def element(values: list[Any], place: int) -> Any:
         if place == 0:
-            raise SparkIndexError("places of elements count from 1")
+            raise SparkIndexError("positions of elements count from 1")
         if abs(place) > len(values):
             if soft:
                 return None
@@ -113,12 +116,12 @@ def map_of(call: KernelCall, *columns: pa.Array) -> pa.Array:
 def map_from_arrays(call: KernelCall, keys: pa.Array, values: pa.Array) -> pa.Array:
     """Make a map from an array of keys and one of values."""
 
-    def made(some_keys: list[Any], some_values: list[Any]) -> list[tuple[Any, Any]]:
+    def paired(some_keys: list[Any], some_values: list[Any]) -> list[tuple[Any, Any]]:
         if len(some_keys) != len(some_values):
-            raise SparkIndexError("there are other numbers of keys and values")
+            raise SparkIndexError("the numbers of keys and values differ")
         return _entries(some_keys, some_values)
 
-    return by_distinct(made, call.gives, keys, values)
+    return by_distinct(paired, call.gives, keys, values)
 
 
 @kernel
@@ -137,7 +140,7 @@ def _entries(keys: Any, values: Any) -> list[tuple[Any, Any]]:
     if None in keys:
         raise SparkIndexError("a key of a map is null")
     if len(set(map(repr, keys))) < len(keys):
-        raise SparkIndexError("a key of a map comes twice")
+        raise SparkIndexError("a map has a duplicate key")
     return list(zip(keys, values, strict=True))
 
 
@@ -187,13 +190,11 @@ def array_remove(call: KernelCall, arrays: pa.Array, values: pa.Array) -> pa.Arr
     )
 
 
-def _unique(elements: list[Any]) -> list[Any]:
-    return list({repr(element): element for element in reversed(elements)}.values())[::-1]
-
-
 def _first_of_each(elements: list[Any]) -> list[Any]:
-    seen: set[str] = set()
-    return [e for e in elements if not (repr(e) in seen or seen.add(repr(e)))]  # type: ignore[func-returns-value]
+    firsts: dict[str, Any] = {}
+    for element in elements:
+        firsts.setdefault(repr(element), element)
+    return list(firsts.values())
 
 
 @kernel
@@ -324,8 +325,8 @@ def array_extreme(call: KernelCall, arrays: pa.Array) -> pa.Array:
     pick = {"least": min, "greatest": max}[call.parameters[0]]
 
     def extreme(elements: list[Any]) -> Any:
-        there = [element for element in elements if element is not None]
-        return pick(there) if there else None
+        present = [element for element in elements if element is not None]
+        return pick(present) if present else None
 
     return by_distinct(extreme, call.gives, arrays)
 
@@ -337,8 +338,8 @@ def array_sort(call: KernelCall, arrays: pa.Array) -> pa.Array:
 
     def ordered(elements: list[Any]) -> list[Any]:
         nulls = [e for e in elements if e is None]
-        rest = sorted((e for e in elements if e is not None), reverse=down)
-        return nulls + rest if nulls_first else rest + nulls
+        values = sorted((e for e in elements if e is not None), reverse=down)
+        return nulls + values if nulls_first else values + nulls
 
     return by_distinct(ordered, call.gives, arrays)
 
@@ -366,7 +367,7 @@ def array_insert(
         if elements is None or place is None:
             return None
         if place == 0:
-            raise SparkIndexError("places of elements count from 1")
+            raise SparkIndexError("positions of elements count from 1")
         if place > 0:
             filled = elements + [None] * (place - 1 - len(elements))
             return [*filled[: place - 1], value, *filled[place - 1 :]]
@@ -389,7 +390,7 @@ def integer_sequence(
         if by == 0 or (by > 0) != (stop >= start):
             if start == stop:
                 return [start]
-            raise SparkIndexError(f"there is no way from {start} to {stop} by {by}")
+            raise SparkIndexError(f"no sequence goes from {start} to {stop} by {by}")
         return list(range(start, stop + (1 if by > 0 else -1), by))
 
     return by_distinct(counted, call.gives, starts, stops, *steps)

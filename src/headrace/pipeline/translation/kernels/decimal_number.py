@@ -52,8 +52,8 @@ def decimal_divide(call: KernelCall, left: pa.Array, right: pa.Array) -> pa.Arra
         sign = -1 if (a < 0) != (b < 0) else 1
         top, bottom = _unscaled(a, left.type.scale), _unscaled(b, right.type.scale)
         shift = _QUOTIENT_SCALE + right.type.scale - left.type.scale
-        whole, rest = divmod(abs(top) * 10**shift, abs(bottom))
-        whole += 2 * rest >= abs(bottom)
+        whole, remainder = divmod(abs(top) * 10**shift, abs(bottom))
+        whole += 2 * remainder >= abs(bottom)
         exact = _WIDE.scaleb(Decimal(sign * whole), -_QUOTIENT_SCALE)
         return _fit(exact, call.gives.scale, call.gives)
 

@@ -1,7 +1,6 @@
 """Kernel for sums of doubles in row order, as one Spark task adds them.
 
-The sum of doubles depends on the order of addition; a vectorized sum in lanes returns another
-result.
+The sum of doubles depends on the order of addition; a vectorized sum returns different last digits.
 """
 
 from typing import Any
@@ -17,8 +16,8 @@ def _groups(rows: pa.Array) -> list[Any]:
     """Return the doubles of each group, without nulls, in order."""
     shape = Ragged(rows)
     values = shape.flat(rows.values)
-    there = values.is_valid().to_numpy(zero_copy_only=False)
-    ends = np.cumsum(shape.kept(there))[:-1]
+    present = values.is_valid().to_numpy(zero_copy_only=False)
+    ends = np.cumsum(shape.count_where(present))[:-1]
     return np.split(values.drop_null().to_numpy(zero_copy_only=False), ends)
 
 

@@ -17,10 +17,7 @@ def arrays_zip(call: KernelCall, *columns: pa.Array) -> pa.Array:
     positions = np.arange(len(parents)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     parts = []
     for shape, column in zip(shapes, columns, strict=True):
-        starts = np.cumsum(shape.lengths) - shape.lengths
-        there = positions < shape.lengths[parents]
-        places = np.where(there, starts[parents] + positions, 0)
-        parts.append(shape.flat(column.values).take(pa.array(places, pa.int64(), mask=~there)))
+        parts.append(shape.elements_at(column.values, parents, positions))
     structs = pa.StructArray.from_arrays(parts, fields=list(call.gives.value_type))
     return arrays_of(structs, lengths, valid, call.gives)
 
@@ -40,8 +37,8 @@ def map_from_entries(call: KernelCall, rows: pa.Array) -> pa.Array:
     shape = Ragged(rows)
     structs = shape.flat(rows.values)
     absent = structs.is_null().to_numpy(zero_copy_only=False)
-    valid = shape.valid & (shape.kept(absent) == 0)
-    kept = np.flatnonzero(valid[shape.parents])
-    keys, items = (part.take(pa.array(kept, pa.int64())) for part in structs.flatten())
-    check_keys(shape.parents[kept], keys)
+    valid = shape.valid & (shape.count_where(absent) == 0)
+    places = np.flatnonzero(valid[shape.parents])
+    keys, items = (part.take(pa.array(places, pa.int64())) for part in structs.flatten())
+    check_keys(shape.parents[places], keys)
     return maps_of(keys, items, np.where(valid, shape.lengths, 0), valid, call.gives)

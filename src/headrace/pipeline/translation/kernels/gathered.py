@@ -1,4 +1,7 @@
-"""Kernels for aggregates over all values of a group, as an array; no array means no values."""
+"""Kernels for aggregates that need all values of a group at once.
+
+The values of a group enter as an array, or as null if the group has none; one value leaves.
+"""
 
 from collections import Counter
 from typing import Any
@@ -28,7 +31,7 @@ def _sorted(values: list[Any]) -> list[Any]:
 @kernel
 def percentile(call: KernelCall, rows: pa.Array, shares: pa.Array) -> pa.Array:
     """Return percentiles of the sorted values, interpolated or not as the parameter says."""
-    find = _between if call.parameters[0] == "continuous" else _at
+    find = _interpolated if call.parameters[0] == "continuous" else _nearest_rank
     results: list[Any] = []
     for group, share in zip(map(_sorted, _groups(rows)), shares.to_pylist(), strict=True):
         if not group:
@@ -40,7 +43,7 @@ def percentile(call: KernelCall, rows: pa.Array, shares: pa.Array) -> pa.Array:
     return pa.array(results, call.gives)
 
 
-def _between(values: list[Any], share: float) -> float:
+def _interpolated(values: list[Any], share: float) -> float:
     position = (len(values) - 1) * share
     lower, higher = int(position), -int(-position // 1)
     low, high = values[lower], values[higher]
@@ -49,14 +52,14 @@ def _between(values: list[Any], share: float) -> float:
     return float(low) + (position - lower) * (float(high) - float(low))
 
 
-def _at(values: list[Any], share: float) -> float:
+def _nearest_rank(values: list[Any], share: float) -> float:
     place = -int(-(len(values) * share) // 1) - 1
     return float(values[max(place, 0)])
 
 
 @kernel
 def mode(call: KernelCall, rows: pa.Array) -> pa.Array:
-    """Return the most frequent value; the parameter says which one of ties."""
+    """Return the most frequent value; the parameter says which one of several."""
     pick = max if call.parameters[0] == "greatest" else min
     results: list[Any] = []
     for group in _groups(rows):
@@ -119,7 +122,7 @@ def bitmap_of(call: KernelCall, rows: pa.Array) -> pa.Array:
         bits = 0
         for place in group:
             if not 0 <= place < 8 * _BITMAP_BYTES:
-                raise SparkOrderError(f"{place} is no place in a bitmap")
+                raise SparkOrderError(f"{place} is not a position in a bitmap")
             bits |= 1 << place
         results.append(bits.to_bytes(_BITMAP_BYTES, "little"))
     return pa.array(results, call.gives)
@@ -133,8 +136,8 @@ def bitmap_merge(call: KernelCall, rows: pa.Array) -> pa.Array:
     results = []
     for group in _groups(rows):
         bits = 0 if unite else full
-        for some in group:
-            more = int.from_bytes(some[:_BITMAP_BYTES], "little")
+        for bitmap in group:
+            more = int.from_bytes(bitmap[:_BITMAP_BYTES], "little")
             bits = bits | more if unite else bits & more
         results.append(bits.to_bytes(_BITMAP_BYTES, "little"))
     return pa.array(results, call.gives)

@@ -1,4 +1,4 @@
-"""Kernels for generators: an array of structs per row, which the engine turns into rows."""
+"""Kernels for generators: an array of structs per row, which DataFusion turns into rows."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from headrace.pipeline.translation.kernels.ragged import Ragged, arrays_of
 
 
 class NotToBeRunError(RuntimeError):
-    """A plan that only shows what a query reads was run."""
+    """A plan that only describes what a query reads was run."""
 
 
 @kernel
@@ -56,14 +56,14 @@ def stacked(call: KernelCall, *columns: pa.Array) -> pa.Array:
     parts = []
     for place in range(width):
         kind = call.gives.value_type.field(place).type
-        some = [
+        column_parts = [
             columns[n * width + place].cast(kind)
             if n * width + place < len(columns)
             else pa.nulls(size, kind)
             for n in range(count)
         ]
         order = np.arange(count * size).reshape(count, size).T.ravel()
-        parts.append(pa.concat_arrays(some).take(pa.array(order, pa.int64())))
+        parts.append(pa.concat_arrays(column_parts).take(pa.array(order, pa.int64())))
     return _rows(call, parts, np.full(size, count))
 
 
@@ -78,4 +78,4 @@ def counted(call: KernelCall, rows: pa.Array) -> pa.Array:
 @kernel
 def one_of(_: KernelCall, rows: pa.Array) -> pa.Array:
     """Represent a generator in a plan that is not run: Substrait cannot express generators."""
-    raise NotToBeRunError(f"{len(rows)} rows of a generator were asked of a plan that has none")
+    raise NotToBeRunError(f"a plan that only describes a generator was run over {len(rows)} rows")

@@ -45,24 +45,26 @@ def filter_array(call: KernelCall, rows: pa.Array, *captured: pa.Array) -> pa.Ar
     """Keep the elements for which the body is true."""
     shape, values, results = _over_elements(call, rows, captured, pa.bool_())
     keep = _true(results)
-    return arrays_of(values.filter(pa.array(keep)), shape.kept(keep), shape.valid, call.gives)
+    return arrays_of(
+        values.filter(pa.array(keep)), shape.count_where(keep), shape.valid, call.gives
+    )
 
 
 @kernel
 def exists(call: KernelCall, rows: pa.Array, *captured: pa.Array) -> pa.Array:
     """Return whether the body is true for an element; null if not, but null for one."""
     shape, _, results = _over_elements(call, rows, captured, pa.bool_())
-    found = shape.kept(_true(results)) > 0
-    unknown = shape.kept(results.is_null().to_numpy(zero_copy_only=False)) > 0
-    return pa.array(found, mask=~shape.valid | (unknown & ~found))
+    is_true = shape.count_where(_true(results)) > 0
+    unknown = shape.count_where(results.is_null().to_numpy(zero_copy_only=False)) > 0
+    return pa.array(is_true, mask=~shape.valid | (unknown & ~is_true))
 
 
 @kernel
 def forall(call: KernelCall, rows: pa.Array, *captured: pa.Array) -> pa.Array:
     """Return whether the body is true for all elements; null if never false, but once null."""
     shape, _, results = _over_elements(call, rows, captured, pa.bool_())
-    refuted = shape.kept(_true(pc.invert(results))) > 0
-    unknown = shape.kept(results.is_null().to_numpy(zero_copy_only=False)) > 0
+    refuted = shape.count_where(_true(pc.invert(results))) > 0
+    unknown = shape.count_where(results.is_null().to_numpy(zero_copy_only=False)) > 0
     return pa.array(~refuted, mask=~shape.valid | (unknown & ~refuted))
 
 
@@ -110,10 +112,7 @@ def zip_with(call: KernelCall, left: pa.Array, right: pa.Array, *captured: pa.Ar
     positions = np.arange(len(parents)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     variables = []
     for side, rows in zip(sides, (left, right), strict=True):
-        starts = np.cumsum(side.lengths) - side.lengths
-        there = positions < side.lengths[parents]
-        places = np.where(there, starts[parents] + positions, 0)
-        variables.append(side.flat(rows.values).take(pa.array(places, pa.int64(), mask=~there)))
+        variables.append(side.elements_at(rows.values, parents, positions))
     repeated = [column.take(pa.array(parents, pa.int64())) for column in captured]
     results = evaluate(call.parameters[0], variables, repeated, call.gives.value_type)
     return arrays_of(results, lengths, valid, call.gives)
@@ -162,12 +161,12 @@ def _java_order(square: Any, missing: Any) -> Any:
     binary search.
     """
     if len(square) > _MOST_INSERTED:
-        raise SparkOrderError("the comparison does not put the elements into one order")
+        raise SparkOrderError("the comparison does not define one order of the elements")
 
-    def is_less(one: int, other: int) -> bool:
-        if missing[one, other]:
+    def is_less(first: int, second: int) -> bool:
+        if missing[first, second]:
             raise SparkOrderError("the comparison of two elements is null")
-        return bool(square[one, other] < 0)
+        return bool(square[first, second] < 0)
 
     if len(square) == 1:
         return np.array([0], np.int64)
@@ -216,7 +215,7 @@ def map_filter(call: KernelCall, maps: pa.Array, *captured: pa.Array) -> pa.Arra
     shape, keys, items, results = _over_entries(call, maps, captured, pa.bool_())
     keep = _true(results)
     chosen = pa.array(keep)
-    lengths = shape.kept(keep)
+    lengths = shape.count_where(keep)
     return maps_of(keys.filter(chosen), items.filter(chosen), lengths, shape.valid, call.gives)
 
 
@@ -230,14 +229,14 @@ def map_zip_with(
     keys = pa.concat_arrays([s.flat(m.keys) for s, m in zip(sides, (left, right), strict=True)])
     codes = keys.dictionary_encode().indices.to_numpy()
     parents = np.concatenate([side.parents for side in sides])
-    there = valid[parents]
+    selected = valid[parents]
     # Entries by row, then in the order of the first occurrence of their keys.
-    found: dict[tuple[int, int], list[int]] = {}
+    places_by_key: dict[tuple[int, int], list[int]] = {}
     split = len(sides[0].parents)
-    for place in np.flatnonzero(there).tolist():
-        entry = found.setdefault((int(parents[place]), int(codes[place])), [-1, -1])
+    for place in np.flatnonzero(selected).tolist():
+        entry = places_by_key.setdefault((int(parents[place]), int(codes[place])), [-1, -1])
         entry[place >= split] = place
-    entries = sorted(found.items(), key=lambda pair: pair[0][0])
+    entries = sorted(places_by_key.items(), key=lambda pair: pair[0][0])
     rows = np.array([row for (row, _), _ in entries], np.int64)
     places = np.array([pair for _, pair in entries], np.int64).reshape(len(entries), 2)
     first = _taken(sides[0].flat(left.items), places[:, 0])

@@ -117,8 +117,8 @@ def time_shift(call: KernelCall, values: pa.Array, intervals: pa.Array) -> pa.Ar
 @kernel
 def time_add_clock(call: KernelCall, values: pa.Array, intervals: pa.Array) -> pa.Array:
     """Add the part of an interval that is not whole days."""
-    rest = where_valid(pa.array(np.fmod(_numbers(intervals), _DAY_US)), intervals)
-    return pc.add_checked(values.cast(pa.int64()), rest).cast(call.gives)
+    within_day = where_valid(pa.array(np.fmod(_numbers(intervals), _DAY_US)), intervals)
+    return pc.add_checked(values.cast(pa.int64()), within_day).cast(call.gives)
 
 
 @kernel

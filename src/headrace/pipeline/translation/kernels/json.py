@@ -57,7 +57,7 @@ def json_object_keys(call: KernelCall, texts: pa.Array) -> pa.Array:
 
 @kernel
 def json_value(call: KernelCall, texts: pa.Array) -> pa.Array:
-    """Return the value at a path: a string as it is, everything else as JSON."""
+    """Return the value at a path: a string without quotes, everything else as JSON."""
     path = json.loads(call.parameters[0])
     return _by_text(lambda value: _at(value, path), call, texts)
 
@@ -66,26 +66,26 @@ def _at(value: Any, path: Path) -> str | None:
     if WILDCARD in path:
         place = path.index(WILDCARD)
         return _each(value, path[:place], path[place + 1 :])
-    found = _follow(value, path)
-    if found is None:
+    match = _follow(value, path)
+    if match is None:
         return None
-    return _checked(found[0]) if isinstance(found[0], str) else written(found[0], astral="escape")
+    return _checked(match[0]) if isinstance(match[0], str) else written(match[0], astral="escape")
 
 
 def _follow(value: Any, path: Path) -> tuple[Any] | None:
     """Return the value at a path as a 1-tuple; a null that a name leads to counts as missing."""
     if not path:
         return (value,)
-    step, *rest = path
+    step, *further = path
     if isinstance(step, int):
-        is_there = isinstance(value, list) and step < len(value)
-        return _follow(value[step], rest) if is_there else None
+        is_element = isinstance(value, list) and step < len(value)
+        return _follow(value[step], further) if is_element else None
     if not isinstance(value, Fields):
         return None
     for name, inner in value.pairs:
-        found = None if name != step or inner is None else _follow(inner, rest)
-        if found is not None:
-            return found
+        match = None if name != step or inner is None else _follow(inner, further)
+        if match is not None:
+            return match
     return None
 
 
@@ -94,8 +94,8 @@ def _each(value: Any, before: Path, after: Path) -> str | None:
     outer = _follow(value, before)
     if outer is None or not isinstance(outer[0], list):
         return None
-    found = [part for part in (_follow(element, after) for element in outer[0]) if part]
-    shown = [written(part[0], astral="keep") for part in found]
+    matches = [part for part in (_follow(element, after) for element in outer[0]) if part]
+    shown = [written(part[0], astral="keep") for part in matches]
     if len(shown) > 1:
         return f"[{','.join(shown)}]"
     return shown[0] if shown else None
@@ -151,29 +151,29 @@ def json_read(call: KernelCall, texts: pa.Array) -> pa.Array:
     def read(text: str) -> dict[str, Any] | None:
         if not text.strip():
             if text:
-                raise SparkOnlyError("a blank text as JSON; run it on Spark")
+                raise SparkOnlyError("blank text as JSON; run it on Spark")
             return None
         try:
             value = parse_strict(text)
         except NotJsonError as error:
             if re.search("NaN|Inf|INF", text):
-                raise SparkOnlyError("a number in JSON that is none; run it on Spark") from error
+                raise SparkOnlyError("JSON with NaN or Infinity; run it on Spark") from error
             return dict.fromkeys(names)
         if not isinstance(value, Fields):
-            raise SparkOnlyError("JSON that is no object; run it on Spark")
+            raise SparkOnlyError("JSON that is not an object; run it on Spark")
         return _struct(value, call.gives, is_outermost=True)
 
     return by_distinct(read, call.gives, texts)
 
 
 def _struct(value: Fields, kind: pa.DataType, *, is_outermost: bool) -> dict[str, Any]:
-    given = dict(value.pairs)
+    members = dict(value.pairs)
     row = {}
     for field in kind:
-        part = given.get(field.name)
+        part = members.get(field.name)
         converted = _converted(part, field.type)
         if converted is None and part is not None and not is_outermost:
-            raise SparkOnlyError("JSON of another type inside; run it on Spark")
+            raise SparkOnlyError("a nested JSON value of another type; run it on Spark")
         row[field.name] = converted
     return row
 
@@ -191,11 +191,11 @@ def _converted(value: Any, kind: pa.DataType) -> Any:
     if isinstance(value, Number) and kind == pa.float64():
         return float(value.text)
     if isinstance(value, str) and kind == pa.float64():
-        raise SparkOnlyError("a text in JSON as DOUBLE; run it on Spark")
+        raise SparkOnlyError("a JSON string as DOUBLE; run it on Spark")
     if pa.types.is_list(kind) and isinstance(value, list):
         parts = [_converted(part, kind.value_type) for part in value]
         if any(p is None and v is not None for p, v in zip(parts, value, strict=True)):
-            raise SparkOnlyError("JSON of another type inside; run it on Spark")
+            raise SparkOnlyError("a nested JSON value of another type; run it on Spark")
         return parts
     if pa.types.is_struct(kind) and isinstance(value, Fields):
         return _struct(value, kind, is_outermost=False)

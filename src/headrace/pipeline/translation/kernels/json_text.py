@@ -1,7 +1,7 @@
 """Parses JSON text as Spark's parser does.
 
-Besides strict JSON, it accepts single quotes, and control characters in strings. It reads the first
-value of a text; the rest is ignored.
+Besides strict JSON, it accepts single quotes, and control characters in strings. It parses the
+first value of a text and ignores what follows.
 """
 
 import json
@@ -76,7 +76,7 @@ def parse(text: str) -> Any:
     """Return the first value in a text.
 
     Raises:
-        NotJsonError: there is none.
+        NotJsonError: the text has no value.
         SparkOnlyError: the text is nested more deeply than can be read here.
     """
     try:
@@ -92,7 +92,7 @@ def parse_strict(text: str) -> Any:
 
     Raises:
         NotJsonError: no Spark parser finds a value.
-        SparkOnlyError: some of them may.
+        SparkOnlyError: some Spark parsers may find a value.
     """
     try:
         value = _first_value(text, _STRICT_DECODER)

@@ -85,16 +85,16 @@ def remainder(_: KernelCall, left: pa.Array, right: pa.Array) -> pa.Array:
     divisor = np.asarray(pc.fill_null(right, 1))
     dividend = np.asarray(pc.fill_null(left, 0))
     with np.errstate(all="ignore"):
-        rest = np.fmod(dividend, divisor)
-    return where_valid(pa.array(rest, left.type, from_pandas=False), left, right)
+        result = np.fmod(dividend, divisor)
+    return where_valid(pa.array(result, left.type, from_pandas=False), left, right)
 
 
 @kernel
 def positive_remainder(call: KernelCall, left: pa.Array, right: pa.Array) -> pa.Array:
     """Return the remainder that is not negative (`pmod`)."""
-    rest = remainder(call, left, right)
-    wrapped = remainder(call, pc.add(rest, right), right)
-    return pc.if_else(pc.less(rest, pa.scalar(0, rest.type)), wrapped, rest)
+    plain = remainder(call, left, right)
+    wrapped = remainder(call, pc.add(plain, right), right)
+    return pc.if_else(pc.less(plain, pa.scalar(0, plain.type)), wrapped, plain)
 
 
 def _refuse_zero(values: pa.Array) -> None:
@@ -139,12 +139,12 @@ def double_ceil(call: KernelCall, values: pa.Array) -> pa.Array:
 
 
 def _saturated(rounded: Any, values: pa.Array, call: KernelCall) -> pa.Array:
-    given = np.asarray(pc.fill_null(values, 0.0))
-    if call.parameters and not np.all(np.abs(given) < 2.0**63):
+    doubles = np.asarray(pc.fill_null(values, 0.0))
+    if call.parameters and not np.all(np.abs(doubles) < 2.0**63):
         raise SparkArithmeticError("a double does not fit into BIGINT")
-    plain = np.nan_to_num(np.asarray(pc.fill_null(values, 0.0)), nan=0.0)
+    finite = np.nan_to_num(np.asarray(pc.fill_null(values, 0.0)), nan=0.0)
     with np.errstate(all="ignore"):
-        whole = rounded(plain)
+        whole = rounded(finite)
         inside = np.where(np.abs(whole) < 2.0**63, whole, 0.0).astype(np.int64)
     info = np.iinfo(np.int64)
     filled = np.where(whole >= 2.0**63, info.max, np.where(whole < -(2.0**63), info.min, inside))

@@ -135,8 +135,10 @@ def double_to_float(_: KernelCall, values: pa.Array) -> pa.Array:
 @kernel
 def boolean_to_number(call: KernelCall, values: pa.Array) -> pa.Array:
     """Return 1 for true and 0 for false."""
-    one, zero = (pa.scalar(number, pa.int32()).cast(pa.float64()) for number in (1, 0))
-    return pc.if_else(values, one, zero).cast(call.gives)
+    true_value, false_value = (
+        pa.scalar(number, pa.int32()).cast(pa.float64()) for number in (1, 0)
+    )
+    return pc.if_else(values, true_value, false_value).cast(call.gives)
 
 
 @kernel

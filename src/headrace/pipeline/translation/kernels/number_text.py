@@ -23,9 +23,9 @@ _MOST_PLACES = 340
 
 
 def _format(call: KernelCall) -> NumberFormat:
-    found = parse_number_format(call.parameters[0])
-    assert found is not None
-    return found
+    number_format = parse_number_format(call.parameters[0])
+    assert number_format is not None
+    return number_format
 
 
 @kernel

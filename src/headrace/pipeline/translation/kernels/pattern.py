@@ -112,15 +112,15 @@ def split(call: KernelCall, texts: pa.Array) -> pa.Array:
     def parts(text: str) -> list[str]:
         if text == "":
             return [""]
-        found: list[str] = []
+        pieces: list[str] = []
         last = 0
         for match in _matches(pattern, text):
-            if limit > 0 and len(found) == limit - 1:
+            if limit > 0 and len(pieces) == limit - 1:
                 break
             if match.end() == 0:
                 continue
-            found.append(text[last : match.start()])
+            pieces.append(text[last : match.start()])
             last = match.end()
-        return [*found, text[last:]]
+        return [*pieces, text[last:]]
 
     return by_distinct(parts, call.gives, texts)

@@ -41,9 +41,16 @@ class Ragged:
         """Return arrays of the same shape with other elements."""
         return arrays_of(values, self.lengths, self.valid, kind)
 
-    def kept(self, keep: Any) -> Any:
-        """Return the lengths of the rows with only the kept elements."""
-        return np.bincount(self.parents[keep], minlength=len(self.lengths))
+    def count_where(self, mask: Any) -> Any:
+        """Return how many elements of each row a mask over all elements selects."""
+        return np.bincount(self.parents[mask], minlength=len(self.lengths))
+
+    def elements_at(self, child: pa.Array, parents: Any, positions: Any) -> pa.Array:
+        """Return the element at each position of a row; null where the row is shorter."""
+        starts = np.cumsum(self.lengths) - self.lengths
+        present = positions < self.lengths[parents]
+        places = np.where(present, starts[parents] + positions, 0)
+        return self.flat(child).take(pa.array(places, pa.int64(), mask=~present))
 
 
 def arrays_of(values: pa.Array, lengths: Any, valid: Any, kind: pa.DataType) -> pa.Array:
@@ -66,10 +73,10 @@ def check_keys(parents: Any, keys: pa.Array) -> None:
     """Check that the keys of each row are not null, and distinct.
 
     Raises:
-        SparkKeyError: they are not, as in Spark.
+        SparkKeyError: a key is null or occurs twice, as in Spark.
     """
     if keys.null_count:
         raise SparkKeyError("a key of a map is null")
     entries = pa.table({"row": pa.array(parents), "key": keys})
     if entries.group_by(["row", "key"]).aggregate([]).num_rows < len(keys):
-        raise SparkKeyError("a key of a map comes twice")
+        raise SparkKeyError("a map has a duplicate key")

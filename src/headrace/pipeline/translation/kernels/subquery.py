@@ -14,5 +14,5 @@ class SparkSubqueryError(ValueError):
 def only_row(_: KernelCall, counts: pa.Array, values: pa.Array) -> pa.Array:
     """Return the values; a count of more than one is an error."""
     if pc.any(pc.greater(counts, 1)).as_py():
-        raise SparkSubqueryError("a query that stands for one value has more than one row")
+        raise SparkSubqueryError("a scalar subquery has more than one row")
     return values

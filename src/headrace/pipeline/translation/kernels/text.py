@@ -173,8 +173,8 @@ def substring_index(
 
 def _places(text: str, mark: str, *, backwards: bool) -> list[int]:
     """Return the positions of a delimiter, including overlaps: Spark's search steps by one."""
-    found = [i for i in range(len(text)) if text.startswith(mark, i)]
-    return found[::-1] if backwards else found
+    places = [i for i in range(len(text)) if text.startswith(mark, i)]
+    return places[::-1] if backwards else places
 
 
 @kernel
@@ -189,18 +189,18 @@ def levenshtein_within(
 ) -> pa.Array:
     """Return the edit distance of two strings; -1 if it exceeds a limit."""
 
-    def within(one: str, other: str, limit: int) -> int:
-        distance = _distance(one, other)
+    def within(first: str, second: str, limit: int) -> int:
+        distance = _distance(first, second)
         return distance if distance <= limit else -1
 
     return by_distinct(within, call.gives, left_texts, right_texts, limits)
 
 
-def _distance(one: str, other: str) -> int:
-    row = list(range(len(other) + 1))
-    for i, a in enumerate(one, 1):
+def _distance(first: str, second: str) -> int:
+    row = list(range(len(second) + 1))
+    for i, a in enumerate(first, 1):
         before, row[0] = row[0], i
-        for j, b in enumerate(other, 1):
+        for j, b in enumerate(second, 1):
             before, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, before + (a != b))
     return row[-1]
 
@@ -281,11 +281,11 @@ def overlay(
 def find_in_set(call: KernelCall, parts: pa.Array, lists: pa.Array) -> pa.Array:
     """Return the position, from 1, of a string in a comma-separated list; 0 if it is missing."""
 
-    def found(part: str, joined: str) -> int:
+    def position_in_list(part: str, joined: str) -> int:
         words = joined.split(",")
         return words.index(part) + 1 if "," not in part and part in words else 0
 
-    return by_distinct(found, call.gives, parts, lists)
+    return by_distinct(position_in_list, call.gives, parts, lists)
 
 
 @kernel
@@ -294,7 +294,7 @@ def split_part(call: KernelCall, texts: pa.Array, marks: pa.Array, places: pa.Ar
 
     def part(text: str, mark: str, place: int) -> str:
         if place == 0:
-            raise ValueError("the place of a part counts from 1")
+            raise ValueError("positions of parts count from 1")
         words = text.split(mark) if mark else [text]
         index = place - 1 if place > 0 else len(words) + place
         return words[index] if 0 <= index < len(words) else ""
@@ -334,8 +334,8 @@ def null_of(call: KernelCall, rows: pa.Array) -> pa.Array:
 
 @kernel
 def mask(call: KernelCall, texts: pa.Array) -> pa.Array:
-    """Mask letters and digits; other characters are kept unless a mask is given."""
-    upper, lower, digit, other = (p or None for p in call.parameters)
+    """Mask letters and digits; other characters are kept unless they have a mask too."""
+    upper, lower, digit, symbol = (p or None for p in call.parameters)
 
     def hidden(letter: str) -> str:
         if letter.isupper():
@@ -344,6 +344,6 @@ def mask(call: KernelCall, texts: pa.Array) -> pa.Array:
             return lower or letter
         if letter.isdigit():
             return digit or letter
-        return other or letter
+        return symbol or letter
 
     return by_distinct(lambda text: "".join(map(hidden, text)), call.gives, texts)

@@ -262,13 +262,15 @@ def months_between(call: KernelCall, left: pa.Array, right: pa.Array) -> pa.Arra
         start = int(zone.start_of_day(np.array(days * 86_400)))
         return days, (micros - start * _SECOND_US) // _SECOND_US
 
-    def between(one: int, other: int) -> float:
-        (first_day, first_rest), (second_day, second_rest) = map(day_and_seconds, (one, other))
+    def between(first: int, second: int) -> float:
+        (first_day, first_seconds), (second_day, second_seconds) = map(
+            day_and_seconds, (first, second)
+        )
         (y1, m1, d1), (y2, m2, d2) = civil(first_day), civil(second_day)
         months = float((y1 - y2) * 12 + m1 - m2)
         if d1 == d2 or (_is_month_end(first_day) and _is_month_end(second_day)):
             return months
-        seconds = (d1 - d2) * 86_400 + first_rest - second_rest
+        seconds = (d1 - d2) * 86_400 + first_seconds - second_seconds
         exact = months + seconds / (31 * 86_400)
         if mode == "exact":
             return exact
@@ -300,7 +302,7 @@ def date_sequence(call: KernelCall, starts: pa.Array, stops: pa.Array) -> pa.Arr
     def listed(start: int, stop: int) -> list[int]:
         step = (1 if stop >= start else -1) if count == "any" else int(count)
         if start != stop and (step > 0) != (stop > start):
-            raise SparkTimeError(f"a sequence of dates cannot go that way by {step} {unit}s")
+            raise SparkTimeError(f"steps of {step} {unit}s lead away from the end of the sequence")
         if unit == "day":
             return list(range(start, stop + (1 if step > 0 else -1), step))
         most = abs(stop - start) // (28 * abs(step)) + 2

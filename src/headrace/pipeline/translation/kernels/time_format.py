@@ -73,9 +73,9 @@ def can_write(pattern: str) -> bool:
 
 def written(words: Sequence[Word], micros: int) -> str:
     """Format a time in a pattern."""
-    days, rest = divmod(micros, _DAY_US)
+    days, day_micros = divmod(micros, _DAY_US)
     year, month, day = civil(days)
-    seconds, fraction = divmod(rest, _SECOND_US)
+    seconds, fraction = divmod(day_micros, _SECOND_US)
     hour = seconds // 3600
     numbers = {
         "d": day, "H": hour, "k": hour or 24, "K": hour % 12, "h": hour % 12 or 12,
@@ -215,7 +215,7 @@ def formatted_to_time(call: KernelCall, texts: pa.Array) -> pa.Array:
     def read(text: str) -> int | None:
         micros = reader.read(text)
         if micros is None and "soft" not in call.parameters[1:]:
-            raise SparkTimeError(f"{text!r} is no time in the pattern {call.parameters[0]!r}")
+            raise SparkTimeError(f"{text!r} does not match the pattern {call.parameters[0]!r}")
         return micros
 
     return by_distinct(read, pa.int64(), texts).cast(call.gives)

@@ -66,11 +66,13 @@ def moment(text: str, zone: Zone | None) -> int | None:
     parsed = parse_time(text)
     if parsed is None:
         return None
-    found, own = parsed
+    micros, named_zone = parsed
     if zone is not None:
-        seconds, fraction = divmod(found, _SECOND_US)
-        found = int((own or zone).moment_of(np.array(seconds, np.int64))) * _SECOND_US + fraction
-    return found if _LEAST <= found <= _MOST else None
+        seconds, fraction = divmod(micros, _SECOND_US)
+        micros = (
+            int((named_zone or zone).moment_of(np.array(seconds, np.int64))) * _SECOND_US + fraction
+        )
+    return micros if _LEAST <= micros <= _MOST else None
 
 
 @kernel
@@ -78,10 +80,10 @@ def text_to_date(call: KernelCall, texts: pa.Array) -> pa.Array:
     """Parse a date; other text is an error, or null if the parameter says so."""
 
     def read(text: str) -> int | None:
-        found = parse_date(text)
-        if found is None and not call.parameters:
-            raise SparkTimeError(f"{text!r} is no date")
-        return found
+        days = parse_date(text)
+        if days is None and not call.parameters:
+            raise SparkTimeError(f"{text!r} is not a date")
+        return days
 
     return by_distinct(read, pa.int32(), texts).cast(call.gives)
 
@@ -97,10 +99,10 @@ def text_to_time(call: KernelCall, texts: pa.Array) -> pa.Array:
     def read(text: str) -> int | None:
         if zone is not None and is_clock_only(text):
             raise SparkTimeError(f"{text!r} is a time of today; run it on Spark")
-        found = moment(text, zone)
-        if found is None and len(call.parameters) == 1:
-            raise SparkTimeError(f"{text!r} is no time")
-        return found
+        micros = moment(text, zone)
+        if micros is None and len(call.parameters) == 1:
+            raise SparkTimeError(f"{text!r} is not a time")
+        return micros
 
     return by_distinct(read, pa.int64(), texts).cast(call.gives)
 
@@ -123,8 +125,8 @@ def time_to_text(call: KernelCall, values: pa.Array) -> pa.Array:
     """Format a time as `yyyy-MM-dd HH:mm:ss`, with as many fractional digits as it has."""
 
     def shown(micros: int) -> str:
-        days, rest = divmod(micros, _DAY_US)
-        seconds, fraction = divmod(rest, _SECOND_US)
+        days, day_micros = divmod(micros, _DAY_US)
+        seconds, fraction = divmod(day_micros, _SECOND_US)
         clock = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
         digits = f".{fraction:06}".rstrip("0") if fraction else ""
         return f"{date_text(days)} {clock}{digits}"

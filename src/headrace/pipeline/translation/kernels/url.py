@@ -29,19 +29,19 @@ def url_part(call: KernelCall, urls: pa.Array) -> pa.Array:
     """Return a part of a URL, or the value of a key of its query."""
     part, *key = call.parameters
 
-    def found(url: str) -> str | None:
+    def extracted(url: str) -> str | None:
         match = _URL.fullmatch(url)
         if match is None:
             if " " in url:
-                raise SparkCastError(f"{url!r} is no address")
-            raise SparkOnlyError(f"{url!r} is an unusual address; run it on Spark")
+                raise SparkCastError(f"{url!r} is not a URL")
+            raise SparkOnlyError(f"{url!r} is an unusual URL; run it on Spark")
         text = match[part]
         if text is None or not key:
             return text
         value = re.search(rf"(?:&|^){key[0]}=([^&]*)", text)
         return value[1] if value else None
 
-    return by_distinct(found, call.gives, urls)
+    return by_distinct(extracted, call.gives, urls)
 
 
 @kernel

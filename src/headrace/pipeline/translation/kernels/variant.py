@@ -37,7 +37,7 @@ class SparkVariantError(ValueError):
 
 
 def _variant(text: str) -> Any:
-    """Parse a text: None, bool, str, int, Decimal, float, list or dict in key order."""
+    """Parse a text into None, bool, str, int, Decimal, float, list, or dict in key order."""
     try:
         return _plain(parse_strict(text))
     except NotJsonError as error:
@@ -235,9 +235,9 @@ def _common(left: Any, right: Any) -> Any:
         return {n: _common(left.get(n, "VOID"), right.get(n, "VOID")) for n in names}
     sides = [_BIGINT_DIGITS if side == "BIGINT" else side for side in (left, right)]
     if all(isinstance(side, tuple) for side in sides):
-        (one, one_scale), (two, two_scale) = sides
-        scale = max(one_scale, two_scale)
-        digits = max(one - one_scale, two - two_scale) + scale
+        (left_digits, left_scale), (right_digits, right_scale) = sides
+        scale = max(left_scale, right_scale)
+        digits = max(left_digits - left_scale, right_digits - right_scale) + scale
         if digits > _MOST_DIGITS:
             raise SparkOnlyError("the type of several decimals in a variant; run it on Spark")
         return digits, scale

@@ -75,7 +75,7 @@ def nth(call: KernelCall, places: pa.Array, *texts: pa.Array) -> pa.Array:
             return options[place - 1]
         if call.parameters:
             return None
-        raise SparkCastError(f"there is no text {place} of {len(options)}")
+        raise SparkCastError(f"there is no string {place} among {len(options)}")
 
     return by_distinct(chosen, call.gives, places, *texts, nulls=True)
 
@@ -86,7 +86,7 @@ def occurrence(
 ) -> pa.Array:
     """Find the n-th occurrence of a string from a position, or backwards if it is negative."""
 
-    def found(text: str, part: str, start: int, count: int = 1) -> int:
+    def located(text: str, part: str, start: int, count: int = 1) -> int:
         if count <= 0:
             raise SparkCastError("occurrences count from 1")
         if not part:
@@ -100,7 +100,7 @@ def occurrence(
             places = [place for place in reversed(places) if place <= len(text) + start]
         return places[count - 1] + 1 if count <= len(places) else 0
 
-    return by_distinct(found, call.gives, texts, parts, starts, *counts)
+    return by_distinct(located, call.gives, texts, parts, starts, *counts)
 
 
 @kernel
@@ -114,28 +114,28 @@ def _units(text: str) -> list[Any]:
     return [data[i : i + 2] for i in range(0, len(data), 2)]
 
 
-def _similarity(one: list[Any], other: list[Any]) -> float:
-    if one == other:
+def _similarity(first: list[Any], second: list[Any]) -> float:
+    if first == second:
         return 1.0
-    if not one or not other:
+    if not first or not second:
         return 0.0
-    reach = max(max(len(one), len(other)) // 2 - 1, 0)
-    taken = [False] * len(other)
+    reach = max(max(len(first), len(second)) // 2 - 1, 0)
+    taken = [False] * len(second)
     matched = []
-    for i, letter in enumerate(one):
-        for j in range(max(i - reach, 0), min(i + reach + 1, len(other))):
-            if not taken[j] and other[j] == letter:
+    for i, letter in enumerate(first):
+        for j in range(max(i - reach, 0), min(i + reach + 1, len(second))):
+            if not taken[j] and second[j] == letter:
                 taken[j] = True
                 matched.append(letter)
                 break
     if not matched:
         return 0.0
-    there = [letter for letter, is_taken in zip(other, taken, strict=True) if is_taken]
-    moved = sum(a != b for a, b in zip(matched, there, strict=True)) // 2
+    matched_second = [letter for letter, is_taken in zip(second, taken, strict=True) if is_taken]
+    moved = sum(a != b for a, b in zip(matched, matched_second, strict=True)) // 2
     count = float(len(matched))
-    jaro = (count / len(one) + count / len(other) + (count - moved) / count) / 3.0
+    jaro = (count / len(first) + count / len(second) + (count - moved) / count) / 3.0
     prefix: int = 0
-    for a, b in zip(one[:_LONGEST_PREFIX], other, strict=False):
+    for a, b in zip(first[:_LONGEST_PREFIX], second, strict=False):
         if a != b:
             break
         prefix += 1

@@ -99,7 +99,7 @@ def _result(nodes: list[Any], path: Path, kind: pa.DataType) -> Any:
         return bool(number) and not math.isnan(number)
     if kind == pa.string():
         if path.function:
-            raise SparkOnlyError("the text of a number of XPath; run it on Spark")
+            raise SparkOnlyError("an XPath number as text; run it on Spark")
         return _string(nodes[0]) if nodes else ""
     number = _number(nodes, path)
     if kind not in _LIMITS:
@@ -107,7 +107,7 @@ def _result(nodes: list[Any], path: Path, kind: pa.DataType) -> Any:
     if math.isnan(number):
         return 0
     if abs(number) >= 1 << _LIMITS[kind]:
-        raise SparkOnlyError("a large number of XPath; run it on Spark")
+        raise SparkOnlyError("a large XPath number; run it on Spark")
     return int(number)
 
 
