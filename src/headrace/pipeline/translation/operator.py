@@ -83,8 +83,12 @@ def _widened(casts: Casts, left: Typed, right: Typed) -> tuple[Typed, Typed] | N
     kind = t.common_type(left.type, right.type)
     if kind is None:
         return None
-    sides = casts.widen(left, kind), casts.widen(right, kind)
-    return None if sides[0] is None or sides[1] is None else (sides[0], sides[1])
+    return _both(casts.widen(left, kind), casts.widen(right, kind))
+
+
+def _both(first: Typed | None, second: Typed | None) -> tuple[Typed, Typed] | None:
+    """Return two operands; None if one of them has no translation."""
+    return None if first is None or second is None else (first, second)
 
 
 def decimal_operand(casts: Casts, value: Typed) -> Typed | None:
@@ -103,8 +107,7 @@ def decimal_operand(casts: Casts, value: Typed) -> Typed | None:
 
 
 def _decimal_operands(casts: Casts, left: Typed, right: Typed) -> tuple[Typed, Typed] | None:
-    operands = decimal_operand(casts, left), decimal_operand(casts, right)
-    return None if operands[0] is None or operands[1] is None else (operands[0], operands[1])
+    return _both(decimal_operand(casts, left), decimal_operand(casts, right))
 
 
 def _decimal_arithmetic(casts: Casts, operator: str, left: Typed, right: Typed) -> Typed | None:
@@ -147,10 +150,10 @@ def divide(casts: Casts, left: Typed, right: Typed) -> Typed | None:
         scale = max(6, a.scale + b.precision + 1)
         kind = t.adjusted(a.precision - a.scale + b.scale + scale, scale)
         return checked(casts, "decimal_divide", kind, first, second)
-    first, second = casts.cast(left, t.DOUBLE), casts.cast(right, t.DOUBLE)
-    if first is None or second is None:
+    operands = _both(casts.cast(left, t.DOUBLE), casts.cast(right, t.DOUBLE))
+    if operands is None:
         return None
-    first, second = last_first(first, second)
+    first, second = last_first(*operands)
     if casts.ansi:
         return null_with(call("divide", t.DOUBLE, first, second, can_fail=True), first, second)
     zero = sql_cast("0", t.DOUBLE)
@@ -165,10 +168,10 @@ def integer_divide(casts: Casts, left: Typed, right: Typed) -> Typed | None:
         return call("interval_quotient", t.LONG, left, right, can_fail=True)
     if not (t.is_integer(left.type) and t.is_integer(right.type)):
         return None
-    first, second = casts.cast(left, t.LONG), casts.cast(right, t.LONG)
-    if first is None or second is None:
+    operands = _both(casts.cast(left, t.LONG), casts.cast(right, t.LONG))
+    if operands is None:
         return None
-    first, second = last_first(first, second)
+    first, second = last_first(*operands)
     return checked(casts, "quotient" if casts.ansi else "wrapped_quotient", t.LONG, first, second)
 
 
@@ -218,10 +221,10 @@ def shift_bits(casts: Casts, direction: str, left: Typed, right: Typed) -> Typed
     if not all(map(t.is_integer, kinds)) or right.type == t.LONG:
         return None
     kind = t.LONG if left.type == t.LONG else t.INT
-    value, count = casts.cast(left, kind), casts.cast(right, t.INT)
-    if value is None or count is None:
+    operands = _both(casts.cast(left, kind), casts.cast(right, t.INT))
+    if operands is None:
         return None
-    return call("shift", kind, *in_order(value, count), parameters=(direction,))
+    return call("shift", kind, *in_order(*operands), parameters=(direction,))
 
 
 def comparable(casts: Casts, left: Typed, right: Typed) -> tuple[Typed, Typed] | None:
@@ -232,10 +235,10 @@ def comparable(casts: Casts, left: Typed, right: Typed) -> tuple[Typed, Typed] |
     left, right = _cast_for_comparison(casts, left, right), _cast_for_comparison(casts, right, left)
     if t.VOID in (left.type, right.type) and left.type != right.type:
         kind = left.type if right.type == t.VOID else right.type
-        cast = casts.cast(left, kind), casts.cast(right, kind)
-        if cast[0] is None or cast[1] is None:
+        operands = _both(casts.cast(left, kind), casts.cast(right, kind))
+        if operands is None:
             return None
-        left, right = cast[0], cast[1]
+        left, right = operands
     sides = _widened(casts, left, right)
     if sides is None or not t.is_orderable(sides[0].type):
         return None

@@ -28,9 +28,9 @@ def _count(_: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
     if len(arguments) > 1:
         if over.distinct:
             return None
-        all_there = " AND ".join(f"{a.text} IS NOT NULL" for a in arguments)
-        both = Typed(f"CASE WHEN {all_there} THEN 1 END", t.INT)
-        return over.text("count", both, t.LONG)
+        all_present = " AND ".join(f"{a.text} IS NOT NULL" for a in arguments)
+        marker = Typed(f"CASE WHEN {all_present} THEN 1 END", t.INT)
+        return over.text("count", marker, t.LONG)
     (value,) = arguments
     if over.distinct:
         if not t.is_orderable(value.type):
@@ -150,7 +150,7 @@ def _bits(name: str) -> Build:
             return None
         if over.distinct and name == "bit_xor":  # DataFusion ignores the DISTINCT
             return None
-        if over.window is not None and _SLIDING.search(over.window):  # it cannot slide
+        if over.window is not None and _SLIDING.search(over.window):  # DataFusion cannot
             return None
         plain = Over(condition=over.condition, window=over.window)
         return plain.text(name, value, value.type)

@@ -8,7 +8,13 @@ import pyarrow as pa
 
 from headrace.pipeline.translation import type_rule as t
 from headrace.pipeline.translation.cast import Casts
-from headrace.pipeline.translation.catalogue.entry import Build, Entry, by_kernel, by_rule
+from headrace.pipeline.translation.catalogue.entry import (
+    Build,
+    Entry,
+    by_kernel,
+    by_rule,
+    first_type,
+)
 from headrace.pipeline.translation.catalogue.form import coalesce
 from headrace.pipeline.translation.catalogue.number import round_decimal
 from headrace.pipeline.translation.operator import (
@@ -18,10 +24,6 @@ from headrace.pipeline.translation.operator import (
     negate,
 )
 from headrace.pipeline.translation.typed import Typed, call, computed, literal_int, sql_cast
-
-
-def _same(types: Sequence[pa.DataType]) -> pa.DataType:
-    return types[0]
 
 
 def _attempt(operator: str) -> Build:
@@ -72,16 +74,16 @@ def _to_places(mode: str) -> Build:
 
 def _hash(kernel: str, kind: pa.DataType) -> Build:
     def build(_: Casts, arguments: Sequence[Typed]) -> Typed | None:
-        if not all(map(_is_hashed, (a.type for a in arguments))):
+        if not all(map(_is_hashable, (a.type for a in arguments))):
             return None
         return call(kernel, kind, *arguments)
 
     return build
 
 
-def _is_hashed(kind: pa.DataType) -> bool:
+def _is_hashable(kind: pa.DataType) -> bool:
     if t.is_array(kind):
-        return _is_hashed(kind.value_type)
+        return _is_hashable(kind.value_type)
     return t.is_orderable(kind)
 
 
@@ -96,21 +98,21 @@ def _bit_at(_: Casts, arguments: Sequence[Typed]) -> Typed:
 
 ARITHMETIC: list[Entry] = [
     *(
-        by_rule(name, "NUMERIC NUMERIC", _same, f"{operator}, or null", _attempt(operator))
+        by_rule(name, "NUMERIC NUMERIC", first_type, f"{operator}, or null", _attempt(operator))
         for name, operator in (
             ("try_add", "+"), ("try_subtract", "-"), ("try_multiply", "*"),
             ("try_divide", "/"), ("try_mod", "%"),
         )
     ),
-    by_rule("mod", "NUMERIC NUMERIC", _same, "%", _operator("%")),
-    by_rule("negative", "NUMERIC", _same, "-", _negative),
-    by_rule("positive", "NUMERIC", _same, "the value", lambda _, a: computed(a[0])),
-    by_rule("nullifzero", "NUMERIC", _same, "CASE", _null_if_zero),
-    by_rule("zeroifnull", "NUMERIC", _same, "CASE", _zero_if_null),
+    by_rule("mod", "NUMERIC NUMERIC", first_type, "%", _operator("%")),
+    by_rule("negative", "NUMERIC", first_type, "-", _negative),
+    by_rule("positive", "NUMERIC", first_type, "the value", lambda _, a: computed(a[0])),
+    by_rule("nullifzero", "NUMERIC", first_type, "CASE", _null_if_zero),
+    by_rule("zeroifnull", "NUMERIC", first_type, "CASE", _zero_if_null),
     by_rule("zeroifnull", "VOID", t.INT, "CASE", _zero_if_null),
-    by_rule("floor", "NUMERIC INT!", _same, "kernel decimal_round", _to_places(ROUND_FLOOR)),
+    by_rule("floor", "NUMERIC INT!", first_type, "kernel decimal_round", _to_places(ROUND_FLOOR)),
     *(
-        by_rule(name, "NUMERIC INT!", _same, "kernel decimal_round", _to_places(ROUND_CEILING))
+        by_rule(name, "NUMERIC INT!", first_type, "kernel decimal_round", _to_places(ROUND_CEILING))
         for name in ("ceil", "ceiling")
     ),
     by_kernel("rint", "DOUBLE", t.DOUBLE, "round_even"),

@@ -9,7 +9,7 @@ from headrace.pipeline.translation.typed import Typed, call, native
 
 _ENCODE = frozenset({"utf-8", "us-ascii", "iso-8859-1", "utf-16", "utf-16be", "utf-16le", "utf-32"})
 _DECODE = _ENCODE - {"utf-16", "utf-32"}
-"""How the others read a byte order mark is not proven."""
+"""UTF-16 and UTF-32 are missing: how Spark reads their byte order marks is not proven."""
 _DIGESTS = {
     "sha-1": "sha1", "sha1": "sha1", "sha-224": "sha224", "sha-256": "sha256",
     "sha256": "sha256", "sha-384": "sha384", "sha-512": "sha512", "md5": "md5",
@@ -53,18 +53,18 @@ def _try_to_binary(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
 
 
 def _hmac(_: Casts, arguments: Sequence[Typed]) -> Typed | None:
-    written = arguments[2].value.casefold() if len(arguments) > 2 else "sha-256"  # noqa: PLR2004
-    if written not in _DIGESTS:
+    algorithm = arguments[2].value.casefold() if len(arguments) > 2 else "sha-256"  # noqa: PLR2004
+    if algorithm not in _DIGESTS:
         return None
-    parameters = (_DIGESTS[written],)
+    parameters = (_DIGESTS[algorithm],)
     return call("keyed_digest", t.BINARY, *arguments[:2], parameters=parameters, can_fail=True)
 
 
-def _utf8(otherwise: str) -> Build:
+def _utf8(on_invalid: str) -> Build:
     def build(_: Casts, arguments: Sequence[Typed]) -> Typed:
-        kind = t.BOOLEAN if otherwise == "tell" else t.STRING
-        fails = otherwise == "raise"
-        return call("utf8", kind, arguments[0], parameters=(otherwise,), can_fail=fails)
+        kind = t.BOOLEAN if on_invalid == "tell" else t.STRING
+        fails = on_invalid == "raise"
+        return call("utf8", kind, arguments[0], parameters=(on_invalid,), can_fail=fails)
 
     return build
 

@@ -6,16 +6,18 @@ import pyarrow as pa
 
 from headrace.pipeline.translation import type_rule as t
 from headrace.pipeline.translation.cast import Casts
-from headrace.pipeline.translation.catalogue.entry import Build, Entry, by_kernel, by_rule
+from headrace.pipeline.translation.catalogue.entry import (
+    Build,
+    Entry,
+    by_kernel,
+    by_rule,
+    first_type,
+)
 from headrace.pipeline.translation.typed import Typed, call, literal_int, native
 
 Types = Sequence[pa.DataType]
 
 _DAY_US = 86_400_000_000
-
-
-def _same(types: Types) -> pa.DataType:
-    return types[0]
 
 
 def _element(types: Types) -> pa.DataType:
@@ -33,8 +35,22 @@ def common(casts: Casts, values: Sequence[Typed]) -> list[Typed] | None:
     return None if any(value is None for value in cast) else [v for v in cast if v is not None]
 
 
+def _with_common_element(
+    casts: Casts, array: Typed, value: Typed
+) -> tuple[pa.DataType, Typed, Typed] | None:
+    """Cast an array and a value to a common element type, and return it with both."""
+    kind = t.common_type(array.type.value_type, value.type)
+    if kind is None:
+        return None
+    wide_array, wide_value = casts.widen(array, t.array_of(kind)), casts.widen(value, kind)
+    return None if wide_array is None or wide_value is None else (kind, wide_array, wide_value)
+
+
 def _exact(build: Callable[[Casts, Sequence[Typed]], Typed | None]) -> Build:
-    """Restrict to elements with Python's equality: no floats, nothing nested."""
+    """Restrict a translation to elements that Python compares as Spark does.
+
+    These are neither floats nor nested.
+    """
 
     def checked(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
         kind = arguments[0].type
@@ -50,14 +66,11 @@ def _with_value(kernel: str, gives: Callable[[Types], pa.DataType] | pa.DataType
         array, value = arguments
         if value.type == t.VOID:
             return None
-        kind = t.common_type(array.type.value_type, value.type)
-        if kind is None:
+        widened = _with_common_element(casts, array, value)
+        if widened is None:
             return None
-        sides = casts.widen(array, t.array_of(kind)), casts.widen(value, kind)
-        if None in sides:
-            return None
-        given = gives([array.type]) if callable(gives) else gives
-        return call(kernel, given, *filter(None, sides))
+        kind = gives([array.type]) if callable(gives) else gives
+        return call(kernel, kind, *widened[1:])
 
     return build
 
@@ -180,8 +193,8 @@ def _map_has(_: Casts, arguments: Sequence[Typed]) -> Typed | None:
 def _element_at(*, soft: bool) -> Build:
     def build(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
         array, place = arguments
-        gentle = soft or not casts.ansi
-        parameters = ("soft",) if gentle else ()
+        lenient = soft or not casts.ansi
+        parameters = ("soft",) if lenient else ()
         kind = array.type.value_type
         return call("element_at", kind, array, place, parameters=parameters, can_fail=True)
 
@@ -212,29 +225,23 @@ def _flatten(_: Casts, arguments: Sequence[Typed]) -> Typed | None:
     return call("array_flatten", inner, *arguments) if t.is_array(inner) else None
 
 
-def _end(kernel: str) -> Build:
+def _add(kernel: str) -> Build:
     def build(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
-        array, value = arguments
-        kind = t.common_type(array.type.value_type, value.type)
-        if kind is None:
+        widened = _with_common_element(casts, *arguments)
+        if widened is None:
             return None
-        sides = casts.widen(array, t.array_of(kind)), casts.widen(value, kind)
-        if None in sides:
-            return None
-        return call(kernel, t.array_of(kind), *filter(None, sides))
+        kind, array, value = widened
+        return call(kernel, t.array_of(kind), array, value)
 
     return build
 
 
 def _insert(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
-    array, place, value = arguments
-    kind = t.common_type(array.type.value_type, value.type)
-    if kind is None:
+    widened = _with_common_element(casts, arguments[0], arguments[2])
+    if widened is None:
         return None
-    sides = casts.widen(array, t.array_of(kind)), casts.widen(value, kind)
-    if None in sides:
-        return None
-    return call("array_insert", t.array_of(kind), sides[0], place, sides[1], can_fail=True)  # type: ignore[arg-type]
+    kind, array, value = widened
+    return call("array_insert", t.array_of(kind), array, arguments[1], value, can_fail=True)
 
 
 def _sequence(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
@@ -301,31 +308,31 @@ COLLECTION: list[Entry] = [
             _exact(_with_value("array_contains", t.BOOLEAN))),
     by_rule("array_position", "ARRAY ANY", t.LONG, "kernel array_position",
             _exact(_with_value("array_position", t.LONG))),
-    by_rule("array_remove", "ARRAY ANY", _same, "kernel array_remove",
-            _exact(_with_value("array_remove", _same))),
-    by_rule("array_distinct", "ARRAY", _same, "kernel array_distinct",
+    by_rule("array_remove", "ARRAY ANY", first_type, "kernel array_remove",
+            _exact(_with_value("array_remove", first_type))),
+    by_rule("array_distinct", "ARRAY", first_type, "kernel array_distinct",
             _exact(lambda _, a: call("array_distinct", a[0].type, a[0]))),
-    *(by_rule(n, "ARRAY ARRAY", _same, f"kernel {n}", _exact(_two_arrays(n)))
+    *(by_rule(n, "ARRAY ARRAY", first_type, f"kernel {n}", _exact(_two_arrays(n)))
       for n in ("array_union", "array_intersect", "array_except")),
     by_rule("arrays_overlap", "ARRAY ARRAY", t.BOOLEAN, "kernel arrays_overlap",
             _exact(_two_arrays("arrays_overlap", t.BOOLEAN))),
-    by_kernel("array_compact", "ARRAY", _same, "array_compact"),
-    by_kernel("reverse", "ARRAY", _same, "array_reverse"),
-    by_rule("concat", "ARRAY...", _same, "kernel array_concat", _concat),
-    by_rule("array_append", "ARRAY ANY", _same, "kernel array_append", _end("array_append")),
-    by_rule("array_prepend", "ARRAY ANY", _same, "kernel array_prepend", _end("array_prepend")),
-    by_rule("array_insert", "ARRAY INT ANY", _same, "kernel array_insert", _insert),
+    by_kernel("array_compact", "ARRAY", first_type, "array_compact"),
+    by_kernel("reverse", "ARRAY", first_type, "array_reverse"),
+    by_rule("concat", "ARRAY...", first_type, "kernel array_concat", _concat),
+    *(by_rule(n, "ARRAY ANY", first_type, f"kernel {n}", _add(n))
+      for n in ("array_append", "array_prepend")),
+    by_rule("array_insert", "ARRAY INT ANY", first_type, "kernel array_insert", _insert),
     by_rule("array_repeat", "ANY INT", t.VOID, "kernel array_repeat", _repeat),
     by_rule("flatten", "ARRAY", t.VOID, "kernel array_flatten", _flatten),
-    by_kernel("slice", "ARRAY INT INT", _same, "array_slice", can_fail=True),
+    by_kernel("slice", "ARRAY INT INT", first_type, "array_slice", can_fail=True),
     by_rule("array_max", "ARRAY", _element, "kernel array_extreme",
             _exact(lambda _, a: call("array_extreme", a[0].type.value_type, a[0],
                                      parameters=("greatest",)))),
     by_rule("array_min", "ARRAY", _element, "kernel array_extreme",
             _exact(lambda _, a: call("array_extreme", a[0].type.value_type, a[0],
                                      parameters=("least",)))),
-    by_rule("sort_array", "ARRAY [BOOLEAN!]", _same, "kernel array_sort", _sorted),
-    by_rule("array_sort", "ARRAY", _same, "kernel array_sort",
+    by_rule("sort_array", "ARRAY [BOOLEAN!]", first_type, "kernel array_sort", _sorted),
+    by_rule("array_sort", "ARRAY", first_type, "kernel array_sort",
             _exact(lambda _, a: call("array_sort", a[0].type, a[0], parameters=("up", "last")))),
     by_kernel("array_join", "ARRAY<STRING> STRING [STRING]", t.STRING, "array_join"),
     by_rule("sequence", "INTEGER INTEGER [INTEGER]", t.VOID, "kernel integer_sequence", _sequence),

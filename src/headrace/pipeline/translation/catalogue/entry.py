@@ -57,7 +57,7 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
     `X!` must be a literal. `BYTES` and `TEXT` are BINARY and STRING without implicit casts."""
     gives: Gives
     how: str
-    """DataFusion's expression, or the kernel, for people."""
+    """DataFusion's expression, or the kernel, as the documentation shows it."""
     build: Build
 
     def match(self, casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
@@ -67,10 +67,10 @@ class Entry(msgspec.Struct, frozen=True, kw_only=True):
             return None
         fitted = []
         for word, argument in zip(words, arguments, strict=True):
-            found = _fit(casts, argument, word)
-            if found is None:
+            fitted_argument = _fit(casts, argument, word)
+            if fitted_argument is None:
                 return None
-            fitted.append(found)
+            fitted.append(fitted_argument)
         evaluated = as_evaluated(self.name, fitted)
         result = None if evaluated is None else self.build(casts, evaluated)
         if result is None or self.name in EAGER:
@@ -93,6 +93,7 @@ def _spread(takes: Sequence[str], count: int) -> list[str] | None:
 
 
 def _fit(casts: Casts, argument: Typed, word: str) -> Typed | None:
+    """Return an argument as the type that a word of `takes` names; None if it does not fit."""
     if word.endswith("!"):
         if not argument.is_literal or argument.value is None:
             return None
@@ -139,9 +140,9 @@ class Catalogue:
     def translate(self, name: str, casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
         """Translate a call; None if no entry takes these arguments."""
         for entry in self.by_name.get(name, ()):
-            found = entry.match(casts, arguments)
-            if found is not None:
-                return found
+            expression = entry.match(casts, arguments)
+            if expression is not None:
+                return expression
         return None
 
 
@@ -179,6 +180,11 @@ def by_kernel(  # noqa: PLR0913
 def by_rule(name: str, takes: str, gives: Gives, how: str, build: Build) -> Entry:
     """Return the entry of a function that is built from its arguments."""
     return Entry(name=name, takes=_words(takes), gives=gives, how=how, build=build)
+
+
+def first_type(types: Sequence[pa.DataType]) -> pa.DataType:
+    """Return the type of the first argument: the result type of many functions."""
+    return types[0]
 
 
 def _words(takes: str) -> tuple[str, ...]:

@@ -2,8 +2,6 @@
 
 from collections.abc import Sequence
 
-import pyarrow as pa
-
 from headrace.pipeline.translation import type_rule as t
 from headrace.pipeline.translation.cast import Casts
 from headrace.pipeline.translation.catalogue.collection import common
@@ -12,14 +10,11 @@ from headrace.pipeline.translation.catalogue.entry import (
     Entry,
     by_native,
     by_rule,
+    first_type,
 )
 from headrace.pipeline.translation.evaluation import in_order
 from headrace.pipeline.translation.operator import compare
 from headrace.pipeline.translation.typed import Typed, call, literal_text, native, null_of
-
-
-def _first(types: Sequence[pa.DataType]) -> pa.DataType:
-    return types[0]
 
 
 def coalesce(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
@@ -81,9 +76,9 @@ def _equal_null(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
 
 def _decode(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
     """Compile the result for the first key that equals the value; nulls are equal."""
-    value, *rest = arguments
-    default = [rest.pop()] if len(rest) % 2 else []
-    keys, results = rest[::2], rest[1::2]
+    value, *cases = arguments
+    default = [cases.pop()] if len(cases) % 2 else []
+    keys, results = cases[::2], cases[1::2]
     tests = [compare(casts, "<=>", value, key) for key in keys]
     values = common(casts, [*results, *default])
     if values is None or values[0].type == t.VOID or None in tests:
@@ -106,19 +101,19 @@ def _type_name(_: Casts, arguments: Sequence[Typed]) -> Typed | None:
 
 
 FORM: list[Entry] = [
-    by_rule("coalesce", "ANY...", _first, "CASE", coalesce),
-    *(by_rule(name, "ANY ANY", _first, "CASE", coalesce) for name in ("ifnull", "nvl")),
-    by_rule("nvl2", "ANY ANY ANY", _first, "CASE", _nvl2),
-    by_rule("nullif", "ANY ANY", _first, "CASE", _null_if),
-    by_rule("if", "BOOLEAN ANY ANY", _first, "CASE", _if),
-    by_rule("greatest", "ANY...", _first, "greatest", _extreme("greatest")),
-    by_rule("least", "ANY...", _first, "least", _extreme("least")),
+    by_rule("coalesce", "ANY...", first_type, "CASE", coalesce),
+    *(by_rule(name, "ANY ANY", first_type, "CASE", coalesce) for name in ("ifnull", "nvl")),
+    by_rule("nvl2", "ANY ANY ANY", first_type, "CASE", _nvl2),
+    by_rule("nullif", "ANY ANY", first_type, "CASE", _null_if),
+    by_rule("if", "BOOLEAN ANY ANY", first_type, "CASE", _if),
+    by_rule("greatest", "ANY...", first_type, "greatest", _extreme("greatest")),
+    by_rule("least", "ANY...", first_type, "least", _extreme("least")),
     by_rule("isnull", "ANY", t.BOOLEAN, "IS NULL",
             lambda _, a: native("({0} IS NULL)", t.BOOLEAN, a[0])),
     by_rule("isnotnull", "ANY", t.BOOLEAN, "IS NOT NULL",
             lambda _, a: native("({0} IS NOT NULL)", t.BOOLEAN, a[0])),
     by_native("not", "BOOLEAN", t.BOOLEAN, "(NOT {0})"),
     by_rule("equal_null", "ANY ANY", t.BOOLEAN, "IS NOT DISTINCT FROM", _equal_null),
-    by_rule("decode", "ANY ANY ANY...", _first, "CASE", _decode),
+    by_rule("decode", "ANY ANY ANY...", first_type, "CASE", _decode),
     by_rule("typeof", "ANY", t.STRING, "a constant", _type_name),
 ]  # fmt: skip

@@ -40,7 +40,7 @@ def _ordered_share(how: str) -> Build:
         if over.order is None:
             return None
         value, down = over.order
-        if down:  # the same share, counted from the other end, rounds differently
+        if down:  # a share that is counted from the end rounds differently
             return None
         return _share_of(casts, over, value, share, how)
 
@@ -59,7 +59,7 @@ def _share_of(casts: Casts, over: Over, value: Typed, share: Typed, how: str) ->
 
 
 def _mode(_: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
-    """Compile the most frequent value; the query must say which one if there are ties."""
+    """Compile the most frequent value; the query must say which one of several."""
     if over.order is not None and not arguments:
         value, down = over.order
     elif over.order is None and len(arguments) > 1 and arguments[1].value is True:
@@ -77,15 +77,19 @@ def _mode(_: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
 def _any_value(_: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
     """Compile the first value of all rows, as one Spark task picks it; with groups, Spark sorts."""
     value, *flag = arguments
-    is_odd = over.distinct or over.condition is not None or value.type == t.VOID
-    if is_odd or over.in_groups or any(not part.is_literal or part.value is None for part in flag):
+    is_unproven = over.distinct or over.condition is not None or value.type == t.VOID
+    if (
+        is_unproven
+        or over.in_groups
+        or any(not part.is_literal or part.value is None for part in flag)
+    ):
         return None
     values = gather(over, value)
     skips = "values" if flag and flag[0].value else "rows"
     return None if values is None else call("first_of", value.type, values, parameters=(skips,))
 
 
-def _extreme_by(which: str) -> Build:
+def _extreme_by(rank: str) -> Build:
     def build(_: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
         value, key, *count = arguments
         if count or over.in_groups:  # for equal keys, Spark takes the last row it reads
@@ -97,7 +101,7 @@ def _extreme_by(which: str) -> Build:
         pairs = gather(over, struct_of(["c0", "c1"], [value, key]))
         if pairs is None:
             return None
-        return call("extreme_by", value.type, pairs, parameters=(which,))
+        return call("extreme_by", value.type, pairs, parameters=(rank,))
 
     return build
 

@@ -65,7 +65,7 @@ def _transform(_: Casts, values: Sequence[Typed], compile_: Compile, count: int)
 
 
 def _test(kernel: str, gives: pa.DataType | None, *, with_place: bool) -> Build:
-    """Return a function of whether the body is true for elements."""
+    """Return the build of a function whose body is a condition on elements."""
 
     def build(_: Casts, values: Sequence[Typed], compile_: Compile, count: int) -> Typed | None:
         if not _one_array(values, count):
@@ -114,8 +114,8 @@ def _sort(_: Casts, values: Sequence[Typed], compile_: Compile, count: int) -> T
     body = compile_(0, (array.type.value_type, array.type.value_type))
     if body.value.type != t.INT or body.names != 2:  # noqa: PLR2004
         return None
-    found = _with_body("array_sort_by", array.type, body, array)
-    return msgspec.structs.replace(found, can_fail=True)
+    result = _with_body("array_sort_by", array.type, body, array)
+    return msgspec.structs.replace(result, can_fail=True)
 
 
 def _map_filter(_: Casts, values: Sequence[Typed], compile_: Compile, count: int) -> Typed | None:
@@ -151,8 +151,8 @@ def _transform_keys(
     if not _is_key(body.value.type):
         return None
     kind = t.map_of(body.value.type, entries.type.item_type)
-    found = _with_body("transform_keys", kind, body, entries)
-    return msgspec.structs.replace(found, can_fail=True)
+    result = _with_body("transform_keys", kind, body, entries)
+    return msgspec.structs.replace(result, can_fail=True)
 
 
 def _map_zip_with(_: Casts, values: Sequence[Typed], compile_: Compile, count: int) -> Typed | None:

@@ -18,8 +18,19 @@ from headrace.pipeline.translation.typed import Typed, call, literal_text
 
 _STEP = re.compile(r"\.([A-Za-z0-9_]+)|\['([A-Za-z0-9_ ]+)'\]|\[(\d{1,6})\]|\[(\*)\]")
 _NAME = re.compile(r"[a-z_][a-z0-9_]*")
-_PLAIN = (t.BOOLEAN, t.BYTE, t.SHORT, t.INT, t.LONG, t.FLOAT, t.DOUBLE, t.STRING, t.BINARY, t.DATE)
-_READ = (t.BOOLEAN, t.INT, t.LONG, t.DOUBLE, t.STRING)
+_WRITABLE = (
+    t.BOOLEAN,
+    t.BYTE,
+    t.SHORT,
+    t.INT,
+    t.LONG,
+    t.FLOAT,
+    t.DOUBLE,
+    t.STRING,
+    t.BINARY,
+    t.DATE,
+)
+_READABLE = (t.BOOLEAN, t.INT, t.LONG, t.DOUBLE, t.STRING)
 _MOST_PLAIN_SCALE = 6
 
 
@@ -50,7 +61,7 @@ def _value(_: Casts, arguments: Sequence[Typed]) -> Typed | None:
 
 def _read(_: Casts, arguments: Sequence[Typed]) -> Typed | None:
     kind = struct_type(arguments[1].value)
-    if kind is None or not all(_is_read(field.type) for field in kind):
+    if kind is None or not all(_is_readable(field.type) for field in kind):
         return None
     return call("json_read", kind, arguments[0])
 
@@ -68,12 +79,12 @@ def struct_type(written: str) -> pa.DataType | None:
     return kind if is_plain else None
 
 
-def _is_read(kind: pa.DataType) -> bool:
+def _is_readable(kind: pa.DataType) -> bool:
     if t.is_array(kind):
-        return _is_read(kind.value_type)
+        return _is_readable(kind.value_type)
     if pa.types.is_struct(kind):
-        return all(_is_read(field.type) for field in kind)
-    return kind in _READ
+        return all(_is_readable(field.type) for field in kind)
+    return kind in _READABLE
 
 
 def _schema(_: Casts, arguments: Sequence[Typed]) -> Typed | None:
@@ -111,22 +122,22 @@ def _inferred(value: Any) -> str | None:
 
 def _write(_: Casts, arguments: Sequence[Typed]) -> Typed | None:
     (value,) = arguments
-    if not pa.types.is_nested(value.type) or not _is_written(value.type):
+    if not pa.types.is_nested(value.type) or not _is_writable(value.type):
         return None
     return call("json_write", t.STRING, value, can_fail=t.has_float(value.type))
 
 
-def _is_written(kind: pa.DataType) -> bool:
+def _is_writable(kind: pa.DataType) -> bool:
     if pa.types.is_map(kind):
         is_plain_key = kind.key_type == t.STRING or t.is_integer(kind.key_type)
-        return is_plain_key and _is_written(kind.item_type)
+        return is_plain_key and _is_writable(kind.item_type)
     if t.is_array(kind):
-        return _is_written(kind.value_type)
+        return _is_writable(kind.value_type)
     if pa.types.is_struct(kind):
-        return all(_is_written(field.type) for field in kind)
+        return all(_is_writable(field.type) for field in kind)
     if t.is_decimal(kind):
         return int(kind.scale) <= _MOST_PLAIN_SCALE
-    return kind in _PLAIN
+    return kind in _WRITABLE
 
 
 JSON: list[Entry] = [

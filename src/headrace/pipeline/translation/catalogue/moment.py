@@ -74,7 +74,7 @@ def _doubles(casts: Casts, over: Over, arguments: Sequence[Typed]) -> list[Typed
     return present if len(present) == len(arguments) and not is_evaluated else None
 
 
-def _one(names: str, statistic: str) -> list[AggregateEntry]:
+def _one_column(names: str, statistic: str) -> list[AggregateEntry]:
     how = f"kernel moment: {statistic}, row by row"
     build = _of_values(statistic)
     return [
@@ -82,31 +82,31 @@ def _one(names: str, statistic: str) -> list[AggregateEntry]:
     ]
 
 
-def _two(name: str, how: str, build: Build) -> AggregateEntry:
+def _two_columns(name: str, how: str, build: Build) -> AggregateEntry:
     return AggregateEntry(
         name=name, takes="NUMERIC NUMERIC", how=f"{how}, row by row", build=build, least=2, most=2
     )
 
 
 MOMENT: list[AggregateEntry] = [
-    *_one("var_pop", "var_pop"),
-    *_one("var_samp variance", "var_samp"),
-    *_one("stddev_pop", "stddev_pop"),
-    *_one("stddev_samp stddev std", "stddev_samp"),
-    *_one("skewness", "skewness"),
-    *_one("kurtosis", "kurtosis"),
-    _two("covar_pop", "kernel pair_moment", _of_pairs("pair_moment", "covar_pop")),
-    _two("covar_samp", "kernel pair_moment", _of_pairs("pair_moment", "covar_samp")),
-    _two("corr", "kernel pair_moment", _of_pairs("pair_moment", "corr")),
-    _two("regr_r2", "kernel pair_moment", _of_pairs("pair_moment", "determination")),
-    _two("regr_sxy", "kernel pair_moment", _of_pairs("pair_moment", "joint")),
-    _two("regr_syy", "kernel moment", _of_side(0, "moment", "second")),
-    _two("regr_sxx", "kernel moment", _of_side(1, "moment", "second")),
-    _two("regr_avgy", "kernel double_sum", _of_side(0, "double_sum", "average")),
-    _two("regr_avgx", "kernel double_sum", _of_side(1, "double_sum", "average")),
-    _two("regr_count", "count", _pair_count),
-    _two("regr_slope", "kernel regression", _of_pairs("regression", "slope", x_first=True)),
-    _two("regr_intercept", "kernel regression",
+    *_one_column("var_pop", "var_pop"),
+    *_one_column("var_samp variance", "var_samp"),
+    *_one_column("stddev_pop", "stddev_pop"),
+    *_one_column("stddev_samp stddev std", "stddev_samp"),
+    *_one_column("skewness", "skewness"),
+    *_one_column("kurtosis", "kurtosis"),
+    _two_columns("covar_pop", "kernel pair_moment", _of_pairs("pair_moment", "covar_pop")),
+    _two_columns("covar_samp", "kernel pair_moment", _of_pairs("pair_moment", "covar_samp")),
+    _two_columns("corr", "kernel pair_moment", _of_pairs("pair_moment", "corr")),
+    _two_columns("regr_r2", "kernel pair_moment", _of_pairs("pair_moment", "determination")),
+    _two_columns("regr_sxy", "kernel pair_moment", _of_pairs("pair_moment", "joint")),
+    _two_columns("regr_syy", "kernel moment", _of_side(0, "moment", "second")),
+    _two_columns("regr_sxx", "kernel moment", _of_side(1, "moment", "second")),
+    _two_columns("regr_avgy", "kernel double_sum", _of_side(0, "double_sum", "average")),
+    _two_columns("regr_avgx", "kernel double_sum", _of_side(1, "double_sum", "average")),
+    _two_columns("regr_count", "count", _pair_count),
+    _two_columns("regr_slope", "kernel regression", _of_pairs("regression", "slope", x_first=True)),
+    _two_columns("regr_intercept", "kernel regression",
          _of_pairs("regression", "intercept", x_first=True)),
 ]  # fmt: skip
 """Their last digits depend on the row order, on Spark as well."""

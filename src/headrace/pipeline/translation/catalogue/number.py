@@ -2,17 +2,17 @@
 
 from collections.abc import Sequence
 
-import pyarrow as pa
-
 from headrace.pipeline.translation import type_rule as t
 from headrace.pipeline.translation.cast import Casts
-from headrace.pipeline.translation.catalogue.entry import Build, Entry, by_kernel, by_rule
+from headrace.pipeline.translation.catalogue.entry import (
+    Build,
+    Entry,
+    by_kernel,
+    by_rule,
+    first_type,
+)
 from headrace.pipeline.translation.kernels.number import HALF_EVEN, HALF_UP
 from headrace.pipeline.translation.typed import Typed, call, native
-
-
-def _same(types: Sequence[pa.DataType]) -> pa.DataType:
-    return types[0]
 
 
 def round_decimal(value: Typed, places: int, mode: str) -> Typed:
@@ -93,20 +93,28 @@ def _where_nan(_: Casts, arguments: Sequence[Typed]) -> Typed | None:
 
 
 NUMBER: list[Entry] = [
-    by_rule("abs", "NUMERIC", _same, "abs, checked", _absolute),
-    by_rule("round", "NUMERIC [INT!]", _same, "kernel *_round, half up", _rounded(HALF_UP)),
-    by_rule("bround", "NUMERIC [INT!]", _same, "kernel *_round, half even", _rounded(HALF_EVEN)),
-    by_rule("floor", "NUMERIC", _same, "kernel, saturating", _floor("double_floor", "ROUND_FLOOR")),
+    by_rule("abs", "NUMERIC", first_type, "abs, checked", _absolute),
+    by_rule("round", "NUMERIC [INT!]", first_type, "kernel *_round, half up", _rounded(HALF_UP)),
+    by_rule(
+        "bround", "NUMERIC [INT!]", first_type, "kernel *_round, half even", _rounded(HALF_EVEN)
+    ),
+    by_rule(
+        "floor", "NUMERIC", first_type, "kernel, saturating", _floor("double_floor", "ROUND_FLOOR")
+    ),
     *(
         by_rule(
-            name, "NUMERIC", _same, "kernel, saturating", _floor("double_ceil", "ROUND_CEILING")
+            name,
+            "NUMERIC",
+            first_type,
+            "kernel, saturating",
+            _floor("double_ceil", "ROUND_CEILING"),
         )
         for name in ("ceil", "ceiling")
     ),
     by_kernel("sqrt", "DOUBLE", t.DOUBLE, "square_root"),
     *(by_kernel(name, "DOUBLE", t.DOUBLE, "sign") for name in ("sign", "signum")),
     *(
-        by_rule(name, "NUMERIC NUMERIC", _same, "kernel positive_remainder", _positive_modulo)
+        by_rule(name, "NUMERIC NUMERIC", first_type, "kernel positive_remainder", _positive_modulo)
         for name in ("pmod",)
     ),
     by_kernel("isnan", "DOUBLE", t.BOOLEAN, "is_nan"),
@@ -114,13 +122,13 @@ NUMBER: list[Entry] = [
     by_kernel("bit_count", "INTEGER", t.INT, "bit_count"),
     by_kernel("bit_count", "BOOLEAN", t.INT, "bit_count"),
     *(
-        by_kernel(name, f"{kind} INT", given, "shift", direction)
+        by_kernel(name, f"{kind} INT", gives, "shift", direction)
         for name, direction in (
             ("shiftleft", "left"),
             ("shiftright", "right"),
             ("shiftrightunsigned", "unsigned"),
         )
-        for kind, given in (("INT", t.INT), ("BIGINT", t.LONG))
+        for kind, gives in (("INT", t.INT), ("BIGINT", t.LONG))
     ),
     by_kernel("factorial", "INT", t.LONG, "factorial"),
     by_kernel("conv", "STRING INT INT", t.STRING, "convert_base", can_fail=True, ansi_only=True),

@@ -30,10 +30,10 @@ def _write(_: Casts, arguments: Sequence[Typed]) -> Typed | None:
 def _read(*, is_try: bool) -> Build:
     def build(_: Casts, arguments: Sequence[Typed]) -> Typed | None:
         text, form = arguments
-        found = parse_number_format(form.value)
-        if found is None or found.precision > t.MOST_DIGITS:
+        number_format = parse_number_format(form.value)
+        if number_format is None or number_format.precision > t.MOST_DIGITS:
             return None
-        kind = pa.decimal128(found.precision, found.scale)
+        kind = pa.decimal128(number_format.precision, number_format.scale)
         if is_try:
             parameters = ("format_to_number", form.value)
             return call("attempt", kind, text, parameters=parameters, can_fail=True)
@@ -53,11 +53,11 @@ def _by_pattern(_: Casts, arguments: Sequence[Typed]) -> Typed | None:
 
 def _fill(_: Casts, arguments: Sequence[Typed]) -> Typed | None:
     form, *values = arguments
-    rest = SPECIFIER.sub("", form.value)
+    plain_text = SPECIFIER.sub("", form.value)
     kinds = [m["kind"] for m in SPECIFIER.finditer(form.value) if m["kind"]]
     zeros = [m for m in SPECIFIER.finditer(form.value) if m["flag"]]
-    is_odd = any(not m["width"] or (m["flag"] == "0" and m["kind"] != "d") for m in zeros)
-    if "%" in rest or is_odd or len(kinds) != len(values) or not values:
+    is_unproven = any(not m["width"] or (m["flag"] == "0" and m["kind"] != "d") for m in zeros)
+    if "%" in plain_text or is_unproven or len(kinds) != len(values) or not values:
         return None
     for kind, value in zip(kinds, values, strict=True):
         if not (t.is_integer(value.type) or (kind == "s" and value.type in _SHOWN)):

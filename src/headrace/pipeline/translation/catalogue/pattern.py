@@ -29,11 +29,11 @@ def _is_bmp(text: Typed) -> bool:
     return text.is_text() and max(text.value, default="") <= "\uffff"
 
 
-def _nothing(_: Sequence[Typed], __: str) -> tuple[str, ...]:
+def _no_parameters(_: Sequence[Typed], __: str) -> tuple[str, ...]:
     return ()
 
 
-def _by_pattern(kernel: str, gives: pa.DataType, more: Parameters = _nothing) -> Build:
+def _by_pattern(kernel: str, gives: pa.DataType, more: Parameters = _no_parameters) -> Build:
     def build(_: Casts, arguments: Sequence[Typed]) -> Typed | None:
         written = arguments[1]
         pattern = python_pattern(written.value) if written.is_text() else None
@@ -59,7 +59,7 @@ def _group(arguments: Sequence[Typed], pattern: str) -> tuple[str, ...] | None:
 
 def _limit(arguments: Sequence[Typed], pattern: str) -> tuple[str, ...] | None:
     if re.compile(pattern, re.ASCII).match("") is not None:
-        return None  # the engines split differently at empty matches
+        return None  # the runners split differently at empty matches
     return (str(int(arguments[2].value)) if len(arguments) > 2 else "-1",)  # noqa: PLR2004
 
 

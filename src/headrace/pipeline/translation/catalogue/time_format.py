@@ -128,13 +128,13 @@ def _make_date(casts: Casts, arguments: Sequence[Typed]) -> Typed:
     return call("make_date", t.DATE, *arguments, parameters=parameters, can_fail=True)
 
 
-_MADE = {
+_MAKERS = {
     "make_timestamp": (t.TIMESTAMP, False), "make_timestamp_ltz": (t.TIMESTAMP, False),
     "make_timestamp_ntz": (t.TIMESTAMP_NTZ, False), "try_make_timestamp": (t.TIMESTAMP, True),
     "try_make_timestamp_ltz": (t.TIMESTAMP, True),
     "try_make_timestamp_ntz": (t.TIMESTAMP_NTZ, True),
 }  # fmt: skip
-_READ = {
+_PARSERS = {
     "to_date": (t.DATE, False), "try_to_date": (t.DATE, True),
     "to_timestamp": (t.TIMESTAMP, False), "try_to_timestamp": (t.TIMESTAMP, True),
     "to_timestamp_ltz": (t.TIMESTAMP, False), "to_timestamp_ntz": (t.TIMESTAMP_NTZ, False),
@@ -161,17 +161,17 @@ TIME_FORMAT: list[Entry] = [
     ),
     by_rule("from_unixtime", "BIGINT [STRING!]", t.STRING, "kernel date_format", _write_seconds),
     *(by_rule(name, "ANY STRING!", kind, "kernel formatted_to_time", _read(kind, soft=soft))
-      for name, (kind, soft) in _READ.items()),
+      for name, (kind, soft) in _PARSERS.items()),
     *(by_rule(name, "ANY", kind, "CAST", _cast(kind, soft=soft))
-      for name, (kind, soft) in _READ.items()),
+      for name, (kind, soft) in _PARSERS.items()),
     *(by_rule(name, "ANY [STRING!]", t.LONG, "kernel time_to_whole_seconds", _unix)
       for name in _UNIX),
     by_rule("make_date", "INT INT INT", t.DATE, "kernel make_date", _make_date),
     *(by_rule(name, "ANY TIME" + _zone_word(kind), kind, "kernel date_and_time",
               _of_date(kind, soft=soft))
-      for name, (kind, soft) in _MADE.items()),
+      for name, (kind, soft) in _MAKERS.items()),
     *(by_rule(name, "ANY", t.TIMESTAMP, "CAST", _midnight)
       for name in ("make_timestamp", "try_make_timestamp")),
     *(by_rule(name, _PARTS + _zone_word(kind), kind, "kernel make_time", _make(kind, soft=soft))
-      for name, (kind, soft) in _MADE.items()),
+      for name, (kind, soft) in _MAKERS.items()),
 ]  # fmt: skip

@@ -17,13 +17,13 @@ _MICROS = {
 }  # fmt: skip
 _ADDING = frozenset({"dateadd", "date_add", "timestampadd"})
 _COUNTING = frozenset({"datediff", "date_diff", "timestampdiff"})
-_UNITS = 3
+_ARGUMENT_COUNT = 3
 """The number of arguments of a call with a unit."""
 
 
 def takes_unit(name: str, count: int) -> bool:
     """Return whether the first argument of a call is a unit."""
-    return count == _UNITS and name in _ADDING | _COUNTING
+    return count == _ARGUMENT_COUNT and name in _ADDING | _COUNTING
 
 
 def call_with_unit(casts: Casts, name: str, unit: str, values: Sequence[Typed]) -> Typed | None:
@@ -60,7 +60,7 @@ def _local(casts: Casts, value: Typed) -> Typed | None:
     return None if moment is None else casts.clock.local(moment)
 
 
-def _local_with(casts: Casts, value: Typed, other: Typed) -> Typed | None:
+def _local_where(casts: Casts, value: Typed, guard: Typed) -> Typed | None:
     """Return the local time of an instant, computed only where another value is not null.
 
     The last hours that an instant can have are beyond the range of local times in some zones.
@@ -68,12 +68,12 @@ def _local_with(casts: Casts, value: Typed, other: Typed) -> Typed | None:
     local = _local(casts, value)
     if local is None:
         return None
-    return in_order(other, msgspec.structs.replace(local, can_fail=True))[1]
+    return in_order(guard, msgspec.structs.replace(local, can_fail=True))[1]
 
 
 def _count(casts: Casts, unit: str, values: Sequence[Typed]) -> Typed | None:
     first, last = in_order(*values)
-    local = [_local_with(casts, first, last), _local_with(casts, last, first)]
+    local = [_local_where(casts, first, last), _local_where(casts, last, first)]
     if local[0] is None or local[1] is None:
         return None
     if unit in _MONTHS:

@@ -29,7 +29,7 @@ def _nth(casts: Casts, arguments: Sequence[Typed]) -> Typed:
     return call("nth", t.STRING, *arguments, parameters=parameters, can_fail=casts.ansi)
 
 
-def _close(_: Casts, arguments: Sequence[Typed]) -> Typed:
+def _edit_distance(_: Casts, arguments: Sequence[Typed]) -> Typed:
     return call("levenshtein_within", t.INT, *arguments)
 
 
@@ -40,7 +40,7 @@ WORD: list[Entry] = [
     by_rule("elt", "INT STRING...", t.STRING, "kernel nth", _nth),
     by_kernel("concat_ws", "STRING", t.STRING, "join"),
     by_kernel("instr", "STRING STRING INT [INT]", t.INT, "occurrence", can_fail=True),
-    by_rule("levenshtein", "STRING STRING INT", t.INT, "kernel levenshtein_within", _close),
+    by_rule("levenshtein", "STRING STRING INT", t.INT, "kernel levenshtein_within", _edit_distance),
     by_kernel("jaro_winkler_similarity", "STRING STRING", t.DOUBLE, "jaro_winkler"),
     by_rule("collation", "TEXT", t.STRING, "a constant",
             lambda _, __: literal_text("SYSTEM.BUILTIN.UTF8_BINARY")),
