@@ -219,7 +219,7 @@ WRONG = [
     ("SELECT streak(value) OVER (PARTITION BY station) FROM readings", "it needs OVER"),
     ("SELECT steps(3) FROM readings", "it returns a table: call it in FROM"),
     ("SELECT less(at, 1) OVER (ORDER BY at) FROM readings", "it is a scalar function"),
-    ("SELECT * FROM joined('a')", "FROM takes a table function, and it is of the kind aggregate"),
+    ("SELECT * FROM joined('a')", "FROM takes a table function, not one of the kind aggregate"),
     ("SELECT * FROM steps()", r"it takes \(INT, \[INT\]\) -> .*, not 0 arguments"),
 ]
 

@@ -18,19 +18,19 @@ from headrace.pipeline.analysis.query import Query
 from headrace.pipeline.analysis.reader import PlanReader
 from headrace.pipeline.analysis.session import Planned, PlanningSession, Unplannable
 from headrace.pipeline.analysis.substrait import plan_bytes
-from headrace.pipeline.analysis.translate import Clock, Untranslatable, output_names, translate
+from headrace.pipeline.analysis.translate import Untranslatable, output_names, translate
 from headrace.pipeline.analysis.trust import QueryFacts, untrusted_columns
 from headrace.pipeline.arrow_ddl import schema_text, spark_schema
 from headrace.pipeline.functions.catalog import Catalog
 from headrace.pipeline.project.setting import Settings, VariableValue
-from headrace.pipeline.translation.compiler import Clock as RunClock
+from headrace.pipeline.translation.compiler import Clock
 from headrace.pipeline.translation.query import Translation, translate_query
 from headrace.pipeline.translation.refusal import Blame, Refusal, Refused
 from headrace.pipeline.translation.table_call import parse_table_call, table_calls_in
+from headrace.pipeline.translation.time_cast import UTC_NAMES
 
 _MOST_PREDICATES = 16
 """With more distinct predicates, combining them would prune little and cost much."""
-_UTC = frozenset({"UTC", "Etc/UTC", "Z", "GMT", "Etc/GMT", "Zulu", "Universal"})
 
 
 class RelationReads(msgspec.Struct):
@@ -43,14 +43,14 @@ class RelationReads(msgspec.Struct):
     """The columns in lower case; None for all."""
     filters: set[str] = msgspec.field(default_factory=set)
 
-    def add(self, other: "RelationReads") -> None:
+    def add(self, reads: "RelationReads") -> None:
         """Merge what another view reads from the same relation."""
-        known = {str(predicate): predicate for predicate in (*self.predicates, *other.predicates)}
+        known = {str(predicate): predicate for predicate in (*self.predicates, *reads.predicates)}
         needs_all = None in known.values() or len(known) > _MOST_PREDICATES
         self.predicates = [None] if needs_all else [*known.values()]
-        self.filters |= other.filters
-        both = self.columns is not None and other.columns is not None
-        self.columns = {*self.columns, *other.columns} if both else None  # type: ignore[misc]
+        self.filters |= reads.filters
+        both = self.columns is not None and reads.columns is not None
+        self.columns = {*self.columns, *reads.columns} if both else None  # type: ignore[misc]
 
 
 EVERYTHING = RelationReads([None], None, set())
@@ -77,8 +77,8 @@ class Analysis(msgspec.Struct, frozen=True, kw_only=True):
     refusal, the plan is not."""
 
 
-class _Exact(msgspec.Struct, frozen=True):
-    """A query as DataFusion SQL with Spark's semantics: as it runs, and with the clock stopped."""
+class _ExactTranslation(msgspec.Struct, frozen=True):
+    """A query as DataFusion SQL with Spark's semantics, with a running and a stopped clock."""
 
     running: Translation
     stopped: Translation
@@ -106,7 +106,7 @@ class Analyst:
         self.catalog = catalog
         self.variables = variables
         self.settings = settings
-        self.in_utc = settings.time_zone in _UTC
+        self.in_utc = settings.time_zone in UTC_NAMES
         self.ansi = settings.ansi
 
     def analyse(
@@ -136,15 +136,19 @@ class Analyst:
             refusal = refused.refusal
         except (Unplannable, NotImplementedError) as error:
             refusal = Refusal(reason=str(error), expression="the query", blame=Blame.RUNNER)
-        said = None if exact is None or refusal is not None else exact.running.sql
+        datafusion_sql = None if exact is None or refusal is not None else exact.running.sql
         if planned is None:
             try:
                 sketch, planned = self._sketch(
                     query, schemas, functions=functions, is_volatile=is_volatile
                 )
-                said = said or sketch
+                datafusion_sql = datafusion_sql or sketch
             except (Untranslatable, Unplannable, NotImplementedError) as error:
-                planned = None if said is None else self._tried(query, exact, functions=functions)
+                planned = (
+                    None
+                    if datafusion_sql is None
+                    else self._plan_if_possible(query, exact, functions=functions)
+                )
                 if planned is None:
                     return Analysis(schema=None, unplanned=str(error), refusal=refusal)
             if refusal is not None:
@@ -160,7 +164,7 @@ class Analyst:
         unpruned = _unpruned(facts)
         return Analysis(
             schema=pa.schema(fields),
-            datafusion_sql=said,
+            datafusion_sql=datafusion_sql,
             planned=planned,
             substrait=None if is_volatile else plan_bytes(planned.plan),
             lineage=reader.lineage(names),
@@ -171,19 +175,19 @@ class Analyst:
 
     def _translate_exactly(
         self, query: Query, schemas: Mapping[str, pa.Schema], *, is_volatile: bool
-    ) -> "_Exact":
+    ) -> "_ExactTranslation":
         """Translate a query into DataFusion SQL with Spark's semantics.
 
         Raises:
             Refused: there is no such translation.
         """
-        running = stopped = self._translated(query, schemas, RunClock.RUNNING)
+        running = stopped = self._translated(query, schemas, Clock.RUNNING)
         if is_volatile:
-            stopped = self._translated(query, schemas, RunClock.STOPPED)
-        return _Exact(running, stopped)
+            stopped = self._translated(query, schemas, Clock.STOPPED)
+        return _ExactTranslation(running, stopped)
 
     def _plan_exactly(
-        self, query: Query, exact: "_Exact", *, functions: Collection[str]
+        self, query: Query, exact: "_ExactTranslation", *, functions: Collection[str]
     ) -> Planned:
         """Plan a translation that is meant to run.
 
@@ -194,7 +198,7 @@ class Analyst:
         stopped = exact.stopped
         for field in stopped.schema:
             if pa.types.is_null(field.type):
-                reason = f"column {field.name} is NULL and has no type: give it one by CAST"
+                reason = f"column {field.name} is NULL and has no type: add a CAST"
                 raise Refused(Refusal(reason=reason, expression="the query", blame=Blame.RUNNER))
         self._register(query.tree, functions)
         self.session.add_kernels(stopped.kernels)
@@ -202,16 +206,16 @@ class Analyst:
             self.session.add_table(call.relation, call.schema(self.catalog))
         planned = self.session.plan(stopped.sql)
         if planned.schema.types != spark_schema(stopped.schema).types:
-            reason = f"DataFusion gives {schema_text(planned.schema)}"
-            expected = f"Spark gives {schema_text(stopped.schema)}"
+            reason = f"DataFusion returns {schema_text(planned.schema)}"
+            expected = f"Spark returns {schema_text(stopped.schema)}"
             refusal = Refusal(reason=reason, expression=expected, blame=Blame.RUNNER)
             raise Refused(refusal)
         if self.is_runner:
             self.session.check_runnable(planned)
         return planned
 
-    def _tried(
-        self, query: Query, exact: "_Exact | None", *, functions: Collection[str]
+    def _plan_if_possible(
+        self, query: Query, exact: "_ExactTranslation | None", *, functions: Collection[str]
     ) -> Planned | None:
         """Return the plan of an exact translation; None if it cannot be planned either."""
         try:
@@ -220,7 +224,7 @@ class Analyst:
             return None
 
     def _translated(
-        self, query: Query, schemas: Mapping[str, pa.Schema], clock: RunClock
+        self, query: Query, schemas: Mapping[str, pa.Schema], clock: Clock
     ) -> Translation:
         return translate_query(
             query.sql,
@@ -241,12 +245,12 @@ class Analyst:
     ) -> tuple[str, Planned]:
         """Plan a translation that reads the same columns and rows, but is never run."""
         kinds = Kinds(query.tree, schemas.values())
-        said = self._said(query, kinds, Clock.RUNNING)
-        stopped = self._said(query, kinds, Clock.STOPPED) if is_volatile else said
+        sql = self._sketch_sql(query, kinds, Clock.RUNNING)
+        stopped = self._sketch_sql(query, kinds, Clock.STOPPED) if is_volatile else sql
         self._register(query.tree, functions)
-        return said, self.session.plan(stopped)
+        return sql, self.session.plan(stopped)
 
-    def _said(self, query: Query, kinds: Kinds, clock: Clock) -> str:
+    def _sketch_sql(self, query: Query, kinds: Kinds, clock: Clock) -> str:
         return translate(
             query.tree,
             catalog=self.catalog,
@@ -270,9 +274,9 @@ class Analyst:
         for scan in reader.scans:
             if parse_table_call(scan.relation) is not None:
                 continue
-            found = reads.setdefault(scan.relation, RelationReads())
+            relation_reads = reads.setdefault(scan.relation, RelationReads())
             known = pruner.predicate(scan) if unpruned is None else None
-            found.add(
+            relation_reads.add(
                 RelationReads(
                     [known],
                     {scan.names[place] for place in scan.needed},
@@ -284,12 +288,12 @@ class Analyst:
 
 def _unpruned(facts: Sequence[QueryFacts]) -> str | None:
     if any(query.reads_clock for query in facts):
-        return "it is another query each run"
+        return "it is a different query in each run"
     if any(query.has_generator for query in facts):
-        return "it makes rows of arrays"
+        return "it generates rows from arrays"
     constants = (query.untrusted_constant for query in facts)
     constant = next((text for text in constants if text is not None), None)
-    return None if constant is None else f"the engines may compute {constant} differently"
+    return None if constant is None else f"the runners may compute {constant} differently"
 
 
 def _author_names(
@@ -298,7 +302,7 @@ def _author_names(
     """Return the result's column names as in Spark: the author's, or the source columns'."""
     written = output_names(tree)
     if None not in written and len(written) == len(planned):
-        return [name or given for name, given in zip(written, planned, strict=True)]
+        return [name or planned_name for name, planned_name in zip(written, planned, strict=True)]
     spelled = {field.name.casefold(): field.name for s in schemas.values() for field in s}
     spelled |= {name.casefold(): name for name in written if name}
     return [spelled.get(name, name) for name in planned]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 from sqlglot import exp
 
-from headrace.pipeline.analysis.name_scope import nearest
+from headrace.pipeline.analysis.name_scope import nearest_name
 from headrace.pipeline.arrow_ddl import type_text
 from headrace.pipeline.functions.builtin import spark_functions, spark_signatures
 from headrace.pipeline.functions.catalog import Catalog
@@ -25,7 +25,7 @@ TAKES_UNIT = frozenset(
 """Functions that may take a bare unit such as MONTH as the first of three arguments."""
 UNIT_CALL = 3
 _NESTED = frozenset({"ARRAY", "MAP", "STRUCT"})
-_NO_TRUTH = frozenset({"INT", "DECIMAL", "DOUBLE", "DATE", "TIMESTAMP", "BINARY", *_NESTED})
+_NOT_BOOLEAN = frozenset({"INT", "DECIMAL", "DOUBLE", "DATE", "TIMESTAMP", "BINARY", *_NESTED})
 
 
 def check_call(
@@ -53,13 +53,13 @@ def check_call(
     if name in TAKES_UNIT and count == UNIT_CALL:
         return
     if name in functions:
-        own = functions[name].signature
-        if own.argument_types(count) is None:
-            raise wrong(node, f"it takes {own}, not {count} arguments")
+        declared = functions[name].signature
+        if declared.argument_types(count) is None:
+            raise wrong(node, f"it takes {declared}, not {count} arguments")
         return
     if name not in spark_functions():
         known = [*functions.entries, *spark_functions()]
-        raise wrong(node, "there is no such function", nearest(name, known))
+        raise wrong(node, "there is no such function", nearest_name(name, known))
     signature = spark_signatures().get(name)
     if signature is None:
         return
@@ -79,7 +79,7 @@ def check_operator(node: exp.Binary, left: pa.DataType | None, right: pa.DataTyp
     sides = [type_class(left), type_class(right)]
     for side, kind in zip(sides, (left, right), strict=True):
         is_wrong = (isinstance(node, _ARITHMETIC) and side in {"BOOLEAN", *_NESTED}) or (
-            isinstance(node, exp.And | exp.Or) and side in _NO_TRUTH
+            isinstance(node, exp.And | exp.Or) and side in _NOT_BOOLEAN
         )
         if is_wrong and kind is not None:
             raise wrong(node, f"this operator does not take {type_text(kind)}")

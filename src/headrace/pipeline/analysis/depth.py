@@ -1,4 +1,4 @@
-"""Raises the recursion limit for deeply nested queries."""
+"""Raises Python's recursion limit while a deeply nested query is parsed."""
 
 import sys
 from collections.abc import Iterator

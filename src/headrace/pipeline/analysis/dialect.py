@@ -15,7 +15,7 @@ _Kind = exp.DataType.Type
 
 
 def _refuse(what: str) -> Callable[[SparkGenerator, exp.Expr], str]:
-    """Return a transform that refuses what the two engines would compute differently."""
+    """Return a transform that refuses what Spark and DataFusion compute differently."""
 
     def transform(self: SparkGenerator, expression: exp.Expr) -> str:
         self.unsupported(f"{what} ({expression.sql(dialect='spark')})")
@@ -33,7 +33,7 @@ def _date_part(part: str, *, plus: int = 0) -> Callable[[SparkGenerator, exp.Exp
 
 
 _PARTS = frozenset({"year", "quarter", "month", "week", "day", "doy", "hour", "minute"})
-"""The parts of a time that both engines count the same way."""
+"""The parts of a time that Spark and DataFusion count the same way."""
 
 
 def _extract(self: SparkGenerator, expression: exp.Extract) -> str:
@@ -80,11 +80,11 @@ def _replace_all(self: SparkGenerator, expression: exp.RegexpReplace) -> str:
     return self.func("REGEXP_REPLACE", expression.this, pattern, replacement, "'g'")
 
 
-_FORMATS = "formats of dates and times mean other things in DataFusion"
+_FORMATS = "DataFusion has other formats for dates and times"
 
 
 def _cast(self: SparkGenerator, expression: exp.Cast) -> str:
-    """Write a cast without Spark's own rules, which are many and slow."""
+    """Write a plain cast: sqlglot's rules for casts in Spark are slow."""
     return f"CAST({self.sql(expression, 'this')} AS {self.sql(expression, 'to')})"
 
 
@@ -127,7 +127,7 @@ class DataFusion(Spark):
             exp.CountIf: _count_if,
             exp.RegexpLike: _regular_expression,
             exp.RegexpReplace: _replace_all,
-            exp.Initcap: _refuse("the engines see other words in a text"),
+            exp.Initcap: _refuse("Spark and DataFusion split a text into different words"),
             exp.Extract: _extract,
             exp.Year: _date_part("year"),
             exp.Quarter: _date_part("quarter"),
@@ -148,6 +148,6 @@ class DataFusion(Spark):
                 if not e.args.get("format")
                 else _refuse(_FORMATS)(self, e)
             ),
-            exp.TableSample: _refuse("a sample is another one each time"),
-            exp.ApproxQuantile: _refuse("the engines approximate percentiles differently"),
+            exp.TableSample: _refuse("a sample is different each time"),
+            exp.ApproxQuantile: _refuse("Spark and DataFusion approximate percentiles differently"),
         }

@@ -1,4 +1,4 @@
-"""Reads Substrait expressions: their parts, their literals, and their text for people.
+"""Reads Substrait expressions: their parts, their literals, and their text in reports.
 
 The functions of a plan are numbered; `Words` knows their names.
 """
@@ -39,7 +39,7 @@ _INFIX |= {
     "spark_decimal_divide": "/",
     "spark_remainder": "%",
 }
-_SILENT = frozenset(
+_TRANSPARENT = frozenset(
     {
         *("spark_normal", "spark_float_order", "spark_float_value"),
         *("spark_in_range", "spark_stepwise_sum"),
@@ -83,8 +83,8 @@ def children(expression: Expression) -> list[Expression]:
             return [expression.cast.input]
         case "if_then":
             branches = expression.if_then
-            found = [part for b in branches.ifs for part in (getattr(b, "if"), b.then)]
-            return [*found, getattr(branches, "else")] if branches.HasField("else") else found
+            parts = [part for b in branches.ifs for part in (getattr(b, "if"), b.then)]
+            return [*parts, getattr(branches, "else")] if branches.HasField("else") else parts
         case "singular_or_list":
             return [expression.singular_or_list.value, *expression.singular_or_list.options]
         case "subquery" if expression.subquery.HasField("in_predicate"):
@@ -149,8 +149,8 @@ def literal_value(literal: Expression.Literal) -> Value:
 
 
 def _moment(literal: Any) -> dt.datetime:
-    micros, rest = divmod(literal.value * 1_000_000, _TICKS[literal.precision])
-    if rest:
+    micros, remainder = divmod(literal.value * 1_000_000, _TICKS[literal.precision])
+    if remainder:
         raise UnknownLiteralError("a time finer than microseconds")
     return _EPOCH + dt.timedelta(microseconds=micros)
 
@@ -217,8 +217,8 @@ class Words(msgspec.Struct, frozen=True):
                 return f"{parts[0]} IN ({', '.join(parts[1:])})"
             case "subquery":
                 return "(subquery)"
-            case other:
-                return f"{other}({', '.join(parts)})"
+            case kind:
+                return f"{kind}({', '.join(parts)})"
 
     def _window_text(self, expression: Expression, names: Sequence[str]) -> str:
         window = expression.window_function
@@ -244,7 +244,7 @@ def _function_text(name: str, parts: list[str]) -> str:
     if name in _INFIX and len(parts) > 1:
         operands = parts[:2] if "like" in name else parts
         return f"({f' {_INFIX[name]} '.join(operands)})"
-    if name in _SILENT:
+    if name in _TRANSPARENT:
         return parts[0]
     if name in {"is_null", "is_not_null"}:
         return f"({parts[0]} {name.replace('_', ' ').upper()})"

@@ -24,7 +24,7 @@ from headrace.pipeline.analysis.name_scope import (
     Sources,
     inside,
     listed,
-    nearest,
+    nearest_name,
 )
 from headrace.pipeline.arrow_ddl import arrow_type
 from headrace.pipeline.functions.catalog import Catalog
@@ -41,7 +41,7 @@ _KNOWN_FORMS = frozenset(
 )
 
 
-class Used(msgspec.Struct, frozen=True, kw_only=True):
+class UsedExpression(msgspec.Struct, frozen=True, kw_only=True):
     """One expression of a query: its clause, and the columns that it uses."""
 
     kind: ExpressionKind
@@ -73,7 +73,7 @@ class ExpressionResolver(ABC):
         """The named windows of the current query."""
         self._mistakes: list[Refusal] = []
         self._misuses: list[Refusal] = []
-        self.used: list[Used] = []
+        self.used: list[UsedExpression] = []
         self.touched: set[str] = set()
         """Every source column that is mentioned."""
 
@@ -83,7 +83,7 @@ class ExpressionResolver(ABC):
 
     @property
     def mistakes(self) -> list[Refusal]:
-        """Return everything that is wrong on every engine, in text order."""
+        """Return everything that is wrong on every runner, in text order."""
         return sorted([*self._mistakes, *self._misuses], key=_place)
 
     @property
@@ -93,10 +93,11 @@ class ExpressionResolver(ABC):
 
     def _use(self, kind: ExpressionKind, node: exp.Expr, scope: NameScope) -> Sources:
         sources = self._sources(node, scope)
-        self.used.append(Used(kind=kind, node=node, sources=sources))
+        self.used.append(UsedExpression(kind=kind, node=node, sources=sources))
         return sources
 
-    def _loosely(self, node: exp.Expr, scope: NameScope | None) -> Sources:
+    def _unjudged_sources(self, node: exp.Expr, scope: NameScope | None) -> Sources:
+        """Return the columns that an expression uses, without reporting mistakes."""
         return self._sources(node, scope or NameScope(), is_judged=False)
 
     def _sources(self, node: exp.Expr, scope: NameScope, *, is_judged: bool = True) -> Sources:
@@ -105,8 +106,7 @@ class ExpressionResolver(ABC):
             case exp.Column():
                 return self._column(node, scope, is_judged=is_judged)
             case exp.Query():
-                found = self.query(node, scope)
-                return found.all_sources
+                return self.query(node, scope).all_sources
             case exp.Star():
                 if (
                     isinstance(node.parent, exp.Anonymous)
@@ -148,12 +148,12 @@ class ExpressionResolver(ABC):
             known = list(self._windows)
             if is_judged:
                 reason = listed(f"there is no window {name}", known)
-                mistake = wrong(node, reason, nearest(name, known))
+                mistake = wrong(node, reason, nearest_name(name, known))
                 self._mistakes.append(mistake.refusal)
             return sources
         for key in ("partition_by", "order"):
-            found = named.args.get(key)
-            for part in found if isinstance(found, list) else [found]:
+            clause = named.args.get(key)
+            for part in clause if isinstance(clause, list) else [clause]:
                 sources |= NOTHING if part is None else self._sources(part, scope)
         return sources
 

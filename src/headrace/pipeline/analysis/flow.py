@@ -43,9 +43,9 @@ class Rows(msgspec.Struct, frozen=True):
     scan: int | None = None
 
 
-def kind_of(found: Type) -> str:
+def kind_of(substrait_type: Type) -> str:
     """Return Substrait's name of a type."""
-    return found.WhichOneof("kind") or ""
+    return substrait_type.WhichOneof("kind") or ""
 
 
 def type_of(expression: Expression, rows: Rows) -> str:

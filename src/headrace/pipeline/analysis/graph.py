@@ -34,30 +34,30 @@ def topological_order(reads: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
             if not waiting_for[reader]:
                 heapq.heappush(ready, reader)
     if len(order) < len(reads):
-        raise ViewCycleError(path=_circle(reads, set(reads) - set(order)))
+        raise ViewCycleError(path=_cycle(reads, set(reads) - set(order)))
     return tuple(order)
 
 
 def descendants(reads: Mapping[str, Sequence[str]], views: Sequence[str]) -> frozenset[str]:
     """Return all views that read one of `views`, directly or indirectly."""
-    found = set(views)
+    affected = set(views)
     for view in topological_order(reads):
-        if found.intersection(reads[view]):
-            found.add(view)
-    return frozenset(found - set(views))
+        if affected.intersection(reads[view]):
+            affected.add(view)
+    return frozenset(affected - set(views))
 
 
 def _views(reads: Mapping[str, Sequence[str]], view: str) -> set[str]:
     return {name for name in reads[view] if name in reads}
 
 
-def _circle(reads: Mapping[str, Sequence[str]], stuck: set[str]) -> list[str]:
+def _cycle(reads: Mapping[str, Sequence[str]], stuck: set[str]) -> list[str]:
     """Return a cycle: walk upstream among the views that never became ready until one repeats."""
     path = [min(stuck)]
     while True:
         step = min(_views(reads, path[-1]) & stuck)
         if step in path:
-            circle = [*path[path.index(step) :], step]
-            least = circle.index(min(circle))
-            return [*circle[least:-1], *circle[:least], circle[least]]
+            cycle = [*path[path.index(step) :], step]
+            least = cycle.index(min(cycle))
+            return [*cycle[least:-1], *cycle[:least], cycle[least]]
         path.append(step)

@@ -1,4 +1,4 @@
-"""Determinism lint: what in a query may return other rows for the same data.
+"""Determinism lint: what in a query may return different rows for the same data.
 
 Each finding names the promise that it breaks. A *volatile* view is never skipped; a view that
 depends on the *order* of rows is not assumed to be unchanged after its files were compacted.
@@ -36,11 +36,11 @@ class Hazard(StrEnum):
     """How a result may differ over the same data."""
 
     VOLATILE = "volatile"
-    """Another result at another time."""
+    """A different result at a different time."""
     ORDER = "order"
-    """Other rows, if the engine reads the rows in another order."""
+    """Different rows, if the runner reads its input in a different order."""
     FLOAT = "float"
-    """Other last digits, if the engine adds in another order."""
+    """Different last digits, if the runner adds in a different order."""
     TIER = "tier"
     """The view promises more than its other findings allow."""
 
@@ -53,16 +53,16 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     text: str
 
 
-def lint_query(  # noqa: PLR0913  (one for each thing that is known)
+def lint_query(  # noqa: PLR0913  (each is a separate fact about the query)
     tree: exp.Query,
     *,
     lineage: Lineage | None,
     volatile: Mapping[str, str],
     tier: Tier,
     columns: KnownColumns | None = None,
-    own_windows: Collection[str] = (),
+    project_windows: Collection[str] = (),
 ) -> tuple[Finding, ...]:
-    """Return everything in a query that may return other rows for the same data.
+    """Return everything in a query that may return different rows for the same data.
 
     Args:
         tree: The query.
@@ -70,16 +70,16 @@ def lint_query(  # noqa: PLR0913  (one for each thing that is known)
         volatile: The functions whose views must run every time, each with the reason.
         tier: What the view promises.
         columns: The columns of what it reads; None if they are not known.
-        own_windows: The window functions of the project that it calls.
+        project_windows: The window functions of the project that it calls.
     """
-    found = [
+    candidates = [
         *_volatile(tree, volatile, columns),
         *_limits(tree),
-        *_windows(tree, own_windows),
+        *_windows(tree, project_windows),
         *_aggregates(tree),
         *_floats(tree, lineage),
     ]
-    distinct = {(finding.code, finding.text): finding for finding in found}
+    distinct = {(finding.code, finding.text): finding for finding in candidates}
     findings = sorted(distinct.values(), key=lambda finding: (finding.hazard, finding.text))
     return (*findings, *_promises(findings, tier))
 
@@ -108,15 +108,18 @@ def _volatile(
     for node in tree.find_all(exp.Func, exp.Column, exp.Literal):
         name = node.name.casefold() if isinstance(node, exp.Anonymous) else ""
         if is_clock(node) or is_special_time(node, columns):
-            text = f"{_sql(node)} is another time each run; use a variable, such as :run_date"
+            text = (
+                f"{_sql(node)} is a different time in each run; use a variable, such as :run_date"
+            )
             yield _finding(Hazard.VOLATILE, "CLOCK", text)
         elif is_random(node, columns):
-            text = f"{_sql(node)} is another value each run"
+            text = f"{_sql(node)} is a different value in each run"
             yield _finding(Hazard.VOLATILE, "RANDOM", text)
         elif name in volatile:
             yield volatile_finding(volatile[name])
     for sample in tree.find_all(exp.TableSample):
-        yield _finding(Hazard.VOLATILE, "SAMPLE", f"{_sql(sample).strip()} is another one each run")
+        text = f"{_sql(sample).strip()} takes different rows in each run"
+        yield _finding(Hazard.VOLATILE, "SAMPLE", text)
 
 
 def _limits(tree: exp.Query) -> Iterator[Finding]:
@@ -130,7 +133,8 @@ def _limits(tree: exp.Query) -> Iterator[Finding]:
             yield _finding(Hazard.ORDER, "UNORDERED_LIMIT", text)
         elif not _covers_output(query, order):
             text = (
-                f"{_sql(limit).strip()} may cut between rows that {_sql(order).strip()} holds equal"
+                f"{_sql(limit).strip()} may cut between rows that are equal in "
+                f"{_sql(order).strip()}"
             )
             yield _finding(Hazard.ORDER, "LIMIT_TIES", text)
 
@@ -140,9 +144,9 @@ def _gives_one_row(query: exp.Query) -> bool:
     if not isinstance(query, exp.Select) or query.args.get("group") or query.find(exp.UDTF):
         return False
     return any(
-        found.find_ancestor(exp.Window, exp.Query) is query
+        aggregate.find_ancestor(exp.Window, exp.Query) is query
         for column in query.selects
-        for found in column.find_all(exp.AggFunc)
+        for aggregate in column.find_all(exp.AggFunc)
     )
 
 
@@ -158,20 +162,20 @@ def _covers_output(query: exp.Query, order: exp.Expr) -> bool:
     return bool(named) and (named <= keys or texts <= keys)
 
 
-def _windows(tree: exp.Query, own: Collection[str]) -> Iterator[Finding]:
+def _windows(tree: exp.Query, project_windows: Collection[str]) -> Iterator[Finding]:
     for window in tree.find_all(exp.Window):
         function = window.this
         plain = function.this if isinstance(function, exp.IgnoreNulls) else function
-        is_own = isinstance(plain, exp.Anonymous) and plain.name.casefold() in own
-        if not (is_own or isinstance(plain.unnest(), _POSITIONAL) or _counts_rows(window)):
+        is_project = isinstance(plain, exp.Anonymous) and plain.name.casefold() in project_windows
+        if not (is_project or isinstance(plain.unnest(), _POSITIONAL) or _counts_rows(window)):
             continue
         name = _sql(function)
         if window.args.get("order") is None:
-            text = f"{name} OVER without ORDER BY numbers rows as they come"
+            text = f"{name} OVER without ORDER BY depends on the order in which rows are read"
             yield _finding(Hazard.ORDER, "UNORDERED_WINDOW", text)
         else:
             order = _sql(window.args["order"]).strip()
-            text = f"{name} depends on which of the rows that {order} holds equal comes first"
+            text = f"{name} depends on the order of rows that are equal in {order}"
             yield _finding(Hazard.ORDER, "WINDOW_TIES", text)
 
 
@@ -188,7 +192,7 @@ def _aggregates(tree: exp.Query) -> Iterator[Finding]:
         if _forgets_order(node.parent):
             continue
         if isinstance(node, _ORDERED_AGGREGATES) and not isinstance(node.parent, exp.Window):
-            text = f"{_sql(node)} depends on the order in which rows come"
+            text = f"{_sql(node)} depends on the order in which rows are read"
             yield _finding(Hazard.ORDER, "ORDERED_AGGREGATE", text)
 
 
@@ -225,5 +229,5 @@ def _promises(findings: Collection[Finding], tier: Tier) -> Iterator[Finding]:
     }[tier]
     hazards = sorted({finding.hazard for finding in findings} & broken)
     if hazards:
-        text = f"{tier} is more than this query can keep: {', '.join(hazards)}"
+        text = f"{tier} promises more than this query can keep: {', '.join(hazards)}"
         yield _finding(Hazard.TIER, "TIER", text)

@@ -5,14 +5,13 @@ a name that nothing else explains may be one of its columns.
 """
 
 from collections.abc import Iterator, Sequence
-from difflib import get_close_matches
 
 import msgspec
 import pyarrow as pa
 from sqlglot import exp
 
 from headrace.pipeline.arrow_ddl import type_text
-from headrace.pipeline.translation.refusal import Refused, wrong
+from headrace.pipeline.translation.refusal import Refused, nearest, wrong
 from headrace.pipeline.translation.scope import SPARK_NAMES
 
 Sources = frozenset[str]
@@ -46,8 +45,8 @@ class NamedRelation(msgspec.Struct, frozen=True, kw_only=True):
 
     def unlisted(self, name: str) -> Field:
         """Return a column that an open relation may have."""
-        own = frozenset({f"{self.base}.{name}"}) if self.base is not None else self.sources
-        return Field(name, own)
+        sources = frozenset({f"{self.base}.{name}"}) if self.base is not None else self.sources
+        return Field(name, sources)
 
 
 class NameScope(msgspec.Struct, kw_only=True):
@@ -82,7 +81,7 @@ class NameScope(msgspec.Struct, kw_only=True):
         parts = [part.name.casefold() for part in node.parts]
         scope: NameScope | None = self
         while scope is not None:
-            field = scope._own(parts, node)  # noqa: SLF001  (a scope further out)
+            field = scope._find_local(parts, node)  # noqa: SLF001  (an outer scope)
             if field is not None:
                 return field
             scope = scope.parent
@@ -90,14 +89,15 @@ class NameScope(msgspec.Struct, kw_only=True):
             return Field(parts[0], NOTHING)
         raise self._unknown(parts, node)
 
-    def _own(self, parts: Sequence[str], node: exp.Column) -> Field | None:
+    def _find_local(self, parts: Sequence[str], node: exp.Column) -> Field | None:
+        """Return the column that a name refers to in this scope alone; None if there is none."""
         for width in range(min(3, len(parts) - 1), 0, -1):
             qualifier = ".".join(parts[:width])
             for relation in self.relations:
                 if qualifier in {relation.name, relation.base}:
-                    found = relation.named(parts[width])
-                    if found or relation.is_open:
-                        field = found[0] if found else relation.unlisted(parts[width])
+                    fields = relation.named(parts[width])
+                    if fields or relation.is_open:
+                        field = fields[0] if fields else relation.unlisted(parts[width])
                         return inside(field, parts[width + 1 :], node)
         holders = [r for r in self.relations if r.named(parts[0])]
         if len(holders) > 1 and parts[0] not in self.merged:
@@ -128,7 +128,7 @@ class NameScope(msgspec.Struct, kw_only=True):
             name = parts[1]
         else:
             known, reason = fields, "there is no such column"
-        return wrong(node, listed(reason, known), nearest(name, known))
+        return wrong(node, listed(reason, known), nearest_name(name, known))
 
     def _names(self) -> tuple[dict[str, tuple[Field, ...]], list[str]]:
         relations: dict[str, tuple[Field, ...]] = {}
@@ -159,12 +159,11 @@ def inside(field: Field, path: Sequence[str], node: exp.Expr) -> Field:
             kind = struct.item_type
             continue
         if not pa.types.is_struct(struct):
-            reason = f"{name} is asked of {type_text(kind)}, which has no fields"
-            raise wrong(node, reason)
+            raise wrong(node, f"it has no field {name}: {type_text(kind)} is not a struct")
         names = [part.name.casefold() for part in struct]
         if name not in names:
             reason = listed(f"the struct has no field {name}", names)
-            raise wrong(node, reason, nearest(name, names))
+            raise wrong(node, reason, nearest_name(name, names))
         inner = struct.field(names.index(name)).type
         kind = pa.list_(inner) if is_array else inner
     return Field(path[-1] if path else field.name, field.sources, kind)
@@ -189,7 +188,6 @@ def listed(reason: str, known: Sequence[str]) -> str:
     return f"{reason} ({', '.join(known)})" if 0 < len(known) <= _MOST_LISTED else reason
 
 
-def nearest(name: str, known: Sequence[str]) -> str | None:
-    """Return the known name that is most similar to another."""
-    close = get_close_matches(name.casefold(), known, n=1, cutoff=0.5)
-    return close[0] if close else None
+def nearest_name(name: str, known: Sequence[str]) -> str | None:
+    """Return the known name that is most similar to an unknown one, if it is at all similar."""
+    return nearest(name.casefold(), known, cutoff=0.5)

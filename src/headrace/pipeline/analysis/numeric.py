@@ -1,7 +1,7 @@
 """Infers the numeric kind of an expression, as far as its text and the schemas allow.
 
-Spark divides integers into a double, and decimals into a decimal. A translation must know which is
-which before any engine has typed the query; where it does not, the kind is None.
+In Spark, a quotient of integers is a double and a quotient of decimals is a decimal. A translation
+must know the kinds before any runner has typed the query; a kind that is not certain is None.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,6 +1,6 @@
 """Turns the filters of a scan into predicates of the kernel that may prune its files.
 
-Supported are comparisons of a column with a literal of exactly the column's type in both engines,
+Supported are comparisons of a column with a literal of exactly the column's type in both runners,
 connected by AND, OR and NOT. A part of a conjunction may be dropped; any other part may not.
 """
 
@@ -69,6 +69,8 @@ def combine(predicates: list[Predicate | None]) -> Predicate | None:
 
 
 class _ScanReader:
+    """Turns the conditions of one scan into predicates over its columns."""
+
     def __init__(self, pruner: Pruner, scan: Scan) -> None:
         self.words, self.pruner, self.scan = pruner.words, pruner, scan
 
@@ -89,9 +91,9 @@ class _ScanReader:
         """Return the same condition as a predicate; None if a part of it cannot be expressed."""
         name, parts = self.words.name(condition), children(condition)
         if name in {"and", "or"}:
-            said = [self.exact(part) for part in parts]
-            known = tuple(part for part in said if part is not None)
-            if len(known) < len(said):
+            exact_parts = [self.exact(part) for part in parts]
+            known = tuple(part for part in exact_parts if part is not None)
+            if len(known) < len(exact_parts):
                 return None
             return And(known) if name == "and" else Or(known)
         if name == "not":
@@ -142,7 +144,7 @@ class _ScanReader:
         if place is None or self.scan.names[place] in self.pruner.untrusted:
             return None
         if self.scan.types[place].WhichOneof("kind") == _ZONED and not self.pruner.in_utc:
-            return None  # DataFusion read the literal as UTC, Spark will not
+            return None  # DataFusion reads the literal as UTC, Spark does not
         return Column((self.scan.names[place],))
 
     def _literal(self, expression: Expression, column: Expression) -> Literal | None:
@@ -159,14 +161,14 @@ class _ScanReader:
 
 def _same_type(literal: Expression.Literal, kind: Type) -> bool:
     """Return whether a literal has exactly the type of a column."""
-    given, wanted = literal.WhichOneof("literal_type"), kind.WhichOneof("kind")
-    if given == "boolean":
-        return bool(wanted == "bool")
-    if given != wanted or given == "null":
+    literal_kind, column_kind = literal.WhichOneof("literal_type"), kind.WhichOneof("kind")
+    if literal_kind == "boolean":
+        return bool(column_kind == "bool")
+    if literal_kind != column_kind or literal_kind == "null":
         return False
-    value, column = getattr(literal, given), getattr(kind, wanted)
+    value, column = getattr(literal, literal_kind), getattr(kind, column_kind)
     details = {"decimal": ("precision", "scale"), "precision_timestamp": ("precision",)}
-    names = details.get(given.removesuffix("_tz"), ())
+    names = details.get(literal_kind.removesuffix("_tz"), ())
     return all(getattr(value, name) == getattr(column, name) for name in names)
 
 

@@ -20,7 +20,7 @@ from headrace.pipeline.analysis.syntax_error import (
     syntax_error,
 )
 from headrace.pipeline.analysis.token import canonical_tokens
-from headrace.pipeline.translation.syntax import SparkText, tokenize
+from headrace.pipeline.translation.syntax import SparkText, line_and_column, tokenize
 
 
 class Query(msgspec.Struct, frozen=True, dict=True):
@@ -64,8 +64,7 @@ class Query(msgspec.Struct, frozen=True, dict=True):
         starts = [word.start for word in self.words if word.text.casefold() == name]
         if not starts:
             return None
-        before = self.sql[: starts[0]]
-        line, column = before.count("\n") + 1, len(before) - before.rfind("\n")
+        line, column = line_and_column(self.sql, starts[0])
         return f"line {line} column {column}"
 
     @cached_property
@@ -80,8 +79,7 @@ class Query(msgspec.Struct, frozen=True, dict=True):
             for before, word in zip(self.words, self.words[1:], strict=False)
             if before.token_type is TokenType.COLON and word.text == name
         )
-        before = self.sql[:start]
-        return before.count("\n") + 1, len(before) - before.rfind("\n")
+        return line_and_column(self.sql, start)
 
     def _tables(self) -> Iterator[exp.Table]:
         for table in self.tree.find_all(exp.Table):

@@ -90,6 +90,7 @@ class PlanReader:
         )
 
     def _rel(self, rel: Rel) -> Rows:  # noqa: C901  (one case an operator)
+        """Read an operator and its inputs, and return its output."""
         kind = rel.WhichOneof("rel_type")
         node = getattr(rel, kind)
         match kind:
@@ -111,15 +112,15 @@ class PlanReader:
                 rows = self._rel(node.input)
                 for sort in node.sorts:
                     used = self._use([sort.expr], rows)
-                    self._state(ExpressionKind.ORDER, sort.expr, rows, used)
+                    self._record(ExpressionKind.ORDER, sort.expr, rows, used)
                     self._order_sources |= used
             case "fetch":
                 rows = self._fetch(node)
             case _:
                 raise NotImplementedError(f"the operator {kind} of Substrait")
         if node.common.HasField("emit"):
-            kept = tuple(rows.columns[place] for place in node.common.emit.output_mapping)
-            rows = Rows(kept, rows.scan)
+            emitted = tuple(rows.columns[place] for place in node.common.emit.output_mapping)
+            rows = Rows(emitted, rows.scan)
         return rows
 
     def _read(self, node: ReadRel) -> Rows:
@@ -142,8 +143,8 @@ class PlanReader:
             if node.HasField(name):
                 self._restrict(getattr(node, name), rows)
         if node.HasField("projection"):
-            kept = [item.field for item in node.projection.select.struct_items]
-            rows = Rows(tuple(columns[place] for place in kept), number)
+            places = [item.field for item in node.projection.select.struct_items]
+            rows = Rows(tuple(columns[place] for place in places), number)
         return rows
 
     def _filter(self, node: FilterRel) -> Rows:
@@ -156,7 +157,7 @@ class PlanReader:
         names = [column.name for column in rows.columns]
         used = self._use([condition], rows)
         self._row_sources |= used
-        self._state(ExpressionKind.FILTER, condition, rows, used)
+        self._record(ExpressionKind.FILTER, condition, rows, used)
         for part in self.words.conjuncts(condition):
             moved = None if rows.scan is None else onto_scan(part, rows.columns)
             if moved is None or rows.scan is None:
@@ -171,7 +172,7 @@ class PlanReader:
         self._row_sources |= self._order_sources
         return Rows(rows.columns)
 
-    def _state(
+    def _record(
         self, kind: ExpressionKind, expression: Expression, rows: Rows, sources: frozenset[str]
     ) -> None:
         """Add an expression to the report."""
@@ -197,14 +198,15 @@ class PlanReader:
         return Rows(rows.columns + added, None if windows else rows.scan)
 
     def _has_window(self, expression: Expression, rows: Rows) -> bool:
-        found = False
+        """Return whether an expression has window functions, and add these to the report."""
+        has_window = False
         waiting = [expression]
         while waiting:
             current = waiting.pop()
             waiting += children(current)
             if current.WhichOneof("rex_type") != "window_function":
                 continue
-            found, window = True, current.window_function
+            has_window, window = True, current.window_function
             names = [column.name for column in rows.columns]
             self._windows.append(
                 WindowLineage(
@@ -213,7 +215,7 @@ class PlanReader:
                     order_by=tuple(self.words.text(s.expr, names) for s in window.sorts),
                 )
             )
-        return found
+        return has_window
 
     def _computed(self, expression: Expression, rows: Rows) -> Column:
         place = field_index(expression)
@@ -224,7 +226,7 @@ class PlanReader:
         sources = self._use([expression], rows)
         is_window = expression.WhichOneof("rex_type") == "window_function"
         kind = ExpressionKind.WINDOW if is_window else ExpressionKind.PROJECTION
-        self._state(kind, expression, rows, sources)
+        self._record(kind, expression, rows, sources)
         return Column(self.words.text(expression, names), sources, type_of(expression, rows))
 
     def _aggregate(self, node: AggregateRel) -> Rows:
@@ -233,7 +235,7 @@ class PlanReader:
         keys = tuple(self._computed(key, rows) for key in node.grouping_expressions)
         for key, expression in zip(keys, node.grouping_expressions, strict=True):
             self._row_sources |= key.sources
-            self._state(ExpressionKind.GROUP, expression, rows, key.sources)
+            self._record(ExpressionKind.GROUP, expression, rows, key.sources)
         measures, types = [], []
         for measure in node.measures:
             used = [argument.value for argument in measure.measure.arguments]
@@ -271,7 +273,7 @@ class PlanReader:
             if node.HasField(name):
                 used = self._use([getattr(node, name)], both)
                 self._row_sources |= used
-                self._state(ExpressionKind.JOIN, getattr(node, name), both, used)
+                self._record(ExpressionKind.JOIN, getattr(node, name), both, used)
         if node.HasField("post_join_filter"):
             self._filters.append(self.words.text(node.post_join_filter, names))
         keys = self._key_pairs(node.expression, len(left.columns), names)

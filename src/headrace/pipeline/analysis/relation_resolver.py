@@ -19,7 +19,7 @@ from headrace.pipeline.analysis.name_scope import (
     Sources,
     has_variant,
     listed,
-    nearest,
+    nearest_name,
 )
 from headrace.pipeline.arrow_ddl import spark_schema
 from headrace.pipeline.functions.catalog import Catalog
@@ -51,60 +51,62 @@ class RelationResolver(ExpressionResolver):
             self._sources(row, scope)
             widths.add(len(row.expressions) if isinstance(row, exp.Tuple) else 1)
         fields = tuple(Field(f"col{place}", NOTHING) for place in range(1, max(widths) + 1))
-        found = Result(fields=fields, is_open=False, rows=NOTHING)
-        return self._renamed(found, node.args.get("alias"), node)
+        result = Result(fields=fields, is_open=False, rows=NOTHING)
+        return self._renamed(result, node.args.get("alias"), node)
 
-    def _renamed(self, found: Result, alias: exp.Expr | None, node: exp.Expr) -> Result:
+    def _renamed(self, result: Result, alias: exp.Expr | None, node: exp.Expr) -> Result:
         names = (
             [c.name.casefold() for c in alias.columns] if isinstance(alias, exp.TableAlias) else []
         )
         if not names:
-            return found
-        if found.is_open:
-            fields = tuple(Field(name, found.all_sources) for name in names)
+            return result
+        if result.is_open:
+            fields = tuple(Field(name, result.all_sources) for name in names)
         else:
-            if len(names) != len(found.fields):
-                reason = f"{len(names)} names for {len(found.fields)} columns"
+            if len(names) != len(result.fields):
+                reason = f"{len(names)} names for {len(result.fields)} columns"
                 self._mistakes.append(wrong(node, reason).refusal)
             fields = tuple(
                 msgspec.structs.replace(field, name=name)
-                for field, name in zip(found.fields, names, strict=False)
+                for field, name in zip(result.fields, names, strict=False)
             )
-        return Result(fields=fields, is_open=False, rows=found.rows)
+        return Result(fields=fields, is_open=False, rows=result.rows)
 
     def _relation(self, node: exp.Expr, scope: NameScope) -> tuple[NamedRelation, Sources]:
         """Return a relation in FROM, and what decides its rows."""
         alias = node.args.get("alias")
         match node:
             case exp.Table() if isinstance(node.this, exp.Identifier):
-                name, base, found = self._table(node)
+                name, base, result = self._table(node)
             case exp.Table() | exp.Lateral() if not isinstance(node.this, exp.Subquery):
-                name, base, found = "", None, self._generated(node, scope)
+                name, base, result = "", None, self._generated(node, scope)
             case exp.Lateral():
-                name, base, found = "", None, self.query(node.this.this, scope)
+                name, base, result = "", None, self.query(node.this.this, scope)
                 alias = alias or node.this.args.get("alias")
             case exp.Subquery():
-                name, base, found = "", None, self.query(node, scope.parent)
+                name, base, result = "", None, self.query(node, scope.parent)
             case exp.Values():
-                name, base, found, alias = "", None, self._values(node, None), None
+                name, base, result, alias = "", None, self._values(node, None), None
             case _:
-                sources = self._loosely(node, scope)
+                sources = self._unjudged_sources(node, scope)
                 name, base = "", None
-                found = Result(fields=(), is_open=True, rows=sources)
-        found = self._renamed(found, alias, node)
+                result = Result(fields=(), is_open=True, rows=sources)
+        result = self._renamed(result, alias, node)
         named = (node.alias or (alias.name if alias is not None else "") or name).casefold()
         if node.args.get("pivots"):
-            relation = NamedRelation(name=named, fields=(), is_open=True, sources=found.all_sources)
-            self.touched |= found.all_sources
-            return relation, found.all_sources
+            relation = NamedRelation(
+                name=named, fields=(), is_open=True, sources=result.all_sources
+            )
+            self.touched |= result.all_sources
+            return relation, result.all_sources
         relation = NamedRelation(
             name=named,
-            fields=found.fields,
-            base=base if found.is_open or alias is None or not alias.columns else None,
-            is_open=found.is_open,
-            sources=found.all_sources,
+            fields=result.fields,
+            base=base if result.is_open or alias is None or not alias.columns else None,
+            is_open=result.is_open,
+            sources=result.all_sources,
         )
-        return relation, found.rows
+        return relation, result.rows
 
     def _table(self, node: exp.Table) -> tuple[str, str | None, Result]:
         name = ".".join(part.name for part in node.parts).casefold()
@@ -121,12 +123,12 @@ class RelationResolver(ExpressionResolver):
                 )
                 for f in schema
             )
-            found = Result(fields=fields, is_open=False, rows=NOTHING)
+            result = Result(fields=fields, is_open=False, rows=NOTHING)
         else:
             listed_names = [column.casefold() for column in self._columns.get(name, ())]
             fields = tuple(Field(c, frozenset({f"{name}.{c}"})) for c in listed_names)
-            found = Result(fields=fields, is_open=not fields, rows=NOTHING)
-        return name.rpartition(".")[2], name, found
+            result = Result(fields=fields, is_open=not fields, rows=NOTHING)
+        return name.rpartition(".")[2], name, result
 
     def _generated(self, node: exp.Expr, scope: NameScope) -> Result:
         """Return the rows of a table function or of LATERAL VIEW."""
@@ -195,7 +197,7 @@ class RelationResolver(ExpressionResolver):
                 r.is_open for r in relations
             ):
                 known = [field.name for field in fields]
-                reason = listed("not both sides have this column", known)
-                self._mistakes.append(wrong(column, reason, nearest(name, known)).refusal)
+                reason = listed("one side of the join does not have this column", known)
+                self._mistakes.append(wrong(column, reason, nearest_name(name, known)).refusal)
             sources |= NOTHING.union(*(f.sources for f in fields if f.name == name))
         return sources

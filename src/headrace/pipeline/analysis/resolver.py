@@ -20,11 +20,12 @@ from headrace.pipeline.analysis.name_scope import (
     Sources,
     inside,
     listed,
-    nearest,
+    nearest_name,
 )
 from headrace.pipeline.analysis.query import Query
 from headrace.pipeline.analysis.relation_resolver import RelationResolver
 from headrace.pipeline.functions.catalog import Catalog
+from headrace.pipeline.translation.grouping import star_of
 from headrace.pipeline.translation.refusal import wrong
 from headrace.pipeline.translation.syntax import parse_calls
 
@@ -82,9 +83,9 @@ class Resolver(RelationResolver):
             case exp.Select():
                 return self._select(node, outer)
             case exp.Subquery():
-                return self._tail(node, self.query(node.this, outer), None)
+                return self._order_by(node, self.query(node.this, outer), None)
             case exp.SetOperation():
-                return self._tail(node, self._set_operation(node, outer), None)
+                return self._order_by(node, self._set_operation(node, outer), None)
             case exp.Values():
                 return self._values(node, outer)
             case exp.Table():
@@ -92,7 +93,7 @@ class Resolver(RelationResolver):
                 self._relation(node, scope)
                 return Result(fields=tuple(scope.fields()), is_open=scope.is_open, rows=NOTHING)
             case _:
-                return Result(fields=(), is_open=True, rows=self._loosely(node, outer))
+                return Result(fields=(), is_open=True, rows=self._unjudged_sources(node, outer))
 
     def _set_operation(self, node: exp.SetOperation, outer: NameScope | None) -> Result:
         left, right = self.query(node.left, outer), self.query(node.right, outer)
@@ -143,13 +144,13 @@ class Resolver(RelationResolver):
         if node.args.get("distinct") is not None:
             rows |= NOTHING.union(*(field.sources for field in fields))
         result = Result(fields=tuple(fields), is_open=is_open, rows=rows)
-        return self._tail(node, result, scope)
+        return self._order_by(node, result, scope)
 
     def _items(self, node: exp.Select, scope: NameScope) -> tuple[list[Field], bool, Sources]:
         fields: list[Field] = []
         is_open, rows = False, NOTHING
         for column in node.expressions:
-            star = _star(column)
+            star = star_of(column)
             if star is not None:
                 starred, more = self._star(star, column, scope)
                 fields += starred
@@ -189,11 +190,11 @@ class Resolver(RelationResolver):
             if not is_open and name not in {field.name for field in fields}:
                 known = [field.name for field in fields]
                 reason = listed("there is no such column", known)
-                self._mistakes.append(wrong(part, reason, nearest(name, known)).refusal)
-        kept = [field for field in fields if field.name not in left_out]
-        self.touched |= NOTHING.union(*(field.sources for field in kept))
+                self._mistakes.append(wrong(part, reason, nearest_name(name, known)).refusal)
+        remaining = [field for field in fields if field.name not in left_out]
+        self.touched |= NOTHING.union(*(field.sources for field in remaining))
         is_plain = not any(v for k, v in star.args.items() if k != "except_")
-        return kept, is_open or not is_plain
+        return remaining, is_open or not is_plain
 
     def _struct_star(
         self, qualifier: Sequence[str], column: exp.Expr, scope: NameScope
@@ -210,18 +211,18 @@ class Resolver(RelationResolver):
             return [], True
         known = [relation.name for relation in scope.relations]
         reason = listed(f"there is no relation or column {first}", known)
-        self._mistakes.append(wrong(column, reason, nearest(first, known)).refusal)
+        self._mistakes.append(wrong(column, reason, nearest_name(first, known)).refusal)
         return [], True
 
-    def _tail(self, node: exp.Expr, result: Result, scope: NameScope | None) -> Result:
+    def _order_by(self, node: exp.Expr, result: Result, scope: NameScope | None) -> Result:
         """Resolve ORDER BY, which affects rows only if there is a limit."""
         order = node.args.get("order")
         if order is None:
             return result
-        given = NamedRelation(
+        output = NamedRelation(
             name="", fields=result.fields, is_open=result.is_open, sources=result.all_sources
         )
-        inner = NameScope(relations=[given], parent=scope)
+        inner = NameScope(relations=[output], parent=scope)
         sources = NOTHING
         for key in order.expressions:
             plain = key.this if isinstance(key, exp.Ordered) else key
@@ -259,13 +260,6 @@ def resolve(
     except SqlglotError:  # a form that only the other parser knows: its calls are not checked
         tree = query.tree
     return Resolver(tree, schemas=schemas, columns=columns, functions=functions)
-
-
-def _star(column: exp.Expr) -> exp.Star | None:
-    if isinstance(column, exp.Star):
-        return column
-    is_qualified = isinstance(column, exp.Column) and isinstance(column.this, exp.Star)
-    return column.this if is_qualified else None
 
 
 def _generates(node: exp.Expr) -> bool:

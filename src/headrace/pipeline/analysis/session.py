@@ -20,7 +20,9 @@ from headrace.pipeline.project.setting import Settings
 from headrace.pipeline.translation.kernels.table import register_kernels
 from headrace.pipeline.translation.session import translated_session
 
-_TOLD = re.compile(r"(DataFusion error: )?(Error during planning|\w+ error): |(?=This feature|Not)")
+_MESSAGE_START = re.compile(
+    r"(DataFusion error: )?(Error during planning|\w+ error): |(?=This feature|Not)"
+)
 """The start of a line that says what is wrong, not just which optimizer rule failed."""
 _LONGEST = 300
 
@@ -134,5 +136,7 @@ def folded(schema: pa.Schema) -> pa.Schema:
 def _reason(error: Exception) -> str:
     """Return DataFusion's own message, without the layers around it."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    told = [line for line in lines if _TOLD.match(line)] or lines or [type(error).__name__]
-    return _TOLD.sub("", told[-1])[:_LONGEST]
+    messages = (
+        [line for line in lines if _MESSAGE_START.match(line)] or lines or [type(error).__name__]
+    )
+    return _MESSAGE_START.sub("", messages[-1])[:_LONGEST]

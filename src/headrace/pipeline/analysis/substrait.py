@@ -118,11 +118,11 @@ def _narrow(read: ReadRel) -> None:
     """Keep only the columns that a scan projects, in that order."""
     if not read.HasField("projection") or read.HasField("filter"):
         return
-    kept = [item.field for item in read.projection.select.struct_items]
+    places = [item.field for item in read.projection.select.struct_items]
     types = list(read.base_schema.struct.types)
     names = column_names(read.base_schema)
-    narrowed = NamedStruct(names=[name for place in kept for name in names[place]])
-    narrowed.struct.types.extend(types[place] for place in kept)
+    narrowed = NamedStruct(names=[name for place in places for name in names[place]])
+    narrowed.struct.types.extend(types[place] for place in places)
     narrowed.struct.nullability = read.base_schema.struct.nullability
     read.base_schema.CopyFrom(narrowed)
     read.ClearField("projection")
@@ -130,12 +130,12 @@ def _narrow(read: ReadRel) -> None:
 
 def column_names(schema: NamedStruct) -> list[list[str]]:
     """Return the names of each column: its own, then those of nested struct members."""
-    found, place = [], 0
+    columns, place = [], 0
     for kind in schema.struct.types:
         width = 1 + _nested_names(kind)
-        found.append(list(schema.names[place : place + width]))
+        columns.append(list(schema.names[place : place + width]))
         place += width
-    return found
+    return columns
 
 
 def _nested_names(kind: Type) -> int:

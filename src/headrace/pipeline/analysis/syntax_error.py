@@ -15,7 +15,7 @@ from sqlglot.errors import ParseError, SqlglotError
 from headrace.errors import InvalidViewError
 from headrace.pipeline.functions.builtin import spark_signatures
 from headrace.pipeline.translation.refusal import Refusal, wrong
-from headrace.pipeline.translation.syntax import parse_calls
+from headrace.pipeline.translation.syntax import line_and_column, parse_calls
 
 _WORDS = (
     *("SELECT", "FROM", "WHERE", "GROUP", "ORDER", "HAVING", "QUALIFY", "LIMIT", "OFFSET", "UNION"),
@@ -25,7 +25,7 @@ _WORDS = (
     *("BIGINT", "INT", "SMALLINT", "TINYINT", "BOOLEAN", "STRING", "BINARY", "DECIMAL", "DOUBLE"),
     *("FLOAT", "DATE", "TIMESTAMP", "TIMESTAMP_NTZ", "ARRAY", "MAP", "STRUCT"),
 )
-_ALIKE = 0.75
+_LEAST_SIMILARITY = 0.75
 _COMMENT = re.compile(r"/\*.*?\*/|--[^\n]*", re.DOTALL)
 
 
@@ -33,24 +33,24 @@ def syntax_error(
     sql: str, words: Sequence[Token], error: ParseError, *, file: str
 ) -> InvalidViewError:
     """Return the error for a text that the parser cannot read, at the probable culprit."""
-    found: dict[str, Any] = error.errors[0] if error.errors else {}
-    told = str(found.get("description") or error).rstrip(".")
-    line, column = found.get("line"), found.get("col")
+    details: dict[str, Any] = error.errors[0] if error.errors else {}
+    description = str(details.get("description") or error).rstrip(".")
+    line, column = details.get("line"), details.get("col")
     hint = ""
     if line is not None and column is not None:
         # The parser reports the end of a word.
         places = [i for i, word in enumerate(words) if (word.line, word.col) == (line, column)]
-        column = max(1, column - len(found.get("highlight") or "") + 1)
+        column = max(1, column - len(details.get("highlight") or "") + 1)
         near = [words[i] for place in places for i in (place, place - 1) if i >= 0] + [*words[:1]]
         for word in near:
-            close = get_close_matches(word.text.upper(), _WORDS, n=1, cutoff=_ALIKE)
+            close = get_close_matches(word.text.upper(), _WORDS, n=1, cutoff=_LEAST_SIMILARITY)
             if close and close[0] != word.text.upper():
                 hint = f"; did you mean {close[0]}?"
-                line, column = _place(sql, word.start)
+                line, column = line_and_column(sql, word.start)
                 break
     reason = (
-        f"it is not Spark SQL as the planner knows it: {told}{hint} (what only Spark understands "
-        "can be a view in Python: spark.sql(...))"
+        f"it is not Spark SQL that the planner can parse: {description}{hint} (a query that only "
+        "Spark can parse can be a view in Python: spark.sql(...))"
     )
     return InvalidViewError(file=file, line=line, column=column, reason=reason)
 
@@ -82,13 +82,13 @@ def check_commas(sql: str, words: Sequence[Token], *, file: str) -> None:
         if word.token_type is TokenType.COMMA and (
             following is None or following.token_type in {TokenType.FROM, TokenType.R_PAREN}
         ):
-            line, column = _place(sql, word.start)
+            line, column = line_and_column(sql, word.start)
             reason = "nothing follows this comma"
             raise InvalidViewError(file=file, line=line, column=column, reason=reason)
 
 
 def check_comments(sql: str, words: Sequence[Token], *, file: str) -> None:
-    """Reject a comment that Spark continues on the next line, which no other reader does.
+    """Reject a comment that only Spark continues on the next line.
 
     Raises:
         InvalidViewError: a comment that begins with `--` ends in a backslash.
@@ -100,20 +100,15 @@ def check_comments(sql: str, words: Sequence[Token], *, file: str) -> None:
     for end, start in zip(ends, starts, strict=True):
         for comment in _COMMENT.finditer(sql, end, start):
             if comment[0].startswith("--") and comment[0].endswith("\\"):
-                line, column = _place(sql, comment.start())
+                line, column = line_and_column(sql, comment.start())
                 reason = (
-                    "this comment ends in a backslash, so that Spark takes the next line for a "
-                    "part of it; remove the backslash"
+                    "this comment ends in a backslash, so Spark treats the next line as part of "
+                    "it; remove the backslash"
                 )
                 raise InvalidViewError(file=file, line=line, column=column, reason=reason)
 
 
 def invalid(refusal: Refusal, sql: str, *, file: str) -> InvalidViewError:
-    """Return the error for something that is wrong on every engine."""
+    """Return the error for something that is wrong on every runner."""
     line, column = refusal.place(sql) or (None, None)
     return InvalidViewError(file=file, line=line, column=column, reason=str(refusal))
-
-
-def _place(sql: str, start: int) -> tuple[int, int]:
-    before = sql[:start]
-    return before.count("\n") + 1, start - (before.rfind("\n") + 1) + 1

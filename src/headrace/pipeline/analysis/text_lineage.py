@@ -69,13 +69,13 @@ def text_lineage(resolver: Resolver, relations: Sequence[str]) -> Lineage | None
 
 def _by_relation(sources: set[str], relations: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """Group `relation.column` names by relation; relation names may contain dots."""
-    found: Mapping[str, list[str]] = {name: [] for name in sorted(relations)}
+    columns_by_relation: Mapping[str, list[str]] = {name: [] for name in sorted(relations)}
     for source in sorted(sources):
-        holders = [name for name in found if source.startswith(f"{name}.")]
+        holders = [name for name in columns_by_relation if source.startswith(f"{name}.")]
         if holders:
             holder = max(holders, key=len)
-            found[holder].append(source.removeprefix(f"{holder}."))
-    return {name: tuple(columns) for name, columns in found.items()}
+            columns_by_relation[holder].append(source.removeprefix(f"{holder}."))
+    return {name: tuple(columns) for name, columns in columns_by_relation.items()}
 
 
 def _joins(tree: exp.Expr) -> Iterator[JoinLineage]:

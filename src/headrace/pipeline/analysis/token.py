@@ -85,11 +85,11 @@ def _type_positions(words: Sequence[Token]) -> frozenset[int]:
 
 def _types(words: Sequence[Token]) -> Iterator[int]:
     casts: list[int] = []  # the bracket depth of each open cast
-    depth, behind_as = 0, False
+    depth, after_as = 0, False
     members = 0  # open `<` count: member names may become column names
     for place, word in enumerate(words):
         kind = word.token_type
-        if behind_as and kind in {_T.LT, _T.GT}:
+        if after_as and kind in {_T.LT, _T.GT}:
             members += 1 if kind is _T.LT else -1
         if kind is _T.L_PAREN:
             depth += 1
@@ -98,9 +98,9 @@ def _types(words: Sequence[Token]) -> Iterator[int]:
         elif kind is _T.R_PAREN:
             if casts and casts[-1] == depth:
                 casts.pop()
-                behind_as, members = False, 0
+                after_as, members = False, 0
             depth -= 1
         elif kind is _T.ALIAS and casts and casts[-1] == depth:
-            behind_as = True
-        elif (behind_as and not members) or (place and words[place - 1].token_type is _T.DCOLON):
+            after_as = True
+        elif (after_as and not members) or (place and words[place - 1].token_type is _T.DCOLON):
             yield place

@@ -6,7 +6,6 @@ case and quoted, since names are case-insensitive in Spark but not in DataFusion
 """
 
 from collections.abc import Mapping
-from enum import Enum
 
 from sqlglot import exp
 from sqlglot.errors import ErrorLevel, UnsupportedError
@@ -17,6 +16,8 @@ from headrace.pipeline.analysis.volatile import is_clock, is_clock_date
 from headrace.pipeline.functions.catalog import Catalog
 from headrace.pipeline.functions.definition import FunctionKind
 from headrace.pipeline.project.setting import VariableValue, variable_literal
+from headrace.pipeline.translation.compiler import Clock
+from headrace.pipeline.translation.grouping import star_of
 
 _Kind = exp.DataType.Type
 _FROZEN_DAY = "1970-01-01"
@@ -34,15 +35,6 @@ class Untranslatable(Exception):  # noqa: N818  (an answer, not an error: the vi
     """DataFusion cannot express this; the text says why."""
 
 
-class Clock(Enum):
-    """How the time of a run is written."""
-
-    RUNNING = "running"
-    """As the functions that return it: another time each run, as the author wants."""
-    STOPPED = "stopped"
-    """As a fixed moment: otherwise planning would insert its own time, another one each time."""
-
-
 def translate(  # noqa: C901, PLR0912, PLR0913  (one case a kind of node)
     tree: exp.Query,
     *,
@@ -55,13 +47,13 @@ def translate(  # noqa: C901, PLR0912, PLR0913  (one case a kind of node)
     """Return the query as DataFusion SQL; without `ansi`, a failing cast returns null.
 
     Raises:
-        Untranslatable: the engines differ in something that it uses.
+        Untranslatable: it uses something that Spark and DataFusion compute differently.
     """
-    said = tree.copy()
-    for hint in list(said.find_all(exp.Hint)):
+    translated = tree.copy()
+    for hint in list(translated.find_all(exp.Hint)):
         hint.pop()
-    _name_outputs(said)
-    for node in list(said.walk()):
+    _name_outputs(translated)
+    for node in list(translated.walk()):
         match node:
             case exp.Select():
                 _plain_select(node)
@@ -81,18 +73,20 @@ def translate(  # noqa: C901, PLR0912, PLR0913  (one case a kind of node)
                 node.replace(_frozen(node))
             case _ if isinstance(node, _RANKS):
                 _as_integer(node)
-    for name in said.find_all(exp.Identifier):
+    for name in translated.find_all(exp.Identifier):
         name.set("this", name.name.casefold())
         name.set("quoted", True)
     try:
-        return said.sql(dialect=DataFusion, unsupported_level=ErrorLevel.RAISE, comments=False)
+        return translated.sql(
+            dialect=DataFusion, unsupported_level=ErrorLevel.RAISE, comments=False
+        )
     except UnsupportedError as error:
         raise Untranslatable(str(error)) from error
 
 
 def output_names(tree: exp.Query) -> list[str | None]:
     """Return Spark's names of the columns; None for a star, whose columns only a plan knows."""
-    return [None if _is_star(column) else _output_name(column) for column in tree.selects]
+    return [_output_name(column) if star_of(column) is None else None for column in tree.selects]
 
 
 def _output_name(column: exp.Expr) -> str:
@@ -102,21 +96,15 @@ def _output_name(column: exp.Expr) -> str:
     return column.output_name or column.sql(dialect="spark").casefold()
 
 
-def _is_star(column: exp.Expr) -> bool:
-    return isinstance(column, exp.Star) or (
-        isinstance(column, exp.Column) and isinstance(column.this, exp.Star)
-    )
-
-
 def _name_outputs(tree: exp.Query) -> None:
-    """Name every column of the result: the engines generate different names."""
+    """Name every column of the result: Spark and DataFusion generate different names."""
     first: exp.Expr = tree
     while isinstance(first, exp.SetOperation | exp.Subquery):
         first = first.this
     if isinstance(first, exp.Select):
         named = [
             column
-            if column.output_name or _is_star(column) or isinstance(column, exp.UDTF)
+            if column.output_name or star_of(column) is not None or isinstance(column, exp.UDTF)
             else exp.alias_(column, _output_name(column), quoted=True)
             for column in first.expressions
         ]

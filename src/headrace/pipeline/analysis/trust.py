@@ -1,7 +1,7 @@
 """Decides whether a filter that DataFusion derived may prune files for Spark.
 
 DataFusion plans a translation and folds what it can: `CAST(id AS STRING) = '5'` becomes `id = 5`, a
-formatted date becomes a date. The engines agree on plain literals, on their sums, and on dates and
+formatted date becomes a date. The runners agree on plain literals, on their sums, and on dates and
 intervals. They may differ on casts of columns and on functions, and then a pruned file might be
 needed. So a column that a condition sees through a cast, a function or an operator is never used
 for pruning, and a constant that is more than a literal stops pruning.
@@ -47,13 +47,13 @@ class QueryFacts(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     aliases: Mapping[str, tuple[exp.Expr, ...]]
-    """The expressions that each alias stands for, by name in lower case."""
+    """The expressions that each alias names, by name in lower case."""
     conditions: tuple[exp.Expr, ...]
     """Everything that rows are selected by, in any clause."""
     columns_by_position: tuple[exp.Expr, ...]
-    """Selected columns that may have a name given elsewhere."""
+    """Selected columns that may be named somewhere else."""
     untrusted_constant: str | None
-    """A constant expression that the engines might evaluate differently, as text."""
+    """A constant expression that the runners might evaluate differently, as text."""
     reads_clock: bool
     """Whether it reads the time of the run."""
     has_generator: bool
@@ -145,37 +145,39 @@ def _names_by_position(nodes: Sequence[exp.Expr]) -> bool:
 
 def _computed_from(expression: exp.Expr, aliases: dict[str, list[exp.Expr]]) -> set[str]:
     """Return the columns used in computations, in an expression or through its aliases."""
-    found: set[str] = set()
+    names: set[str] = set()
     seen: set[str] = set()
     waiting = [(expression, False)]
     while waiting:
-        node, is_below = waiting.pop()
+        node, is_computed = waiting.pop()
         if isinstance(node, exp.Query | exp.AggFunc | exp.Window):
             continue
         if isinstance(node, exp.Column):
             name = node.name.casefold()
-            if is_below:
-                found.add(name)
+            if is_computed:
+                names.add(name)
             elif name not in seen:
                 seen.add(name)
-                waiting += [(meant, False) for meant in aliases.get(name, ()) if meant is not node]
+                waiting += [
+                    (aliased, False) for aliased in aliases.get(name, ()) if aliased is not node
+                ]
             continue
         computes = not isinstance(node, _TRANSPARENT)
-        waiting += [(part, is_below or computes) for part in node.iter_expressions()]
-    return found
+        waiting += [(part, is_computed or computes) for part in node.iter_expressions()]
+    return names
 
 
 def _with_sources(names: set[str], aliases: dict[str, list[exp.Expr]]) -> frozenset[str]:
     """Return the names, and the source columns of the aliases among them."""
-    found: set[str] = set()
+    sources: set[str] = set()
     waiting = list(names)
     while waiting:
         name = waiting.pop()
-        if name not in found:
-            found.add(name)
-            for meant in aliases.get(name, ()):
-                waiting += [column.name.casefold() for column in meant.find_all(exp.Column)]
-    return frozenset(found)
+        if name not in sources:
+            sources.add(name)
+            for aliased in aliases.get(name, ()):
+                waiting += [column.name.casefold() for column in aliased.find_all(exp.Column)]
+    return frozenset(sources)
 
 
 def _is_trusted(node: exp.Expr) -> bool:

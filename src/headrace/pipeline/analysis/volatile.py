@@ -1,4 +1,4 @@
-"""Finds what returns another value at another time, in another run, or for another user.
+"""Finds what returns a different value at another time, in another run, or for another user.
 
 Planning has no Spark to ask, so this is a list; a test compares it with all of Spark's functions.
 When a view runs, Spark's own analysed plan is checked as well.
@@ -81,8 +81,8 @@ def is_clock_date(node: exp.Expr) -> bool:
 def is_special_time(node: exp.Expr, columns: KnownColumns | None) -> bool:
     """Return whether a node is a string such as 'now' that becomes a date or a time.
 
-    It becomes one by a cast, as a typed literal, or by a comparison with one. If the type of the
-    other side is not known here, it is known when the view runs.
+    A cast, a typed literal or a comparison with a date or time does that. If the type of the other
+    side is unknown while planning, Spark's plan is checked when the view runs.
     """
     if not isinstance(node, exp.Literal) or not node.is_string or node.parent is None:
         return False
@@ -92,9 +92,9 @@ def is_special_time(node: exp.Expr, columns: KnownColumns | None) -> bool:
     if isinstance(parent, exp.Cast):
         return parent.to.this in _TIMES
     if isinstance(parent, _COMPARISONS):
-        others = {column.name.casefold() for column in parent.find_all(exp.Column)}
+        column_names = {column.name.casefold() for column in parent.find_all(exp.Column)}
         times = frozenset() if columns is None else columns.times
-        return bool(others & times) or any(map(_is_time, parent.iter_expressions()))
+        return bool(column_names & times) or any(map(_is_time, parent.iter_expressions()))
     return isinstance(parent, exp.TsOrDsToDate | exp.StrToUnix) or bool(
         _called(parent) & _TIME_MAKERS
     )
@@ -113,8 +113,8 @@ def _is_bare_call(node: exp.Column, columns: KnownColumns | None) -> bool:
     if name not in _BARE or node.table or columns is None or name in columns.names:
         return False
     aliases = node.root().find_all(exp.Alias, exp.TableAlias)
-    given = {part for alias in aliases for part in (alias.alias, *alias.alias_column_names)}
-    return name not in {part.casefold() for part in given}
+    alias_names = {part for alias in aliases for part in (alias.alias, *alias.alias_column_names)}
+    return name not in {part.casefold() for part in alias_names}
 
 
 def _is_time(node: exp.Expr) -> bool:

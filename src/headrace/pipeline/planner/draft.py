@@ -15,7 +15,7 @@ from headrace.pipeline.analysis.analyser import EVERYTHING, Analysis, Analyst, R
 from headrace.pipeline.analysis.call import functions_used
 from headrace.pipeline.analysis.lineage import Lineage
 from headrace.pipeline.analysis.lint import Finding, Hazard, lint_query, volatile_finding
-from headrace.pipeline.analysis.name_scope import nearest
+from headrace.pipeline.analysis.name_scope import nearest_name
 from headrace.pipeline.analysis.naming import Naming, naming_of
 from headrace.pipeline.analysis.query import Query
 from headrace.pipeline.analysis.resolver import resolve
@@ -101,7 +101,7 @@ def draft_query(  # noqa: PLR0913
     for name in query.variables:
         if name not in request.variables:
             declared = ", ".join(sorted(request.variables)) or "none"
-            close = nearest(name, [*request.variables])
+            close = nearest_name(name, [*request.variables])
             hint = "" if close is None else f"; did you mean :{close}?"
             reason = f"it uses :{name}, which [variables] does not have; there are {declared}{hint}"
             line, column = query.variable_place(name)
@@ -161,7 +161,7 @@ def draft_query(  # noqa: PLR0913
                 volatile=volatile,
                 tier=view.header.tier,
                 columns=KnownColumns.of(known) if len(known) == len(schemas) else None,
-                own_windows=[
+                project_windows=[
                     name for name in functions if request.catalog[name].kind is FunctionKind.WINDOW
                 ],
             ),

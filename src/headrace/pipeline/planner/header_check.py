@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 
 from headrace.errors import InvalidViewError
-from headrace.pipeline.analysis.name_scope import listed, nearest
+from headrace.pipeline.analysis.name_scope import listed, nearest_name
 from headrace.pipeline.contract import Breach, Contract, Evolution, Violation
 from headrace.pipeline.project.header import Header, header_place
 
@@ -68,12 +68,12 @@ def _violation(
 def place_violation(
     violation: Violation, *, file: str, sql: str | None, names: Sequence[str]
 ) -> str:
-    """Return a violation with its position, and the nearest name if a column is missing."""
+    """Return a violation with its position, and the nearest_name name if a column is missing."""
     place = header_place(sql, "contract", violation.column) if sql is not None else None
     where = f"{file}: " if place is None else f"{file} line {place[0]} column {place[1]}: "
     close = None
     if violation.breach is Breach.MISSING_COLUMN:
-        close = nearest(violation.column, [name.casefold() for name in names])
+        close = nearest_name(violation.column, [name.casefold() for name in names])
     hint = "" if close is None else f"; did you mean {close}?"
     return f"{where}{violation}{hint}"
 
@@ -91,7 +91,7 @@ def check_layout(header: Header, *, file: str, sql: str | None, names: Sequence[
                 continue
             place = header_place(sql, key, name) if sql is not None else None
             line, column = place or (None, None)
-            close = nearest(name, known)
+            close = nearest_name(name, known)
             hint = "" if close is None else f"; did you mean {close}?"
             reason = f"{listed(f'@{key} names {name}, which is not a column', names)}{hint}"
             raise InvalidViewError(file=file, line=line, column=column, reason=reason)

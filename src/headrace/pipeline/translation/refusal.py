@@ -11,6 +11,8 @@ from enum import StrEnum
 import msgspec
 from sqlglot import exp
 
+from headrace.pipeline.translation.syntax import line_and_column
+
 
 class Blame(StrEnum):
     """Who has to act on a refusal."""
@@ -34,10 +36,7 @@ class Refusal(msgspec.Struct, frozen=True, kw_only=True):
 
     def place(self, sql: str) -> tuple[int, int] | None:
         """Return the line and the column, both from 1."""
-        if self.start is None:
-            return None
-        before = sql[: self.start]
-        return before.count("\n") + 1, self.start - (before.rfind("\n") + 1) + 1
+        return None if self.start is None else line_and_column(sql, self.start)
 
     def __str__(self) -> str:
         hint = f"; did you mean {self.similar}?" if self.similar else ""
@@ -65,9 +64,15 @@ def wrong(node: exp.Expr, reason: str, similar: str | None = None) -> Refused:
     return Refused(_refusal(node, reason, Blame.AUTHOR, similar))
 
 
-def nearest(name: str, known: Iterable[str]) -> str | None:
-    """Return the known name that is most similar to an unknown one; None if none is close."""
-    return next(iter(get_close_matches(name, list(known), n=1)), None)
+def nearest(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
+    """Return the known name that is most similar to an unknown one.
+
+    Args:
+        name: The unknown name.
+        known: The known names.
+        cutoff: The least similarity, from 0 to 1; None is returned if no name reaches it.
+    """
+    return next(iter(get_close_matches(name, list(known), n=1, cutoff=cutoff)), None)
 
 
 def _refusal(node: exp.Expr, reason: str, blame: Blame, similar: str | None) -> Refusal:

@@ -152,6 +152,12 @@ def _retyped(token: Token, kind: TokenType, *, start: int | None = None) -> Toke
     return Token(kind, token.text, token.line, token.col, first, token.end, token.comments)
 
 
+def line_and_column(sql: str, offset: int) -> tuple[int, int]:
+    """Return the line and the column of an offset in a text, both from 1."""
+    before = sql[:offset]
+    return before.count("\n") + 1, offset - before.rfind("\n")
+
+
 _ESCAPE = re.compile(r"\\(u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|[0-3][0-7]{2}|.)|''", re.DOTALL)
 _ESCAPED = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a"}
 

@@ -10,7 +10,7 @@ from headrace.pipeline.translation.kernels.time_text import is_clock_only, momen
 from headrace.pipeline.translation.typed import Typed, call
 from headrace.pipeline.translation.zone import find_zone
 
-_UTC = frozenset({"UTC", "Etc/UTC", "Z", "GMT", "Etc/GMT", "Zulu", "Universal"})
+UTC_NAMES = frozenset({"UTC", "Etc/UTC", "Z", "GMT", "Etc/GMT", "Zulu", "Universal"})
 
 
 class WallClock:
@@ -19,7 +19,7 @@ class WallClock:
     def __init__(self, time_zone: str) -> None:
         """Take the name of the zone."""
         self.name, self.zone = time_zone, find_zone(time_zone)
-        self.in_utc = time_zone in _UTC
+        self.in_utc = time_zone in UTC_NAMES
 
     def local(self, value: Typed) -> Typed | None:
         """Return the local time of a value; None if the zone has no rules."""
