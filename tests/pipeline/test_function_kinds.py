@@ -213,8 +213,8 @@ WRONG = [
     ("SELECT joined(note, at) FROM readings", "not 2 arguments"),
     ("SELECT joined(notes) FROM readings", "there is no such column .*; did you mean note?"),
     ("SELECT wmean(value, weigths => weight) FROM readings", "did you mean weights?"),
-    ("SELECT wmean(weights => weight) FROM readings", "values is left out"),
-    ("SELECT wmean(value, values => at) FROM readings", "an argument is given twice"),
+    ("SELECT wmean(weights => weight) FROM readings", "values is missing"),
+    ("SELECT wmean(value, values => at) FROM readings", "an argument is passed twice"),
     ("SELECT streak(value) FROM readings", "it needs OVER"),
     ("SELECT streak(value) OVER (PARTITION BY station) FROM readings", "it needs OVER"),
     ("SELECT steps(3) FROM readings", "it returns a table: call it in FROM"),
@@ -257,7 +257,7 @@ def test_a_declaration_that_no_runner_can_use_is_refused(declare: Any, told: str
 @pytest.mark.parametrize("value", [1.5, "x", pa.scalar(2.5), [1]])
 def test_a_value_that_the_declared_type_cannot_hold_is_refused(value: Any) -> None:
     found = aggregate("INT", returns="BIGINT", name="odd")(lambda _: value)
-    with pytest.raises(InvalidFunctionError, match="function odd: it declares BIGINT and gave"):
+    with pytest.raises(InvalidFunctionError, match="function odd: it declares BIGINT and returned"):
         reduce_rows(found, [pa.array([1])])
 
 

@@ -166,7 +166,7 @@ def test_a_function_that_gives_another_number_of_rows_is_refused() -> None:
     def half(texts: pa.Array) -> pa.Array:
         return texts.slice(0, len(texts) // 2)
 
-    with pytest.raises(InvalidFunctionError, match="it gave 1 rows for 2"):
+    with pytest.raises(InvalidFunctionError, match="it returned 1 rows for 2"):
         half(pa.array(["a", "b"]))
 
 

@@ -1,4 +1,4 @@
-"""Turns the filters of a scan into predicates of the kernel that may prune its files.
+"""Turns the filters of a scan into predicates that may prune the files of its table.
 
 Supported are comparisons of a column with a literal of exactly the column's type in both runners,
 connected by AND, OR and NOT. A part of a conjunction may be dropped; any other part may not.

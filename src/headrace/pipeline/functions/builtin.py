@@ -1,6 +1,7 @@
-"""The functions of Spark 4.3, as `SHOW SYSTEM FUNCTIONS` lists them.
+"""The names and signatures of Spark 4.3's functions, for checking calls without Spark.
 
-`docs/make_signatures.py` asks Spark how many arguments each takes, and which types it refuses.
+The names are those that `SHOW SYSTEM FUNCTIONS` lists. `docs/make_signatures.py` records how many
+arguments each function takes, and which types it refuses.
 """
 
 from functools import cache
@@ -30,8 +31,8 @@ class SparkSignature(msgspec.Struct, frozen=True):
         """Return the number of arguments, in words."""
         if self.is_variadic:
             return f"at least {self.counts[0]} arguments"
-        *others, last = map(str, self.counts)
-        listed = f"{', '.join(others)} or {last}" if others else last
+        *leading, last = map(str, self.counts)
+        listed = f"{', '.join(leading)} or {last}" if leading else last
         return f"{listed} argument{'' if listed == '1' else 's'}"
 
 

@@ -1,4 +1,8 @@
-"""The functions that views can call: the standard ones and the project's own."""
+"""The functions that views can call: the standard ones, and those of a project.
+
+Declared functions enter; a `Catalog` leaves, which looks them up by name. It fingerprints each
+function, and says whether one has changed since a view was planned.
+"""
 
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -13,7 +17,7 @@ from headrace.pipeline.functions.definition import Function, Volatility
 from headrace.pipeline.functions.fingerprint import FunctionPart, function_part
 from headrace.pipeline.functions.resolution import Resolver
 
-_OWN = "headrace"
+_PACKAGE = "headrace"
 _STANDARD = (hashing, span, text, collection, change_feed)
 _PACKAGE_ROOT = Path(__file__).resolve().parents[3]
 
@@ -88,7 +92,7 @@ def standard_catalog() -> Catalog:
 
 
 def project_catalog(functions: Iterable[Function], *, origin: str, root: Path) -> Catalog:
-    """Return the standard functions and a project's own.
+    """Return the standard functions, and those of a project.
 
     Raises:
         InvalidFunctionError: a function has the name of a standard function, of one of Spark's, or
@@ -97,14 +101,14 @@ def project_catalog(functions: Iterable[Function], *, origin: str, root: Path) -
     entries = {entry.function.name: entry for entry in _standard()}
     resolver = Resolver(root)
     for function in functions:
-        own = [Entry(function, origin, resolver)]
-        own += [
+        named_entries = [Entry(function, origin, resolver)]
+        named_entries += [
             Entry(
                 msgspec.structs.replace(function, name=alias), origin, resolver, declared=function
             )
             for alias in function.aliases
         ]
-        for entry in own:
+        for entry in named_entries:
             name = entry.function.name
             if name in spark_functions():
                 reason = "Spark has a function of this name: choose another name"
@@ -116,9 +120,8 @@ def project_catalog(functions: Iterable[Function], *, origin: str, root: Path) -
     catalog = Catalog(entries)
     for name, entry in entries.items():
         if entry.resolver is resolver:
-            catalog.part(
-                name
-            )  # from the source that was loaded, which may be edited before planning
+            # Fingerprint the source that was loaded: it may be edited before planning.
+            catalog.part(name)
     return catalog
 
 
@@ -178,7 +181,7 @@ def _package_change(name: str, before: str | None, after: str | None) -> str:
 
 
 def _standard() -> Iterator[Entry]:
-    resolver = Resolver(_PACKAGE_ROOT, package=_OWN)
+    resolver = Resolver(_PACKAGE_ROOT, package=_PACKAGE)
     for module in _STANDARD:
         for function in declared_functions(vars(module)):
-            yield Entry(function, _OWN, resolver)
+            yield Entry(function, _PACKAGE, resolver)

@@ -31,11 +31,11 @@ def reduce_rows(function: Function, arrays: Sequence[pa.Array]) -> pa.Scalar:
         InvalidFunctionError: the body returns something other than declared.
     """
     kinds = _kinds(function, len(arrays))
-    given = [_typed(array, kind) for array, kind in zip(arrays, kinds, strict=True)]
+    typed = [_typed(array, kind) for array, kind in zip(arrays, kinds, strict=True)]
     if function.kind is FunctionKind.AGGREGATE:
-        order = _order(given)
-        given = [array.take(order) for array in given]
-    return _scalar(function, function.run(*given))
+        order = _order(typed)
+        typed = [array.take(order) for array in typed]
+    return _scalar(function, function.run(*typed))
 
 
 def reduce_lists(function: Function, lists: pa.Array, count: int) -> pa.Array:
@@ -90,7 +90,7 @@ def _table(result: Any, schema: pa.Schema) -> pa.Table:
     if isinstance(result, pa.RecordBatch):
         result = pa.Table.from_batches([result])
     if not isinstance(result, pa.Table):
-        raise TypeError(f"it gave {type(result).__name__}, no table")
+        raise TypeError(f"it returned {type(result).__name__}, not a table")
     return result.select(schema.names).cast(schema)
 
 
@@ -113,7 +113,7 @@ def compute_row_lists(function: Function, arrays: Sequence[pa.Array], length: in
 
 
 def _fields(function: Function, count: int) -> list[pa.Field]:
-    """Return the arguments of a row."""
+    """Return the arguments of one row, as fields of a struct."""
     return [pa.field(f"a{place}", kind) for place, kind in enumerate(_kinds(function, count))]
 
 
@@ -143,7 +143,8 @@ def _order(arrays: Sequence[pa.Array]) -> pa.Array:
         if not pa.types.is_floating(array.type):
             keys.append(array)
             continue
-        # Both zeros are equal, and NaNs may differ in their bits: order what comparing does not.
+        # Comparison does not order the two zeros, and NaNs may differ in their bits: order by one
+        # NaN, then by bits.
         plain = pc.if_else(pc.is_nan(array), pa.scalar(_NAN, array.type), array)
         bits = pa.int64() if array.type == pa.float64() else pa.int32()
         keys += [plain, plain.view(bits)]
@@ -161,11 +162,11 @@ def _scalar(function: Function, value: Any) -> pa.Scalar:
         if isinstance(value, pa.Scalar):
             return value if value.type == returns else value.cast(returns)
         if isinstance(value, float | np.floating) and not pa.types.is_floating(returns):
-            return pa.scalar(value).cast(returns)  # which does not cut off what is lost
+            return pa.scalar(value).cast(returns)  # raises where digits would be lost
         return pa.scalar(value, returns)
     except (pa.ArrowException, ValueError, TypeError, OverflowError) as error:
-        given = value.type if isinstance(value, pa.Scalar) else type(value).__name__
-        reason = f"it declares {type_text(returns)} and gave {given}: {error}"
+        returned = value.type if isinstance(value, pa.Scalar) else type(value).__name__
+        reason = f"it declares {type_text(returns)} and returned {returned}: {error}"
         raise InvalidFunctionError(function=function.name, reason=reason) from error
 
 

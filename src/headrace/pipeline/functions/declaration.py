@@ -26,7 +26,7 @@ from headrace.pipeline.functions.definition import (
 )
 
 
-def function(  # noqa: PLR0913  (each is an option of its own)
+def function(  # noqa: PLR0913  (each is a separate option)
     *arguments: str | pa.DataType,
     returns: str | pa.DataType,
     volatility: Volatility | str | None = None,
@@ -52,7 +52,7 @@ def function(  # noqa: PLR0913  (each is an option of its own)
         InvalidFunctionError: a type or option is unknown.
     """
     options = _Options(volatility, required, variadic, name, aliases)
-    return _declaring(FunctionKind.SCALAR, arguments, returns, options)
+    return _decorator(FunctionKind.SCALAR, arguments, returns, options)
 
 
 def aggregate(
@@ -66,7 +66,7 @@ def aggregate(
     """Declare a Python function over the rows of a group as an SQL aggregate.
 
     The body receives one Arrow array per argument, nulls included, and returns a Python value or an
-    Arrow scalar. A group without rows gives arrays of length 0. The rows of a group have no order
+    Arrow scalar. A group without rows has arrays of length 0. The rows of a group have no order
     in SQL, so they are sorted by the arguments, nulls first: a result never depends on how a runner
     distributes the rows. In `OVER (...)` a group is the frame.
 
@@ -82,7 +82,7 @@ def aggregate(
         InvalidFunctionError: a type or option is unknown, or an argument is nested.
     """
     options = _Options(volatility, required, False, name, aliases)
-    return _declaring(FunctionKind.AGGREGATE, arguments, returns, options)
+    return _decorator(FunctionKind.AGGREGATE, arguments, returns, options)
 
 
 def window(
@@ -111,7 +111,7 @@ def window(
         InvalidFunctionError: a type or option is unknown.
     """
     options = _Options(volatility, required, False, name, aliases)
-    return _declaring(FunctionKind.WINDOW, arguments, returns, options)
+    return _decorator(FunctionKind.WINDOW, arguments, returns, options)
 
 
 def table_function(
@@ -139,7 +139,7 @@ def table_function(
         InvalidFunctionError: a type or option is unknown.
     """
     options = _Options(volatility, required, False, name, aliases)
-    return _declaring(FunctionKind.TABLE, arguments, returns, options)
+    return _decorator(FunctionKind.TABLE, arguments, returns, options)
 
 
 class _Options(msgspec.Struct, frozen=True):
@@ -152,14 +152,16 @@ class _Options(msgspec.Struct, frozen=True):
     aliases: Sequence[str]
 
 
-def _declaring(
+def _decorator(
     kind: FunctionKind,
     arguments: Sequence[str | pa.DataType],
     returns: str | pa.DataType | pa.Schema,
     options: _Options,
 ) -> Callable[[Kernel], Function]:
+    """Return the decorator that turns a body into a function of this kind."""
+
     def declare(kernel: Kernel) -> Function:
-        called = (options.name or kernel.__name__).casefold()
+        sql_name = (options.name or kernel.__name__).casefold()
         required = len(arguments) if options.required is None else options.required
         written = options.volatility
         try:
@@ -172,9 +174,9 @@ def _declaring(
             volatility = Volatility.IMMUTABLE if written is None else Volatility(written)
             _check(kind, signature)
         except ValueError as error:
-            raise InvalidFunctionError(function=called, reason=str(error)) from error
+            raise InvalidFunctionError(function=sql_name, reason=str(error)) from error
         return Function(
-            name=called,
+            name=sql_name,
             signature=signature,
             volatility=volatility,
             kernel=kernel,
@@ -191,12 +193,15 @@ def _declaring(
 def _check(kind: FunctionKind, signature: Signature) -> None:
     least = 0 if kind is FunctionKind.TABLE else 1
     if not least <= signature.required <= len(signature.arguments):
-        reason = "it must take at least one argument, so that it knows how many rows to give"
+        reason = "it must take at least one argument, so that it knows how many rows to return"
         raise ValueError(reason)
     nested = [t for t in signature.arguments if pa.types.is_nested(t)]
     if kind is FunctionKind.AGGREGATE and nested:
-        told = f"{type_text(nested[0])} is nested, and the rows of a group are sorted by it"
-        raise ValueError(f"{told}: take its parts as arguments")
+        kind_text = type_text(nested[0])
+        reason = (
+            f"{kind_text} is nested, so rows cannot be sorted by it: take its parts as arguments"
+        )
+        raise ValueError(reason)
 
 
 def _argument_names(kernel: Kernel, count: int) -> tuple[str, ...]:
@@ -209,8 +214,8 @@ def _argument_names(kernel: Kernel, count: int) -> tuple[str, ...]:
     return tuple(p.name.casefold() for p in parameters if p.kind in plain)[:count]
 
 
-def _types(given: Sequence[str | pa.DataType]) -> tuple[pa.DataType, ...]:
-    return tuple(parse_type(kind) if isinstance(kind, str) else kind for kind in given)
+def _types(kinds: Sequence[str | pa.DataType]) -> tuple[pa.DataType, ...]:
+    return tuple(parse_type(kind) if isinstance(kind, str) else kind for kind in kinds)
 
 
 def _row_type(columns: str | pa.Schema) -> pa.DataType:

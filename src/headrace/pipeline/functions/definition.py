@@ -1,4 +1,8 @@
-"""A declared function as runners use it: name, signature, kind and body."""
+"""A declared function as runners use it: name, signature, kind and body.
+
+`declaration` creates functions; runners call them, and register them under the names of their
+overloads.
+"""
 
 import re
 from collections.abc import Callable, Sequence
@@ -38,7 +42,7 @@ class Volatility(StrEnum):
     STABLE = "stable"
     """The same result within one run; a view that uses it is never skipped."""
     VOLATILE = "volatile"
-    """Possibly another result each time; a view that uses it is never skipped."""
+    """Possibly a different result each time; a view that uses it is never skipped."""
 
 
 class Signature(msgspec.Struct, frozen=True, kw_only=True):
@@ -61,7 +65,7 @@ class Signature(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_fixed(self) -> bool:
-        """Whether the number of arguments is fixed."""
+        """Return whether the number of arguments is fixed."""
         return not self.variadic and self.required == len(self.arguments)
 
     def argument_types(self, count: int) -> tuple[pa.DataType, ...] | None:
@@ -84,13 +88,13 @@ class Function(msgspec.Struct, frozen=True, kw_only=True):
     """Whether its author wrote `volatility="immutable"`, which is trusted without proof."""
     kind: FunctionKind = FunctionKind.SCALAR
     argument_names: tuple[str, ...] = ()
-    """The names by which a call may give its arguments, in lower case."""
+    """The names by which a call may pass its arguments, in lower case."""
     aliases: tuple[str, ...] = ()
     """Additional names in SQL."""
 
     @property
     def is_volatile(self) -> bool:
-        """Whether each call may return another result."""
+        """Return whether each call may return a different result."""
         return self.volatility is Volatility.VOLATILE
 
     def __call__(self, *arrays: Any) -> pa.Array:
@@ -98,8 +102,7 @@ class Function(msgspec.Struct, frozen=True, kw_only=True):
 
         Raises:
             InvalidFunctionError: the number of arguments is wrong, or the body returns something
-            other
-                than declared.
+                other than declared.
             FunctionFailedError: the body raises.
         """
         if self.kind is not FunctionKind.SCALAR:
@@ -109,13 +112,13 @@ class Function(msgspec.Struct, frozen=True, kw_only=True):
         if types is None:
             reason = f"it takes {self.signature}, not {len(arrays)} arguments"
             raise InvalidFunctionError(function=self.name, reason=reason)
-        given = [
+        arguments = [
             whole(array).cast(kind) if array.type != kind else whole(array)
             for array, kind in zip(arrays, types, strict=True)
         ]
-        result = whole(self.run(*given))
-        if len(result) != len(given[0]):
-            reason = f"it gave {len(result)} rows for {len(given[0])}"
+        result = whole(self.run(*arguments))
+        if len(result) != len(arguments[0]):
+            reason = f"it returned {len(result)} rows for {len(arguments[0])}"
             raise InvalidFunctionError(function=self.name, reason=reason)
         is_exact = result.type == self.signature.returns
         # Equal nested types may still name their parts differently.
@@ -138,7 +141,7 @@ class Function(msgspec.Struct, frozen=True, kw_only=True):
         try:
             return result.cast(self.signature.returns)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-            reason = f"it declares {type_text(self.signature.returns)} and gave {result.type}"
+            reason = f"it declares {type_text(self.signature.returns)} and returned {result.type}"
             raise InvalidFunctionError(function=self.name, reason=reason) from error
 
     def overload(self, count: int) -> str:
@@ -163,7 +166,7 @@ class Function(msgspec.Struct, frozen=True, kw_only=True):
         for place, name in enumerate(names):
             if name is None:
                 if any(before is not None for before in names[:place]):
-                    raise ValueError("arguments by name come after all others")
+                    raise ValueError("positional arguments must come before named ones")
                 places.append(place)
                 continue
             if name.casefold() not in self.argument_names:
@@ -171,15 +174,15 @@ class Function(msgspec.Struct, frozen=True, kw_only=True):
                 raise ValueError(f"it has no argument {name}; there are {known}")
             places.append(self.argument_names.index(name.casefold()))
         if len({*places}) < len(places):
-            raise ValueError("an argument is given twice")
+            raise ValueError("an argument is passed twice")
         missing = [p for p in range(len(places)) if p not in places]
         if missing:
-            raise ValueError(f"{self.argument_names[missing[0]]} is left out")
+            raise ValueError(f"{self.argument_names[missing[0]]} is missing")
         return places
 
 
 def plain_name(overload: str) -> str:
-    """Return the name of a function, given the name of an overload or kernel."""
+    """Return the name of the function that an overload or a kernel belongs to."""
     return _OVERLOAD.sub("", overload)
 
 

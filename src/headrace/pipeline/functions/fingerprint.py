@@ -42,7 +42,7 @@ class FunctionPart(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def fingerprint(self) -> str:
-        """One hash of all parts."""
+        """Return one hash of all parts."""
         fields = {"signature", "source", "helpers", "packages"}
         identity = {
             name: value

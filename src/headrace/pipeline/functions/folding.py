@@ -1,7 +1,8 @@
-"""Evaluates string expressions statically.
+"""Evaluates string expressions of a project's source, without running it.
 
-Constants, `__file__`, and what `pathlib` and `os.path` build from them; a name is resolved if
-exactly one assignment binds it.
+An expression enters; its value leaves, or None if it is not static. Supported are constants,
+`__file__`, and what `pathlib` and `os.path` build from them; a name is resolved if exactly one
+assignment binds it.
 """
 
 import ast
@@ -46,20 +47,22 @@ class Folding:
         self._open: set[str] = set()
 
     def dotted(self, node: ast.expr) -> str:
-        """Return the full name of a called function of a package or of Python; else empty."""
-        name, *rest = dotted_name(node) or ("",)
+        """Return the full name of a function of a package or of Python; empty for others."""
+        name, *attributes = dotted_name(node) or ("",)
         for imported in self._imports(name):
-            return ".".join(filter(None, [imported.module, imported.member, *rest]))
-        return name if name and not rest and name not in self._module.bindings else ""
+            return ".".join(filter(None, [imported.module, imported.member, *attributes]))
+        return name if name and not attributes and name not in self._module.bindings else ""
 
     def is_function_of_module(self, node: ast.Attribute) -> bool:
         """Return whether `a.b` is a function of an imported module, not a method."""
-        name, *rest = dotted_name(node) or ("",)
+        name, *attributes = dotted_name(node) or ("",)
         imports = self._imports(name)
         if not imports:
             return False
-        is_own = any(i.module.startswith(".") or self._resolver.is_own(i.module) for i in imports)
-        return not is_own or (len(rest) == 1 and all(i.member is None for i in imports))
+        is_project = any(
+            i.module.startswith(".") or self._resolver.is_in_project(i.module) for i in imports
+        )
+        return not is_project or (len(attributes) == 1 and all(i.member is None for i in imports))
 
     def fold(self, node: ast.expr) -> str | None:  # noqa: C901  (a case for each kind of expression)
         """Return the string that an expression evaluates to; None if it is not static."""
@@ -167,6 +170,6 @@ def _assigned_in(node: ast.stmt, name: str) -> ast.expr | None:
                 values.append(None)
             case ast.Name(id=target, ctx=ast.Store() | ast.Del()) if target == name:
                 values.append(None)
-    # An assignment is met twice, as a statement and as the name that it stores to.
+    # The walk visits an assignment twice, as a statement and as the name that it stores to.
     known = [value for value in values if value is not None]
     return known[0] if len(values) == 2 and len(known) == 1 else None  # noqa: PLR2004

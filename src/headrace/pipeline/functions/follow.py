@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import assert_never
 
 from headrace.pipeline.functions.module import Imported, Module, Statement, Use
-from headrace.pipeline.functions.opened import Opened, digest_file
+from headrace.pipeline.functions.opened import OpenedFiles, digest_file
 from headrace.pipeline.functions.outside import (
     DYNAMIC_ATTRIBUTES,
     ENVIRONMENT,
@@ -55,7 +55,7 @@ class Follower:
             runs_imports: Whether to include what modules do on import.
         """
         self._resolver, self._runs_imports = resolver, runs_imports
-        self._opened = Opened(resolver)
+        self._opened = OpenedFiles(resolver)
         self._waiting: deque[tuple[Module, Use, str]] = deque()
         """Names to reach: the module, what is used of it, and where."""
         self._seen: set[tuple[Module, Use]] = set()
@@ -115,10 +115,10 @@ class Follower:
         name = self._resolver.absolute(importer, written)
         if name is not None and name:
             for part in (*_parents(name), name):
-                if self._resolver.is_own(part):
+                if self._resolver.is_in_project(part):
                     self._enter(part)
             if isinstance(origin := self._resolver.find(name), Unversioned):
-                self._note(origin)
+                self._record(origin)
 
     def _enter(self, name: str) -> Origin | None:
         for parent in _parents(name):
@@ -128,12 +128,13 @@ class Follower:
         if isinstance(origin, Module):
             self._run(origin)
             if shadowed := self._resolver.shadows(name):
-                self._note(shadowed)
+                self._record(shadowed)
         elif origin is not None:
-            self._note(origin)
+            self._record(origin)
         return origin
 
-    def _note(self, origin: Compiled | Installed | Unversioned) -> None:
+    def _record(self, origin: Compiled | Installed | Unversioned) -> None:
+        """Include a module without following it: by its version or its bytes."""
         match origin:
             case Installed(package=package, version=version):
                 self.packages[package] = version
@@ -143,12 +144,12 @@ class Follower:
                 label = f"{module}:{ALL}"
                 if label not in self.helpers:
                     self.helpers[label] = _digest_code(origin.files)
-                    for other in _outside_imports(origin):
-                        self._note(other)
+                    for imported in _outside_imports(origin):
+                        self._record(imported)
             case _:
                 assert_never(origin)
 
-    def _wait(self, module: Module, use: Use) -> None:
+    def _enqueue(self, module: Module, use: Use) -> None:
         self._waiting.append((module, use, self._where))
 
     def _reach(self, module: Module, use: Use, where: str) -> None:
@@ -166,7 +167,7 @@ class Follower:
                     self._follow_import(module, imported, use)
         self._where = where
         for writer in module.writers(use.name):
-            self._wait(module, Use(writer))
+            self._enqueue(module, Use(writer))
         for star in module.stars:
             self._where = where
             self._reach_star(module, star, use)
@@ -175,8 +176,8 @@ class Follower:
         target = self._resolver.absolute(module, star)
         origin = None if target is None else self._enter(target)
         if isinstance(origin, Module):
-            self._wait(origin, use)
-            self._wait(origin, Use("__all__"))
+            self._enqueue(origin, use)
+            self._enqueue(origin, Use("__all__"))
         elif isinstance(origin, Installed) and use.name not in module.bindings:
             self._judge(".".join((str(target), use.name, *use.attributes)), use.literal)
 
@@ -207,7 +208,7 @@ class Follower:
         imports = statement.imports.get(use.name, [])
         for imported in imports:
             self._follow_import(module, imported, use)
-        self._wait(module, use)
+        self._enqueue(module, use)
         if imports or use.name in module.bindings or use.name in _MODULE_NAMES:
             return
         if hasattr(builtins, use.name):
@@ -254,10 +255,10 @@ class Follower:
                     self._take_module(origin)
                     return
             below = f"{name}.{chain[0]}" if name else chain[0]
-            is_module = self._resolver.is_own(below)
+            is_module = self._resolver.is_in_project(below)
             if isinstance(origin, Module):
                 if chain[0] in origin.bindings or self._is_starred(origin, chain[0]):
-                    self._wait(origin, Use(chain[0], chain[1:], literal))
+                    self._enqueue(origin, Use(chain[0], chain[1:], literal))
                 elif not is_module:
                     self._take_module(origin)
             if not is_module:
@@ -268,7 +269,7 @@ class Follower:
         label = self.label(module.file)
         self.widened.add(f"all of {label}, which {self._where} uses as a value")
         for name in (*module.bindings, *self._star_names(module)):
-            self._wait(module, Use(name))
+            self._enqueue(module, Use(name))
 
     def _star_names(self, module: Module, seen: frozenset[Module] = frozenset()) -> Iterator[str]:
         for star in module.stars:
@@ -336,10 +337,10 @@ class Follower:
             for statement in module.statements:
                 for written in statement.modules_run:
                     name = self._resolver.absolute(module, written)
-                    if name and not self._resolver.is_own(name):
+                    if name and not self._resolver.is_in_project(name):
                         origin = self._resolver.find(name)
                         if isinstance(origin, Installed | Unversioned):
-                            self._note(origin)
+                            self._record(origin)
 
 
 def _order(module: Module, names: set[str], effects: list[Statement]) -> list[str]:
@@ -385,7 +386,7 @@ def _digest_code(places: Iterable[Path]) -> str:
 
 
 def _outside_imports(origin: Unversioned) -> Iterator[Installed | Unversioned]:
-    """Return the origins of the modules that files outside the project import."""
+    """Yield the origins of the modules that a module outside the project imports."""
     tops: set[str] = set()
     for place in origin.files:
         for file in code_files(place) if place.is_dir() else [place]:

@@ -50,7 +50,7 @@ DECLARATIONS = frozenset(
         *("headrace.pipeline.view", "headrace.pipeline.project.view.view"),
     }
 )
-"""The decorators whose arguments are part of a signature or a header already."""
+"""The decorators whose arguments are already part of a signature or a header."""
 
 _DECORATORS = DECLARATIONS | frozenset(
     {
@@ -106,10 +106,12 @@ class Inertness:
 
     def resolve(self, node: ast.expr) -> str:
         """Return the full dotted name of an expression; empty if it is not known."""
-        name, *rest = dotted_name(node) or ("",)
+        name, *attributes = dotted_name(node) or ("",)
         if name in self._imports:
-            return ".".join([self._imports[name], *rest])
-        return ".".join([name, *rest]) if name in self._plain and hasattr(builtins, name) else ""
+            return ".".join([self._imports[name], *attributes])
+        return (
+            ".".join([name, *attributes]) if name in self._plain and hasattr(builtins, name) else ""
+        )
 
     def is_inert(self, statement: ast.stmt) -> bool:
         """Return whether a statement only binds names."""

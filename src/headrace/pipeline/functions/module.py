@@ -1,4 +1,8 @@
-"""Parses a module: its statements in order, what each binds, and what each uses."""
+"""Parses a module of a project: its statements, what each binds, and what each uses.
+
+Source text enters; a `Module` leaves, from which `follow` collects what a function depends on.
+Nothing is imported or run.
+"""
 
 import ast
 import symtable
@@ -18,7 +22,7 @@ class Imported(msgspec.Struct, frozen=True):
     """The target of a name that an import binds: a module, or a member of one."""
 
     module: str
-    """As it is written: dots at the start are relative to the importing module."""
+    """As written: dots at the start are relative to the importing module."""
     member: str | None = None
 
 
@@ -47,7 +51,7 @@ class Statement:
 
     @cached_property
     def digest(self) -> str:
-        """The hash of its syntax, without the decorator that declares a function or a view."""
+        """Return the hash of its syntax, without the decorator that declares a function or view."""
         return digest_syntax([self.node], without=self._declaring)
 
     def digest_of(self, name: str) -> str:
@@ -64,8 +68,8 @@ class Statement:
             case ast.Import() | ast.ImportFrom():
                 return self.is_inert
             case ast.FunctionDef(args=arguments, decorator_list=decorators):
-                others = [node for node in decorators if node not in self._declaring]
-                return not (others or arguments.defaults or any(arguments.kw_defaults))
+                further = [node for node in decorators if node not in self._declaring]
+                return not (further or arguments.defaults or any(arguments.kw_defaults))
             case ast.Assign(value=ast.Constant()) | ast.AnnAssign(value=ast.Constant()):
                 return self.is_inert
             case ast.Expr(value=ast.Constant()):
@@ -75,7 +79,7 @@ class Statement:
 
     @cached_property
     def imports(self) -> dict[str, list[Imported]]:
-        """The targets of names that imports anywhere in the statement bind."""
+        """Return the targets of names that imports anywhere in the statement bind."""
         imports: dict[str, list[Imported]] = {}
         for node in ast.walk(self.node):
             for name, imported in _aliases(node):
@@ -84,21 +88,21 @@ class Statement:
 
     @cached_property
     def modules_run(self) -> tuple[str, ...]:
-        """The modules that it imports when it runs, as written."""
+        """Return the modules that it imports when it runs, as written."""
         return tuple(_modules_of(self.nodes()))
 
     @cached_property
     def stars(self) -> tuple[str, ...]:
-        """The modules that it imports with `*`."""
+        """Return the modules that it imports with `*`."""
         return tuple(i.module for i in self.imports.get("*", []))
 
     @cached_property
     def uses(self) -> frozenset[Use]:
-        """The global names that it uses, including names that an import inside it binds."""
+        """Return the global names that it uses, including names that an import inside it binds."""
         parsed = ast.Module(body=[self.node], type_ignores=[])
         table = symtable.symtable(ast.unparse(parsed), "statement", "exec")
         names = _global_names(table) | {*self.imports}
-        # Inside a class a name with two underscores is mangled: it counts, whatever it means.
+        # Inside a class a name with two underscores is mangled, so it always counts.
         uses = {u for u in self._all_uses() if u.name in names or u.name.startswith("__")}
         return frozenset({*uses, *_quoted_uses(self.nodes())})
 
@@ -126,18 +130,18 @@ class Statement:
 
     @cached_property
     def written(self) -> frozenset[str]:
-        """The global names whose value, items or attributes it assigns when it is called."""
+        """Return the global names whose value, items or attributes it assigns when called."""
         return frozenset(_written(self.node))
 
     @cached_property
     def free_names(self) -> frozenset[str]:
-        """The names that only the module or Python itself can have bound."""
+        """Return the names that only the module or Python itself can have bound."""
         parsed = ast.Module(body=[self.node], type_ignores=[])
         table = symtable.symtable(ast.unparse(parsed), "statement", "exec")
         return frozenset(_free_names(table))
 
     def nodes(self) -> Iterator[ast.AST]:
-        """Its syntax, top down, without declaring decorators and docstrings."""
+        """Iterate over its syntax, top down, without declaring decorators and docstrings."""
         return iter(self._nodes)
 
     @cached_property
@@ -175,31 +179,31 @@ class Module:
 
     @cached_property
     def digest(self) -> str:
-        """The hash of the whole module."""
+        """Return the hash of the whole module."""
         return digest_syntax([self.tree])
 
     @cached_property
     def stars(self) -> tuple[str, ...]:
-        """The modules that it imports with `*`, as written."""
+        """Return the modules that it imports with `*`, as written."""
         return tuple(star for statement in self.statements for star in statement.stars)
 
     @cached_property
     def modules_run(self) -> tuple[str, ...]:
-        """The modules that importing this one imports, as written."""
+        """Return the modules that importing this one imports, as written."""
         return tuple(_modules_of(_run_on_import(self.tree)))
 
     def writers(self, name: str) -> Iterator[str]:
-        """Return the functions that assign to a global name, its items or attributes."""
-        return (other for other in self._writers.get(name, ()) if other != name)
+        """Iterate over the functions that assign to a global name, its items or attributes."""
+        return (writer for writer in self._writers.get(name, ()) if writer != name)
 
     @cached_property
     def _writers(self) -> dict[str, dict[str, None]]:
-        """The functions that assign to each global name, in the order of the module."""
+        """Return the functions that assign to each global name, in the order of the module."""
         writers: dict[str, dict[str, None]] = {}
-        for other, statements in self.bindings.items():
+        for writer, statements in self.bindings.items():
             for statement in statements:
                 for name in statement.written:
-                    writers.setdefault(name, {})[other] = None
+                    writers.setdefault(name, {})[writer] = None
         return writers
 
     def assigned(self, name: str) -> ast.expr | None:

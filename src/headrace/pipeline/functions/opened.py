@@ -1,4 +1,8 @@
-"""The files that code opens, as far as its text says which."""
+"""Finds the files that code opens, as far as its source says which.
+
+A statement of a project enters; the files that it names leave, and what it reads from an unknown
+place. A fingerprint includes the content of these files.
+"""
 
 import ast
 from collections.abc import Iterator
@@ -41,27 +45,27 @@ _LONGEST_PATH = 1024
 _COMPUTED = ast.Constant(value=None)
 
 
-class Opened:
+class OpenedFiles:
     """Looks for files in the statements of a project."""
 
     def __init__(self, resolver: Resolver) -> None:
         self._resolver = resolver
 
     def files(self, module: Module, statement: Statement) -> Iterator[Path]:
-        """The files that a statement names, and the folders that it lists."""
+        """Yield the files that a statement names, and the folders that it lists."""
         folding = Folding(self._resolver, module, statement)
-        beside = (module.file.parent, self._resolver.root)
+        folders = (module.file.parent, self._resolver.root)
         for node in statement.nodes():
             if isinstance(node, ast.Constant | ast.BinOp | ast.Call | ast.JoinedStr):
                 path = folding.fold(node)
-                yield from (file for file in _places(path, *beside) if file.is_file())
+                yield from (file for file in _existing(path, *folders) if file.is_file())
             if isinstance(node, ast.Call):
                 named = _path_opened(folding, node)
                 path = None if named is None else folding.fold(named)
-                yield from _places(_without_wildcards(path), Path.cwd(), *beside)
+                yield from _existing(_without_wildcards(path), Path.cwd(), *folders)
 
     def unknown(self, module: Module, statement: Statement) -> Iterator[str]:
-        """What a statement reads without saying where that is."""
+        """Yield descriptions of what a statement reads from a place that its source hides."""
         folding = Folding(self._resolver, module, statement)
         for node in statement.nodes():
             match node:
@@ -78,7 +82,7 @@ class Opened:
 
 
 def _path_opened(folding: Folding, call: ast.Call) -> ast.expr | None:
-    """The expression that says which file a call opens; None if it opens none."""
+    """Return the expression for the path that a call opens; None if it opens no file."""
     called = folding.dotted(call.func)
     name = called.rpartition(".")[2]
     is_reader = name.startswith(_READERS) and called.startswith(_READING_PACKAGES)
@@ -91,7 +95,7 @@ def _path_opened(folding: Folding, call: ast.Call) -> ast.expr | None:
 
 
 def _without_wildcards(path: str | None) -> str | None:
-    """A path, or for a pattern the folder that it looks in; None if that is not known."""
+    """Return a path, or the folder that a pattern searches; None if that is unknown."""
     if path is None or not _WILDCARDS & {*path}:
         return path
     parts = Path(path).parts
@@ -99,22 +103,22 @@ def _without_wildcards(path: str | None) -> str | None:
     return str(Path(*parts[:until])) if until else None
 
 
-def _places(path: str | None, *folders: Path) -> Iterator[Path]:
-    """Where a file or folder of a name is."""
+def _existing(path: str | None, *folders: Path) -> Iterator[Path]:
+    """Yield the files and folders that exist at a path below one of `folders`."""
     if not path or "\0" in path or len(path) > _LONGEST_PATH:
         return
     for folder in dict.fromkeys(folders):
         place = folder / path
         try:
-            is_there = place.exists()
-        except OSError:  # a part of it is too long for a name
-            is_there = False
-        if is_there:
+            exists = place.exists()
+        except OSError:  # a part of the path is too long for a file name
+            exists = False
+        if exists:
             yield place
 
 
 def digest_file(place: Path) -> str:
-    """The digest of a file, or of all files below a folder with their names."""
+    """Return the digest of a file, or of all files below a folder with their names."""
     if place.is_dir():
         digest = sha256()
         for file in sorted(place.rglob("*")):

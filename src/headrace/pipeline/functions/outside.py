@@ -141,7 +141,11 @@ TEXTUAL_ATTRIBUTES = frozenset(
 
 
 def judge_name(dotted: str) -> tuple[Reach, str] | None:
-    """What using a name of Python or of a package means, with what it depends on in words."""
+    """Return what the use of a name of Python or a package makes a function depend on.
+
+    The second element describes it: the name itself, or what is outside the code. None if the use
+    has no such effect.
+    """
     parts = dotted.split(".")
     if parts[-1] in _CLOCK_METHODS:
         return Reach.FOREIGN, _CLOCK

@@ -1,4 +1,8 @@
-"""Finds where a module comes from: the project, an installed package, or elsewhere."""
+"""Finds where a module comes from: the project, an installed package, or elsewhere.
+
+The name of an import enters; an `Origin` leaves. Modules of the project are parsed, so that they
+can be followed; all others are identified by a version or by their bytes.
+"""
 
 import importlib.util
 import json
@@ -27,7 +31,7 @@ import msgspec
 
 from headrace.pipeline.functions.module import Module
 
-_OWN = "headrace"
+_PACKAGE = "headrace"
 NOT_INSTALLED = "not installed"
 _LOADERS = (
     (ExtensionFileLoader, EXTENSION_SUFFIXES),
@@ -100,13 +104,13 @@ class Resolver:
 
     def _outside(self, name: str) -> Origin:
         top = name.partition(".")[0]
-        if top != name and self.is_own(top):
+        if top != name and self.is_in_project(top):
             return Installed(name, NOT_INSTALLED)
         if top not in self._tops:
             self._tops[top] = find_outside(top)
         return self._tops[top]
 
-    def is_own(self, name: str) -> bool:
+    def is_in_project(self, name: str) -> bool:
         """Return whether a module belongs to the project."""
         return self._project_spec(name) is not None
 
@@ -125,13 +129,13 @@ class Resolver:
         return self._inside[file]
 
     def shadows(self, name: str) -> Installed | None:
-        """Return the installed module that has the name of a project's module; None if none has.
+        """Return the installed module with the same name as a project's module, or None.
 
         Which of the two an import returns depends on what the process has already imported.
         """
         top = name.partition(".")[0]
-        is_there = top in sys.stdlib_module_names or top in sys.modules
-        outside = self._outside(top) if is_there else None
+        is_importable = top in sys.stdlib_module_names or top in sys.modules
+        outside = self._outside(top) if is_importable else None
         return outside if isinstance(outside, Installed) else None
 
     def _project_spec(self, name: str) -> ModuleSpec | None:
@@ -196,8 +200,8 @@ def find_outside(name: str) -> Installed | Unversioned:
     top = name.partition(".")[0]
     if top in sys.stdlib_module_names or top in sys.builtin_module_names:
         return Installed("python", f"{sys.version_info.major}.{sys.version_info.minor}")
-    if top == _OWN:
-        return Installed(_OWN, metadata.version(_OWN))
+    if top == _PACKAGE:
+        return Installed(_PACKAGE, metadata.version(_PACKAGE))
     spec = _outside_spec(top)
     if spec is None:
         return Installed(top, NOT_INSTALLED)

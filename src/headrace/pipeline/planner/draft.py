@@ -112,7 +112,7 @@ def draft_query(  # noqa: PLR0913
     known = {name: schema for name, schema in schemas.items() if schema is not None}
     if len(known) < len(schemas):
         unknown = ", ".join(sorted(set(schemas) - set(known)))
-        reason = f"the columns of {unknown} are known only once it has run"
+        reason = f"the columns of {unknown} are known only after it has run"
         analysis = Analysis(schema=None, unplanned=reason)
     else:
         analysis = analyst.analyse(
@@ -186,7 +186,7 @@ def draft_builder(
     known = {name: schema for name, schema in schemas.items() if schema is not None}
     analysed = None
     if len(known) == len(schemas):
-        analysed = _remembered(request.previous.get(view.name), part, known)
+        analysed = _reusable_analysis(request.previous.get(view.name), part, known)
         if analysed is None and request.builders is not None:
             analysed = request.builders.analyse(view, known)
     if analysed is None:
@@ -251,7 +251,7 @@ def _promised(view: View) -> pa.Schema | None:
     return None if contract is None else contract.to_arrow().remove_metadata()
 
 
-def _remembered(
+def _reusable_analysis(
     plan: ViewPlan | None, part: FunctionPart, schemas: Mapping[str, pa.Schema]
 ) -> BuilderAnalysis | None:
     """Return the analysis in an older plan if the builder's code and inputs are unchanged."""

@@ -83,6 +83,8 @@ class _PlannedView(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class _Planner:
+    """Plans the views of one request; each plan is available to the views that read it."""
+
     def __init__(self, request: PlanRequest) -> None:
         self.request = request
         self.session = PlanningSession(request.settings)
@@ -166,6 +168,7 @@ class _Planner:
         )
 
     def _finish(self, draft: Draft) -> _PlannedView:
+        """Complete a draft, and register the view in the session for its readers."""
         view, analysis = draft.view, draft.analysis
         upstream = [self.planned[name] for name in draft.reads if name in self.planned]
         inlined = [part for part in upstream if not part.is_materialised]
@@ -215,8 +218,8 @@ class _Planner:
             depth = 0
             if analysis.schema is not None:
                 self.session.add_table(view.name, analysis.schema)
-        own = () if draft.facts is None else (draft.facts,)
-        facts = (*own, *(facts for part in inlined for facts in part.facts))
+        view_facts = () if draft.facts is None else (draft.facts,)
+        facts = (*view_facts, *(facts for part in inlined for facts in part.facts))
         return _PlannedView(
             plan=plan,
             schema=analysis.schema,
@@ -253,7 +256,7 @@ class _Planner:
         for source in (*draft.reads, *(source for part in inlined for source in part.reads)):
             if source in self.request.sources:
                 reads.setdefault(source, RelationReads())
-        if self.request.spark_settings:  # under which the SQL may mean something else
+        if self.request.spark_settings:  # the SQL may mean something else under these
             return dict.fromkeys(reads, EVERYTHING)
         is_planned = draft.analysis.planned is not None
         for relation in draft.analysis.reads if is_planned else draft.reads:
@@ -303,7 +306,7 @@ class _Planner:
         )
 
     def _computation(self, analysis: Analysis) -> dict[str, str]:
-        """What computes a view on DataFusion; nothing on Spark, which runs the author's text."""
+        """Return what computes a view on DataFusion; nothing on Spark, which runs the SQL."""
         if not self.analyst.is_runner or analysis.datafusion_sql is None:
             return {}
         return computation_of(analysis.datafusion_sql)

@@ -22,7 +22,7 @@ class SourceReader(msgspec.Struct):
     _columns: dict[str, dict[str, str]] = msgspec.field(default_factory=dict)
 
     def unit(self, name: str, reads: RelationReads) -> ScanUnit:
-        """Return what a view reads of a source in all its scans of it."""
+        """Return what a view reads of a source, over all its scans."""
         source = self.sources[name]
         predicate = combine(reads.predicates)
         where = None if predicate is None else str(predicate)
