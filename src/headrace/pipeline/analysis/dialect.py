@@ -14,11 +14,11 @@ from sqlglot.generators.spark import SparkGenerator
 _Kind = exp.DataType.Type
 
 
-def _refuse(what: str) -> Callable[[SparkGenerator, exp.Expr], str]:
+def _refuse(reason: str) -> Callable[[SparkGenerator, exp.Expr], str]:
     """Return a transform that refuses what Spark and DataFusion compute differently."""
 
     def transform(self: SparkGenerator, expression: exp.Expr) -> str:
-        self.unsupported(f"{what} ({expression.sql(dialect='spark')})")
+        self.unsupported(f"{reason} ({expression.sql(dialect='spark')})")
         return ""  # the generator raises at the end
 
     return transform

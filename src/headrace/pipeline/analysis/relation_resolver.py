@@ -168,9 +168,9 @@ class RelationResolver(ExpressionResolver):
         both = NameScope(
             relations=[*scope.relations, relation], parent=scope.parent, merged=set(scope.merged)
         )
-        left = {field.name for r in scope.relations for field in r.fields}
+        left_names = {field.name for r in scope.relations for field in r.fields}
         if str(join.args.get("method") or "").upper() == "NATURAL":
-            both.merged |= left & {field.name for field in relation.fields}
+            both.merged |= left_names & {field.name for field in relation.fields}
         for column in join.args.get("using") or ():
             name = column.name.casefold()
             both.merged.add(name)

@@ -201,8 +201,8 @@ class Follower:
                     self._widen(node.attr, is_textual=True)
         for file in self._opened.files(module, statement):
             self.inputs[f"file {self.label(file)}"] = digest_file(file)
-        for thing in self._opened.unknown(module, statement):
-            self.unproven.add(f"{where} reads {thing}")
+        for description in self._opened.unknown(module, statement):
+            self.unproven.add(f"{where} reads {description}")
 
     def _follow_use(self, module: Module, statement: Statement, use: Use) -> None:
         imports = statement.imports.get(use.name, [])

@@ -16,7 +16,7 @@ from headrace.pipeline.translation.catalogue.collection import element, struct_o
 from headrace.pipeline.translation.catalogue.over import Over
 from headrace.pipeline.translation.catalogue.table import SCALAR
 from headrace.pipeline.translation.catalogue.time_unit import call_with_unit, takes_unit
-from headrace.pipeline.translation.compiler import Clock, Compiler, known
+from headrace.pipeline.translation.compiler import Clock, Compiler, or_refuse
 from headrace.pipeline.translation.higher_order import compile_higher_order
 from headrace.pipeline.translation.literal import cast_value
 from headrace.pipeline.translation.project_call import project_function
@@ -105,7 +105,7 @@ def call_entry(
         else _in_any_order(compiler, argument, scope)
         for place, argument in enumerate(arguments)
     ]
-    return known(SCALAR.translate(name, compiler.casts, values), node, *values)
+    return or_refuse(SCALAR.translate(name, compiler.casts, values), node, *values)
 
 
 def _with_unit(compiler: Compiler, node: exp.Anonymous, scope: Scope) -> Typed:
@@ -115,7 +115,7 @@ def _with_unit(compiler: Compiler, node: exp.Anonymous, scope: Scope) -> Typed:
         raise unsupported(node, "the first argument is not a unit")
     values = [compiler.value(argument, scope) for argument in arguments]
     expression = call_with_unit(compiler.casts, node.name.casefold(), unit.name, values)
-    return known(expression, node, *values)
+    return or_refuse(expression, node, *values)
 
 
 def _in_any_order(compiler: Compiler, node: exp.Expr, scope: Scope) -> Typed:
@@ -132,7 +132,7 @@ def struct(compiler: Compiler, node: exp.Expr, scope: Scope) -> Typed:
     names = [_name(part, f"col{place}") for place, part in enumerate(node.expressions, 1)]
     values = [compiler.value(part, scope) for part in node.expressions]
     if not values:
-        raise unsupported(node, "a struct has at least one field")
+        raise unsupported(node, "a struct needs at least one field")
     return struct_of(names, values)
 
 
@@ -142,7 +142,7 @@ def zipped(compiler: Compiler, node: exp.Expr, scope: Scope) -> Typed:
     values = [compiler.value(part, scope) for part in node.expressions]
     if not values or len({name.casefold() for name in names}) < len(names):
         raise unsupported(node, "the catalogue has it only for arrays with different names")
-    return known(zip_arrays(names, values), node, *values)
+    return or_refuse(zip_arrays(names, values), node, *values)
 
 
 def _name(part: exp.Expr, default: str) -> str:
@@ -166,7 +166,7 @@ def bracket(compiler: Compiler, node: exp.Bracket, scope: Scope) -> Typed:
     key = compiler.value(node.expressions[0], scope)
     if pa.types.is_struct(value.type) and key.is_text():
         return field_of(value, key.value, node)
-    return known(element(compiler.casts, value, key), node, value, key)
+    return or_refuse(element(compiler.casts, value, key), node, value, key)
 
 
 def trim(compiler: Compiler, node: exp.Trim, scope: Scope) -> Typed:
@@ -175,7 +175,7 @@ def trim(compiler: Compiler, node: exp.Trim, scope: Scope) -> Typed:
         str(node.args.get("position") or "").upper()
     ]
     text = compiler.value(node.this, scope)
-    values = [known(compiler.casts.cast(text, t.STRING), node, text)]
+    values = [or_refuse(compiler.casts.cast(text, t.STRING), node, text)]
     letters = node.args.get("expression")
     if letters is not None:
         values.append(compiler.value(letters, scope))
@@ -189,4 +189,4 @@ def clock_time(compiler: Compiler, node: exp.Expr, *, is_date: bool) -> Typed:
     now = literal_micros(0, t.TIMESTAMP)
     if compiler.clock is Clock.RUNNING:
         now = Typed(sql_cast("NOW()", t.TIMESTAMP), t.TIMESTAMP)
-    return known(compiler.casts.cast(now, t.DATE), node) if is_date else now
+    return or_refuse(compiler.casts.cast(now, t.DATE), node) if is_date else now

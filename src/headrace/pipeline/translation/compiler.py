@@ -108,7 +108,7 @@ class Queries(Subqueries, Protocol):
     """The common table expressions that raise for some values."""
 
 
-def known(expression: Typed | None, node: exp.Expr, *values: Typed) -> Typed:
+def or_refuse(expression: Typed | None, node: exp.Expr, *values: Typed) -> Typed:
     """Return an expression of the catalogue that must exist.
 
     Args:
@@ -126,8 +126,8 @@ def known(expression: Typed | None, node: exp.Expr, *values: Typed) -> Typed:
     raise unsupported(node, f"the catalogue does not have it{over}")
 
 
-def truth(compiler: Compiler, node: exp.Expr, scope: Scope) -> Typed:
-    """Compile a BOOLEAN whose nulls matter.
+def three_valued(compiler: Compiler, node: exp.Expr, scope: Scope) -> Typed:
+    """Compile a BOOLEAN in which null differs from false.
 
     Raises:
         Refused: as for `value`, or it has another type.

@@ -10,9 +10,9 @@ import pyarrow as pa
 from sqlglot import exp
 
 from headrace.pipeline.translation import type_rule as t
-from headrace.pipeline.translation.catalogue.collection import common
+from headrace.pipeline.translation.catalogue.collection import cast_to_common
 from headrace.pipeline.translation.catalogue.pattern import like as like_pattern
-from headrace.pipeline.translation.compiler import Compiler, known, truth
+from headrace.pipeline.translation.compiler import Compiler, or_refuse, three_valued
 from headrace.pipeline.translation.operator import compare, logical, ordered
 from headrace.pipeline.translation.refusal import unsupported, wrong
 from headrace.pipeline.translation.scope import Scope, field_of
@@ -24,8 +24,8 @@ def between(compiler: Compiler, node: exp.Between, scope: Scope) -> Typed:
     value, low, high = (
         compiler.value(part, scope) for part in (node.this, node.args["low"], node.args["high"])
     )
-    above = known(compare(compiler.casts, ">=", value, low), node, value, low)
-    below = known(compare(compiler.casts, "<=", value, high), node, value, high)
+    above = or_refuse(compare(compiler.casts, ">=", value, low), node, value, low)
+    below = or_refuse(compare(compiler.casts, "<=", value, high), node, value, high)
     return logical("AND", above, below)
 
 
@@ -39,7 +39,7 @@ def in_list(compiler: Compiler, node: exp.In, scope: Scope) -> Typed:
         return _in_tuples(compiler, node, scope)
     value = compiler.value(node.this, scope)
     options = [compiler.value(option, scope) for option in node.expressions]
-    values = common(compiler.casts, [value, *options])
+    values = cast_to_common(compiler.casts, [value, *options])
     if values is not None and t.is_orderable(values[0].type):
         if any(option.can_fail for option in values[1:]):
             return _one_by_one(compiler, values[0], values[1:], node)
@@ -56,7 +56,7 @@ def in_list(compiler: Compiler, node: exp.In, scope: Scope) -> Typed:
         if len(kinds) > 1:
             raise unsupported(node, "the options of IN have different types")
     parts = [compare(compiler.casts, "=", value, option) for option in options]
-    tests = [known(part, node, value, options[0]) for part in parts]
+    tests = [or_refuse(part, node, value, options[0]) for part in parts]
     text = " OR ".join(part.text for part in tests)
     return Typed(f"({text})", t.BOOLEAN, can_fail=any(part.can_fail for part in tests))
 
@@ -64,7 +64,7 @@ def in_list(compiler: Compiler, node: exp.In, scope: Scope) -> Typed:
 def _one_by_one(compiler: Compiler, value: Typed, options: Sequence[Typed], node: exp.In) -> Typed:
     """Compile an IN that stops at the first equal option."""
     tests = (
-        known(compare(compiler.casts, "=", value, option), node, value, option)
+        or_refuse(compare(compiler.casts, "=", value, option), node, value, option)
         for option in options
     )
     return reduce(lambda left, right: logical("OR", left, right), tests)
@@ -136,7 +136,7 @@ def like(compiler: Compiler, node: exp.Expr, scope: Scope) -> Typed:
             raise unsupported(node, "ESCAPE takes one character")
         escape = escape_value.value
     value, pattern = compiler.value(like.this, scope), compiler.value(like.expression, scope)
-    value = known(compiler.casts.cast(value, t.STRING), node, value)
+    value = or_refuse(compiler.casts.cast(value, t.STRING), node, value)
     word = "ILIKE" if isinstance(like, exp.ILike) else "LIKE"
     word = f"NOT {word}" if like.args.get("negate") else word
     expression = like_pattern(value, pattern, escape=escape, word=word)
@@ -151,16 +151,16 @@ def case_when(compiler: Compiler, node: exp.Case, scope: Scope) -> Typed:
     tests, results = [], []
     for branch in node.args["ifs"]:
         if base is None:
-            tests.append(truth(compiler, branch.this, scope))
+            tests.append(three_valued(compiler, branch.this, scope))
         else:
             option = compiler.value(branch.this, scope)
             equal = compare(compiler.casts, "=", base, option)
-            tests.append(known(equal, node, base, option))
+            tests.append(or_refuse(equal, node, base, option))
         results.append(compiler.value(branch.args["true"], scope))
     default = node.args.get("default")
     if default is not None:
         results.append(compiler.value(default, scope))
-    values = common(compiler.casts, results)
+    values = cast_to_common(compiler.casts, results)
     if values is None or values[0].type == t.VOID:
         raise unsupported(node, "the branches have no type in common")
     branches = " ".join(

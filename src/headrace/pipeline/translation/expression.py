@@ -24,7 +24,7 @@ from headrace.pipeline.translation.call import (
 from headrace.pipeline.translation.cast import Casts
 from headrace.pipeline.translation.catalogue.time import extract
 from headrace.pipeline.translation.closed_syntax import check_argument_count
-from headrace.pipeline.translation.compiler import Clock, Subqueries, known, truth
+from headrace.pipeline.translation.compiler import Clock, Subqueries, or_refuse, three_valued
 from headrace.pipeline.translation.condition import (
     between,
     case_when,
@@ -157,9 +157,13 @@ class Expressions:
                 return cast_value(self, node, scope)
             case exp.And() | exp.Or():
                 word = "AND" if isinstance(node, exp.And) else "OR"
-                return logical(word, truth(self, node.left, scope), truth(self, node.right, scope))
+                return logical(
+                    word,
+                    three_valued(self, node.left, scope),
+                    three_valued(self, node.right, scope),
+                )
             case exp.Not():
-                return native("(NOT {0})", t.BOOLEAN, truth(self, node.this, scope))
+                return native("(NOT {0})", t.BOOLEAN, three_valued(self, node.this, scope))
             case exp.Interval():
                 return interval(node)
             case _ if type(node) in _OPERATORS:
@@ -179,7 +183,7 @@ class Expressions:
             case exp.BitwiseNot():
                 value = self.value(node.this, scope)
                 if not t.is_integer(value.type):
-                    raise unsupported(node, "~ takes a whole number")
+                    raise unsupported(node, "~ takes an integer")
                 minus_one = literal_int(-1, value.type)
                 return native("({0} ^ {1})", value.type, value, minus_one)
             case exp.Case():
@@ -193,7 +197,7 @@ class Expressions:
                 return field_of(self.value(node.this, scope), node.expression.name, node)
             case exp.Extract():
                 value = self.value(node.expression, scope)
-                return known(extract(self.casts, node.name, value), node)
+                return or_refuse(extract(self.casts, node.name, value), node)
             case exp.Trim():
                 return trim(self, node, scope)
             case _ if type(node) in _KEYWORD_SYNTAX:
@@ -216,7 +220,7 @@ class Expressions:
 
     def _operator(self, node: exp.Expr, operator: str, scope: Scope) -> Typed:
         left, right = self.value(node.this, scope), self.value(node.expression, scope)
-        return known(BINARY[operator](self.casts, left, right), node, left, right)
+        return or_refuse(BINARY[operator](self.casts, left, right), node, left, right)
 
 
 def _is_in_query(node: exp.Expr) -> bool:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from headrace.pipeline.translation import type_rule as t
-from headrace.pipeline.translation.catalogue.collection import common
+from headrace.pipeline.translation.catalogue.collection import cast_to_common
 from headrace.pipeline.translation.compiler import Clock, Compiler, Queries
 from headrace.pipeline.translation.grouping import has_aggregate
 from headrace.pipeline.translation.refusal import unsupported, wrong
@@ -48,9 +48,11 @@ def without_generator(
     functions = queries.expressions.functions
     has_aggregates = any(has_aggregate(item, functions) for item in node.expressions)
     if len(generators) > 1 or bad or has_aggregates:
-        raise unsupported(generators[0], "a generator with aggregates, or with another generator")
+        raise unsupported(
+            generators[0], "the catalogue has no generator next to aggregates or another generator"
+        )
     if node.find(exp.Window) is not None:
-        raise unsupported(generators[0], "a generator with a window")
+        raise unsupported(generators[0], "the catalogue has no generator next to a window")
     (item,) = generators
     inner = item.this if isinstance(item, exp.Alias | exp.Aliases) else item
     names = [part.name for part in item.expressions] if isinstance(item, exp.Aliases) else []
@@ -215,11 +217,11 @@ def _stacked(compiler: Compiler, node: exp.Anonymous, scope: Scope) -> Typed:
     first, *values = [compiler.value(part, scope) for part in node.expressions]
     count = first.value if first.is_literal and t.is_integer(first.type) else None
     if not count or count < 0 or not values:
-        raise unsupported(node, "stack takes a number of rows and their values")
+        raise unsupported(node, "stack takes a literal number of rows, and their values")
     width = -(-len(values) // count)
     kinds = []
     for place in range(width):
-        column = common(compiler.casts, values[place::width])
+        column = cast_to_common(compiler.casts, values[place::width])
         if column is None or column[0].type == t.VOID:
             raise unsupported(node, "the rows have no types in common")
         different = {v.type for v in values[place::width]} - {t.VOID, column[0].type}

@@ -49,7 +49,7 @@ def group_by(queries: Queries, node: exp.Select, scope: Scope) -> Grouping:
         functions = queries.expressions.functions
         keys = [c.unalias() for c in node.expressions if not has_aggregate(c, functions)]
         if any(star_of(c) is not None for c in node.expressions):
-            raise unsupported(node, "GROUP BY ALL with a star")
+            raise unsupported(node, "the catalogue has no GROUP BY ALL with a star")
     else:
         keys = list(group.expressions)
     if any(isinstance(key, _SETS) for key in keys) or any(group.args.get(word) for word in _WITH):
@@ -76,7 +76,7 @@ def _grouping_sets(queries: Queries, node: exp.Select, scope: Scope) -> Grouping
 
     sets = _sets_of(group, place_of)
     if len(sets) > _MOST_SETS:
-        raise unsupported(group, f"more than {_MOST_SETS} grouping sets")
+        raise unsupported(group, f"it has more than {_MOST_SETS} grouping sets")
     texts = list(keys)
     if any(key in text for key in texts for text in texts if key is not text):
         raise unsupported(group, "a key of a grouping set is part of another key")
@@ -123,7 +123,7 @@ def _sets_of(group: exp.Expr, place_of: PlaceOf) -> list[frozenset[int]]:
         return [_union(choice) for choice in product(*parts)]
     clause = group.args[words[0]][0]
     if len(words) > 1 or len(plain) != len(group.expressions) or len(group.args[words[0]]) > 1:
-        raise unsupported(group, "GROUP BY of this form")
+        raise unsupported(group, "the catalogue does not have this form of GROUP BY")
     for key in plain:
         place_of(key)
     if isinstance(clause, exp.GroupingSets):
@@ -143,7 +143,7 @@ def _expand(part: exp.Expr, place_of: PlaceOf) -> list[frozenset[int]]:
         case exp.Cube():
             units = [_unit(inner, place_of) for inner in part.expressions]
             sizes = range(len(units), -1, -1)
-            return [_union(some) for size in sizes for some in combinations(units, size)]
+            return [_union(chosen) for size in sizes for chosen in combinations(units, size)]
         case _:
             return [_unit(part, place_of)]
 
@@ -155,7 +155,7 @@ def _union(sets: Iterable[frozenset[int]]) -> frozenset[int]:
 def _unit(part: exp.Expr, place_of: PlaceOf) -> frozenset[int]:
     """Return the positions of keys that a set has together: one key, or those in parentheses."""
     if isinstance(part, _SETS):
-        raise unsupported(part, "grouping sets of this form")
+        raise unsupported(part, "the catalogue does not have this form of grouping sets")
     members = part.expressions if isinstance(part, exp.Tuple) else [part.unnest()]
     return frozenset(place_of(member) for member in members)
 
@@ -163,7 +163,7 @@ def _unit(part: exp.Expr, place_of: PlaceOf) -> frozenset[int]:
 def _group_key(queries: Queries, key: exp.Expr, node: exp.Select, scope: Scope) -> Typed:
     value = _key_value(queries, key, node, scope)
     if not t.is_orderable(value.type):
-        raise unsupported(key, f"GROUP BY {type_text(value.type)}")
+        raise unsupported(key, f"the catalogue has no GROUP BY {type_text(value.type)}")
     return value
 
 
@@ -171,7 +171,7 @@ def _key_value(queries: Queries, key: exp.Expr, node: exp.Select, scope: Scope) 
     place = ordinal(key)
     if place is not None:
         if any(star_of(column) is not None for column in node.expressions):
-            raise unsupported(key, "GROUP BY a position with a star in the SELECT list")
+            raise unsupported(key, "GROUP BY a position needs a SELECT list without a star")
         if not 1 <= place <= len(node.expressions):
             raise wrong(key, f"there is no column {key.name} in the SELECT list")
         return queries.expressions.value(node.expressions[place - 1].unalias(), scope)

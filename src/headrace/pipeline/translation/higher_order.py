@@ -68,7 +68,7 @@ def compile_higher_order(compiler: Compiler, node: exp.Anonymous, scope: Scope) 
         raise unsupported(node, "the catalogue does not have it with a lambda")
     values = [compiler.value(part, scope) for part in arguments[:first]]
     if any(_has_void(value.type) for value in values):
-        raise unsupported(node, "an argument has elements without a type")
+        raise unsupported(node, "an argument has elements of type VOID")
 
     def body(place: int, types: Sequence[pa.DataType]) -> Body:
         return _body(compiler, lambdas[place], types, scope)

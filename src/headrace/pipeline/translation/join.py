@@ -56,11 +56,11 @@ def _operand(queries: Queries, node: exp.Expr, scope: Scope) -> Relation:
         operand = _lateral(queries, node, scope)
     elif not isinstance(node, exp.Subquery) or isinstance(inner, exp.Query):
         if node.args.get("joins"):
-            raise unsupported(node, "joins without parentheses inside a join")
+            raise unsupported(node, "the catalogue has nested joins only in parentheses")
         operand = relation(queries, node, scope.parent)
     else:
         if node.alias or not isinstance(inner, exp.Table):
-            raise unsupported(node, "parentheses of this form in FROM")
+            raise unsupported(node, "the catalogue does not have this form of parentheses in FROM")
         nested = Scope([], scope.parent)
         first = inner.copy()
         joins = first.args.pop("joins", None) or ()
@@ -156,8 +156,8 @@ def _using(
     written = {part.name.casefold(): part for part in join.args.get("using") or ()}
     for name in using:
         sides = [
-            [c for c in some if c.name == name and not c.is_hidden]
-            for some in (scope.columns, columns)
+            [c for c in side_columns if c.name == name and not c.is_hidden]
+            for side_columns in (scope.columns, columns)
         ]
         if any(len(side) != 1 for side in sides):
             known = sorted({c.name for c in (*scope.columns, *columns)})

@@ -14,7 +14,7 @@ import pyarrow as pa
 from headrace.pipeline.arrow_ddl import parse_type, type_text
 
 Compute: TypeAlias = Callable[..., Any]
-"""Takes the call and Arrow arrays of one length; returns an Arrow array of that length."""
+"""Takes the call and Arrow arrays of equal length; returns an Arrow array of that length."""
 
 PREFIX = "spark_"
 _NAME = re.compile(r'"(spark_[^"]*)"\(')

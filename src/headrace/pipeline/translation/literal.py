@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from headrace.pipeline.arrow_ddl import arrow_type, type_text
 from headrace.pipeline.translation import type_rule as t
-from headrace.pipeline.translation.compiler import Compiler, known
+from headrace.pipeline.translation.compiler import Compiler, or_refuse
 from headrace.pipeline.translation.interval import literal_interval
 from headrace.pipeline.translation.interval_type import TIME_OF_DAY
 from headrace.pipeline.translation.operator import negate
@@ -84,7 +84,7 @@ def negation(compiler: Compiler, node: exp.Neg, scope: Scope) -> Typed:
     ):
         return _cast_literal(compiler, f"-{inner.this.name}", inner, node)
     value = compiler.value(inner, scope)
-    return known(negate(compiler.casts, value), node, value)
+    return or_refuse(negate(compiler.casts, value), node, value)
 
 
 def cast_value(compiler: Compiler, node: exp.Cast, scope: Scope) -> Typed:
@@ -118,7 +118,7 @@ def _cast_literal(compiler: Compiler, digits: str, cast: exp.Cast, node: exp.Exp
     if kind in (t.DOUBLE, t.FLOAT):
         return Typed(sql_cast(quoted(digits), kind), kind, is_literal=True, value=float(digits))
     expression = compiler.casts.cast(number(digits), kind)
-    return known(expression, node)
+    return or_refuse(expression, node)
 
 
 def _target(node: exp.Cast) -> pa.DataType:

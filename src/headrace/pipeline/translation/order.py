@@ -40,7 +40,7 @@ def order_and_limit(
         for key in ("sort", "distribute", "cluster"):
             node.args.pop(key, None)  # the layout of rows does not change them
     elif any(node.args.get(key) for key in ("sort", "distribute", "cluster")):
-        raise unsupported(node, "SORT BY with LIMIT")
+        raise unsupported(node, "the catalogue has no SORT BY with LIMIT")
     if order is not None:
         text += f" ORDER BY {_order_by(queries, order, compiled, scope, items)}"
     for word, clause in (("LIMIT", limit), ("OFFSET", offset)):

@@ -61,9 +61,9 @@ def _where(aggregate: exp.Expr, matches: exp.Expr) -> exp.Expr:
     """Aggregate the rows that match: null if there are none, also for a count."""
     if not isinstance(aggregate, exp.Anonymous):
         raise unsupported(aggregate, "it is not a plain aggregate")
-    some = exp.Anonymous(this="count_if", expressions=[matches.copy()])
+    matching_count = exp.Anonymous(this="count_if", expressions=[matches.copy()])
     filtered = exp.Filter(this=aggregate.copy(), expression=exp.Where(this=matches.copy()))
-    test = exp.GT(this=some, expression=exp.Literal.number(0))
+    test = exp.GT(this=matching_count, expression=exp.Literal.number(0))
     return exp.Case(ifs=[exp.If(this=test, true=filtered)])
 
 

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from headrace.pipeline.functions.definition import FunctionKind
 from headrace.pipeline.translation import type_rule as t
-from headrace.pipeline.translation.catalogue.collection import common
+from headrace.pipeline.translation.catalogue.collection import cast_to_common
 from headrace.pipeline.translation.compiler import Compiled, Queries
 from headrace.pipeline.translation.generator import GENERATORS, counted_rows, expand, expand_rows
 from headrace.pipeline.translation.order import order_and_limit
@@ -77,9 +77,9 @@ def _pivoted(queries: Queries, node: exp.Expr, parent: Scope | None) -> Relation
 
 def _table(queries: Queries, node: exp.Table) -> tuple[str, tuple[Output, ...], str]:
     name = ".".join(part.name for part in node.parts).casefold()
-    for known in reversed(queries.ctes):
-        if name in known:
-            real, outputs = known[name]
+    for ctes in reversed(queries.ctes):
+        if name in ctes:
+            real, outputs = ctes[name]
             queries.expressions.fallible += real in queries.fallible_ctes
             return identifier(real), outputs, name
     if name not in queries.tables:
@@ -137,7 +137,7 @@ def inline_table(queries: Queries, node: exp.Values) -> Compiled:
         raise wrong(node, "the rows have different numbers of columns")
     columns = []
     for column in zip(*cells, strict=True):
-        cast = common(queries.expressions.casts, column)
+        cast = cast_to_common(queries.expressions.casts, column)
         if cast is None:
             raise unsupported(node, "the rows have no types in common")
         columns.append(cast)

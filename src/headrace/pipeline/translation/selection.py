@@ -59,7 +59,7 @@ def _selected(queries: Queries, node: exp.Select, source: str, scope: Scope) -> 
         plain = value
         if is_distinct:
             if not t.is_orderable(value.type):
-                raise unsupported(node, f"DISTINCT of {type_text(value.type)}")
+                raise unsupported(node, f"the catalogue has no DISTINCT of {type_text(value.type)}")
             plain = ordered(value)
         shown.append(f"{plain.text} AS {identifier(name.casefold())}")
     having = _having(queries, node, scope)
@@ -71,7 +71,7 @@ def _selected(queries: Queries, node: exp.Select, source: str, scope: Scope) -> 
     if scope.is_correlated and node.args.get("group") is None:
         parts = (part for column in node.expressions for part in column.walk())
         if any(is_project_aggregate(functions, part) for part in parts):
-            raise unsupported(node, "a correlated aggregate of the project")
+            raise unsupported(node, "the catalogue has no correlated aggregates of the project")
     compiled = Compiled(text, outputs, gives_one_row=one_row)
     separate = None if aggregates else _plain_select(node, source, condition, items, scope)
     result = order_and_limit(queries, node, compiled, scope if not is_distinct else None, items)

@@ -24,7 +24,7 @@ def set_operation(queries: Queries, node: exp.SetOperation, scope: Scope | None)
     word = {exp.Union: "UNION", exp.Except: "EXCEPT", exp.Intersect: "INTERSECT"}[type(node)]
     is_all = node.args.get("distinct") is False
     if node.args.get("by_name"):
-        raise unsupported(node, f"{word} of this form")
+        raise unsupported(node, f"the catalogue does not have this form of {word}")
     is_bag = is_all and word == "UNION"
     is_numbered = is_all and not is_bag
     before = queries.expressions.fallible
@@ -65,7 +65,9 @@ def _side(
     for place, (column, kind) in enumerate(zip(side.columns, kinds, strict=True)):
         value = queries.expressions.casts.widen(Typed(f"q.c{place}", column.type), kind)
         if value is None:
-            raise unsupported(node, f"column {column.name} as {type_text(kind)}")
+            raise unsupported(
+                node, f"the catalogue does not widen column {column.name} to {type_text(kind)}"
+            )
         plain = value if is_bag else ordered(value)
         shown.append(f"{plain.text} AS c{place}")
     names = ", ".join(f"c{place}" for place in range(len(kinds)))

@@ -8,7 +8,7 @@ import msgspec
 from sqlglot import exp
 
 from headrace.pipeline.translation import type_rule as t
-from headrace.pipeline.translation.compiler import Compiled, Compiler, known
+from headrace.pipeline.translation.compiler import Compiled, Compiler, or_refuse
 from headrace.pipeline.translation.operator import compare, logical
 from headrace.pipeline.translation.refusal import unsupported, wrong
 from headrace.pipeline.translation.scope import Scope
@@ -74,7 +74,7 @@ def _membership(compiler: Compiler, node: exp.In, scope: Scope) -> _Membership:
         raise wrong(node, f"the query returns {len(inner.columns)} columns, not {len(values)}")
     source, condition, columns = _rows(compiler, inner, scope)
     tests = [
-        known(compare(compiler.casts, "=", value, column), node, value, column)
+        or_refuse(compare(compiler.casts, "=", value, column), node, value, column)
         for value, column in zip(values, columns, strict=True)
     ]
     equal = tests[0]

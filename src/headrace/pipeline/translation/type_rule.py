@@ -88,8 +88,8 @@ def adjusted(precision: int, scale: int) -> pa.DataType:
     if precision <= MOST_DIGITS:
         return pa.decimal128(precision, scale)
     whole = precision - scale
-    scale_left = max(MOST_DIGITS - whole, min(scale, _LEAST_SCALE))
-    return pa.decimal128(MOST_DIGITS, scale_left)
+    final_scale = max(MOST_DIGITS - whole, min(scale, _LEAST_SCALE))
+    return pa.decimal128(MOST_DIGITS, final_scale)
 
 
 def as_decimal(kind: pa.DataType) -> pa.DataType:

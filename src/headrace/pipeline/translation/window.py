@@ -13,7 +13,7 @@ from headrace.pipeline.arrow_ddl import type_text
 from headrace.pipeline.translation import type_rule as t
 from headrace.pipeline.translation.catalogue.aggregate import AGGREGATES, RANKS
 from headrace.pipeline.translation.catalogue.over import Over
-from headrace.pipeline.translation.compiler import Compiler, known
+from headrace.pipeline.translation.compiler import Compiler, or_refuse
 from headrace.pipeline.translation.kernel import kernels_in, row_ordered
 from headrace.pipeline.translation.literal import is_number_literal
 from headrace.pipeline.translation.operator import ordered
@@ -35,13 +35,13 @@ def aggregate(compiler: Compiler, node: exp.Anonymous, scope: Scope, over: Over)
         arguments = list(arguments[0].expressions)
     if [type(argument) for argument in arguments] == [exp.Star]:
         if over.distinct:
-            raise unsupported(node, "DISTINCT of all columns")
+            raise unsupported(node, "the catalogue has no DISTINCT of all columns")
         arguments = []
     plain = scope.before_grouping()
     values = [compiler.value(argument, plain) for argument in arguments]
     scope.is_correlated |= plain.is_correlated
     if over.distinct and over.window is not None:
-        raise unsupported(node, "DISTINCT over a window")
+        raise unsupported(node, "the catalogue has no DISTINCT over a window")
     if over.order is not None and not entry.is_ordered:
         raise unsupported(node, "it does not take WITHIN GROUP")
     if not entry.least <= len(values) <= entry.most:
@@ -49,7 +49,7 @@ def aggregate(compiler: Compiler, node: exp.Anonymous, scope: Scope, over: Over)
     if any(part.find(exp.Column) is not None for part in arguments[entry.columns :]):
         raise unsupported(node, "an argument that must be constant refers to a column")
     over = msgspec.structs.replace(over, in_groups=scope.has_groups)
-    expression = known(entry.build(compiler.casts, over, values), node, *values)
+    expression = or_refuse(entry.build(compiler.casts, over, values), node, *values)
     if row_ordered(kernels_in(expression.text)) and _has_distinct_aggregate(node):
         raise unsupported(node, "next to an aggregate with DISTINCT, Spark reads rows in any order")
     return expression
@@ -94,7 +94,7 @@ def _within_group(compiler: Compiler, node: exp.WithinGroup, scope: Scope) -> tu
     """Return the single key of WITHIN GROUP (ORDER BY), and whether it is descending."""
     keys = node.expression.expressions
     if len(keys) != 1:
-        raise unsupported(node, "WITHIN GROUP with several keys")
+        raise unsupported(node, "the catalogue has WITHIN GROUP only with one key")
     key = keys[0]
     plain = scope.before_grouping()
     value = compiler.value(key.this if isinstance(key, exp.Ordered) else key, plain)
@@ -161,13 +161,13 @@ def _frame(compiler: Compiler, node: exp.Window, scope: Scope) -> str:
         if named is None:
             raise wrong(node, "there is no such window")
         if any(node.args.get(key) for key in ("partition_by", "order", "spec")):
-            raise unsupported(node, "a named window with further clauses")
+            raise unsupported(node, "the catalogue has no named window with further clauses")
         node = named  # type: ignore[assignment]
     parts = []
     keys = [ordered(compiler.value(key, scope)) for key in node.args.get("partition_by") or ()]
     for key in keys:
         if not t.is_orderable(key.type):
-            raise unsupported(node, "PARTITION BY a nested type")
+            raise unsupported(node, "the catalogue has no PARTITION BY a nested type")
     if keys:
         parts.append("PARTITION BY " + ", ".join(key.text for key in keys))
     order = node.args.get("order")
@@ -191,7 +191,7 @@ def _frame_text(spec: exp.Expr, node: exp.Expr) -> str:
             value, place = "CURRENT ROW", ""
         if isinstance(value, exp.Expr):
             if kind != "ROWS" or not is_number_literal(value):
-                raise unsupported(node, "a frame counts rows, by a literal")
+                raise unsupported(node, "the catalogue has only frames of a literal number of rows")
             value = value.name
         bounds.append(f"{value} {place}".strip())
     return f"{kind} BETWEEN {bounds[0]} AND {bounds[1]}"
@@ -203,7 +203,7 @@ def sort_key(
     """Compile an ORDER BY key, with the position of nulls written out."""
     value = compiler.value(node.this if isinstance(node, exp.Ordered) else node, scope)
     if not t.is_orderable(value.type):
-        raise unsupported(node, f"ORDER BY {type_text(value.type)}")
+        raise unsupported(node, f"the catalogue has no ORDER BY {type_text(value.type)}")
     down = isinstance(node, exp.Ordered) and bool(node.args.get("desc"))
     first = not down
     if isinstance(node, exp.Ordered):

@@ -24,35 +24,35 @@ _SLIDING = re.compile(r"BETWEEN (\d|CURRENT)")
 
 def _count(_: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
     if not arguments:
-        return over.text("count", None, t.LONG)
+        return over.call("count", None, t.LONG)
     if len(arguments) > 1:
         if over.distinct:
             return None
         all_present = " AND ".join(f"{a.text} IS NOT NULL" for a in arguments)
         marker = Typed(f"CASE WHEN {all_present} THEN 1 END", t.INT)
-        return over.text("count", marker, t.LONG)
+        return over.call("count", marker, t.LONG)
     (value,) = arguments
     if over.distinct:
         if not t.is_orderable(value.type):
             return None
         if t.is_float(value.type):
             value = call("normal", value.type, value)
-    return over.text("count", value, t.LONG)
+    return over.call("count", value, t.LONG)
 
 
 def _sum(casts: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
     (value,) = arguments
     if value.type == t.VOID:
-        return over.text("sum", null_of(t.DOUBLE), t.DOUBLE)
+        return over.call("sum", null_of(t.DOUBLE), t.DOUBLE)
     if value.type == t.LONG:
         if not casts.ansi:
-            return over.text("sum", value, t.LONG)
+            return over.call("sum", value, t.LONG)
         wide = Typed(sql_cast(value.text, pa.decimal128(20, 0)), t.LONG, can_fail=value.can_fail)
-        total = over.text("sum", wide, t.LONG)
+        total = over.call("sum", wide, t.LONG)
         return Typed(sql_cast(total.text, t.LONG), t.LONG, can_fail=True)
     if t.is_integer(value.type):
         whole = casts.cast(value, t.LONG)
-        return None if whole is None else over.text("sum", whole, t.LONG)
+        return None if whole is None else over.call("sum", whole, t.LONG)
     if t.is_decimal(value.type):
         return _decimal_sum(over, value)
     if t.is_float(value.type):
@@ -67,14 +67,14 @@ def _try_sum(casts: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | No
         is_safe = not t.is_decimal(value.type) or value.type.precision <= _SAFE_DIGITS
         return _sum(casts, over, arguments) if is_safe else None
     wide = Typed(sql_cast(value.text, _COUNT), t.LONG, can_fail=value.can_fail)
-    total = over.text("sum", wide, t.LONG)
+    total = over.call("sum", wide, t.LONG)
     return Typed(f"TRY_CAST({total.text} AS BIGINT)", t.LONG, can_fail=value.can_fail)
 
 
 def _decimal_sum(over: Over, value: Typed) -> Typed | None:
     kind = t.decimal(value.type.precision + 10, value.type.scale)
     if value.type.precision <= _SAFE_DIGITS:
-        total = over.text("sum", value, kind)
+        total = over.call("sum", value, kind)
         return Typed(sql_cast(total.text, kind), kind, can_fail=total.can_fail)
     if over.distinct:
         return None
@@ -82,7 +82,7 @@ def _decimal_sum(over: Over, value: Typed) -> Typed | None:
         values = gather(over, value)
         return None if values is None else call("stepwise_sum", kind, values, can_fail=True)
     halves = (call(f"{half}_half", _COUNT, value) for half in ("upper", "lower"))
-    sums = (over.text("sum", half, _HALF_SUM) for half in halves)
+    sums = (over.call("sum", half, _HALF_SUM) for half in halves)
     exact = (Typed(sql_cast(half.text, _HALF_SUM), _HALF_SUM) for half in sums)
     return call("joined_halves", kind, *exact, can_fail=True)
 
@@ -93,7 +93,7 @@ def _average(casts: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | No
         kind = t.decimal(value.type.precision + 4, value.type.scale + 4)
         if value.type.precision + 4 > t.MOST_DIGITS:
             return None
-        counted = over.text("count", value, t.LONG)
+        counted = over.call("count", value, t.LONG)
         as_decimal = sql_cast(counted.text, _COUNT)
         count = Typed(f"CASE WHEN {counted.text} = 0 THEN NULL ELSE {as_decimal} END", _COUNT)
         total = _decimal_sum(over, value)
@@ -104,7 +104,7 @@ def _average(casts: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | No
             return None
         if t.is_float(value.type) or value.type == t.LONG:
             return double_sum(over, wide, average=True)
-        return over.text("avg", wide, t.DOUBLE)  # sums of smaller numbers are exact
+        return over.call("avg", wide, t.DOUBLE)  # sums of smaller numbers are exact
     return None
 
 
@@ -119,9 +119,9 @@ def _extreme(name: str) -> Build:
             return None
         over = Over(condition=over.condition, window=over.window)
         if not t.is_float(value.type):
-            return over.text(name, value, value.type)
+            return over.call(name, value, value.type)
         order = call("float_order", t.LONG, value)
-        return call("float_value", value.type, over.text(name, order, t.LONG))
+        return call("float_value", value.type, over.call(name, order, t.LONG))
 
     return build
 
@@ -131,7 +131,7 @@ def _boolean(name: str) -> Build:
         (value,) = arguments
         if value.type != t.BOOLEAN:
             return None
-        return Over(condition=over.condition, window=over.window).text(name, value, t.BOOLEAN)
+        return Over(condition=over.condition, window=over.window).call(name, value, t.BOOLEAN)
 
     return build
 
@@ -140,7 +140,7 @@ def _count_if(_: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
     (value,) = arguments
     if value.type != t.BOOLEAN or over.distinct:
         return None
-    return over.text("count", Typed(f"CASE WHEN {value.text} THEN 1 END", t.INT), t.LONG)
+    return over.call("count", Typed(f"CASE WHEN {value.text} THEN 1 END", t.INT), t.LONG)
 
 
 def _bits(name: str) -> Build:
@@ -153,7 +153,7 @@ def _bits(name: str) -> Build:
         if over.window is not None and _SLIDING.search(over.window):  # DataFusion cannot
             return None
         plain = Over(condition=over.condition, window=over.window)
-        return plain.text(name, value, value.type)
+        return plain.call(name, value, value.type)
 
     return build
 

@@ -24,7 +24,7 @@ def _element(types: Types) -> pa.DataType:
     return types[0].value_type
 
 
-def common(casts: Casts, values: Sequence[Typed]) -> list[Typed] | None:
+def cast_to_common(casts: Casts, values: Sequence[Typed]) -> list[Typed] | None:
     """Cast values to their common type; None if they have none."""
     kind: pa.DataType | None = t.VOID
     for value in values:
@@ -77,7 +77,7 @@ def _with_value(kernel: str, gives: Callable[[Types], pa.DataType] | pa.DataType
 
 def _two_arrays(kernel: str, gives: pa.DataType | None = None) -> Build:
     def build(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
-        sides = common(casts, arguments)
+        sides = cast_to_common(casts, arguments)
         if sides is None:
             return None
         return call(kernel, gives or sides[0].type, *sides)
@@ -86,7 +86,7 @@ def _two_arrays(kernel: str, gives: pa.DataType | None = None) -> Build:
 
 
 def _array(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
-    values = common(casts, arguments)
+    values = cast_to_common(casts, arguments)
     if values is None:
         return None
     return call("array", t.array_of(values[0].type), *values)
@@ -97,7 +97,7 @@ def _empty_array(_: Casts, __: Sequence[Typed]) -> Typed:
 
 
 def _map(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
-    keys, values = common(casts, arguments[::2]), common(casts, arguments[1::2])
+    keys, values = cast_to_common(casts, arguments[::2]), cast_to_common(casts, arguments[1::2])
     if keys is None or values is None or len(keys) != len(values):
         return None
     if keys[0].type == t.VOID or t.has_float(keys[0].type) or pa.types.is_nested(keys[0].type):
@@ -115,7 +115,7 @@ def _map_from_arrays(_: Casts, arguments: Sequence[Typed]) -> Typed | None:
 
 
 def _map_concat(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
-    maps = common(casts, arguments)
+    maps = cast_to_common(casts, arguments)
     if maps is None or t.has_float(maps[0].type.key_type):
         return None
     return call("map_concat", maps[0].type, *maps, can_fail=True)
@@ -210,7 +210,7 @@ def _sorted(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
 
 
 def _concat(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
-    arrays = common(casts, arguments)
+    arrays = cast_to_common(casts, arguments)
     if arrays is None or not t.is_array(arrays[0].type):
         return None
     return call("array_concat", arrays[0].type, *arrays)
@@ -245,7 +245,7 @@ def _insert(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
 
 
 def _sequence(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
-    values = common(casts, arguments)
+    values = cast_to_common(casts, arguments)
     if values is None or not t.is_integer(values[0].type):
         return None
     return call("integer_sequence", t.array_of(values[0].type), *values, can_fail=True)

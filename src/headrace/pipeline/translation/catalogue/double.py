@@ -17,8 +17,8 @@ def double_sum(over: Over, value: Typed, *, average: bool) -> Typed | None:
         return None
     window = over.window
     if window is not None and window.endswith(_RUNNING):
-        return over.text("avg" if average else "sum", value, t.DOUBLE)
+        return over.call("avg" if average else "sum", value, t.DOUBLE)
     if window is not None and _NARROW.search(window) is None:
         return None
-    values = over.text("array_agg", value, t.array_of(t.DOUBLE))
+    values = over.call("array_agg", value, t.array_of(t.DOUBLE))
     return call("double_sum", t.DOUBLE, values, parameters=("average",) if average else ())

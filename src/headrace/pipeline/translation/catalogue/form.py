@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from headrace.pipeline.translation import type_rule as t
 from headrace.pipeline.translation.cast import Casts
-from headrace.pipeline.translation.catalogue.collection import common
+from headrace.pipeline.translation.catalogue.collection import cast_to_common
 from headrace.pipeline.translation.catalogue.entry import (
     Build,
     Entry,
@@ -19,7 +19,7 @@ from headrace.pipeline.translation.typed import Typed, call, literal_text, nativ
 
 def coalesce(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
     """Compile the first value that is not null."""
-    values = common(casts, arguments)
+    values = cast_to_common(casts, arguments)
     if values is None:
         return None
     if values[0].type == t.VOID:
@@ -31,7 +31,7 @@ def coalesce(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
 
 
 def _null_if(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
-    sides = common(casts, arguments)
+    sides = cast_to_common(casts, arguments)
     if sides is None or t.has_float(sides[0].type) or not t.is_orderable(sides[0].type):
         return None
     left, right = in_order(*sides)
@@ -41,7 +41,7 @@ def _null_if(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
 
 def _if(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
     test, *branches = arguments
-    values = common(casts, branches)
+    values = cast_to_common(casts, branches)
     if values is None or values[0].type == t.VOID:
         return None
     yes, no = values
@@ -58,7 +58,7 @@ def _nvl2(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
 
 def _extreme(name: str) -> Build:
     def build(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
-        values = common(casts, arguments)
+        values = cast_to_common(casts, arguments)
         if values is None or len(values) < 2 or not t.is_orderable(values[0].type):  # noqa: PLR2004
             return None
         kind = values[0].type
@@ -80,7 +80,7 @@ def _decode(casts: Casts, arguments: Sequence[Typed]) -> Typed | None:
     default = [cases.pop()] if len(cases) % 2 else []
     keys, results = cases[::2], cases[1::2]
     tests = [compare(casts, "<=>", value, key) for key in keys]
-    values = common(casts, [*results, *default])
+    values = cast_to_common(casts, [*results, *default])
     if values is None or values[0].type == t.VOID or None in tests:
         return None
     if not default and values[0].type != t.STRING:

@@ -54,7 +54,7 @@ def _of_side(place: int, kernel: str, *parameters: str) -> Build:
 
 def _pair_count(casts: Casts, over: Over, arguments: Sequence[Typed]) -> Typed | None:
     doubles = _doubles(casts, over, arguments)
-    return None if doubles is None else over.text("count", _where_both(doubles, "1", t.INT), t.LONG)
+    return None if doubles is None else over.call("count", _where_both(doubles, "1", t.INT), t.LONG)
 
 
 def _where_both(doubles: Sequence[Typed], text: str, kind: pa.DataType) -> Typed:

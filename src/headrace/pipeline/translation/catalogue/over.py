@@ -23,7 +23,7 @@ class Over(msgspec.Struct, frozen=True):
     in_groups: bool = False
     """Whether the query has GROUP BY."""
 
-    def text(self, function: str, argument: Typed | None, kind: pa.DataType) -> Typed:
+    def call(self, function: str, argument: Typed | None, kind: pa.DataType) -> Typed:
         """Call a DataFusion aggregate; all that are used ignore nulls."""
         if argument is None:
             inner = "1" if self.condition is None else f"CASE WHEN {self.condition} THEN 1 END"
@@ -43,7 +43,7 @@ def gather(over: Over, value: Typed) -> Typed | None:
     """Collect all values of a group as an array, with null where a condition is false."""
     if over.window is not None:
         return None
-    return over.text("array_agg", value, t.array_of(value.type))
+    return over.call("array_agg", value, t.array_of(value.type))
 
 
 Build = Callable[[Casts, Over, Sequence[Typed]], Typed | None]

@@ -26,7 +26,7 @@ def register_kernels(context: SessionContext, names: Iterable[str]) -> None:
 def evaluate(
     body: str, variables: Iterable[pa.Array], captured: Iterable[pa.Array], gives: pa.DataType
 ) -> pa.Array:
-    """Evaluate a body over columns of one length."""
+    """Evaluate a body over columns of equal length."""
     columns = {f"{VARIABLE}{n}": column for n, column in enumerate(variables)}
     columns |= {f"{CAPTURED}{n}": column for n, column in enumerate(captured)}
     if not len(columns[f"{VARIABLE}0"]):

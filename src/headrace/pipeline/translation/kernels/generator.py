@@ -50,7 +50,7 @@ def _rows(call: KernelCall, parts: list[pa.Array], lengths: Any) -> pa.Array:
 
 @kernel
 def stacked(call: KernelCall, *columns: pa.Array) -> pa.Array:
-    """Split values into rows of one length; the last row is padded with nulls."""
+    """Split values into rows of equal length; the last row is padded with nulls."""
     count, width = int(call.parameters[0]), call.gives.value_type.num_fields
     size = len(columns[0])
     parts = []

@@ -87,12 +87,14 @@ def fold(call: KernelCall, rows: pa.Array, start: pa.Array, *captured: pa.Array)
     total = start.cast(call.gives)
     for step in range(int(shape.lengths.max(initial=0))):
         longer = shape.lengths > step
-        some = pa.array(np.flatnonzero(longer), pa.int64())
+        longer_rows = pa.array(np.flatnonzero(longer), pa.int64())
         elements = values.take(pa.array(starts[longer] + step, pa.int64()))
-        outside = [column.take(some) for column in captured]
-        merged = evaluate(call.parameters[0], (total.take(some), elements), outside, call.gives)
+        outside = [column.take(longer_rows) for column in captured]
+        merged = evaluate(
+            call.parameters[0], (total.take(longer_rows), elements), outside, call.gives
+        )
         place = np.arange(len(rows))
-        place[longer] = len(rows) + np.arange(len(some))
+        place[longer] = len(rows) + np.arange(len(longer_rows))
         total = pa.concat_arrays([total, merged]).take(pa.array(place, pa.int64()))
     return _null_where(total, ~shape.valid)
 

@@ -22,16 +22,16 @@ def by_distinct(
         nulls: Whether the function receives nulls.
     """
     columns = [plain_values(array) for array in arrays]
-    known: dict[Any, Any] = {}
+    results_by_key: dict[Any, Any] = {}
     results: list[Any] = []
     for row in zip(*columns, strict=True):
         if not nulls and any(value is None for value in row):
             results.append(None)
             continue
         key = repr(row)
-        if key not in known:
-            known[key] = compute(*row)
-        results.append(known[key])
+        if key not in results_by_key:
+            results_by_key[key] = compute(*row)
+        results.append(results_by_key[key])
     return pa.array(results, gives)
 
 

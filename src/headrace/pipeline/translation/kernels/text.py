@@ -116,7 +116,10 @@ def trim(call: KernelCall, texts: pa.Array, *letters: pa.Array) -> pa.Array:
     """Remove characters at one end or both; by default spaces."""
     strip = {"both": str.strip, "left": str.lstrip, "right": str.rstrip}[call.parameters[0]]
     return by_distinct(
-        lambda text, some=" ": strip(text, some) if some else text, call.gives, texts, *letters
+        lambda text, characters=" ": strip(text, characters) if characters else text,
+        call.gives,
+        texts,
+        *letters,
     )
 
 

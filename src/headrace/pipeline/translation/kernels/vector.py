@@ -52,7 +52,7 @@ _OF_TWO: dict[str, Callable[[Any, Any], float | None]] = {
 
 @kernel
 def vector_pair(call: KernelCall, left: pa.Array, right: pa.Array) -> pa.Array:
-    """Compare two vectors of one length; the parameter says how."""
+    """Compare two vectors of equal length; the parameter says how."""
     compare = _OF_TWO[call.parameters[0]]
     lengths = zip(left.to_pylist(), right.to_pylist(), strict=True)
     if any(a is not None and b is not None and len(a) != len(b) for a, b in lengths):
