@@ -80,7 +80,7 @@ def _replace_all(self: SparkGenerator, expression: exp.RegexpReplace) -> str:
     return self.func("REGEXP_REPLACE", expression.this, pattern, replacement, "'g'")
 
 
-_FORMATS = "DataFusion has other formats for dates and times"
+_FORMATS = "formats of dates and times differ in DataFusion"
 
 
 def _cast(self: SparkGenerator, expression: exp.Cast) -> str:

@@ -34,6 +34,7 @@ from headrace.pipeline.functions.resolution import (
     code_files,
     every_installed,
     find_outside,
+    project_files,
 )
 from headrace.pipeline.functions.syntax import Definition, digest_words
 
@@ -94,7 +95,7 @@ class Follower:
     def take_files(self) -> None:
         """Include every file of the project."""
         digest = sha256()
-        for file in _project_files(self._resolver.root):
+        for file in project_files(self._resolver.root):
             digest.update(f"{self.label(file)} {digest_file(file)}\n".encode())
         self.inputs["every file of the project"] = digest.hexdigest()
 
@@ -361,19 +362,6 @@ def _order(module: Module, names: set[str], effects: list[Statement]) -> list[st
 def _parents(name: str) -> list[str]:
     parts = name.split(".")
     return [".".join(parts[:end]) for end in range(1, len(parts))]
-
-
-def _project_files(root: Path) -> Iterator[Path]:
-    for place, folders, files in os.walk(root):
-        folders[:] = sorted(
-            name
-            for name in folders
-            if not name.startswith(".")
-            and name != "__pycache__"
-            and not Path(place, name, "_delta_log").is_dir()
-            and not Path(place, name, "pyvenv.cfg").is_file()
-        )
-        yield from (Path(place, name) for name in sorted(files))
 
 
 def _digest_code(places: Iterable[Path]) -> str:

@@ -277,10 +277,21 @@ def code_files(folder: Path) -> Iterator[Path]:
                 yield Path(place, name)
 
 
+def project_files(root: Path) -> Iterator[Path]:
+    """Yield all files of a project, sorted, without tables, environments and caches."""
+    for place, folders, files in os.walk(root):
+        folders[:] = sorted(name for name in folders if _is_of_project(Path(place, name)))
+        yield from (Path(place, name) for name in sorted(files))
+
+
 def _may_hold_code(folder: Path) -> bool:
+    return _is_of_project(folder) and folder.name not in {"node_modules", "site-packages"}
+
+
+def _is_of_project(folder: Path) -> bool:
     return not (
         folder.name.startswith(".")
-        or folder.name in {"__pycache__", "node_modules", "site-packages"}
+        or folder.name == "__pycache__"
         or (folder / "_delta_log").is_dir()
         or (folder / "pyvenv.cfg").is_file()
     )

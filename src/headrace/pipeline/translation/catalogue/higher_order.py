@@ -42,12 +42,18 @@ def _with_body(kernel: str, kind: pa.DataType, body: Body, *values: Typed) -> Ty
     return call(kernel, kind, *arguments, parameters=(body.value.text,), can_fail=can_fail)
 
 
-def _one_array(values: Sequence[Typed], count: int) -> bool:
+def _is_one_array(values: Sequence[Typed], count: int) -> bool:
     return len(values) == 1 and count == 1 and t.is_array(values[0].type)
 
 
-def _one_map(values: Sequence[Typed], count: int) -> bool:
-    return len(values) == 1 and count == 1 and bool(pa.types.is_map(values[0].type))
+def _map_and_body(
+    values: Sequence[Typed], compile_: Compile, count: int
+) -> tuple[Typed, Body] | None:
+    """Compile a lambda over the entries of a map; None if the call has other arguments."""
+    if len(values) != 1 or count != 1 or not pa.types.is_map(values[0].type):
+        return None
+    kind = values[0].type
+    return values[0], compile_(0, (kind.key_type, kind.item_type))
 
 
 def _is_key(kind: pa.DataType) -> bool:
@@ -55,7 +61,7 @@ def _is_key(kind: pa.DataType) -> bool:
 
 
 def _transform(_: Casts, values: Sequence[Typed], compile_: Compile, count: int) -> Typed | None:
-    if not _one_array(values, count):
+    if not _is_one_array(values, count):
         return None
     (array,) = values
     body = compile_(0, (array.type.value_type, t.INT))
@@ -68,7 +74,7 @@ def _test(kernel: str, gives: pa.DataType | None, *, with_place: bool) -> Build:
     """Return the build of a function whose body is a condition on elements."""
 
     def build(_: Casts, values: Sequence[Typed], compile_: Compile, count: int) -> Typed | None:
-        if not _one_array(values, count):
+        if not _is_one_array(values, count):
             return None
         (array,) = values
         element = array.type.value_type
@@ -108,7 +114,7 @@ def _zip_with(_: Casts, values: Sequence[Typed], compile_: Compile, count: int) 
 
 
 def _sort(_: Casts, values: Sequence[Typed], compile_: Compile, count: int) -> Typed | None:
-    if not _one_array(values, count):
+    if not _is_one_array(values, count):
         return None
     (array,) = values
     body = compile_(0, (array.type.value_type, array.type.value_type))
@@ -119,24 +125,20 @@ def _sort(_: Casts, values: Sequence[Typed], compile_: Compile, count: int) -> T
 
 
 def _map_filter(_: Casts, values: Sequence[Typed], compile_: Compile, count: int) -> Typed | None:
-    if not _one_map(values, count):
+    compiled = _map_and_body(values, compile_, count)
+    if compiled is None or compiled[1].value.type != t.BOOLEAN:
         return None
-    (entries,) = values
-    body = compile_(0, (entries.type.key_type, entries.type.item_type))
-    if body.value.type != t.BOOLEAN:
-        return None
+    entries, body = compiled
     return _with_body("map_filter", entries.type, body, entries)
 
 
 def _transform_values(
     _: Casts, values: Sequence[Typed], compile_: Compile, count: int
 ) -> Typed | None:
-    if not _one_map(values, count):
+    compiled = _map_and_body(values, compile_, count)
+    if compiled is None or compiled[1].value.type == t.VOID:
         return None
-    (entries,) = values
-    body = compile_(0, (entries.type.key_type, entries.type.item_type))
-    if body.value.type == t.VOID:
-        return None
+    entries, body = compiled
     kind = t.map_of(entries.type.key_type, body.value.type)
     return _with_body("transform_values", kind, body, entries)
 
@@ -144,12 +146,10 @@ def _transform_values(
 def _transform_keys(
     _: Casts, values: Sequence[Typed], compile_: Compile, count: int
 ) -> Typed | None:
-    if not _one_map(values, count):
+    compiled = _map_and_body(values, compile_, count)
+    if compiled is None or not _is_key(compiled[1].value.type):
         return None
-    (entries,) = values
-    body = compile_(0, (entries.type.key_type, entries.type.item_type))
-    if not _is_key(body.value.type):
-        return None
+    entries, body = compiled
     kind = t.map_of(body.value.type, entries.type.item_type)
     result = _with_body("transform_keys", kind, body, entries)
     return msgspec.structs.replace(result, can_fail=True)
