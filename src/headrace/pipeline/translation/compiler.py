@@ -109,12 +109,12 @@ class Queries(Subqueries, Protocol):
 
 
 def or_refuse(expression: Typed | None, node: exp.Expr, *values: Typed) -> Typed:
-    """Return an expression of the catalogue that must exist.
+    """Return a translated expression, or refuse its node if there is none.
 
     Args:
-        expression: The result of a lookup in the catalogue.
-        node: The syntax node, to report.
-        values: The arguments whose types decided.
+        expression: The translation; None if the catalogue has none.
+        node: The syntax node that a refusal names.
+        values: The arguments, whose types a refusal lists.
 
     Raises:
         Refused: the catalogue has no translation for arguments of these types.
