@@ -269,7 +269,7 @@ class Analyst:
     def _reads(
         self, reader: PlanReader, facts: Sequence[QueryFacts], unpruned: str | None
     ) -> dict[str, RelationReads]:
-        pruner = Pruner(reader.words, untrusted=untrusted_columns(facts), in_utc=self.in_utc)
+        pruner = Pruner(reader.expressions, untrusted=untrusted_columns(facts), in_utc=self.in_utc)
         reads: dict[str, RelationReads] = {}
         for scan in reader.scans:
             if parse_table_call(scan.relation) is not None:
@@ -280,7 +280,10 @@ class Analyst:
                 RelationReads(
                     [known],
                     {scan.names[place] for place in scan.needed},
-                    {reader.words.text(condition, scan.names) for condition in scan.conditions},
+                    {
+                        reader.expressions.text(condition, scan.names)
+                        for condition in scan.conditions
+                    },
                 )
             )
         return reads

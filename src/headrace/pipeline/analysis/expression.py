@@ -1,6 +1,6 @@
 """Reads Substrait expressions: their parts, their literals, and their text in reports.
 
-The functions of a plan are numbered; `Words` knows their names.
+The functions of a plan are numbered; an `ExpressionReader` knows their names.
 """
 
 import datetime as dt
@@ -155,8 +155,8 @@ def _moment(literal: Any) -> dt.datetime:
     return _EPOCH + dt.timedelta(microseconds=micros)
 
 
-class Words(msgspec.Struct, frozen=True):
-    """The names of a plan's functions, used to write its expressions as text."""
+class ExpressionReader(msgspec.Struct, frozen=True):
+    """Reads the expressions of one plan, by the names of its functions."""
 
     functions: Mapping[int, str]
 

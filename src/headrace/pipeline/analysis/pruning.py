@@ -23,8 +23,8 @@ from headrace.expr.node import (
     StartsWith,
 )
 from headrace.pipeline.analysis.expression import (
+    ExpressionReader,
     UnknownLiteralError,
-    Words,
     children,
     field_index,
     literal_value,
@@ -46,9 +46,11 @@ _WILD = frozenset("%_\\")
 class Pruner:
     """Reads the conditions of scans; columns are named in lower case, as in the plan."""
 
-    def __init__(self, words: Words, *, untrusted: Collection[str], in_utc: bool) -> None:
+    def __init__(
+        self, expressions: ExpressionReader, *, untrusted: Collection[str], in_utc: bool
+    ) -> None:
         """Take the columns that must not be pruned by, and whether times without a zone are UTC."""
-        self.words = words
+        self.expressions = expressions
         self.untrusted = frozenset(untrusted)
         self.in_utc = in_utc
 
@@ -72,11 +74,11 @@ class _ScanReader:
     """Turns the conditions of one scan into predicates over its columns."""
 
     def __init__(self, pruner: Pruner, scan: Scan) -> None:
-        self.words, self.pruner, self.scan = pruner.words, pruner, scan
+        self.expressions, self.pruner, self.scan = pruner.expressions, pruner, scan
 
     def weakened(self, condition: Expression) -> Predicate | None:
         """Return a predicate that is true wherever this condition is; None if none is known."""
-        match self.words.name(condition):
+        match self.expressions.name(condition):
             case "and":
                 parts = [self.weakened(part) for part in children(condition)]
                 return _all([part for part in parts if part is not None])
@@ -89,7 +91,7 @@ class _ScanReader:
 
     def exact(self, condition: Expression) -> Predicate | None:
         """Return the same condition as a predicate; None if a part of it cannot be expressed."""
-        name, parts = self.words.name(condition), children(condition)
+        name, parts = self.expressions.name(condition), children(condition)
         if name in {"and", "or"}:
             exact_parts = [self.exact(part) for part in parts]
             known = tuple(part for part in exact_parts if part is not None)
@@ -111,14 +113,14 @@ class _ScanReader:
         return self._boolean(condition)
 
     def _compare(self, op: CompareOp, left: Expression, right: Expression) -> Predicate | None:
-        left, right = self.words.compared(left), self.words.compared(right)
+        left, right = self.expressions.compared(left), self.expressions.compared(right)
         if field_index(left) is None:
             op, left, right = op.mirrored, right, left
         column, literal = self._column(left), self._literal(right, left)
         return None if column is None or literal is None else Compare(column, op, literal)
 
     def _in(self, value: Expression, options: list[Expression]) -> Predicate | None:
-        value, *options = map(self.words.compared, (value, *options))
+        value, *options = map(self.expressions.compared, (value, *options))
         column = self._column(value)
         literals = [self._literal(option, value) for option in options]
         if column is None or not literals or any(literal is None for literal in literals):

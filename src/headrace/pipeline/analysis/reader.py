@@ -20,7 +20,7 @@ from substrait.algebra_pb2 import (
 )
 from substrait.plan_pb2 import Plan
 
-from headrace.pipeline.analysis.expression import Words, children, field_index, subplans
+from headrace.pipeline.analysis.expression import ExpressionReader, children, field_index, subplans
 from headrace.pipeline.analysis.flow import Column, Rows, Scan, kind_of, onto_scan, type_of
 from headrace.pipeline.analysis.lineage import (
     AggregateLineage,
@@ -43,12 +43,14 @@ class PlanReader:
     def __init__(self, plan: Plan) -> None:
         """Read a canonical plan."""
         declared = [extension.extension_function for extension in plan.extensions]
-        self.words = Words({f.function_anchor: plain_name(f.name) for f in declared})
+        self.expressions = ExpressionReader(
+            {f.function_anchor: plain_name(f.name) for f in declared}
+        )
         self.scans: list[Scan] = []
         self._joins: list[JoinLineage] = []
         self._aggregates: list[AggregateLineage] = []
         self._windows: list[WindowLineage] = []
-        self._expressions: list[ExpressionLineage] = []
+        self._expression_lineage: list[ExpressionLineage] = []
         self._filters: list[str] = []
         self._row_sources: set[str] = set()
         self._order_sources: frozenset[str] = frozenset()
@@ -70,19 +72,19 @@ class PlanReader:
             joins=tuple(self._joins),
             aggregates=tuple(self._aggregates),
             windows=tuple(self._windows),
-            functions=tuple(sorted(set(self.words.functions.values()))),
+            functions=tuple(sorted(set(self.expressions.functions.values()))),
             columns=tuple(
                 ColumnLineage(name=name, sources=tuple(sorted(column.sources)))
                 for name, column in zip(names, self.columns, strict=True)
             ),
             rows=tuple(sorted(self._row_sources)),
             filters=tuple(dict.fromkeys(self._filters)),
-            expressions=tuple(self._expressions),
+            expressions=tuple(self._expression_lineage),
             required={name: tuple(sorted(columns)) for name, columns in sorted(required.items())},
         )
 
     def _scan_lineage(self, scan: Scan) -> ScanLineage:
-        filters = {self.words.text(condition, scan.names) for condition in scan.conditions}
+        filters = {self.expressions.text(condition, scan.names) for condition in scan.conditions}
         return ScanLineage(
             relation=shown_relation(scan.relation),
             columns=tuple(sorted(scan.names[place] for place in scan.needed)),
@@ -158,10 +160,10 @@ class PlanReader:
         used = self._use([condition], rows)
         self._row_sources |= used
         self._record(ExpressionKind.FILTER, condition, rows, used)
-        for part in self.words.conjuncts(condition):
+        for part in self.expressions.conjuncts(condition):
             moved = None if rows.scan is None else onto_scan(part, rows.columns)
             if moved is None or rows.scan is None:
-                self._filters.append(self.words.text(part, names))
+                self._filters.append(self.expressions.text(part, names))
             else:
                 self.scans[rows.scan].conditions.append(moved)
 
@@ -180,12 +182,12 @@ class PlanReader:
         waiting = [expression]
         while waiting:
             part = waiting.pop()
-            functions.add(self.words.called(part))
+            functions.add(self.expressions.called(part))
             waiting += children(part)
-        self._expressions.append(
+        self._expression_lineage.append(
             ExpressionLineage(
                 kind=kind,
-                text=self.words.text(expression, [column.name for column in rows.columns]),
+                text=self.expressions.text(expression, [column.name for column in rows.columns]),
                 sources=tuple(sorted(sources)),
                 functions=tuple(sorted(functions - {""})),
             )
@@ -210,9 +212,9 @@ class PlanReader:
             names = [column.name for column in rows.columns]
             self._windows.append(
                 WindowLineage(
-                    function=self.words.functions[window.function_reference],
-                    partition_by=tuple(self.words.text(e, names) for e in window.partitions),
-                    order_by=tuple(self.words.text(s.expr, names) for s in window.sorts),
+                    function=self.expressions.functions[window.function_reference],
+                    partition_by=tuple(self.expressions.text(e, names) for e in window.partitions),
+                    order_by=tuple(self.expressions.text(s.expr, names) for s in window.sorts),
                 )
             )
         return has_window
@@ -227,7 +229,7 @@ class PlanReader:
         is_window = expression.WhichOneof("rex_type") == "window_function"
         kind = ExpressionKind.WINDOW if is_window else ExpressionKind.PROJECTION
         self._record(kind, expression, rows, sources)
-        return Column(self.words.text(expression, names), sources, type_of(expression, rows))
+        return Column(self.expressions.text(expression, names), sources, type_of(expression, rows))
 
     def _aggregate(self, node: AggregateRel) -> Rows:
         rows = self._rel(node.input)
@@ -243,15 +245,15 @@ class PlanReader:
             used += [sort.expr for sort in measure.measure.sorts]
             if measure.HasField("filter"):
                 used.append(measure.filter)
-            text = self.words.call(measure.measure, names)
+            text = self.expressions.call(measure.measure, names)
             column = Column(text, self._use(used, rows), types[-1])
             measures.append(column)
-            self._expressions.append(
+            self._expression_lineage.append(
                 ExpressionLineage(
                     kind=ExpressionKind.AGGREGATE,
                     text=text,
                     sources=tuple(sorted(column.sources)),
-                    functions=(self.words.functions[measure.measure.function_reference],),
+                    functions=(self.expressions.functions[measure.measure.function_reference],),
                 )
             )
         self._aggregates.append(
@@ -275,9 +277,11 @@ class PlanReader:
                 self._row_sources |= used
                 self._record(ExpressionKind.JOIN, getattr(node, name), both, used)
         if node.HasField("post_join_filter"):
-            self._filters.append(self.words.text(node.post_join_filter, names))
+            self._filters.append(self.expressions.text(node.post_join_filter, names))
         keys = self._key_pairs(node.expression, len(left.columns), names)
-        condition = self.words.text(node.expression, names) if node.HasField("expression") else ""
+        condition = (
+            self.expressions.text(node.expression, names) if node.HasField("expression") else ""
+        )
         kind = JoinRel.JoinType.Name(node.type).removeprefix("JOIN_TYPE_").lower()
         self._joins.append(JoinLineage(kind=kind, keys=keys, condition=condition))
         match kind:
@@ -297,8 +301,8 @@ class PlanReader:
     ) -> tuple[tuple[str, str], ...]:
         """Return the pairs of a left and a right column that the condition equates."""
         pairs = []
-        for part in self.words.conjuncts(condition):
-            sides = self.words.equal_sides(part)
+        for part in self.expressions.conjuncts(condition):
+            sides = self.expressions.equal_sides(part)
             places = sorted(p for p in map(field_index, sides) if p is not None)
             if len(places) == 2 and places[0] < width <= places[1]:  # noqa: PLR2004
                 pairs.append((names[places[0]], names[places[1]]))

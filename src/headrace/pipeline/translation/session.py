@@ -24,8 +24,8 @@ def translated_session(
         config = config.set(key, value)
     context = SessionContext(config, runtime)
     context.enable_spark_functions()
-    # The Spark variant averages decimals as doubles; Spark itself, and DataFusion's own, keep
-    # decimals.
+    # DataFusion's Spark variant of `avg` turns decimals into doubles; Spark itself, and the plain
+    # `avg` of DataFusion, do not.
     context.register_udaf(SessionContext().udaf("avg"))
     # These would replace the operators when a Substrait plan is read back.
     for name in ("like", "ilike"):

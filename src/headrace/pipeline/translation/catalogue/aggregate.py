@@ -150,7 +150,7 @@ def _bits(name: str) -> Build:
             return None
         if over.distinct and name == "bit_xor":  # DataFusion ignores the DISTINCT
             return None
-        if over.window is not None and _SLIDING.search(over.window):  # DataFusion cannot
+        if over.window is not None and _SLIDING.search(over.window):  # not in DataFusion
             return None
         plain = Over(condition=over.condition, window=over.window)
         return plain.call(name, value, value.type)
