@@ -42,7 +42,7 @@ def test_without_a_session_a_builder_is_not_planned_and_reads_all_that_it_names(
     assert view.reads == ("customers", "orders")
     assert view.unit("orders").columns == ("id", "customer", "amount", "year")
     assert view.header.description == "Customers with large orders."
-    assert "known only once" in str(bundle["largest"].unplanned)
+    assert "known only after" in str(bundle["largest"].unplanned)
     assert view.skip_key is not None
 
 

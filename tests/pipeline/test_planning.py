@@ -237,7 +237,7 @@ def test_what_datafusion_cannot_say_is_not_planned_and_says_why(
     assert views["v"].unit("t").where is None
     assert views["v"].unit("t").columns == tuple(SCHEMA.names)
     assert views["v"].skip_key is not None
-    assert "known only once" in str(views["reader"].unplanned)
+    assert "known only after" in str(views["reader"].unplanned)
 
 
 def test_a_contract_tells_readers_the_columns_of_a_view_that_is_not_planned(lake: Path) -> None:
