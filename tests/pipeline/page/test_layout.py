@@ -31,7 +31,7 @@ def crossings_by_pairs(layers: Layers) -> int:
     links = []
     for row, after in pairwise(layers.rows):
         place = {item: i for i, item in enumerate(after)}
-        links.append([(i, place[end]) for i, a in enumerate(row) for end in layers.right[a]])
+        links.append([(i, place[end]) for i, a in enumerate(row) for end in layers.right_links[a]])
     return sum(
         (a[0] - b[0]) * (a[1] - b[1]) < 0 for found in links for a, b in combinations(found, 2)
     )
@@ -109,7 +109,7 @@ def test_long_edges_out_of_one_node_share_their_way() -> None:
     graph = graph_of(6, chain | {(0, 3), (0, 4), (0, 5)})
     layers = layer(list(graph.nodes), graph.edges)
     assert layers.routes[0, 5][:3] == layers.routes[0, 4]
-    assert len(layers.left) - layers.nodes == 4
+    assert len(layers.left_links) - layers.nodes == 4
 
 
 def test_the_same_graph_always_looks_the_same() -> None:

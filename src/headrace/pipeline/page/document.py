@@ -1,4 +1,4 @@
-"""Renders the page: one self-contained HTML file.
+"""Renders the page: plans, pins and run histories enter, one self-contained HTML file leaves.
 
 Its content security policy allows only its own style sheet and script, by hash, and no network
 access, so that even unescaped text could do no harm.
@@ -51,7 +51,7 @@ def render_page(
         stories: The run history of each view.
     """
     graph = planned_graph(views, pins, stories)
-    whole = lay_out(graph)
+    layout = lay_out(graph)
     style = resource("graph.css") + resource("page.css")
     script = resource("page.js")
     return Template(resource("page.html")).substitute(
@@ -60,9 +60,9 @@ def render_page(
         style=style,
         heading=_heading(heading),
         legend=_legend(graph),
-        svg=markup(draw(graph, whole)),
+        svg=markup(draw(graph, layout)),
         panels=_panels(graph, views, pins, stories),
-        data=_json(_data(graph, whole, views)),
+        data=_json(_data(graph, layout, views)),
         script=script,
     )
 
@@ -123,24 +123,24 @@ def _panels(
     )
 
 
-def _data(graph: Graph, whole: Layout, views: Mapping[str, ViewPlan]) -> dict[str, Any]:
+def _data(graph: Graph, layout: Layout, views: Mapping[str, ViewPlan]) -> dict[str, Any]:
     """Return the data of the script: names, search terms and layouts."""
     neighbourhoods = Neighbourhoods(graph, steps=_STEPS, fan=_FAN)
-    number = {name: place for place, name in enumerate(graph.nodes)}
-    edge_number = {edge: place for place, edge in enumerate(graph.edges)}
+    node_numbers = {name: number for number, name in enumerate(graph.nodes)}
+    edge_numbers = {edge: number for number, edge in enumerate(graph.edges)}
 
-    def picture(layout: Layout) -> dict[str, Any]:
+    def picture(shown: Layout) -> dict[str, Any]:
         return {
-            "size": [layout.width, layout.height],
-            "nodes": [[number[name], x, y] for name, (x, y) in layout.places.items()],
-            "edges": [[edge_number[edge], path] for edge, path in layout.paths.items()],
+            "size": [shown.width, shown.height],
+            "nodes": [[node_numbers[name], x, y] for name, (x, y) in shown.places.items()],
+            "edges": [[edge_numbers[edge], path] for edge, path in shown.paths.items()],
         }
 
     return {
         "names": list(graph.nodes),
-        "words": [_words(name, views) for name in graph.nodes],
+        "words": [_search_text(name, views) for name in graph.nodes],
         "opensWhole": len(graph.nodes) <= _SMALL_GRAPH_NODES,
-        "whole": picture(whole),
+        "whole": picture(layout),
         "near": [
             {**picture(lay_out(neighbourhoods.around(name))), "more": neighbourhoods.left_out(name)}
             for name in graph.nodes
@@ -148,7 +148,7 @@ def _data(graph: Graph, whole: Layout, views: Mapping[str, ViewPlan]) -> dict[st
     }
 
 
-def _words(name: str, views: Mapping[str, ViewPlan]) -> str:
+def _search_text(name: str, views: Mapping[str, ViewPlan]) -> str:
     """Return the text that a search matches: name, description and columns."""
     if name not in views:
         return name.casefold()

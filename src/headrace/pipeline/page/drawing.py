@@ -14,12 +14,12 @@ _MAX_NOTEBOOK_NODES = 300
 
 def draw(graph: Graph, layout: Layout) -> Element:
     """Return the graph as one `svg` element; nodes are numbered in their order."""
-    number = {name: place for place, name in enumerate(graph.nodes)}
+    numbers = {name: number for number, name in enumerate(graph.nodes)}
     edges = [
-        element("path", class_="edge", d=layout.paths[a, b], data_a=number[a], data_b=number[b])
+        element("path", class_="edge", d=layout.paths[a, b], data_a=numbers[a], data_b=numbers[b])
         for a, b in graph.edges
     ]
-    nodes = [_box(node, number[name], layout.places[name]) for name, node in graph.nodes.items()]
+    nodes = [_box(node, numbers[name], layout.places[name]) for name, node in graph.nodes.items()]
     return element(
         "svg",
         element("g", *edges, class_="edges"),

@@ -16,9 +16,10 @@ class Layers(msgspec.Struct, kw_only=True):
 
     rows: list[list[int]]
     """The nodes and bends of each layer, top to bottom; layers are left to right."""
-    left: list[list[int]]
+    left_links: list[list[int]]
     """The links of each node or bend into the layer to its left."""
-    right: list[list[int]]
+    right_links: list[list[int]]
+    """The links of each node or bend into the layer to its right."""
     nodes: int
     """The number of nodes; higher numbers are bends."""
     routes: dict[tuple[int, int], tuple[int, ...]]
@@ -36,13 +37,13 @@ def layer(names: Sequence[str], edges: Sequence[Edge]) -> Layers:
         names: The nodes, each after everything that it reads.
         edges: From each node to its readers.
     """
-    number = {name: place for place, name in enumerate(names)}
-    pairs = sorted({(number[a], number[b]) for a, b in edges})
+    numbers = {name: number for number, name in enumerate(names)}
+    pairs = sorted({(numbers[a], numbers[b]) for a, b in edges})
     ranks = _ranks(len(names), pairs)
     layers = Layers(
         rows=[[] for _ in range(max(ranks, default=-1) + 1)],
-        left=[[] for _ in names],
-        right=[[] for _ in names],
+        left_links=[[] for _ in names],
+        right_links=[[] for _ in names],
         nodes=len(names),
         routes={},
     )
@@ -73,15 +74,16 @@ def _ranks(count: int, pairs: Sequence[tuple[int, int]]) -> list[int]:
     ]
 
 
-def _add_bend(layers: Layers, rank: int, before: int) -> int:
-    bend = len(layers.left)
-    layers.left.append([])
-    layers.right.append([])
+def _add_bend(layers: Layers, rank: int, previous: int) -> int:
+    """Add a bend to a layer, link it to a node or bend to its left, and return its number."""
+    bend = len(layers.left_links)
+    layers.left_links.append([])
+    layers.right_links.append([])
     layers.rows[rank].append(bend)
-    _link(layers, before, bend)
+    _link(layers, previous, bend)
     return bend
 
 
 def _link(layers: Layers, a: int, b: int) -> None:
-    layers.right[a].append(b)
-    layers.left[b].append(a)
+    layers.right_links[a].append(b)
+    layers.left_links[b].append(a)

@@ -33,11 +33,11 @@ def lay_out(graph: Graph) -> Layout:
     layers = layer(names, graph.edges)
     order(layers)
     middles = place(layers, node_height=HEIGHT + _GAP_Y, bend_height=_BEND)
-    left = [0] * len(middles)
+    xs = [0] * len(middles)
     for column, row in enumerate(layers.rows):
         for item in row:
-            left[item] = _MARGIN + column * (WIDTH + _GAP_X)
-    points = [(x, round(_MARGIN + middle)) for x, middle in zip(left, middles, strict=True)]
+            xs[item] = _MARGIN + column * (WIDTH + _GAP_X)
+    points = [(x, round(_MARGIN + middle)) for x, middle in zip(xs, middles, strict=True)]
     return Layout(
         width=len(layers.rows) * (WIDTH + _GAP_X) - _GAP_X + 2 * _MARGIN,
         height=max((y for _, y in points), default=0) + HEIGHT // 2 + _MARGIN,

@@ -16,17 +16,14 @@ _LOOKS = {
 
 def mermaid(graph: Graph) -> str:
     """Return a flowchart from left to right."""
-    number = {name: f"n{place}" for place, name in enumerate(graph.nodes)}
-    used = sorted({node.look for node in graph.nodes.values()})
+    ids = {name: f"n{index}" for index, name in enumerate(graph.nodes)}
+    looks = sorted({node.look for node in graph.nodes.values()})
     return "\n".join(
         [
             "flowchart LR",
-            *(
-                f"  {number[name]}{_shape(node)}:::{node.look}"
-                for name, node in graph.nodes.items()
-            ),
-            *(f"  {number[a]} --> {number[b]}" for a, b in graph.edges),
-            *(f"  classDef {look} {_LOOKS[look]}" for look in used),
+            *(f"  {ids[name]}{_shape(node)}:::{node.look}" for name, node in graph.nodes.items()),
+            *(f"  {ids[a]} --> {ids[b]}" for a, b in graph.edges),
+            *(f"  classDef {look} {_LOOKS[look]}" for look in looks),
             "",
         ]
     )

@@ -22,7 +22,7 @@ class Neighbourhoods:
         for a, b in graph.edges:
             self._reads[b].append(a)
             self._read_by[a].append(b)
-        self._place = {name: place for place, name in enumerate(graph.nodes)}
+        self._rank = {name: rank for rank, name in enumerate(graph.nodes)}
 
     def around(self, name: str) -> Graph:
         """Return a node with what it reads and what reads it, up to `steps` edges away."""
@@ -31,7 +31,7 @@ class Neighbourhoods:
         for _ in range(self.steps):
             upstream = self._step(self._reads, upstream, shown)
             downstream = self._step(self._read_by, downstream, shown)
-        names = sorted(shown, key=self._place.__getitem__)
+        names = sorted(shown, key=self._rank.__getitem__)
         edges = ((a, b) for b in names for a in self._reads[b] if a in shown)
         return Graph(nodes={n: self.graph.nodes[n] for n in names}, edges=tuple(edges))
 
@@ -42,6 +42,7 @@ class Neighbourhoods:
     def _step(
         self, links: Mapping[str, list[str]], frontier: Iterable[str], shown: set[str]
     ) -> list[str]:
+        """Add the neighbours of the frontier to `shown`, and return them as the next frontier."""
         neighbours = (node for name in frontier for node in links[name] if node not in shown)
         added = list(dict.fromkeys(neighbours))[: self.fan]
         shown.update(added)

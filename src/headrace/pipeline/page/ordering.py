@@ -23,7 +23,7 @@ def order(layers: Layers) -> None:
         if not fewest:
             break
         _sweep(layers, rightwards=sweep % 2 == 0)
-        if len(layers.left) <= _MAX_SWAPPED_ITEMS:
+        if len(layers.left_links) <= _MAX_SWAPPED_ITEMS:
             _swap_neighbours(layers)
         count = crossings(layers)
         if count < fewest:
@@ -34,25 +34,25 @@ def order(layers: Layers) -> None:
 def crossings(layers: Layers) -> int:
     """Return the number of pairs of links that cross."""
     total = 0
-    for row, after in pairwise(layers.rows):
-        place = {item: i for i, item in enumerate(after)}
-        met: list[int] = []
+    for row, next_row in pairwise(layers.rows):
+        position = {item: i for i, item in enumerate(next_row)}
+        ends_above: list[int] = []
         for item in row:
-            ends = sorted(place[end] for end in layers.right[item])
-            total += sum(len(met) - bisect(met, end) for end in ends)
+            ends = sorted(position[end] for end in layers.right_links[item])
+            total += sum(len(ends_above) - bisect(ends_above, end) for end in ends)
             for end in ends:
-                insort(met, end)
+                insort(ends_above, end)
     return total
 
 
 def _sweep(layers: Layers, *, rightwards: bool) -> None:
     rows = layers.rows if rightwards else layers.rows[::-1]
-    links = layers.left if rightwards else layers.right
+    links = layers.left_links if rightwards else layers.right_links
     for fixed, row in pairwise(rows):
-        place = {item: i for i, item in enumerate(fixed)}
+        position = {item: i for i, item in enumerate(fixed)}
         # A node without links stays about where it is.
         means = {
-            item: sum(place[end] for end in links[item]) / len(links[item])
+            item: sum(position[end] for end in links[item]) / len(links[item])
             if links[item]
             else i * len(fixed) / len(row)
             for i, item in enumerate(row)
@@ -64,21 +64,23 @@ def _swap_neighbours(layers: Layers) -> None:
     for i, row in enumerate(layers.rows):
         sides = [
             (links, {item: p for p, item in enumerate(layers.rows[j])})
-            for links, j in ((layers.left, i - 1), (layers.right, i + 1))
+            for links, j in ((layers.left_links, i - 1), (layers.right_links, i + 1))
             if 0 <= j < len(layers.rows)
         ]
         ends = {
-            item: [sorted(place[end] for end in links[item]) for links, place in sides]
+            item: [sorted(positions[end] for end in links[item]) for links, positions in sides]
             for item in row
         }
-        for place in range(len(row) - 1):
-            upper, lower = row[place], row[place + 1]
+        for index in range(len(row) - 1):
+            upper, lower = row[index], row[index + 1]
             if _crossed(ends[upper], ends[lower]) > _crossed(ends[lower], ends[upper]):
-                row[place], row[place + 1] = lower, upper
+                row[index], row[index + 1] = lower, upper
 
 
 def _crossed(upper: Sequence[Sequence[int]], lower: Sequence[Sequence[int]]) -> int:
     """Return the crossings between the links of two adjacent nodes in their current order."""
     return sum(
-        len(ups) - bisect(ups, low) for ups, lows in zip(upper, lower, strict=True) for low in lows
+        len(upper_ends) - bisect(upper_ends, end)
+        for upper_ends, lower_ends in zip(upper, lower, strict=True)
+        for end in lower_ends
     )

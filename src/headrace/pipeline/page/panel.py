@@ -66,11 +66,11 @@ def source_panel(pin: SourcePin, *, read_by: Sequence[str]) -> Element:
 def _view_facts(view: ViewPlan, read_by: Sequence[str]) -> list[tuple[str, list[Child]]]:
     header = view.header
     is_output = header.materialise is Materialise.OUTPUT
-    kept = f"{header.materialise}, {header.write}" if is_output else str(header.materialise)
+    storage = f"{header.materialise}, {header.write}" if is_output else str(header.materialise)
     return [
         ("reads", _links(view.reads)),
         ("read by", _links(read_by)),
-        ("kept as", [kept]),
+        ("kept as", [storage]),
         ("partitioned by", [", ".join(header.partition_by)]),
         ("keys", [", ".join(header.keys)]),
         (
@@ -108,7 +108,7 @@ def _columns(view: ViewPlan) -> list[Element]:
     schema = view.arrow_schema
     if schema is None:
         return [element("p", "Known only after a run.", class_="quiet")]
-    made_of = {c.name: c.sources for c in view.lineage.columns} if view.lineage else {}
+    sources_of = {c.name: c.sources for c in view.lineage.columns} if view.lineage else {}
     contract = view.header.contract
     promised = {c.name.casefold(): c for c in contract.columns} if contract else {}
     rows = []
@@ -121,7 +121,7 @@ def _columns(view: ViewPlan) -> list[Element]:
                 element("td", field.name),
                 element("td", type_text(field.type)),
                 *([element("td", text)] if contract else []),
-                element("td", *_origins(made_of.get(field.name, ())), class_="origins"),
+                element("td", *_origins(sources_of.get(field.name, ())), class_="origins"),
             )
         )
     heads = ("column", "type", *(("promised",) if contract else ()), "made of")

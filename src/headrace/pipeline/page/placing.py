@@ -16,7 +16,9 @@ _BEND_WEIGHT = 4.0
 
 def place(layers: Layers, *, node_height: float, bend_height: float) -> list[float]:
     """Return the vertical centre of each node and bend."""
-    heights = [bend_height if layers.is_bend(i) else node_height for i in range(len(layers.left))]
+    heights = [
+        bend_height if layers.is_bend(i) else node_height for i in range(len(layers.left_links))
+    ]
     middles = [0.0] * len(heights)
     offsets = [_offsets([heights[item] for item in row]) for row in layers.rows]
     for row, offset in zip(layers.rows, offsets, strict=True):
@@ -63,7 +65,7 @@ def _targets(
     targets, weights = [], []
     for item in row:
         total = mass = 0.0
-        for end in (*layers.left[item], *layers.right[item]):
+        for end in (*layers.left_links[item], *layers.right_links[item]):
             weight = _BEND_WEIGHT if layers.is_bend(item) and layers.is_bend(end) else 1.0
             total += middles[end] * weight
             mass += weight

@@ -24,16 +24,16 @@ def _highlighted(sql: str) -> list[Child]:
     parts: list[Child] = []
     end = 0
     for token in tokens:
-        parts += _between(sql[end : token.start])
+        parts += _space_or_comment(sql[end : token.start])
         end = token.end + 1
         text = sql[token.start : end]
         look = _CLASSES.get(token.token_type)
         if look is None and text[:1].isalpha() and token.token_type not in _PLAIN:
             look = "keyword"
         parts.append(text if look is None else element("span", text, class_=look))
-    return [*parts, *_between(sql[end:])]
+    return [*parts, *_space_or_comment(sql[end:])]
 
 
-def _between(gap: str) -> list[Child]:
-    """What stands between two words is space, or holds comments."""
-    return [gap] if not gap.strip() else [element("span", gap, class_="comment")]
+def _space_or_comment(text: str) -> list[Child]:
+    """Return the text between two tokens: plain if it is blank, else marked as a comment."""
+    return [text] if not text.strip() else [element("span", text, class_="comment")]

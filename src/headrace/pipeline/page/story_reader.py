@@ -16,7 +16,7 @@ _STATUSES = {
     ViewStatus.BLOCKED: Status.BLOCKED,
     ViewStatus.CANCELLED: Status.CANCELLED,
 }
-"""A view that was left out was not processed, and so has no status here."""
+"""The status on the page. A view that was left out was not processed, so it has none."""
 
 
 def read_stories(store: ArtifactStore) -> dict[str, Story]:

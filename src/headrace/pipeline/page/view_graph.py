@@ -92,18 +92,21 @@ def written_graph(views: Mapping[str, View], sources: Mapping[str, SourceSpec]) 
     }
     nodes = [Node(name=name, facts=spec.kind) for name, spec in sorted(sources.items())]
     for name in topological_order(reads):
-        kept = _kept(views[name].header.materialise)
-        nodes.append(Node(name=name, status=Status.NEVER_RUN, facts=kept))
+        facts = _storage(views[name].header.materialise)
+        nodes.append(Node(name=name, status=Status.NEVER_RUN, facts=facts))
     return make_graph(nodes, reads)
 
 
 def make_graph(nodes: list[Node], reads: Mapping[str, tuple[str, ...]]) -> Graph:
     """Return a graph with an edge for each relation that a view reads."""
-    named = {node.name: node for node in nodes}
+    nodes_by_name = {node.name: node for node in nodes}
     return Graph(
-        nodes=named,
+        nodes=nodes_by_name,
         edges=tuple(
-            (read, name) for name in named for read in reads.get(name, ()) if read in named
+            (relation, name)
+            for name in nodes_by_name
+            for relation in reads.get(name, ())
+            if relation in nodes_by_name
         ),
     )
 
@@ -113,12 +116,16 @@ def _source_facts(pin: SourcePin) -> str:
 
 
 def _view_facts(view: ViewPlan) -> str:
-    kept, total = (
+    files_kept, files_total = (
         sum(getattr(unit, name) for unit in view.units) for name in ("files_kept", "files_total")
     )
-    files = f"{kept} of {total} files" if kept < total else f"{total} file{'s' * (total > 1)}"
-    return " · ".join([_kept(view.header.materialise), *([files] if total else [])])
+    files = (
+        f"{files_kept} of {files_total} files"
+        if files_kept < files_total
+        else f"{files_total} file{'s' * (files_total > 1)}"
+    )
+    return " · ".join([_storage(view.header.materialise), *([files] if files_total else [])])
 
 
-def _kept(policy: Materialise) -> str:
+def _storage(policy: Materialise) -> str:
     return "in place" if policy is Materialise.NONE else policy.value
