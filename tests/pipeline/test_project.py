@@ -142,7 +142,7 @@ def test_a_header_is_read_from_the_leading_comments() -> None:
         ("-- @materialise output\n-- @write overwrite_partitions", "needs @partition_by"),
         ("-- @tier BEST", "@tier is CANONICAL or STABLE_SET or BEST_EFFORT"),
         ("-- @tolerance 1e-6", "a tolerance is for"),
-        ("-- @keys a\n-- @keys b", "@keys is given twice"),
+        ("-- @keys a\n-- @keys b", "@keys is set twice"),
         ("-- @contract (a)", "list of columns"),
         ("-- @contract LOOSE (a INT)", "the policy of a contract"),
         ("-- @contract a INT", "@contract is"),

@@ -15,7 +15,7 @@ from headrace.pipeline.requirement import require_planner
 
 require_planner()
 
-# ruff: noqa: E402  (where a package is missing, the line above speaks first)
+# ruff: noqa: E402  (the check above must run before the imports that it guards)
 # isort: split
 from headrace.pipeline.api import Project
 from headrace.pipeline.bundle.bundle import Bundle, decode_bundle

@@ -46,7 +46,7 @@ class Project(ProjectFiles, frozen=True, kw_only=True):
         graph = written_graph(self.views, self.manifest.sources)
         return notebook_html(graph, title=self.name, note=self.manifest.project.description)
 
-    def plan(  # noqa: PLR0913  (what plans are made of)
+    def plan(  # noqa: PLR0913  (the inputs of a plan)
         self,
         *,
         engine: RunnerKind | str = RunnerKind.SPARK,
@@ -121,11 +121,11 @@ class Project(ProjectFiles, frozen=True, kw_only=True):
             profile=profile,
             session=session,
         )
-        texts = [name for name, view in prepared.bundle.views.items() if view.sql is not None]
-        analyse_on_spark(self, prepared, views=texts, session=spark.open(), profile=profile)
+        sql_views = [name for name, view in prepared.bundle.views.items() if view.sql is not None]
+        analyse_on_spark(self, prepared, views=sql_views, session=spark.open(), profile=profile)
         return prepared.bundle
 
-    def run(  # noqa: PLR0913  (what a run may be asked)
+    def run(  # noqa: PLR0913  (the options of a run)
         self,
         *,
         engine: RunnerKind | str | None = None,
@@ -174,7 +174,7 @@ class Project(ProjectFiles, frozen=True, kw_only=True):
             reason = f"{run_id!r} is not a valid run id: use letters, digits, '-', '_' and '.'"
             raise InvalidArgumentError(argument="run_id", reason=reason)
         if bundle is not None and (pins or variables):
-            reason = "a bundle has its own pins and variables, so others cannot be given"
+            reason = "a bundle has its own pins and variables, so they cannot be changed"
             raise InvalidArgumentError(argument="bundle", reason=reason)
         request = RunRequest(
             runner=self._runner(engine, bundle),

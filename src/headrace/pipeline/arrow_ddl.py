@@ -68,7 +68,7 @@ def parse_type(text: str) -> pa.DataType:
         ValueError: the text is not a Spark type.
     """
     try:
-        return _arrow(exp.DataType.build(_without_void(text), dialect="spark"))
+        return _to_arrow(exp.DataType.build(_without_void(text), dialect="spark"))
     except SqlglotError as error:
         raise ValueError(f"{text!r} is not a Spark SQL type") from error
 
@@ -89,9 +89,9 @@ def parse_schema(text: str) -> pa.Schema:
         raise ValueError(f"{text!r} is not a list of columns with their types")
     fields = [_field(column) for column in columns]
     names = [field.name.casefold() for field in fields]
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise ValueError(f"it names {', '.join(twice)} more than once")
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
+        raise ValueError(f"it names {', '.join(repeated)} more than once")
     return pa.schema(fields)
 
 
@@ -109,7 +109,7 @@ def type_text(data_type: pa.DataType) -> str:
     if pa.types.is_map(data_type):
         return f"MAP<{type_text(data_type.key_type)}, {type_text(data_type.item_type)}>"
     if pa.types.is_struct(data_type):
-        members = (f"{_name(field.name)}: {type_text(field.type)}" for field in data_type)
+        members = (f"{_quoted(field.name)}: {type_text(field.type)}" for field in data_type)
         return f"STRUCT<{', '.join(members)}>"
     return str(data_type)
 
@@ -117,7 +117,7 @@ def type_text(data_type: pa.DataType) -> str:
 def schema_text(schema: pa.Schema | Sequence[pa.Field]) -> str:
     """Return the DDL of columns, which `parse_schema` parses."""
     return ", ".join(
-        f"{_name(field.name)} {type_text(field.type)}{'' if field.nullable else ' NOT NULL'}"
+        f"{_quoted(field.name)} {type_text(field.type)}{'' if field.nullable else ' NOT NULL'}"
         for field in schema
     )
 
@@ -160,10 +160,10 @@ def _without_void(text: str, *, names: bool = False) -> str:
     """
     depth, replaced = 0, text
     tokens = list(sqlglot.tokenize(text, "spark"))
-    for place, token in reversed(list(enumerate(tokens))):
+    for index, token in reversed(list(enumerate(tokens))):
         depth += (token.token_type is TokenType.GT) - (token.token_type is TokenType.LT)
-        before = tokens[place - 1].token_type if place else TokenType.COMMA
-        after = tokens[place + 1].token_type if place + 1 < len(tokens) else TokenType.COMMA
+        before = tokens[index - 1].token_type if index else TokenType.COMMA
+        after = tokens[index + 1].token_type if index + 1 < len(tokens) else TokenType.COMMA
         is_name = after is TokenType.COLON or (names and depth == 0 and before is TokenType.COMMA)
         if token.token_type is TokenType.VAR and token.text.upper() == "VOID" and not is_name:
             replaced = f"{replaced[: token.start]}NULL{replaced[token.end + 1 :]}"
@@ -180,7 +180,7 @@ def _field(column: exp.ColumnDef) -> pa.Field:
     if column.kind is None:
         raise ValueError(f"column {column.name} has no type")
     metadata = {"comment": comment} if comment else None
-    return pa.field(column.name, _arrow(column.kind), nullable=not required, metadata=metadata)
+    return pa.field(column.name, _to_arrow(column.kind), nullable=not required, metadata=metadata)
 
 
 def arrow_type(data_type: exp.DataType) -> pa.DataType:
@@ -189,27 +189,27 @@ def arrow_type(data_type: exp.DataType) -> pa.DataType:
     Raises:
         ValueError: it has no Arrow type.
     """
-    return _arrow(data_type)
+    return _to_arrow(data_type)
 
 
-def _arrow(data_type: exp.DataType) -> pa.DataType:
+def _to_arrow(data_type: exp.DataType) -> pa.DataType:
     kind, inner = data_type.this, data_type.expressions
     match kind:
         case _Kind.DECIMAL:
             precision, scale = [*(int(part.name) for part in inner), *(10, 0)[len(inner) :]][:2]
             return pa.decimal128(precision, scale)
         case _Kind.ARRAY | _Kind.LIST:
-            return pa.list_(pa.field("element", _arrow(inner[0])))
+            return pa.list_(pa.field("element", _to_arrow(inner[0])))
         case _Kind.MAP:
-            key, value = map(_arrow, inner)
+            key, value = map(_to_arrow, inner)
             return pa.map_(pa.field("key", key, nullable=False), pa.field("value", value))
         case _Kind.STRUCT:
-            return pa.struct([pa.field(member.name, _arrow(member.kind)) for member in inner])
+            return pa.struct([pa.field(member.name, _to_arrow(member.kind)) for member in inner])
         case _ if kind in _FROM_SQL:
             return _FROM_SQL[kind]
         case _:
             raise ValueError(f"the type {data_type.sql(dialect='spark')} has no Arrow type")
 
 
-def _name(name: str) -> str:
+def _quoted(name: str) -> str:
     return exp.to_identifier(name).sql(dialect="spark")

@@ -104,7 +104,7 @@ class Contract(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             ValueError: a partition or ordering column is not among the columns.
         """
-        carried = {
+        schema_metadata = {
             key.decode(): value.decode()
             for key, value in (schema.metadata or {}).items()
             if key != FINGERPRINT_KEY
@@ -123,7 +123,7 @@ class Contract(msgspec.Struct, frozen=True, kw_only=True):
             partition_columns=tuple(partition_columns),
             ordering=tuple(ordering),
             evolution=evolution,
-            metadata={**carried, **(metadata or {})},
+            metadata={**schema_metadata, **(metadata or {})},
         )
 
     def to_arrow(self) -> pa.Schema:
@@ -198,7 +198,7 @@ class Contract(msgspec.Struct, frozen=True, kw_only=True):
                 breach = Breach.MISSING_COLUMN
                 yield self._violation(breach, column.name, column.type, "no such column")
             else:
-                yield from self._column(column, field)
+                yield from self._compare_column(column, field)
         promised = [column.name.casefold() for column in self.columns]
         if self.evolution is Evolution.STRICT:
             for name, field in fields.items():
@@ -210,32 +210,33 @@ class Contract(msgspec.Struct, frozen=True, kw_only=True):
             n for n in promised if n in fields
         ]:
             yield self._violation(Breach.COLUMN_ORDER, "*", ", ".join(promised), ", ".join(common))
-        yield from self._same_names(
+        yield from self._compare_names(
             Breach.PARTITION_MISMATCH, self.partition_columns, partition_columns
         )
-        yield from self._same_names(Breach.ORDERING_MISMATCH, self.ordering, ordering)
+        yield from self._compare_names(Breach.ORDERING_MISMATCH, self.ordering, ordering)
         if with_metadata:
-            carried = {k.decode(): v.decode() for k, v in (schema.metadata or {}).items()}
+            actual_metadata = {k.decode(): v.decode() for k, v in (schema.metadata or {}).items()}
             for key, value in self.metadata.items():
-                if carried.get(key) != value:
+                if actual_metadata.get(key) != value:
                     breach = Breach.METADATA_MISMATCH
-                    yield self._violation(breach, key, value, str(carried.get(key)))
+                    yield self._violation(breach, key, value, str(actual_metadata.get(key)))
 
-    def _column(self, column: ColumnContract, field: pa.Field) -> Iterator[Violation]:
-        promised, given = column.arrow_type, spark_type(field.type)
-        fits = widens(given, promised) if self.evolution is Evolution.RELAXED else False
-        if given != promised and not fits:
-            actual = type_text(given)
-            yield self._violation(Breach.TYPE_MISMATCH, column.name, column.type, actual)
+    def _compare_column(self, column: ColumnContract, field: pa.Field) -> Iterator[Violation]:
+        """Yield the violations of a column that exists: its type and nullability."""
+        promised_type, actual_type = column.arrow_type, spark_type(field.type)
+        fits = widens(actual_type, promised_type) if self.evolution is Evolution.RELAXED else False
+        if actual_type != promised_type and not fits:
+            actual_text = type_text(actual_type)
+            yield self._violation(Breach.TYPE_MISMATCH, column.name, column.type, actual_text)
         if field.nullable and not column.nullable:
             breach = Breach.NULLABILITY_MISMATCH
             yield self._violation(breach, column.name, "NOT NULL", "nullable")
 
-    def _same_names(
-        self, breach: Breach, promised: Sequence[str], given: Sequence[str] | None
+    def _compare_names(
+        self, breach: Breach, promised: Sequence[str], actual: Sequence[str] | None
     ) -> Iterator[Violation]:
-        if given is not None and [*map(str.casefold, promised)] != [*map(str.casefold, given)]:
-            yield self._violation(breach, "*", ", ".join(promised) or "none", ", ".join(given))
+        if actual is not None and [*map(str.casefold, promised)] != [*map(str.casefold, actual)]:
+            yield self._violation(breach, "*", ", ".join(promised) or "none", ", ".join(actual))
 
     def _violation(self, breach: Breach, column: str, expected: str, actual: str) -> Violation:
         return Violation(

@@ -20,42 +20,46 @@ _MILLISECOND = timedelta(milliseconds=1)
 
 
 def read_statistics(metadata: pq.FileMetaData, schema: pa.Schema) -> str:
-    """Return the statistics of a file in the log's JSON, for its first orderable columns."""
+    """Return the statistics of a file as JSON for the log; bounds only where they are reliable."""
     indexed = {f.name for f in list(schema)[:_INDEXED_COLUMNS] if not pa.types.is_nested(f.type)}
     bounded = {f.name for f in schema if f.name in indexed and _is_bounded(f.type)}
-    least: dict[str, Any] = {}
-    greatest: dict[str, Any] = {}
-    nulls: dict[str, int] = {}
+    min_values: dict[str, Any] = {}
+    max_values: dict[str, Any] = {}
+    null_counts: dict[str, int] = {}
     for name, chunks in _chunks(metadata, indexed).items():
         if all(chunk is not None and chunk.has_null_count for chunk in chunks):
-            nulls[name] = sum(chunk.null_count for chunk in chunks)
-        full = [c for c in chunks if c is None or c.num_values]
-        if name in bounded and full and all(c is not None and c.has_min_max for c in full):
-            _set(least, name, _lower(min(chunk.min for chunk in full)))
-            _set(greatest, name, _upper(max(chunk.max for chunk in full)))
+            null_counts[name] = sum(chunk.null_count for chunk in chunks)
+        with_values = [c for c in chunks if c is None or c.num_values]
+        if (
+            name in bounded
+            and with_values
+            and all(c is not None and c.has_min_max for c in with_values)
+        ):
+            _set(min_values, name, _lower(min(chunk.min for chunk in with_values)))
+            _set(max_values, name, _upper(max(chunk.max for chunk in with_values)))
     return msgspec.json.encode(
         {
             "numRecords": metadata.num_rows,
-            "minValues": least,
-            "maxValues": greatest,
-            "nullCount": nulls,
+            "minValues": min_values,
+            "maxValues": max_values,
+            "nullCount": null_counts,
         }
     ).decode()
 
 
 def _chunks(metadata: pq.FileMetaData, names: Iterable[str]) -> Mapping[str, list[Any]]:
     indexed = set(names)
-    places = {
-        metadata.schema.column(place).path: place
-        for place in range(metadata.num_columns)
-        if metadata.schema.column(place).path in indexed
+    column_indexes = {
+        metadata.schema.column(index).path: index
+        for index in range(metadata.num_columns)
+        if metadata.schema.column(index).path in indexed
     }
     return {
         name: [
-            metadata.row_group(group).column(place).statistics
+            metadata.row_group(group).column(index).statistics
             for group in range(metadata.num_row_groups)
         ]
-        for name, place in places.items()
+        for name, index in column_indexes.items()
     }
 
 
@@ -87,8 +91,8 @@ def _upper(value: Any) -> Any:
     if isinstance(value, str):
         return value if len(value) <= _MAX_CHARACTERS else None
     if isinstance(value, datetime):
-        whole = value.replace(microsecond=value.microsecond // 1000 * 1000)
-        return _time(whole if whole == value else whole + _MILLISECOND)
+        truncated = value.replace(microsecond=value.microsecond // 1000 * 1000)
+        return _time(truncated if truncated == value else truncated + _MILLISECOND)
     return _plain(value)
 
 

@@ -1,7 +1,7 @@
 """Folders of a project, on this machine or in a store.
 
-An address and the options of its store enter; the folder as a store, as a table, or as a path of
-this machine leaves.
+An address and the options of its store enter; the folder leaves as a store, as a table, or as a
+local path.
 """
 
 import logging
@@ -30,7 +30,7 @@ class Place:
     def __init__(
         self, uri: str | os.PathLike[str], *, options: Mapping[str, Any] | None = None
     ) -> None:
-        """Take an address, or a path of this machine.
+        """Take an address or a local path.
 
         Args:
             uri: The address; a local one becomes an absolute path.
@@ -42,7 +42,7 @@ class Place:
 
     @classmethod
     def of(cls, place: "Place | str | os.PathLike[str]") -> "Place":
-        """Return a place as it is, and a path as a place."""
+        """Return a place unchanged; convert a path to a place."""
         return place if isinstance(place, Place) else cls(place)
 
     def __truediv__(self, name: str) -> "Place":
@@ -78,7 +78,7 @@ class Place:
 
     @property
     def is_local(self) -> bool:
-        """Whether the folder is one of this machine."""
+        """Whether the folder is on this machine."""
         return scheme_of(self.uri) == "file"
 
     @property
@@ -105,12 +105,12 @@ class Place:
         return Table(self.uri, storage_options=options or None)
 
     def remove(self) -> None:
-        """Delete everything below the folder; what cannot be deleted stays, and is logged."""
+        """Delete everything below the folder; a failure is logged."""
         if self.is_local:
             rmtree(self.path, ignore_errors=True)
             return
         store = self.open()
         try:
-            store.delete([found.path for found in store.list_tree("")])
+            store.delete([entry.path for entry in store.list_tree("")])
         except HeadraceError as error:
             _LOGGER.warning("%s was not deleted: %s", self.uri, error)

@@ -18,7 +18,7 @@ SparkSession = Any
 
 
 def open_spark(profile: Profile) -> SparkSession:
-    """Return the running session, or a local one of the size that the profile says.
+    """Return the running session, or a local one of the size that the profile sets.
 
     Raises:
         MissingExtraError, JavaNotFoundError: Spark is not available.
@@ -40,7 +40,7 @@ def take_spark(session: SparkSession) -> SparkSession:
 
 
 def session_settings(session: SparkSession | None) -> dict[str, str]:
-    """Return the settings of a session that can change a result; None stands for the running one.
+    """Return the settings of a session that can change a result; None means the running session.
 
     No session is started: if Spark has not been imported, none is running.
     """

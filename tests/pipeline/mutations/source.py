@@ -60,7 +60,7 @@ SOURCES = [
         SAME,
         OTHER,
         OTHER,
-        (K.TABLE, "source orders is another table now"),
+        (K.TABLE, "source orders is now a different table"),
     ),
     Mutation(
         "files of the same names and other sizes",

@@ -179,7 +179,7 @@ def test_a_view_that_read_an_older_result_runs_again_once_that_is_made_anew(shop
     assert statuses(alone)["top"] == "ran"
     whole = run(shop)
     assert statuses(whole) == {"forecast": "skipped", "revenue": "ran", "top": "ran"}
-    named = "view revenue has another result than the one that was read"
+    named = "view revenue no longer has the result that was read"
     assert whole.views["top"].reason == named
     assert whole.views["top"].upstream_keys == {"revenue": whole.views["revenue"].skip_key}
     (told,) = (v for v in Project.load(shop).diff(alone.id, whole.id).views if v.view == "top")

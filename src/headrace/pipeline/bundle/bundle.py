@@ -64,13 +64,14 @@ class Bundle(msgspec.Struct, frozen=True, kw_only=True):
 
     def inlined(self, view: str) -> tuple[str, ...]:
         """Return the views that are computed as part of a view (`materialise none`), in order."""
-        return self._reached(view)[0]
+        return self._inlined_and_upstream(view)[0]
 
     def upstream(self, view: str) -> tuple[str, ...]:
         """Return the materialised views that a view reads, directly or inlined, in order."""
-        return self._reached(view)[1]
+        return self._inlined_and_upstream(view)[1]
 
-    def _reached(self, view: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def _inlined_and_upstream(self, view: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the views of `inlined`, and those of `upstream`."""
         inlined: set[str] = set()
         upstream: set[str] = set()
         waiting = [view]
@@ -196,9 +197,9 @@ def _seal(unsealed: bytes) -> str:
 
 def _id(stored: dict[str, Any]) -> str:
     """Return the id of a decoded bundle: a hash without the fields that determine no result."""
-    deciding = _without(stored, _BUNDLE_NAMES)
-    deciding["pins"] = {n: _without(pin, _PIN_NAMES) for n, pin in stored["pins"].items()}
-    deciding["views"] = {
+    identity = _without(stored, _BUNDLE_NAMES)
+    identity["pins"] = {n: _without(pin, _PIN_NAMES) for n, pin in stored["pins"].items()}
+    identity["views"] = {
         name: _without(view, _VIEW_NAMES)
         | {
             "header": _without(view["header"], _HEADER_NAMES),
@@ -206,7 +207,7 @@ def _id(stored: dict[str, Any]) -> str:
         }
         for name, view in stored["views"].items()
     }
-    return content_hash(deciding)
+    return content_hash(identity)
 
 
 def _without(fields: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:

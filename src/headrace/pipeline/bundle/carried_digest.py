@@ -37,12 +37,12 @@ def carry_digest(
     """
     snapshot = source.snapshot
     if snapshot is None or then.version is None:
-        return Carried(None, "only the log of a Delta table tells a rewrite from a change")
+        return Carried(None, "only the log of a Delta table distinguishes a rewrite from a change")
     version = snapshot.version
     if then.table != snapshot.metadata.id:
-        return Carried(None, "it is another table")
+        return Carried(None, "the table has been replaced")
     if then.where != where:
-        return Carried(None, "the files are pruned by another predicate")
+        return Carried(None, "the predicate that prunes the files has changed")
     if then.version == version and then.carried_from is not None:
         return _carry_again(snapshot, then=then)
     if not then.version < version:
@@ -50,7 +50,7 @@ def carry_digest(
     try:
         older = source.at_version(then.version)
         if older.pin.table_id != snapshot.metadata.id:
-            return Carried(None, "it is another table")
+            return Carried(None, "the table has been replaced")
         before = older.prune(where)
         changes = list(snapshot.table.changes(then.version + 1, version))
         return _decide(source, before, now, changes, then=then)
@@ -65,7 +65,7 @@ def _carry_again(snapshot: Snapshot, *, then: SourcePart) -> Carried:
     except HeadraceError as error:
         return Carried(None, f"version {then.carried_from} cannot be read: {error}")
     if older.metadata.id != snapshot.metadata.id:
-        return Carried(None, "it is another table")
+        return Carried(None, "the table has been replaced")
     return Carried(then.digest, f"since version {then.carried_from} its files were only rewritten")
 
 
@@ -77,10 +77,11 @@ def _decide(
     *,
     then: SourcePart,
 ) -> Carried:
+    """Carry the digest if no commit since then changed rows of the files that the view reads."""
     if then.carried_from is None and before.digest() != then.digest:
-        return Carried(None, f"version {then.version} has other files than were read then")
+        return Carried(None, f"version {then.version} no longer has the files that were read")
     relevant = before.names() | now.names()
-    known: dict[int, set[tuple[str, str | None]]] = {}
+    names_by_version: dict[int, set[tuple[str, str | None]]] = {}
     for change in changes:
         if not change.data_change or change.kind is ChangeKind.CDC:
             continue
@@ -89,13 +90,16 @@ def _decide(
             # The file is in neither set, but it may have been pruned in at a version in between:
             # prune the version that has it, which for a removal is the one before.
             version = change.version - (change.kind is ChangeKind.REMOVED)
-            if version not in known:
-                known[version] = _kept_at(source, version, then.where)
-            if name not in known[version]:
+            if version not in names_by_version:
+                names_by_version[version] = _file_names_at(source, version, then.where)
+            if name not in names_by_version[version]:
                 continue
         return Carried(None, f"{change.path} was {change.kind} in version {change.version}")
     return Carried(then.digest, f"since version {then.version} its files were only rewritten")
 
 
-def _kept_at(source: PinnedSource, version: int, where: str | None) -> set[tuple[str, str | None]]:
+def _file_names_at(
+    source: PinnedSource, version: int, where: str | None
+) -> set[tuple[str, str | None]]:
+    """Return the files of a version after pruning, by path and deletion-vector id."""
     return source.at_version(version).prune(where).names()

@@ -19,7 +19,10 @@ from headrace.pipeline.functions.catalog import describe_change
 from headrace.pipeline.translation.provenance import KERNELS, PACKAGES, QUERY, RUNNER
 
 _FEW = 3
-_TRANSLATED = {QUERY: "translates it", KERNELS: "computes functions that it calls"}
+_TRANSLATED = {
+    QUERY: "translates it",
+    KERNELS: "computes functions that it calls",
+}
 
 
 class CauseKind(StrEnum):
@@ -70,13 +73,13 @@ def explain_change(
     if old is None:
         return (_cause(CauseKind.NEW, "", "it has not run yet"),)
     volatile = (_cause(CauseKind.VOLATILE, "", reason) for reason in new.volatile)
-    written = (*_tokens(old.tokens, new.tokens), *_engine(old.engine, new.engine))
+    definition_causes = (*_tokens(old.tokens, new.tokens), *_engine(old.engine, new.engine))
     if old.format != new.format:
         text = f"the key format changed from {old.format} to {new.format}"
-        return (*volatile, _cause(CauseKind.FORMAT, "", text), *written)
+        return (*volatile, _cause(CauseKind.FORMAT, "", text), *definition_causes)
     causes = (
         *volatile,
-        *written,
+        *definition_causes,
         *_functions(old, new),
         *_settings(old.settings, new.settings),
         *_sources(old, new, old_units, new_units),
@@ -89,15 +92,13 @@ def explain_change(
 
 
 def explain_upstream(old: Mapping[str, str], new: Mapping[str, str]) -> tuple[Cause, ...]:
-    """Return which upstream views had another result, given the keys of the results by view.
+    """Return which upstream views have a different result, given the keys of results by view.
 
-    Two runs of one plan can read different results: of a view that is left out of a run, the
-    previous result is read.
+    Two runs of one plan can read different results: if a view is left out of a run, its previous
+    result is read.
     """
     return tuple(
-        _cause(
-            CauseKind.UPSTREAM, name, f"view {name} has another result than the one that was read"
-        )
+        _cause(CauseKind.UPSTREAM, name, f"view {name} no longer has the result that was read")
         for name in sorted({*old, *new})
         if old.get(name) != new.get(name)
     )
@@ -119,7 +120,7 @@ def explain_view(
         view: The view to explain.
     """
     causes: dict[str, Cause] = {}
-    seen: set[str] = set()
+    visited: set[str] = set()
     waiting = [view]
     while waiting:
         name = waiting.pop()
@@ -131,8 +132,8 @@ def explain_view(
             new_units=now.units,
         ):
             if cause.kind is CauseKind.UPSTREAM and cause.subject in new:
-                if cause.subject not in seen:
-                    seen.add(cause.subject)
+                if cause.subject not in visited:
+                    visited.add(cause.subject)
                     waiting.append(cause.subject)
             else:
                 text = cause.text if name == view else f"view {name}: {cause.text}"
@@ -150,13 +151,13 @@ def _tokens(old: Sequence[str], new: Sequence[str]) -> Iterator[Cause]:
         if tag == "equal":
             continue
         before, after = " ".join(old[a:b]), " ".join(new[c:d])
-        place = " ".join(new[max(0, c - _FEW) : c]) or "the start"
+        preceding = " ".join(new[max(0, c - _FEW) : c]) or "the start"
         change = {
             "replace": f"`{before}` became `{after}`",
             "delete": f"`{before}` is gone",
             "insert": f"`{after}` is new",
         }[tag]
-        yield _cause(CauseKind.TOKEN, after or before, f"{change} after `{place}`")
+        yield _cause(CauseKind.TOKEN, after or before, f"{change} after `{preceding}`")
 
 
 def _functions(old: KeyParts, new: KeyParts) -> Iterator[Cause]:
@@ -189,7 +190,7 @@ def _engine(old: str, new: str) -> Iterator[Cause]:
 
 
 def _code(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Cause]:
-    """What of Headrace, and of the packages under it, is another one now."""
+    """Yield the changes of the code that runs views: Headrace's own, and its packages."""
     if not old and new:
         yield _cause(CauseKind.CODE, "headrace", "how Headrace computed it was not recorded")
         return
@@ -201,10 +202,10 @@ def _code(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Cause]:
 
 
 def _translation(old: Mapping[str, str], new: Mapping[str, str]) -> Iterator[Cause]:
-    """What of a view's own computation is another one now, though its text is the same."""
-    for part, what in _TRANSLATED.items():
+    """Yield the parts of a view's computation that changed although its SQL did not."""
+    for part, activity in _TRANSLATED.items():
         if old.get(part) != new.get(part):
-            yield _cause(CauseKind.CODE, part, f"Headrace {what} in another way now")
+            yield _cause(CauseKind.CODE, part, f"Headrace now {activity} differently")
 
 
 def _sources(
@@ -219,9 +220,8 @@ def _sources(
             yield _cause(CauseKind.FILE, name, text)
             continue
         if then.table != now.table:
-            text = (
-                f"source {name} is another table now (its id was {then.table} and is {now.table})"
-            )
+            ids = f"its id was {then.table} and is {now.table}"
+            text = f"source {name} is now a different table ({ids})"
             yield _cause(CauseKind.TABLE, name, text)
             continue
         yield from _columns(name, then.columns, now.columns)
@@ -267,7 +267,9 @@ def _files(then: ScanUnit | None, now: ScanUnit | None) -> str:
         )
         if len(labels)
     ]
-    return "; ".join(parts) or "files with the same names have other content or partition values"
+    return (
+        "; ".join(parts) or "files with the same names have different content or partition values"
+    )
 
 
 def _few(labels: pa.Array) -> str:

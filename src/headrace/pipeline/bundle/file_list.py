@@ -70,18 +70,18 @@ class FileChanges(msgspec.Struct, frozen=True, kw_only=True):
 def compare_files(then: pa.Table, now: pa.Table) -> FileChanges:
     """Compare two lists by path and deletion vector, then by the other columns in both."""
     labels_then, labels_now = _labels(then), _labels(now)
-    place = pc.index_in(labels_now, value_set=labels_then)
-    is_known = place.is_valid()
-    known_now = now.filter(is_known)
-    known_then = then.take(place.filter(is_known))
+    index_then = pc.index_in(labels_now, value_set=labels_then)
+    is_common = index_then.is_valid()
+    common_now = now.filter(is_common)
+    common_then = then.take(index_then.filter(is_common))
     is_altered = _any_different(
-        known_then, known_now, [name for name in now.column_names if name in then.column_names]
+        common_then, common_now, [name for name in now.column_names if name in then.column_names]
     )
-    gone = pc.invert(pc.is_in(labels_then, value_set=labels_now))
+    is_removed = pc.invert(pc.is_in(labels_then, value_set=labels_now))
     return FileChanges(
-        added=_sorted(labels_now.filter(pc.invert(is_known))),
-        removed=_sorted(labels_then.filter(gone)),
-        altered=_sorted(labels_now.filter(is_known).filter(is_altered)),
+        added=_sorted(labels_now.filter(pc.invert(is_common))),
+        removed=_sorted(labels_then.filter(is_removed)),
+        altered=_sorted(labels_now.filter(is_common).filter(is_altered)),
     )
 
 
@@ -108,8 +108,8 @@ def _any_different(then: pa.Table, now: pa.Table, names: Sequence[str]) -> pa.Ar
         if name in _IDENTITY or old.type != new.type or pa.types.is_nested(old.type):
             continue
         differs = pc.fill_null(pc.not_equal(old, new), pa.scalar(value=False))
-        one_is_null = pc.xor(old.is_null(), new.is_null())
-        different = pc.or_(different, pc.or_(differs, one_is_null))
+        null_in_one = pc.xor(old.is_null(), new.is_null())
+        different = pc.or_(different, pc.or_(differs, null_in_one))
     return different
 
 

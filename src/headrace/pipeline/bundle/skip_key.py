@@ -88,7 +88,7 @@ class KeyParts(msgspec.Struct, frozen=True, kw_only=True):
         return content_hash({"definition": self.definition_key(), "sources": sources})
 
     def is_same_but_for_code(self, older: "KeyParts") -> bool:
-        """Whether nothing but Headrace's own code, and what it runs on, is another one now."""
+        """Return whether a key differs from an older one at most in the code that computes it."""
         then = msgspec.structs.replace(older, computation=self.computation)
         return self.skip_key() is not None and self.skip_key() == then.skip_key()
 

@@ -42,32 +42,32 @@ def read_views(root: Path) -> dict[str, View]:
 
 
 def _views_of(file: Path, root: Path) -> list[View]:
-    shown = file.relative_to(root).as_posix()
+    relative = file.relative_to(root).as_posix()
     match file.suffix:
         case ".sql":
-            sql = _read_text(file, shown)
-            header = read_header(sql, file=shown, view=file.stem)
-            return [SqlView(name=file.stem, file=shown, sql=sql, header=header)]
+            sql = _read_text(file, relative)
+            header = read_header(sql, file=relative, view=file.stem)
+            return [SqlView(name=file.stem, file=relative, sql=sql, header=header)]
         case ".py" if not file.name.startswith("_"):
-            views = declared_views(vars(load_module(file, root)), file=shown)
-            return [_with_part(view, root) for view in views]
+            views = declared_views(vars(load_module(file, root)), file=relative)
+            return [_with_fingerprint(view, root) for view in views]
         case _:
             return []
 
 
-def _with_part(view: BuilderView, root: Path) -> BuilderView:
+def _with_fingerprint(view: BuilderView, root: Path) -> BuilderView:
     """Return a builder with the fingerprint of the code that was loaded."""
     source = Source(root / view.file, view.name)
     part = code_part(view.build, signature=f"view {view.name}", root=root, source=source)
     return msgspec.structs.replace(view, part=part)
 
 
-def _read_text(file: Path, shown: str) -> str:
+def _read_text(file: Path, relative: str) -> str:
     try:
         return file.read_text(encoding="utf-8-sig")  # some editors write a byte order mark
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidViewError(
-            file=shown, line=None, reason=f"it cannot be read: {error}"
+            file=relative, line=None, reason=f"it cannot be read: {error}"
         ) from error
 
 
@@ -81,5 +81,7 @@ def read_functions(root: Path) -> Catalog:
     if not file.is_file():
         return standard_catalog()
     functions = declared_functions(vars(load_module(file, root)))
-    own = [f for f in functions if f.kernel.__module__ == f"{MODULE_PREFIX}{file.stem}"]
-    return project_catalog(own, origin=FUNCTIONS, root=root)
+    module = f"{MODULE_PREFIX}{file.stem}"
+    # Functions that the file only imports are not part of the project.
+    local_functions = [f for f in functions if f.kernel.__module__ == module]
+    return project_catalog(local_functions, origin=FUNCTIONS, root=root)

@@ -98,7 +98,7 @@ def read_header(sql: str, *, file: str, view: str) -> Header:
     """Parse the header of a view's SQL.
 
     Raises:
-        InvalidViewError: a key is unknown or given twice, or its value is invalid.
+        InvalidViewError: a key is unknown or set twice, or its value is invalid.
     """
     entries: dict[str, tuple[int, str]] = {}
     metadata: dict[str, str] = {}
@@ -117,7 +117,7 @@ def read_header(sql: str, *, file: str, view: str) -> Header:
             metadata[_property_name(name.strip(), file=file, line=line)] = text.strip()
             continue
         if key in entries:
-            raise InvalidViewError(file=file, line=line, reason=f"@{key} is given twice")
+            raise InvalidViewError(file=file, line=line, reason=f"@{key} is set twice")
         entries[key] = (line, value.strip())
     return _HeaderReader(sql, file, view, entries, metadata).read()
 
@@ -129,9 +129,9 @@ def header_place(sql: str, key: str, word: str = "") -> tuple[int, int] | None:
         if entry_key != key:
             continue
         for line in range(first, first + value.count("\n") + 1 if word else first):
-            named = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)", re.IGNORECASE)
-            after = lines[line - 1].index("@") + len(key) + 1 if line == first else 0
-            match = named.search(lines[line - 1], after)
+            word_pattern = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)", re.IGNORECASE)
+            search_from = lines[line - 1].index("@") + len(key) + 1 if line == first else 0
+            match = word_pattern.search(lines[line - 1], search_from)
             if match is not None:
                 return line, match.start() + 1
         return first, lines[first - 1].index("@") + 1
@@ -250,18 +250,18 @@ class _HeaderReader:
             for key in (*(("order_by",) if self.text("order_by") else ()), *self.metadata):
                 raise self.error("order_by", f"{key} is part of a contract: add @contract (...)")
             return None
-        form = _CONTRACT.fullmatch(self.text("contract"))
-        if form is None:
+        match = _CONTRACT.fullmatch(self.text("contract"))
+        if match is None:
             raise self.error("contract", "@contract is '[POLICY] (column TYPE [NOT NULL], ...)'")
         try:
-            evolution = Evolution((form[1] or Evolution.STRICT).upper())
+            evolution = Evolution((match[1] or Evolution.STRICT).upper())
         except ValueError as error:
-            hint = _did_you_mean(form[1].upper(), [*Evolution])
-            reason = f"the policy of a contract is {', '.join(Evolution)}, not {form[1]!r}{hint}"
-            raise self.error("contract", reason, form[1]) from error
+            hint = _did_you_mean(match[1].upper(), [*Evolution])
+            reason = f"the policy of a contract is {', '.join(Evolution)}, not {match[1]!r}{hint}"
+            raise self.error("contract", reason, match[1]) from error
         try:
             return Contract.from_arrow(
-                parse_schema(form[2]),
+                parse_schema(match[2]),
                 table=self.view,
                 evolution=evolution,
                 partition_columns=self.names("partition_by"),
@@ -272,6 +272,6 @@ class _HeaderReader:
             raise self.error("contract", str(error)) from error
 
 
-def _did_you_mean(word: str, known: list[str]) -> str:
-    close = get_close_matches(word, known, n=1)
+def _did_you_mean(word: str, choices: list[str]) -> str:
+    close = get_close_matches(word, choices, n=1)
     return f"; did you mean {close[0]}?" if close else ""

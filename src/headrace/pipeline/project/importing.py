@@ -83,7 +83,7 @@ def _importable(root: Path) -> Iterator[None]:
     hidden = {n: sys.modules[n] for n in _modules_below(root) if _is_importable(n, root)}
     for name in hidden:  # it may have been imported from an older source
         del sys.modules[name]
-    before = set(sys.modules)
+    previous_modules = set(sys.modules)
     sys.meta_path.insert(0, finder)
     sys.path.insert(0, path)
     try:
@@ -91,16 +91,16 @@ def _importable(root: Path) -> Iterator[None]:
     finally:
         sys.path.remove(path)
         sys.meta_path.remove(finder)
-        for name in _modules_below(root) - before:
+        for name in _modules_below(root) - previous_modules:
             del sys.modules[name]
         sys.modules.update(hidden)
 
 
 def _modules_below(root: Path) -> set[str]:
     """Return the names of the modules that were imported from a project's folder."""
-    inside = str(root / "_")[:-1]
+    prefix = str(root / "_")[:-1]
     files = {name: getattr(module, "__file__", None) for name, module in [*sys.modules.items()]}
-    below = {name: file for name, file in files.items() if file and file.startswith(inside)}
+    below = {name: file for name, file in files.items() if file and file.startswith(prefix)}
     return {
         name
         for name, file in below.items()
@@ -114,6 +114,6 @@ def _is_importable(name: str, root: Path) -> bool:
     return (root / top).is_dir() or (root / f"{top}.py").is_file()
 
 
-def _is_below(place: Path, root: Path) -> bool:
+def _is_below(path: Path, root: Path) -> bool:
     """Return whether a path is in a project's folder, outside a virtual environment in it."""
-    return place.is_relative_to(root) and not _PACKAGES & {*place.relative_to(root).parts}
+    return path.is_relative_to(root) and not _PACKAGES & {*path.relative_to(root).parts}

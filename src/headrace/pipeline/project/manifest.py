@@ -136,8 +136,8 @@ class _Reader:
         except msgspec.ValidationError as error:
             # "Expected `int`, got `str` - at `$.version`" becomes a key of the file.
             reason, _, path = str(error).partition(" - at `")
-            below = path.removesuffix("`").removeprefix("$").replace("[...]", "")
-            raise self.error(f"{key}{below}", _reworded(reason)) from error
+            subkey = path.removesuffix("`").removeprefix("$").replace("[...]", "")
+            raise self.error(f"{key}{subkey}", _reworded(reason)) from error
 
     def name(self, key: str, name: str) -> str:
         if not name.isidentifier() or name != name.casefold():
@@ -151,12 +151,12 @@ class _Reader:
             value = {**value, "as_of": value["as_of"].isoformat()}  # TOML has date and time types
         spec = self.convert(key, value, SourceSpec)
         if spec.version is not None and spec.as_of is not None:
-            raise self.error(f"{key}.as_of", "give it or version, not both")
+            raise self.error(f"{key}.as_of", "set either as_of or version, not both")
         if spec.version is not None and spec.version < 0:
             raise self.error(f"{key}.version", f"it must be 0 or more, not {spec.version}")
         if spec.schema is None and (spec.optional or spec.kind == "parquet"):
-            why = "an optional source" if spec.optional else "a Parquet source"
-            raise self.error(f"{key}.schema", f"{why} needs its columns, e.g. 'id BIGINT, ...'")
+            subject = "an optional source" if spec.optional else "a Parquet source"
+            raise self.error(f"{key}.schema", f"{subject} needs its columns, e.g. 'id BIGINT, ...'")
         if spec.schema is not None:
             try:
                 parse_schema(spec.schema)

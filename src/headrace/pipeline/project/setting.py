@@ -33,7 +33,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 def check_variable(value: Any) -> VariableValue:
-    """Return a value of the manifest that can be a literal.
+    """Return a value of the manifest, if it can be a literal.
 
     Raises:
         ValueError: it is a table, a list or a time of day.
@@ -96,10 +96,10 @@ def variable_text(value: VariableValue) -> str:
 def variable_value(text: str) -> VariableValue:
     """Decode the result of `variable_text`."""
     kind, _, shown = text.partition(":")
-    return parse_variable(shown, like=_LIKE[kind])
+    return parse_variable(shown, like=_EXAMPLES[kind])
 
 
-_LIKE: dict[str, VariableValue] = {
+_EXAMPLES: dict[str, VariableValue] = {
     "bool": True,
     "int": 0,
     "float": 0.0,
@@ -110,24 +110,26 @@ _LIKE: dict[str, VariableValue] = {
 
 
 def change_variables(
-    known: Mapping[str, VariableValue], changes: Mapping[str, VariableValue | str]
+    variables: Mapping[str, VariableValue], changes: Mapping[str, VariableValue | str]
 ) -> dict[str, VariableValue]:
     """Return variables with some changed; strings are parsed as the type of the old value.
 
     Raises:
         InvalidArgumentError: a variable does not exist, or a string cannot be parsed.
     """
-    values = dict(known)
+    changed = dict(variables)
     for name, value in changes.items():
-        if name not in values:
-            reason = f"there is no variable {name}; there are {', '.join(sorted(values)) or 'none'}"
+        if name not in changed:
+            reason = (
+                f"there is no variable {name}; there are {', '.join(sorted(changed)) or 'none'}"
+            )
             raise InvalidArgumentError(argument="--var", reason=reason)
         try:
-            values[name] = (
-                parse_variable(value, like=values[name]) if isinstance(value, str) else value
+            changed[name] = (
+                parse_variable(value, like=changed[name]) if isinstance(value, str) else value
             )
         except ValueError as error:
-            kind, _, shown = variable_text(values[name]).partition(":")
+            kind, _, shown = variable_text(changed[name]).partition(":")
             reason = f"{name}: {value!r} is not of type {kind}, such as {shown}"
             raise InvalidArgumentError(argument="--var", reason=reason) from error
-    return values
+    return changed

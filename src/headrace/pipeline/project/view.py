@@ -106,8 +106,8 @@ def view(  # noqa: PLR0913  (one parameter a key of the header)
             tolerance=tolerance,
             contract=contract,
         )
-        named = named_tables(build) if reads is None else tuple(reads)
-        setattr(build, _MARK, _Declared(header=header, reads=named))
+        relations = named_tables(build) if reads is None else tuple(reads)
+        setattr(build, _MARK, _Declared(header=header, reads=relations))
         return build
 
     return mark
@@ -134,7 +134,7 @@ def declared_views(names: dict[str, Any], *, file: str) -> list[BuilderView]:
 def named_tables(build: Builder) -> tuple[str, ...]:
     """Return the literal table names in a function's `spark.table("...")` calls."""
     tree = ast.parse(textwrap.dedent(inspect.getsource(build)))
-    named = {
+    names = {
         node.args[0].value
         for node in ast.walk(tree)
         if isinstance(node, ast.Call)
@@ -144,4 +144,4 @@ def named_tables(build: Builder) -> tuple[str, ...]:
         and isinstance(node.args[0], ast.Constant)
         and isinstance(node.args[0].value, str)
     }
-    return tuple(sorted(named))
+    return tuple(sorted(names))
